@@ -1,0 +1,10 @@
+# One interface target carries the project's warnings; headers of other libraries are SYSTEM.
+add_library(attnvp_warnings INTERFACE)
+target_compile_options(attnvp_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
+  -Wno-sign-conversion -Wnon-virtual-dtor -Woverloaded-virtual)
+if(ATTNVP_WERROR)
+  target_compile_options(attnvp_warnings INTERFACE -Werror)
+endif()
+# One set of roundings on every machine: no contraction of a*b+c outside the kernels that ask for it.
+target_compile_options(attnvp_warnings INTERFACE -ffp-contract=off)
+target_include_directories(attnvp_warnings INTERFACE ${PROJECT_SOURCE_DIR})

@@ -1,0 +1,34 @@
+// The dataflows there are: one scheduler program each, in a file of its own.
+#pragma once
+
+#include "firmware/runtime/runtime.h"
+
+namespace attnvp::firmware {
+
+struct DataflowOption {
+  const char* name;
+  const char* const* values;  // nullptr-terminated; the first one is the default
+  const char* description;
+};
+
+struct Dataflow {
+  const char* name;
+  const char* description;
+  const DataflowOption* options;  // ends with name == nullptr; nullptr for none
+  bool scores_in_dram;            // needs DRAM space for C and P
+  // Runs the job to its end and returns the tiling it used; failures are in the runtime's status.
+  hal::Tiling (*run)(Runtime& rt);
+};
+
+extern const Dataflow kLayerwise;
+extern const Dataflow kFlat;
+extern const Dataflow kMas;
+
+// All of them, nullptr-terminated.
+extern const Dataflow* const kDataflows[];
+const Dataflow* find_dataflow(const char* name);
+
+// The firmware's entry: reads the job block, runs it, writes the status.
+void boot(hal::Cpu& cpu, uint32_t cluster);
+
+}  // namespace attnvp::firmware

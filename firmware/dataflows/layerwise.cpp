@@ -1,0 +1,58 @@
+// Layer-Wise: the unfused baseline. C = Q K^T for the whole layer, then P = softmax(C), then O = P V, with C and P
+// going through DRAM. Within an operator loads, computation and stores overlap; between operators everything ends.
+#include "firmware/dataflows/dataflows.h"
+#include "firmware/runtime/attention.h"
+
+namespace attnvp::firmware {
+
+namespace {
+
+hal::Tiling run(Runtime& rt) {
+  Demand demand;
+  demand.kv_tensors = 1;    // K for the first operator, V for the last
+  demand.score_blocks = 3;  // one being loaded, one computed, one stored
+  demand.mac_vec_overlap = true;
+  demand.scores_in_dram = true;
+  const hal::Tiling tiling = choose_tiling(rt, demand);
+  if (!rt.ok()) return tiling;
+
+  const Work work(rt, tiling);
+  Attention attention(rt, work, tiling, demand);
+  const uint64_t mark = rt.allocated();
+
+  {
+    KvBuffer k(rt, work, tiling, rt.layer().k, kKvChannel);
+    for (Work::Round i = work.first(); rt.ok() && i.valid; i = work.after(i)) {
+      k.load_group(i.group);
+      attention.produce_c(k, i);
+      attention.store_c(i);
+      k.prefetch(i.group + 1);
+    }
+    attention.finish();
+    rt.free_to(mark);
+  }
+  for (Work::Round i = work.first(); rt.ok() && i.valid; i = work.after(i)) {
+    attention.load_c(i);
+    attention.produce_p(i);
+    attention.store_p(i);
+  }
+  attention.finish();
+  {
+    KvBuffer v(rt, work, tiling, rt.layer().v, kKvChannel);
+    for (Work::Round i = work.first(); rt.ok() && i.valid; i = work.after(i)) {
+      v.load_group(i.group);
+      attention.load_p(i);
+      attention.produce_o(v, i);
+      v.prefetch(i.group + 1);
+    }
+    attention.finish();
+  }
+  return tiling;
+}
+
+}  // namespace
+
+extern const Dataflow kLayerwise = {"layerwise", "Layer-Wise: three operators in turn, C and P by way of DRAM",
+                                    nullptr, true, run};
+
+}  // namespace attnvp::firmware

@@ -1,0 +1,46 @@
+// MAS-Attention (Algorithm 1): softmax of one row block runs on VEC while MAC multiplies for the blocks around it.
+// The two streams go on across heads; they are filled once and drained once.
+#include "firmware/dataflows/dataflows.h"
+#include "firmware/runtime/attention.h"
+
+namespace attnvp::firmware {
+
+namespace {
+
+hal::Tiling run(Runtime& rt) {
+  Demand demand;
+  demand.score_blocks = 2;  // P_i beside P_{i-1} or C_{i+1} (section 5.5)
+  demand.mac_vec_overlap = true;
+  const hal::Tiling tiling = choose_tiling(rt, demand);
+  if (!rt.ok()) return tiling;
+
+  const Work work(rt, tiling);
+  Attention attention(rt, work, tiling, demand);
+  KeyValue kv(rt, work, tiling, kKvChannel);
+
+  Work::Round i = work.first(), i_1, i_2;  // i, i-1, i-2
+  while (rt.ok() && (i.valid || i_1.valid || i_2.valid)) {
+    if (i_2.valid) {
+      kv.need_v(i_2.group);
+      attention.produce_o(kv.v, i_2);  // O_{i-2} = P_{i-2} V
+    }
+    if (i_1.valid) attention.produce_p(i_1);  // P_{i-1} = softmax(C_{i-1})
+    if (i.valid) {
+      kv.need_k(i.group);
+      attention.produce_c(kv.k, i);  // C_i = Q_i K^T
+      kv.prefetch_after(i.group);
+    }
+    i_2 = i_1;
+    i_1 = i;
+    i = work.after(i);
+  }
+  attention.finish();
+  return tiling;
+}
+
+}  // namespace
+
+extern const Dataflow kMas = {"mas", "MAS-Attention: MAC and VEC streams side by side, never drained between heads",
+                              nullptr, false, run};
+
+}  // namespace attnvp::firmware

@@ -1,0 +1,20 @@
+// How firmware touches the bus. `Cpu` is opaque: natively it is the control processor's model, on a RISC-V
+// nothing at all (loads and stores). One context per cluster, so that firmware needs no globals.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace attnvp::hal {
+
+class Cpu;
+
+// False when the bus answered with an error, which after an engine fault every blocking access does.
+bool read(Cpu& cpu, std::uint64_t address, void* data, std::size_t bytes);
+bool write(Cpu& cpu, std::uint64_t address, const void* data, std::size_t bytes);
+
+inline bool write32(Cpu& cpu, std::uint64_t address, std::uint32_t value) {
+  return write(cpu, address, &value, sizeof value);
+}
+
+}  // namespace attnvp::hal

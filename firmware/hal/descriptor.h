@@ -1,0 +1,63 @@
+// What firmware writes into an engine's queue. This file is the one contract between firmware/ and models/.
+// All addresses are in the platform's address map, all lengths and strides in bytes unless said otherwise.
+#pragma once
+
+#include <cstdint>
+
+namespace attnvp::hal {
+
+enum class Opcode : std::uint8_t {
+  kNop = 0,      // any engine: only waits and signals
+  kMatmul = 1,   // MAC: C = A.B or A.B^T
+  kSoftmax = 2,  // VEC: every row of the destination = softmax of that row of the source
+  kCopy = 3,     // DMA: 3D strided copy between DRAM and L1
+};
+
+enum Flags : std::uint8_t {
+  kTransposeB = 1,   // matmul: operand 1 is n x k instead of k x n
+  kAccumulate = 2,   // matmul: start from the FP32 partials that operand 3 holds
+  kPartialOut = 4,   // matmul: leave FP32 partials in operand 2 instead of the FP16 result
+};
+
+// `tokens` on each of the `span` consecutive events from `first`; tokens = 0 means none. Packed into 32 bits:
+// first 12, span 8, tokens 12.
+struct EventRef {
+  std::uint32_t bits;
+
+  constexpr std::uint32_t first() const { return bits & 0xFFF; }
+  constexpr std::uint32_t span() const { return (bits >> 12) & 0xFF; }
+  constexpr std::uint32_t tokens() const { return bits >> 20; }
+};
+constexpr std::uint32_t kMaxTokens = 0xFFF;  // in one reference
+constexpr EventRef event_ref(std::uint32_t first, std::uint32_t span, std::uint32_t tokens) {
+  return {(first & 0xFFF) | (span & 0xFF) << 12 | tokens << 20};
+}
+
+struct Operand {
+  std::uint64_t address;
+  std::uint32_t row_stride;
+  std::uint32_t plane_stride;  // DMA only
+};
+
+constexpr int kWaits = 4;
+constexpr int kSignals = 4;
+constexpr int kOperands = 4;
+
+struct Descriptor {
+  Opcode opcode;
+  std::uint8_t flags;
+  std::uint16_t head;       // for people: which head and row block this belongs to
+  std::uint32_t row_block;
+  // matmul: m, n, k elements. softmax: rows, columns, 1. copy: bytes a row, rows, planes.
+  std::uint32_t dims[3];
+  std::uint16_t tile[3];    // matmul: the L0 sub-tile m0, n0, k0
+  std::uint16_t reserved;
+  EventRef wait[kWaits];      // taken before the engine touches an operand
+  EventRef signal[kSignals];  // given when the last result byte is in memory
+  std::uint32_t reserved2;
+  // matmul: A, B, C, partials (may be C itself). softmax and copy: source, destination.
+  Operand operand[kOperands];
+};
+static_assert(sizeof(Descriptor) == 128, "descriptors are 128 bytes on every processor");
+
+}  // namespace attnvp::hal

@@ -1,0 +1,85 @@
+// The job block: what the host leaves at the start of DRAM for firmware, and what firmware answers.
+// Fixed-size fields only, the same bytes on the host and on a RISC-V.
+#pragma once
+
+#include <cstdint>
+
+#include "firmware/hal/registers.h"
+
+namespace attnvp::hal {
+
+constexpr std::uint32_t kJobMagic = 0x4A565441;  // "ATVJ"
+constexpr int kNameBytes = 32;
+constexpr int kMaxOptions = 4;
+
+enum class Status : std::uint32_t {
+  kIdle = 0,
+  kDone = 1,
+  kBadJob = 2,           // magic or shape make no sense
+  kUnknownDataflow = 3,
+  kL1TooSmall = 4,       // detail: bytes needed at least, bytes there are
+  kL0TooSmall = 5,       // detail: likewise
+  kTooFewEvents = 6,     // detail: likewise
+  kTooFewChannels = 7,   // detail: DMA channels needed, channels there are
+  kEngineFault = 8,      // the engine's own registers say more
+  kBadTiling = 9,        // detail: which field of Tiling (counted from 0), its value
+};
+
+// One schedule's tile sizes. 0 asks firmware to choose.
+struct Tiling {
+  std::uint32_t bb;   // B_b: batches whose K and V are in L1 together
+  std::uint32_t hh;   // H_h: heads whose K and V are in L1 together
+  std::uint32_t nq;   // N_Q: query rows of one row block on one core
+  std::uint32_t nkv;  // N_KV: rows of one sub-block of K or V
+  std::uint32_t m0;   // L0 sub-tile of a matmul: rows of A,
+  std::uint32_t n0;   //   columns of B,
+  std::uint32_t k0;   //   and the depth that is loaded at a time
+  // How K and V live in L1: 0 streams sub-blocks once per round, n >= 1 holds n groups' whole K (or V).
+  std::uint32_t kv_buffers;  // kKvStream, or the number of groups
+};
+constexpr std::uint32_t kKvAuto = 0;
+constexpr std::uint32_t kKvStream = 0xFFFF'FFFF;
+
+// What firmware must know of the machine; a ROM table on a real device.
+struct MachineInfo {
+  std::uint32_t clusters, cores;
+  std::uint32_t mac_rows, mac_columns;
+  std::uint32_t dma_channels, events;
+  std::uint64_t l1_bytes, l0_bytes;
+  // Rates for choosing tile sizes, never for timing: 1/1024 of an element (byte) per cycle.
+  std::uint32_t softmax_rate_1024, dram_rate_1024;
+};
+
+struct Layer {
+  std::uint32_t batch, heads, seq_q, seq_kv, emb;
+  std::uint32_t reserved;
+  std::uint64_t q, k, v, o;  // DRAM addresses of [batch, heads, seq, emb] in FP16, row-major, no padding
+  std::uint64_t c, p;        // DRAM space for [batch, heads, seq_q, seq_kv] in FP16; 0 where the dataflow needs none
+};
+
+struct JobBlock {
+  std::uint32_t magic;
+  std::uint32_t bytes;  // sizeof(JobBlock)
+  char dataflow[kNameBytes];
+  std::uint32_t option[kMaxOptions];  // index of the chosen value, in the dataflow's own order
+  MachineInfo machine;
+  Layer layer;
+  Tiling tiling;
+};
+static_assert(sizeof(JobBlock) % 8 == 0, "the block is read in words of 8 bytes");
+
+struct JobResult {  // one per cluster, right behind the job block, kResultStride apart
+  Status status;
+  std::uint32_t reserved;
+  std::uint64_t detail[2];
+  Tiling tiling;  // as used
+};
+
+constexpr std::uint64_t kJobAddress = kDramBase;
+constexpr std::uint64_t kResultStride = 64;
+static_assert(sizeof(JobResult) <= kResultStride, "results may not overlap");
+constexpr std::uint64_t kResultAddress = kJobAddress + 0x1000;
+constexpr std::uint64_t result_address(std::uint32_t cluster) { return kResultAddress + cluster * kResultStride; }
+constexpr std::uint64_t kTensorsAddress = kDramBase + 0x10'0000;  // first byte the host may place tensors at
+
+}  // namespace attnvp::hal

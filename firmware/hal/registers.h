@@ -1,0 +1,58 @@
+// The address map's fixed part: where a cluster's control registers are and what each one does.
+#pragma once
+
+#include <cstdint>
+
+namespace attnvp::hal {
+
+// Control windows, one per cluster. Below 4 GiB, so that a 32-bit processor reaches them.
+constexpr std::uint64_t kControlBase = 0x1000'0000;
+constexpr std::uint64_t kClusterStride = 0x10'0000;
+constexpr std::uint64_t kEventsOffset = 0x0'0000;
+constexpr std::uint64_t kEventsSize = 0x2'0000;
+constexpr std::uint64_t kDmaOffset = 0x2'0000;
+constexpr std::uint64_t kDmaSize = 0x1'0000;
+constexpr std::uint64_t kL1ControlOffset = 0x3'0000;
+constexpr std::uint64_t kL1ControlSize = 0x1000;
+constexpr std::uint64_t kCoreOffset = 0x4'0000;
+constexpr std::uint64_t kCoreStride = 0x2000;
+constexpr std::uint64_t kMacOffset = 0x0000;  // within a core
+constexpr std::uint64_t kVecOffset = 0x1000;
+constexpr std::uint64_t kEngineSize = 0x1000;
+
+constexpr std::uint64_t kDramBase = 0x8000'0000;
+constexpr std::uint64_t kL1Base = 0x100'0000'0000;  // 1 TiB: above any DRAM that fits below it
+constexpr std::uint64_t kL1Stride = 0x1'0000'0000;  // window of one cluster, 4 GiB
+
+// A command queue (MAC and VEC have one, a DMA controller one per channel, kQueueStride apart).
+constexpr std::uint64_t kQueueStride = 0x100;
+constexpr std::uint64_t kQueueDescriptor = 0x00;   // W    128 bytes, the descriptor under construction
+constexpr std::uint64_t kQueueDoorbell = 0x80;     // W32  any value: enqueue it; stalls while the queue is full
+constexpr std::uint64_t kQueueLevel = 0x84;        // R32  descriptors waiting
+constexpr std::uint64_t kQueueDone = 0x88;         // R32  descriptors completed since the job began
+constexpr std::uint64_t kQueueFault = 0x8C;        // R32  FaultCode of the engine, 0 while healthy
+constexpr std::uint64_t kQueueFaultAddress = 0x90; // R64
+
+// Event unit: kEventStride bytes per counting semaphore.
+constexpr std::uint64_t kEventStride = 0x10;
+constexpr std::uint64_t kEventSignal = 0x0;  // W32  add that many tokens
+constexpr std::uint64_t kEventTake = 0x4;    // W32  stalls until that many tokens are there, then takes them
+constexpr std::uint64_t kEventCount = 0x8;   // R32
+constexpr std::uint64_t kEventsFault = 0x1'0000;  // W32 an engine raises a fault; R32 1 after one was raised
+
+// Scratchpad performance monitor.
+constexpr std::uint64_t kL1Allocated = 0x0;  // W64  bytes that firmware's allocator holds
+
+constexpr std::uint64_t cluster_base(std::uint32_t cluster) { return kControlBase + cluster * kClusterStride; }
+constexpr std::uint64_t events_base(std::uint32_t cluster) { return cluster_base(cluster) + kEventsOffset; }
+constexpr std::uint64_t dma_base(std::uint32_t cluster) { return cluster_base(cluster) + kDmaOffset; }
+constexpr std::uint64_t l1_control_base(std::uint32_t cluster) { return cluster_base(cluster) + kL1ControlOffset; }
+constexpr std::uint64_t mac_base(std::uint32_t cluster, std::uint32_t core) {
+  return cluster_base(cluster) + kCoreOffset + core * kCoreStride + kMacOffset;
+}
+constexpr std::uint64_t vec_base(std::uint32_t cluster, std::uint32_t core) {
+  return cluster_base(cluster) + kCoreOffset + core * kCoreStride + kVecOffset;
+}
+constexpr std::uint64_t l1_base(std::uint32_t cluster) { return kL1Base + cluster * kL1Stride; }
+
+}  // namespace attnvp::hal

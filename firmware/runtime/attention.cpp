@@ -1,0 +1,185 @@
+#include "firmware/runtime/attention.h"
+
+namespace attnvp::firmware {
+
+Attention::Attention(Runtime& rt, const Work& work, const hal::Tiling& tiling, const Demand& demand)
+    : rt_(rt), work_(work), tiling_(tiling), demand_(demand), rows_(min(tiling.nq, rt.layer().seq_q)) {
+  if (rt.cores() > kMaxCores) rt.fail(Status::kBadJob);
+  const uint64_t row_bytes = uint64_t{rt.layer().emb} * kHalfBytes;
+  const bool partials = tiling.kv_buffers == hal::kKvStream;
+  for (uint32_t c = 0; rt.ok() && c < rt.cores(); ++c) {
+    core_[c].q = rt.allocate(demand.row_buffers * rows_ * row_bytes);
+    core_[c].scores = rt.allocate(uint64_t{demand.score_blocks} * rows_ * rt.layer().seq_kv * kHalfBytes);
+    core_[c].o = rt.allocate(demand.row_buffers * rows_ * row_bytes);
+    if (partials) core_[c].partials = rt.allocate(uint64_t{rows_} * rt.layer().emb * kPartialBytes);
+  }
+  q_ready_ = rt.events(rt.cores());
+  q_free_ = rt.events(rt.cores(), demand.row_buffers);
+  c_ready_ = rt.events(rt.cores());
+  p_ready_ = rt.events(rt.cores());
+  o_ready_ = rt.events(rt.cores());
+  o_free_ = rt.events(rt.cores(), demand.row_buffers);
+  scores_free_ = rt.events(rt.cores(), demand.score_blocks);
+}
+
+Matrix Attention::score_block(const Core& core, uint32_t n, const Item& item) const {
+  const uint32_t columns = rt_.layer().seq_kv;
+  const uint32_t stride = columns * kHalfBytes;
+  return {core.scores + uint64_t{n % demand_.score_blocks} * rows_ * stride, item.rows, columns, stride};
+}
+
+Matrix Attention::dram_rows(uint64_t tensor, const Item& item, uint32_t columns) const {
+  const uint64_t row = uint64_t{item.head} * rt_.layer().seq_q + item.row;
+  const uint32_t stride = columns * kHalfBytes;
+  return {tensor + row * stride, item.rows, columns, stride};
+}
+
+bool Attention::last_use(const KvBuffer& kv, const Work::Round& i, uint32_t core, uint32_t block,
+                         uint32_t blocks) const {
+  return kv.streamed() || (block + 1 == blocks && i.round == work_.last_round(i.group, core));
+}
+
+// A core without work in this round still has to pass on the tokens that it gets.
+void Attention::pass_tokens(KvBuffer& kv, const Work::Round& i, uint32_t core, uint32_t block) {
+  const bool never = work_.last_round(i.group, core) == Work::kNoRound;
+  if (!kv.streamed() && !(never && i.round == 0 && block + 1 == kv.blocks())) return;
+  Command nothing = fence();
+  kv.acquire(nothing, core, i.group, block);
+  kv.release(nothing, core);
+  rt_.mac(core, nothing);
+}
+
+void Attention::produce_c(KvBuffer& k, const Work::Round& i) {
+  const uint32_t emb = rt_.layer().emb;
+  const uint32_t stride = emb * kHalfBytes;
+  const auto q_block = [&](const Item& item) {
+    const Core& core = core_[item.core];
+    const uint64_t buffer = uint64_t{core.c_items % demand_.row_buffers} * rows_ * stride;
+    return Matrix{core.q + buffer, item.rows, emb, stride};
+  };
+  for (uint32_t c = 0; c < rt_.cores(); ++c) {
+    const Item item = work_.item(i.group, i.round, c);
+    if (!item.valid) continue;
+    rt_.dma(kRowsChannel, copy(dram_rows(rt_.layer().q, item, emb), q_block(item))
+                              .after(q_free_.of(c))
+                              .then(q_ready_.of(c))
+                              .label(item.head, item.block));
+  }
+  for (uint32_t j = 0; rt_.ok() && j < k.blocks(); ++j) {
+    k.load_block(i.group, j);
+    for (uint32_t c = 0; c < rt_.cores(); ++c) {
+      const Item item = work_.item(i.group, i.round, c);
+      if (!item.valid) {
+        pass_tokens(k, i, c, j);
+        continue;
+      }
+      const Matrix block = columns_of(score_block(core_[c], core_[c].c_items, item), k.block_row(j), k.block_rows(j));
+      Command multiply = matmul_abt(q_block(item), k.rows(i.group, item.member, j), block, tiling_);
+      multiply.label(item.head, item.block);
+      if (j == 0) multiply.after(q_ready_.of(c));
+      if (j == 0 && demand_.scores_in_dram) multiply.after(scores_free_.of(c));
+      k.acquire(multiply, c, i.group, j);
+      if (j + 1 == k.blocks()) multiply.then(c_ready_.of(c)).then(q_free_.of(c));
+      if (last_use(k, i, c, j, k.blocks())) k.release(multiply, c);
+      rt_.mac(c, multiply);
+    }
+  }
+  for (uint32_t c = 0; c < rt_.cores(); ++c) core_[c].c_items += work_.item(i.group, i.round, c).valid ? 1 : 0;
+}
+
+void Attention::produce_p(const Work::Round& i) {
+  for (uint32_t c = 0; c < rt_.cores(); ++c) {
+    const Item item = work_.item(i.group, i.round, c);
+    if (!item.valid) continue;
+    const Matrix block = score_block(core_[c], core_[c].p_items++, item);
+    rt_.vec(c, softmax(block, block).after(c_ready_.of(c)).then(p_ready_.of(c)).label(item.head, item.block));
+  }
+}
+
+void Attention::produce_o(KvBuffer& v, const Work::Round& i) {
+  const uint32_t blocks = v.streamed() ? v.blocks() : 1;  // a resident V is one operand
+  for (uint32_t j = 0; rt_.ok() && j < blocks; ++j) {
+    v.load_block(i.group, j);
+    multiply_pv(v, i, j, blocks);
+  }
+  const uint32_t emb = rt_.layer().emb;
+  const uint32_t stride = emb * kHalfBytes;
+  for (uint32_t c = 0; c < rt_.cores(); ++c) {
+    const Item item = work_.item(i.group, i.round, c);
+    if (!item.valid) continue;
+    Core& core = core_[c];
+    const Matrix o{core.o + uint64_t{core.o_items++ % demand_.row_buffers} * rows_ * stride, item.rows, emb, stride};
+    rt_.dma(kStoreChannel, copy(o, dram_rows(rt_.layer().o, item, emb))
+                               .after(o_ready_.of(c))
+                               .then(o_free_.of(c))
+                               .label(item.head, item.block));
+  }
+}
+
+// O_i (+)= P_i,j V_j on every core.
+void Attention::multiply_pv(KvBuffer& v, const Work::Round& i, uint32_t j, uint32_t blocks) {
+  const uint32_t emb = rt_.layer().emb;
+  const uint32_t stride = emb * kHalfBytes;
+  for (uint32_t c = 0; c < rt_.cores(); ++c) {
+    const Item item = work_.item(i.group, i.round, c);
+    const uint32_t last_block = v.streamed() ? j : v.blocks() - 1;
+    if (!item.valid) {
+      pass_tokens(v, i, c, last_block);
+      continue;
+    }
+    const Core& core = core_[c];
+    const Matrix o{core.o + uint64_t{core.o_items % demand_.row_buffers} * rows_ * stride, item.rows, emb, stride};
+    const Matrix partials{core.partials, item.rows, emb, emb * kPartialBytes};
+    const Matrix p = score_block(core, core.o_items, item);
+    Command multiply = v.streamed()
+                           ? matmul_ab(columns_of(p, v.block_row(j), v.block_rows(j)), v.rows(i.group, item.member, j),
+                                       o, partials, place_of(j, blocks), tiling_)
+                           : matmul_ab(p, v.all_rows(i.group, item.member), o, tiling_);
+    multiply.label(item.head, item.block);
+    if (j == 0) multiply.after(p_ready_.of(c));
+    v.acquire(multiply, c, i.group, last_block);
+    if (j + 1 == blocks) {
+      multiply.after(o_free_.of(c)).then(o_ready_.of(c));
+      if (demand_.scores_in_dram) multiply.then(scores_free_.of(c));
+    }
+    if (last_use(v, i, c, j, blocks)) v.release(multiply, c);
+    rt_.mac(c, multiply);
+  }
+}
+
+void Attention::store_scores(const Work::Round& i, uint64_t tensor, Events ready) {
+  for (uint32_t c = 0; c < rt_.cores(); ++c) {
+    const Item item = work_.item(i.group, i.round, c);
+    if (!item.valid) continue;
+    const Matrix block = score_block(core_[c], core_[c].stored++, item);
+    rt_.dma(kStoreChannel, copy(block, dram_rows(tensor, item, rt_.layer().seq_kv))
+                               .after(ready.of(c))
+                               .then(scores_free_.of(c))
+                               .label(item.head, item.block));
+  }
+}
+
+void Attention::load_scores(const Work::Round& i, uint64_t tensor, Events ready) {
+  for (uint32_t c = 0; c < rt_.cores(); ++c) {
+    const Item item = work_.item(i.group, i.round, c);
+    if (!item.valid) continue;
+    const Matrix block = score_block(core_[c], core_[c].loaded++, item);
+    rt_.dma(kRowsChannel, copy(dram_rows(tensor, item, rt_.layer().seq_kv), block)
+                              .after(scores_free_.of(c))
+                              .then(ready.of(c))
+                              .label(item.head, item.block));
+  }
+}
+
+void Attention::finish() {
+  rt_.settle();
+  rt_.wait(o_free_, demand_.row_buffers);
+  rt_.give(o_free_, demand_.row_buffers);
+  if (demand_.scores_in_dram) {
+    rt_.wait(scores_free_, demand_.score_blocks);
+    rt_.give(scores_free_, demand_.score_blocks);
+  }
+  for (Core& core : core_) core.c_items = core.p_items = core.o_items = core.stored = core.loaded = 0;
+}
+
+}  // namespace attnvp::firmware

@@ -1,0 +1,63 @@
+// The tiled steps of attention for one round of row blocks, one on each core: Algorithms 2, 3 and 4 of the
+// MAS-Attention paper. A step only puts commands into the queues; which of them overlap is the dataflow's choice of
+// order, and the hardware events' business.
+#pragma once
+
+#include "firmware/runtime/kv_buffer.h"
+#include "firmware/runtime/runtime.h"
+#include "firmware/runtime/tiling.h"
+#include "firmware/runtime/work.h"
+
+namespace attnvp::firmware {
+
+// DMA channels, the most urgent first.
+constexpr uint32_t kRowsChannel = 0;    // Q, and C and P where they come from DRAM
+constexpr uint32_t kKvChannel = 1;
+constexpr uint32_t kStoreChannel = 2;
+
+class Attention {
+ public:
+  // Allocates row and score buffers and events for every core.
+  Attention(Runtime& rt, const Work& work, const hal::Tiling& tiling, const Demand& demand);
+
+  // Algorithm 2: C_i = Q_i K^T, sub-block by sub-block of K. Loads Q_i.
+  void produce_c(KvBuffer& k, const Work::Round& i);
+  // Algorithm 3: P_i = softmax(C_i), row by row, in place.
+  void produce_p(const Work::Round& i);
+  // Algorithm 4: O_i = P_i V; stores O_i.
+  void produce_o(KvBuffer& v, const Work::Round& i);
+
+  // Scores by way of DRAM (`tensor` is C or P): where produce_c or produce_p left them; for produce_p or produce_o.
+  void store_c(const Work::Round& i) { store_scores(i, rt_.layer().c, c_ready_); }
+  void store_p(const Work::Round& i) { store_scores(i, rt_.layer().p, p_ready_); }
+  void load_c(const Work::Round& i) { load_scores(i, rt_.layer().c, c_ready_); }
+  void load_p(const Work::Round& i) { load_scores(i, rt_.layer().p, p_ready_); }
+
+  // The processor waits until every buffer is free again, that is, until all stores are done.
+  void finish();
+
+ private:
+  struct Core {
+    uint64_t q = 0, scores = 0, o = 0, partials = 0;        // L1 addresses
+    uint32_t c_items = 0, p_items = 0, o_items = 0;         // items that went through each step: they pick the buffer
+    uint32_t stored = 0, loaded = 0;                        // likewise for scores by way of DRAM
+  };
+  void store_scores(const Work::Round& i, uint64_t tensor, Events ready);
+  void load_scores(const Work::Round& i, uint64_t tensor, Events ready);
+  void multiply_pv(KvBuffer& v, const Work::Round& i, uint32_t block, uint32_t blocks);
+  bool last_use(const KvBuffer& kv, const Work::Round& i, uint32_t core, uint32_t block, uint32_t blocks) const;
+  void pass_tokens(KvBuffer& kv, const Work::Round& i, uint32_t core, uint32_t block);
+  Matrix score_block(const Core& core, uint32_t n, const Item& item) const;
+  Matrix dram_rows(uint64_t tensor, const Item& item, uint32_t columns) const;
+
+  Runtime& rt_;
+  const Work& work_;
+  hal::Tiling tiling_;
+  Demand demand_;
+  uint32_t rows_;  // of a row block's buffers
+  static constexpr uint32_t kMaxCores = 64;
+  Core core_[kMaxCores];
+  Events q_ready_, q_free_, c_ready_, p_ready_, o_ready_, o_free_, scores_free_;
+};
+
+}  // namespace attnvp::firmware

@@ -1,0 +1,97 @@
+#include "firmware/runtime/kv_buffer.h"
+
+namespace attnvp::firmware {
+
+namespace {
+constexpr uint32_t kStreamSlots = 4;
+constexpr uint32_t kQueueRoom = 8;  // prefetching leaves the rest of the queue to loads that are needed now
+}  // namespace
+
+KvBuffer::KvBuffer(Runtime& rt, const Work& work, const hal::Tiling& t, uint64_t dram, uint32_t channel)
+    : rt_(rt),
+      work_(work),
+      dram_(dram),
+      channel_(channel),
+      streamed_(t.kv_buffers == hal::kKvStream),
+      rows_(rt.layer().seq_kv),
+      emb_(rt.layer().emb),
+      nkv_(t.nkv),
+      blocks_(static_cast<uint32_t>(ceil_div(rows_, nkv_))),
+      slots_(streamed_ ? kStreamSlots : t.kv_buffers),
+      slot_rows_(streamed_ ? nkv_ : rows_),
+      members_(t.bb * t.hh) {
+  if (rt.cores() > kMaxCores) rt.fail(Status::kBadJob);
+  address_ = rt.allocate(uint64_t{slots_} * members_ * slot_rows_ * emb_ * kHalfBytes);
+  ready_ = rt.events(rt.cores());
+  free_ = rt.events(rt.cores(), slots_);
+}
+
+uint64_t KvBuffer::slot_address(uint32_t slot, uint32_t member) const {
+  return address_ + (uint64_t{slot} * members_ + member) * slot_rows_ * emb_ * kHalfBytes;
+}
+
+Matrix KvBuffer::rows(uint32_t group, uint32_t member, uint32_t block) const {
+  const uint32_t stride = emb_ * kHalfBytes;
+  if (streamed_) return {slot_address((streamed_loads_ - 1) % slots_, member), block_rows(block), emb_, stride};
+  return {slot_address(group % slots_, member) + uint64_t{block_row(block)} * stride, block_rows(block), emb_, stride};
+}
+
+Matrix KvBuffer::all_rows(uint32_t group, uint32_t member) const {
+  return {slot_address(group % slots_, member), rows_, emb_, emb_ * kHalfBytes};
+}
+
+// One sub-block of all members; the last member's copy tells the cores.
+void KvBuffer::load(uint32_t group, uint32_t block) {
+  const uint32_t stride = emb_ * kHalfBytes;
+  const uint32_t members = work_.members(group);
+  for (uint32_t m = 0; m < members; ++m) {
+    const uint64_t row = uint64_t{work_.head_of(group, m)} * rows_ + block_row(block);
+    const Matrix from{dram_ + row * stride, block_rows(block), emb_, stride};
+    Command command = copy(from, rows(group, m, block)).label(work_.head_of(group, m), block);
+    if (m == 0 && (streamed_ || block == 0)) command.after(free_);
+    if (m + 1 == members) command.then(ready_);
+    rt_.dma(channel_, command);
+  }
+}
+
+void KvBuffer::issue_next() {
+  load(next_group_, next_block_);
+  if (++next_block_ < blocks_) return;
+  next_block_ = 0;
+  ++next_group_;
+}
+
+void KvBuffer::load_group(uint32_t group) {
+  while (!streamed_ && next_group_ <= group && rt_.ok()) issue_next();
+}
+
+bool KvBuffer::prefetch(uint32_t group) {
+  if (streamed_) return true;
+  while (next_group_ <= group && next_group_ < work_.groups() && rt_.ok()) {
+    if (rt_.dma_level(channel_) >= kQueueRoom) return false;
+    issue_next();
+  }
+  return true;
+}
+
+void KvBuffer::load_block(uint32_t group, uint32_t block) {
+  if (!streamed_) return;
+  ++streamed_loads_;
+  load(group, block);
+}
+
+void KvBuffer::acquire(Command& command, uint32_t core, uint32_t group, uint32_t block) {
+  if (streamed_) {
+    command.after(ready_.of(core));
+    return;
+  }
+  if (taken_group_[core] != group + 1) {
+    taken_group_[core] = group + 1;
+    taken_[core] = 0;
+  }
+  if (block + 1 <= taken_[core]) return;
+  command.after(ready_.of(core), block + 1 - taken_[core]);
+  taken_[core] = block + 1;
+}
+
+}  // namespace attnvp::firmware

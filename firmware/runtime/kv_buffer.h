@@ -1,0 +1,81 @@
+// One of K and V in L1, loaded in sub-blocks of N_KV rows and shared by the cluster's cores.
+//
+// Resident: space for a few groups' whole tensor; a group is loaded once, the next ones behind the cores' backs.
+// Streamed: a ring of sub-blocks; every round loads them anew.
+// Either way a core takes one token for every sub-block before it reads it, and gives tokens back when it is done.
+#pragma once
+
+#include "firmware/runtime/runtime.h"
+#include "firmware/runtime/work.h"
+
+namespace attnvp::firmware {
+
+class KvBuffer {
+ public:
+  // `dram` is the tensor's address; allocates L1 and events.
+  KvBuffer(Runtime& rt, const Work& work, const hal::Tiling& tiling, uint64_t dram, uint32_t channel);
+
+  bool streamed() const { return streamed_; }
+  uint32_t blocks() const { return blocks_; }  // sub-blocks per head
+  uint32_t block_row(uint32_t block) const { return block * nkv_; }
+  uint32_t block_rows(uint32_t block) const { return min(nkv_, rows_ - block_row(block)); }
+
+  // Resident: issues whatever loads of this group are not yet issued; streamed: nothing.
+  void load_group(uint32_t group);
+  // Resident: issues loads up to and including `group` as far as the DMA queue has room; never stalls. True when
+  // all of them are issued.
+  bool prefetch(uint32_t group);
+  // Streamed: issues the load of the next sub-block of this round; resident: nothing.
+  void load_block(uint32_t group, uint32_t block);
+
+  // Sub-block `block`, or all of them, of a member's rows; streamed: of the sub-block loaded last.
+  Matrix rows(uint32_t group, uint32_t member, uint32_t block) const;
+  Matrix all_rows(uint32_t group, uint32_t member) const;
+
+  // Makes the command wait until sub-blocks up to `block` are there for this core, as far as it has not waited yet.
+  void acquire(Command& command, uint32_t core, uint32_t group, uint32_t block);
+  // Makes the command give back: streamed, the sub-block; resident, the group (when this was the core's last use).
+  void release(Command& command, uint32_t core) const { command.then(free_.of(core)); }
+
+ private:
+  void load(uint32_t group, uint32_t block);
+  void issue_next();
+  uint64_t slot_address(uint32_t slot, uint32_t member) const;
+
+  Runtime& rt_;
+  const Work& work_;
+  uint64_t dram_;
+  uint32_t channel_;
+  bool streamed_;
+  uint32_t rows_, emb_, nkv_, blocks_;
+  uint32_t slots_;        // groups (resident) or sub-blocks (streamed)
+  uint32_t slot_rows_;    // rows of one member in one slot
+  uint32_t members_;      // members a slot has room for
+  uint64_t address_ = 0;
+  Events ready_, free_;
+  uint32_t next_group_ = 0, next_block_ = 0;  // resident: the next load to issue
+  uint32_t streamed_loads_ = 0;
+  static constexpr uint32_t kMaxCores = 64;
+  uint32_t taken_group_[kMaxCores] = {};  // resident: which group, and how many of its sub-blocks, each core waited for
+  uint32_t taken_[kMaxCores] = {};
+};
+
+// K and V on one DMA channel: loads go out in the order of their first use, K before V, group after group.
+struct KeyValue {
+  KeyValue(Runtime& rt, const Work& work, const hal::Tiling& tiling, uint32_t channel)
+      : k(rt, work, tiling, rt.layer().k, channel), v(rt, work, tiling, rt.layer().v, channel) {}
+  void need_k(uint32_t group) {
+    if (group > 0) v.load_group(group - 1);
+    k.load_group(group);
+  }
+  void need_v(uint32_t group) {
+    k.load_group(group);
+    v.load_group(group);
+  }
+  void prefetch_after(uint32_t group) {
+    if (k.prefetch(group) && v.prefetch(group) && k.prefetch(group + 1)) v.prefetch(group + 1);
+  }
+  KvBuffer k, v;
+};
+
+}  // namespace attnvp::firmware

@@ -1,0 +1,132 @@
+// What every scheduler program stands on: the job, the cluster's queues and events, L1 space. No heap, no exceptions,
+// no globals; a failure is remembered in `status`, and from then on every call does nothing.
+#pragma once
+
+#include <cstdint>
+
+#include "firmware/hal/cpu.h"
+#include "firmware/hal/descriptor.h"
+#include "firmware/hal/job.h"
+
+namespace attnvp::firmware {
+
+using hal::Descriptor;
+using hal::Status;
+using std::uint32_t;
+using std::uint64_t;
+
+constexpr uint32_t kHalfBytes = 2;
+constexpr uint32_t kPartialBytes = 4;
+
+constexpr uint64_t ceil_div(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
+constexpr uint64_t round_up(uint64_t a, uint64_t b) { return ceil_div(a, b) * b; }
+template <typename T>
+constexpr T min(T a, T b) {
+  return b < a ? b : a;
+}
+template <typename T>
+constexpr T max(T a, T b) {
+  return a < b ? b : a;
+}
+
+// A run of hardware events, usually one per core.
+struct Events {
+  uint32_t first = 0;
+  uint32_t span = 0;
+  Events of(uint32_t core) const { return {first + core, 1}; }
+};
+
+// A matrix in the address map: row-major FP16 (or FP32 partials), rows `stride` bytes apart.
+struct Matrix {
+  uint64_t address = 0;
+  uint32_t rows = 0;
+  uint32_t columns = 0;
+  uint32_t stride = 0;
+};
+// `columns` columns from `column` on.
+Matrix columns_of(const Matrix& m, uint32_t column, uint32_t columns);
+
+// A descriptor on its way into a queue.
+class Command {
+ public:
+  explicit Command(hal::Opcode opcode) : d_{} { d_.opcode = opcode; }
+  Command& after(Events events, uint32_t tokens = 1) { return add(d_.wait, hal::kWaits, events, tokens); }
+  Command& then(Events events, uint32_t tokens = 1) { return add(d_.signal, hal::kSignals, events, tokens); }
+  Command& label(uint32_t head, uint32_t row_block) {
+    d_.head = static_cast<std::uint16_t>(head);
+    d_.row_block = row_block;
+    return *this;
+  }
+  Descriptor& raw() { return d_; }
+  const Descriptor& raw() const { return d_; }
+
+ private:
+  Command& add(hal::EventRef* refs, int slots, Events events, uint32_t tokens);
+  Descriptor d_;
+};
+
+enum class Accumulate : std::uint8_t { kOnly, kFirst, kMiddle, kLast };  // place in a sum over several matmuls
+Accumulate place_of(uint32_t term, uint32_t terms);
+
+// C = A.B^T with B given as n x k; `l0` is the sub-tile m0, n0, k0.
+Command matmul_abt(const Matrix& a, const Matrix& b, const Matrix& c, const hal::Tiling& l0);
+// C = A.B.
+Command matmul_ab(const Matrix& a, const Matrix& b, const Matrix& c, const hal::Tiling& l0);
+// One term of a sum over several matmuls: until kLast the sum stays in `partials` (FP32, the shape of C).
+Command matmul_ab(const Matrix& a, const Matrix& b, const Matrix& c, const Matrix& partials, Accumulate place,
+                  const hal::Tiling& l0);
+Command softmax(const Matrix& in, const Matrix& out);
+Command copy(const Matrix& from, const Matrix& to);  // either direction, equal shapes
+Command fence();                                     // only waits and signals
+
+class Runtime {
+ public:
+  Runtime(hal::Cpu& cpu, uint32_t cluster);
+
+  const hal::JobBlock& job() const { return job_; }
+  const hal::MachineInfo& machine() const { return job_.machine; }
+  const hal::Layer& layer() const { return job_.layer; }
+  uint32_t cluster() const { return cluster_; }
+  uint32_t cores() const { return job_.machine.cores; }
+  bool ok() const { return status_ == Status::kDone; }
+
+  // Events: `span` fresh ones, each holding `tokens` to begin with.
+  Events events(uint32_t span, uint32_t tokens = 0);
+  void wait(Events events, uint32_t tokens = 1);  // the processor itself stalls
+  void give(Events events, uint32_t tokens = 1);
+
+  // L1 space, aligned to 64 bytes; 0 (and status kL1TooSmall) when there is none left.
+  uint64_t allocate(uint64_t bytes);
+  uint64_t allocated() const { return l1_used_; }
+  void free_to(uint64_t mark);  // everything allocated since allocated() was `mark`
+
+  void mac(uint32_t core, const Command& command) { push(hal::mac_base(cluster_, core), command, Side::kCompute); }
+  void vec(uint32_t core, const Command& command) { push(hal::vec_base(cluster_, core), command, Side::kCompute); }
+  void dma(uint32_t channel, const Command& command);
+
+  // From now on transfers and computation take turns: commands of one kind wait until those of the other are done.
+  void lock_step();
+  void settle();  // lock-step: waits until everything is done
+  uint32_t dma_level(uint32_t channel);  // descriptors waiting in that channel's queue
+
+  void fail(Status status, uint64_t detail0 = 0, uint64_t detail1 = 0);
+  void finish(const hal::Tiling& used);  // writes the status word
+
+ private:
+  enum class Side : std::uint8_t { kCompute, kTransfer };
+  void push(uint64_t queue, const Command& command, Side side);
+  void note_allocated();
+
+  hal::Cpu& cpu_;
+  uint32_t cluster_;
+  hal::JobBlock job_{};
+  Status status_ = Status::kDone;
+  uint64_t detail_[2] = {};
+  uint32_t next_event_ = 0;
+  uint64_t l1_used_ = 0;
+  Events lock_step_{};  // span 0: not in lock-step
+  Side side_ = Side::kTransfer;
+  uint32_t pending_ = 0;  // commands of that side under way
+};
+
+}  // namespace attnvp::firmware

@@ -1,0 +1,156 @@
+#include "firmware/runtime/tiling.h"
+
+#include "firmware/runtime/work.h"
+
+namespace attnvp::firmware {
+
+namespace {
+
+using hal::Tiling;
+
+constexpr uint32_t kStreamSlots = 4;     // sub-blocks of K (or V) in L1 when they are streamed
+constexpr uint64_t kRoundOverhead = 300;  // cycles of latencies that a round of a serial dataflow shows
+
+uint64_t kv_rows(const Runtime& rt, const Tiling& t) {
+  return t.kv_buffers == hal::kKvStream ? uint64_t{kStreamSlots} * t.nkv : uint64_t{t.kv_buffers} * rt.layer().seq_kv;
+}
+
+// L0 sub-tile: two passes of the array in each direction where L0 has the room, so that an operand word is used twice
+// as often; depth in steps that let the first sub-tile arrive early.
+void choose_l0(Runtime& rt, Tiling& t) {
+  const hal::MachineInfo& m = rt.machine();
+  const uint64_t room = m.l0_bytes / 2;  // the MAC engine's half
+  const auto need = [](uint64_t m0, uint64_t n0, uint64_t k0) {
+    return 2 * (m0 + n0) * k0 * kHalfBytes + m0 * n0 * kPartialBytes;
+  };
+  const bool free_m = t.m0 == 0, free_n = t.n0 == 0, free_k = t.k0 == 0;
+  for (uint32_t scale = 2; scale >= 1; --scale) {
+    if (free_m) t.m0 = scale * m.mac_rows;
+    if (free_n) t.n0 = scale * m.mac_columns;
+    for (uint32_t k0 = 64; k0 >= 1; k0 /= 2) {
+      if (free_k) t.k0 = k0;
+      if (need(t.m0, t.n0, t.k0) <= room) return;
+      if (!free_k) break;
+    }
+  }
+  rt.fail(Status::kL0TooSmall, 2 * need(t.m0, t.n0, t.k0), m.l0_bytes);
+}
+
+// Cycles the cluster needs at least with this tiling, for comparing tilings with each other.
+uint64_t estimate(const Runtime& rt, const Tiling& t, const Demand& demand) {
+  const hal::MachineInfo& m = rt.machine();
+  const hal::Layer& l = rt.layer();
+  const uint32_t workers = m.cores * m.clusters;
+  const uint64_t heads = uint64_t{l.batch} * l.heads;
+  const uint32_t unit = t.nq >= m.mac_rows ? m.mac_rows : t.nq;
+  const uint64_t blocks = row_blocks(l.seq_q, t.nq, unit, t.bb * t.hh == 1 ? m.cores : 1);
+  const uint64_t passes = ceil_div(l.seq_q, unit);
+  const uint64_t rounds = ceil_div(heads * blocks, workers);
+  const uint64_t per_pass = ceil_div(l.seq_kv, m.mac_columns) * l.emb + ceil_div(l.emb, m.mac_columns) * l.seq_kv;
+  // The core with most items sets the pace.
+  const uint64_t mac = rounds * ceil_div(passes, blocks) * per_pass;
+  const uint64_t vec = rounds * ceil_div(l.seq_q, blocks) * l.seq_kv * 1024 / max(m.softmax_rate_1024, 1U);
+
+  const uint64_t kv = 2 * uint64_t{l.seq_kv} * l.emb * kHalfBytes;
+  const uint64_t kv_reads = t.kv_buffers == hal::kKvStream ? ceil_div(heads * blocks, m.cores) : heads;
+  const uint64_t qo = 2 * heads * l.seq_q * l.emb * kHalfBytes;
+  const uint64_t scores = demand.scores_in_dram ? 4 * heads * l.seq_q * l.seq_kv * kHalfBytes : 0;
+  const auto cycles = [&](uint64_t bytes) { return bytes * 1024 / max(m.dram_rate_1024, 1U); };
+  const uint64_t dram = cycles(kv_reads * kv + qo + scores);
+  // What nothing can hide: the first rows of Q and the last of O of every core; a head's K and V where there is no
+  // second buffer for the next one's.
+  const uint64_t edges = cycles(2 * uint64_t{m.cores} * min(t.nq, l.seq_q) * l.emb * kHalfBytes) +
+                         (t.kv_buffers == 1 ? heads * cycles(kv) / 2 : 0);
+  if (!demand.dram_overlap) return mac + vec + dram + rounds * 2 * kRoundOverhead;
+  const uint64_t compute = demand.mac_vec_overlap ? max(mac, vec) : mac + vec + rounds * kRoundOverhead;
+  return max(compute, dram) + edges;
+}
+
+bool check_given(Runtime& rt, const Tiling& t) {
+  const hal::Layer& l = rt.layer();
+  const uint32_t given[] = {t.bb, t.hh, t.nq, t.nkv};
+  const uint32_t most[] = {l.batch, l.heads, l.seq_q, l.seq_kv};
+  for (uint32_t i = 0; i < 4; ++i) {
+    if (given[i] <= most[i]) continue;
+    rt.fail(Status::kBadTiling, i, given[i]);
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+uint64_t l1_need(const Runtime& rt, const Tiling& t, const Demand& demand) {
+  const hal::Layer& l = rt.layer();
+  const auto aligned = [](uint64_t bytes) { return round_up(bytes, 64); };
+  const uint64_t rows = min(t.nq, l.seq_q);
+  const uint64_t row_bytes = uint64_t{l.emb} * kHalfBytes;
+  const uint64_t kv = demand.kv_tensors * aligned(kv_rows(rt, t) * t.bb * t.hh * row_bytes);
+  uint64_t core = demand.score_blocks * aligned(rows * l.seq_kv * kHalfBytes);
+  core += 2 * demand.row_buffers * aligned(rows * row_bytes);
+  if (t.kv_buffers == hal::kKvStream) core += aligned(rows * l.emb * kPartialBytes);
+  return kv + rt.cores() * core;
+}
+
+Tiling choose_tiling(Runtime& rt, const Demand& demand) {
+  const hal::Layer& l = rt.layer();
+  const uint32_t unit = rt.machine().mac_rows;
+  Tiling t = rt.job().tiling;
+  if (!check_given(rt, t)) return t;
+  choose_l0(rt, t);
+
+  // Enough heads at a time that every core has a row block.
+  if (t.bb == 0) t.bb = 1;
+  if (t.hh == 0) {
+    const auto blocks = static_cast<uint32_t>(ceil_div(l.seq_q, unit));
+    t.hh = min(l.heads, static_cast<uint32_t>(ceil_div(rt.cores(), min(blocks, rt.cores()))));
+  }
+  if (t.nkv == 0) {
+    const auto eighth = static_cast<uint32_t>(round_up(ceil_div(l.seq_kv, 8), rt.machine().mac_columns));
+    t.nkv = min(l.seq_kv, max(min(eighth, 512U), 64U));
+  }
+  // A core takes at most kMaxTokens sub-blocks' tokens at once.
+  t.nkv = max(t.nkv, static_cast<uint32_t>(ceil_div(l.seq_kv, hal::kMaxTokens)));
+
+  const Tiling given = t;
+  Tiling best{};
+  uint64_t best_cycles = UINT64_MAX;
+  uint64_t least_need = UINT64_MAX;
+  const auto consider = [&](uint32_t nq, uint32_t mode) {
+    if (given.kv_buffers != hal::kKvAuto && given.kv_buffers != mode) return;
+    if (given.nq != 0 && given.nq != nq) return;
+    Tiling c = given;
+    c.nq = nq;
+    c.kv_buffers = mode;
+    const uint64_t need = l1_need(rt, c, demand);
+    least_need = min(least_need, need);
+    if (need > rt.machine().l1_bytes) return;
+    const uint64_t cycles = estimate(rt, c, demand);
+    if (cycles >= best_cycles) return;
+    best_cycles = cycles;
+    best = c;
+  };
+  // Row blocks of whole array passes, K and V read once; only where that does not fit, smaller blocks or streaming.
+  const auto whole_passes = [&](uint32_t mode) {
+    for (uint32_t nq = unit; nq < l.seq_q + unit && nq <= 32 * unit; nq += nq < 4 * unit ? unit : 4 * unit) {
+      consider(min(nq, l.seq_q), mode);
+    }
+    if (given.nq != 0) consider(given.nq, mode);
+  };
+  for (uint32_t buffers = 3; buffers >= 1; --buffers) whole_passes(buffers);
+  if (given.kv_buffers != hal::kKvAuto && given.kv_buffers != hal::kKvStream) whole_passes(given.kv_buffers);
+  if (best_cycles == UINT64_MAX) {
+    whole_passes(hal::kKvStream);
+    for (uint32_t nq = 1; nq < min(unit, l.seq_q); nq *= 2) {
+      consider(nq, 1);
+      consider(nq, hal::kKvStream);
+    }
+  }
+  if (best_cycles == UINT64_MAX) {
+    rt.fail(Status::kL1TooSmall, least_need, rt.machine().l1_bytes);
+    return given;
+  }
+  return best;
+}
+
+}  // namespace attnvp::firmware

@@ -1,0 +1,25 @@
+// Choosing tile sizes. What the job leaves at 0 is chosen so that the schedule fits into L1 and L0 and an estimate of
+// its time (a roofline over MAC, VEC and DRAM) is least; what the job gives is kept or refused.
+#pragma once
+
+#include "firmware/runtime/runtime.h"
+
+namespace attnvp::firmware {
+
+// What a dataflow keeps in L1, and how much of its work overlaps.
+struct Demand {
+  uint32_t kv_tensors = 2;    // K and V, or one of them at a time
+  uint32_t score_blocks = 1;  // blocks of N_Q x N scores per core
+  uint32_t row_buffers = 2;   // buffers for a block of Q, and as many for O, per core
+  bool mac_vec_overlap = false;
+  bool dram_overlap = true;
+  bool scores_in_dram = false;  // C and P are written to and read from DRAM
+};
+
+// Bytes of L1 that the schedule takes, as the dataflows allocate it.
+uint64_t l1_need(const Runtime& rt, const hal::Tiling& tiling, const Demand& demand);
+
+// The complete tiling; on failure the runtime's status says why.
+hal::Tiling choose_tiling(Runtime& rt, const Demand& demand);
+
+}  // namespace attnvp::firmware

@@ -1,0 +1,34 @@
+// IEEE 754 binary16 carried as bits. Every conversion rounds to nearest even; every NaN that is made is
+// 0x7E00, so that all hosts and all variants of the code give the same bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace attnvp::arith {
+
+using Half = std::uint16_t;
+
+inline constexpr Half kHalfNan = 0x7E00;
+inline constexpr Half kHalfInfinity = 0x7C00;
+inline constexpr Half kHalfOne = 0x3C00;
+inline constexpr Half kHalfMax = 0x7BFF;  // 65504
+inline constexpr Half kHalfSign = 0x8000;
+
+constexpr bool is_nan(Half h) { return (h & 0x7FFF) > kHalfInfinity; }
+constexpr bool is_finite(Half h) { return (h & 0x7C00) != 0x7C00; }
+
+float float_from_half(Half h);  // exact; a signalling NaN becomes quiet
+double double_from_half(Half h);
+Half half_from_float(float value);
+Half half_from_double(double value);  // one rounding, not by way of float
+
+// Arrays, with F16C where the host has it; same bits as the scalar functions. No overlap of in and out.
+void floats_from_halves(const Half* in, float* out, std::size_t n);
+void halves_from_floats(const float* in, Half* out, std::size_t n);
+
+// Number of representable values between the two, 0 for +0 and -0 and for two NaNs;
+// INT_MAX when just one is a NaN. An infinity is one step beyond the largest finite value.
+int ulp_distance(Half a, Half b);
+
+}  // namespace attnvp::arith

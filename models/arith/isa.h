@@ -1,0 +1,17 @@
+// Which variant of the kernels runs. All give the same bits; tests switch to compare them.
+#pragma once
+
+namespace attnvp::arith {
+
+enum class Isa { kPortable, kAvx2 };  // kAvx2: AVX2, FMA and F16C
+
+bool isa_available(Isa isa);
+Isa current_isa();      // the best one available unless set_isa chose another
+void set_isa(Isa isa);  // for tests: not while kernels run in other threads
+
+}  // namespace attnvp::arith
+
+#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#define ATTNVP_HAS_AVX2 1
+#define ATTNVP_AVX2 __attribute__((target("avx2,fma,f16c,bmi,bmi2")))
+#endif

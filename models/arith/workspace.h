@@ -1,0 +1,39 @@
+// Scratch memory of the kernels. It only grows, so a caller that keeps one pays for no allocation once the
+// largest shape has been seen. One per thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+
+namespace attnvp::arith {
+
+template <typename T>
+class Scratch {
+ public:
+  // Contents are undefined; the pointer is valid until the next call that asks for more.
+  T* get(std::size_t n) {
+    if (n > size_) {
+      data_.reset(static_cast<T*>(::operator new(n * sizeof(T), kAlign)));
+      size_ = n;
+    }
+    return data_.get();
+  }
+
+ private:
+  static constexpr std::align_val_t kAlign{64};
+  struct Free {
+    void operator()(T* p) const { ::operator delete(p, kAlign); }
+  };
+  std::unique_ptr<T, Free> data_;
+  std::size_t size_ = 0;
+};
+
+struct Workspace {
+  Scratch<float> a;              // matmul: A in FP32
+  Scratch<float> panel;          // matmul: one panel of B in FP32
+  Scratch<std::uint32_t> terms;  // softmax: one row of exponentials
+};
+
+}  // namespace attnvp::arith

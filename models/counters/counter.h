@@ -1,0 +1,47 @@
+// Counters that describe themselves. A module declares each as a member; reports and energy come from one walk
+// over the module tree (models/module.h).
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace attnvp {
+
+// What one count costs: an action of a component class in the energy table (Accelergy's ERT).
+struct Action {
+  const char* component = nullptr;  // nullptr: the counter carries no energy
+  const char* name = nullptr;
+};
+
+class CounterOwner;
+
+class Counter {
+ public:
+  Counter(CounterOwner& owner, const char* name, const char* unit, const char* description, Action action = {});
+  Counter(const Counter&) = delete;
+  Counter& operator=(const Counter&) = delete;
+
+  Counter& operator+=(std::uint64_t n) {
+    value_ += n;
+    return *this;
+  }
+  void raise_to(std::uint64_t n) {  // for high-water marks
+    if (n > value_) value_ = n;
+  }
+  void reset() { value_ = 0; }
+  std::uint64_t value() const { return value_; }
+
+  const char* name() const { return name_; }
+  const char* unit() const { return unit_; }
+  const char* description() const { return description_; }
+  const Action& action() const { return action_; }
+
+ private:
+  const char* name_;
+  const char* unit_;
+  const char* description_;
+  Action action_;
+  std::uint64_t value_ = 0;
+};
+
+}  // namespace attnvp

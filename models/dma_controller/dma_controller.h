@@ -1,0 +1,99 @@
+// The DMA controller: 3D strided copies between DRAM and its cluster's L1, on several channels.
+//
+// Every channel has its own command queue and works through it in order. Channels with a burst to issue are served
+// one burst at a time, by priority (lowest number first) or in turn; at most `outstanding` bursts are under way.
+// DRAM is a plain TLM-2.0 target: a read's data arrives when the annotated delay is over and then crosses the L1
+// port, a write reads L1 first. A descriptor's events are given when its last byte has arrived.
+#pragma once
+
+#include <tlm_utils/simple_initiator_socket.h>
+#include <tlm_utils/simple_target_socket.h>
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "models/dma_controller/transfer.h"
+#include "models/engine/command_queue.h"
+#include "models/engine/event_port.h"
+#include "models/machine.h"
+#include "models/module.h"
+
+namespace attnvp {
+
+class DmaController : public Module {
+ public:
+  struct Place {
+    std::uint64_t control_base = 0;
+    std::uint64_t events_base = 0;
+    std::uint32_t events = 0;
+    std::uint64_t dram_base = 0, dram_bytes = 0;
+    std::uint64_t l1_base = 0, l1_bytes = 0;
+  };
+  DmaController(sc_core::sc_module_name name, Context& context, const DmaConfig& config, const Place& place);
+
+  tlm_utils::simple_target_socket<DmaController> control{"control"};
+  tlm_utils::simple_initiator_socket<DmaController> dram{"dram"};
+  tlm_utils::simple_initiator_socket<DmaController> l1{"l1"};
+  EventPort& events(std::uint32_t channel) { return channels_.at(channel)->events; }
+  std::uint32_t channels() const { return config_.channels; }
+
+  std::string waiting_for() const override;
+  void reset() override;
+
+  Counter descriptors{*this, "descriptors", "descriptors", "descriptors completed"};
+  Counter bursts{*this, "bursts", "bursts", "bursts sent to DRAM"};
+  Counter read_bytes{*this, "read_bytes", "bytes", "bytes copied from DRAM"};
+  Counter write_bytes{*this, "write_bytes", "bytes", "bytes copied to DRAM"};
+  Counter busy_cycles{*this, "busy_cycles", "cycles", "cycles with at least one burst under way"};
+
+ private:
+  struct Channel {
+    Channel(DmaController& owner, std::uint32_t index);
+    std::uint32_t index;
+    CommandQueue queue;
+    EventPort events;
+    bool ready = false;    // `transfer` may be issued: events taken, descriptor checked
+    Transfer transfer;
+    hal::Descriptor current{};
+    bool to_l1 = false;
+    std::uint32_t pending = 0;  // descriptors issued, not yet done
+    sc_core::sc_event issued;   // all bursts of `transfer` have been issued
+    sc_core::sc_event drained;  // a descriptor is done
+    std::string level_name, state_name;
+    std::unique_ptr<Signal> level, state;
+  };
+  struct InFlight {
+    Burst burst;
+    Channel* channel = nullptr;
+    bool to_l1 = false;
+    std::uint64_t done_cycle = 0;
+    std::size_t buffer = 0;
+    hal::Descriptor descriptor;  // of the last burst only
+  };
+
+  void control_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  void front(Channel& channel);  // one thread per channel: takes events, checks, makes a transfer ready
+  void issue();                  // one thread: channels' bursts to DRAM
+  void retire();                 // one thread: data that came back to L1, descriptors that are done
+  Channel* choose();
+  bool access(tlm_utils::simple_initiator_socket<DmaController>& socket, tlm::tlm_command command,
+              std::uint64_t address, unsigned char* data, std::uint64_t bytes, sc_core::sc_time& delay);
+  FaultCode check(const hal::Descriptor& descriptor, std::string& detail, std::uint64_t& address) const;
+  void stop_with(Channel& channel, FaultCode code, std::uint64_t address, std::string detail);
+
+  DmaConfig config_;
+  Place place_;
+  std::vector<std::unique_ptr<Channel>> channels_;
+  std::uint32_t next_ = 0;  // round-robin
+  std::deque<InFlight> in_flight_;
+  std::vector<std::vector<unsigned char>> buffers_;
+  std::size_t next_buffer_ = 0;
+  std::uint64_t busy_since_ = 0;
+  bool stopped_ = false;
+  sc_core::sc_event work_, credit_, sent_;
+  tlm::tlm_generic_payload dram_payload_, l1_payload_;
+  Signal outstanding_{*this, "outstanding", 16};
+};
+
+}  // namespace attnvp

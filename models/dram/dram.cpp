@@ -1,0 +1,86 @@
+#include "models/dram/dram.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <new>
+
+#include "models/bus/stream.h"
+
+namespace attnvp {
+
+SparseMemory::SparseMemory(std::uint64_t bytes) : bytes_(bytes) {
+  void* p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (p == MAP_FAILED) throw std::bad_alloc();
+  data_ = static_cast<unsigned char*>(p);
+}
+
+SparseMemory::~SparseMemory() { munmap(data_, bytes_); }
+
+void SparseMemory::clear() { madvise(data_, bytes_, MADV_DONTNEED); }
+
+Dram::Dram(sc_core::sc_module_name name, Context& context, const DramConfig& config, std::uint64_t base)
+    : Module(name, context),
+      config_(config),
+      base_(base),
+      memory_(config.size_bytes),
+      bytes_per_cycle_(config.bytes_per_second / context.clock.hertz()),
+      latency_cycles_(std::ceil(config.latency_seconds * context.clock.hertz() - 1e-6)) {
+  in.register_b_transport(this, &Dram::b_transport);
+  in.register_transport_dbg(this, &Dram::transport_dbg);
+}
+
+void Dram::reset() {
+  bus_free_ = 0;
+  busy_ = 0;
+}
+
+bool Dram::inside(const tlm::tlm_generic_payload& payload) const {
+  const std::uint64_t bytes = payload.get_data_length();
+  if (payload.get_address() < base_) return false;
+  const std::uint64_t offset = payload.get_address() - base_;
+  return bytes <= config_.size_bytes && offset <= config_.size_bytes - bytes;
+}
+
+void Dram::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
+  const std::uint64_t bytes = payload.get_data_length();
+  if (bytes == 0 || !inside(payload)) {
+    payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
+    return;
+  }
+  if (payload.get_byte_enable_ptr() != nullptr) {
+    payload.set_response_status(tlm::TLM_BYTE_ENABLE_ERROR_RESPONSE);
+    return;
+  }
+  const double arrival = static_cast<double>(ctx_.clock.now() + ctx_.clock.ceil_cycles(delay));
+  const double first_data = std::max(bus_free_, payload.is_read() ? arrival + latency_cycles_ : arrival);
+  const double transfer = static_cast<double>(bytes) / bytes_per_cycle_;
+  bus_free_ = first_data + transfer;
+  busy_ += transfer;
+  busy_cycles.raise_to(static_cast<std::uint64_t>(std::llround(busy_)));
+  const auto done = static_cast<std::uint64_t>(std::ceil(bus_free_ - 1e-6));
+  delay = ctx_.clock.cycles(done - ctx_.clock.now());
+
+  unsigned char* here = memory_.data() + (payload.get_address() - base_);
+  const bool copy = payload.get_extension<TimingOnlyExtension>() == nullptr;
+  if (payload.is_read()) {
+    read_words += bytes / 2;
+    if (copy) std::memcpy(payload.get_data_ptr(), here, bytes);
+  } else if (payload.is_write()) {
+    write_words += bytes / 2;
+    if (copy) std::memcpy(here, payload.get_data_ptr(), bytes);
+  }
+  payload.set_response_status(tlm::TLM_OK_RESPONSE);
+}
+
+unsigned Dram::transport_dbg(tlm::tlm_generic_payload& payload) {
+  if (!inside(payload)) return 0;
+  unsigned char* here = memory_.data() + (payload.get_address() - base_);
+  if (payload.is_read()) std::memcpy(payload.get_data_ptr(), here, payload.get_data_length());
+  if (payload.is_write()) std::memcpy(here, payload.get_data_ptr(), payload.get_data_length());
+  return payload.get_data_length();
+}
+
+}  // namespace attnvp

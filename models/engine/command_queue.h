@@ -1,0 +1,52 @@
+// A command queue as firmware sees it: a descriptor under construction, a doorbell, a level and a done count.
+// Whoever owns it (an engine, a DMA channel) takes descriptors out in order.
+#pragma once
+
+#include <tlm>
+
+#include <deque>
+#include <vector>
+
+#include "firmware/hal/descriptor.h"
+#include "models/module.h"
+
+namespace attnvp {
+
+class CommandQueue {
+ public:
+  CommandQueue(Context& context, std::uint32_t depth) : ctx_(context), depth_(depth) {
+    context.fault_line.push_back(&popped_);
+  }
+
+  // A register access at `offset` in the queue's window. The doorbell stalls the caller while the queue is full.
+  void access(tlm::tlm_generic_payload& payload, std::uint64_t offset);
+
+  bool empty() const { return queue_.empty(); }
+  std::size_t level() const { return queue_.size(); }
+  const hal::Descriptor& front() const { return queue_.front(); }
+  void pop();
+  void count_done() { ++done_; }
+  void set_fault(FaultCode code, std::uint64_t address) {
+    fault_ = code;
+    fault_address_ = address;
+  }
+  const sc_core::sc_event& pushed() const { return pushed_; }
+  void reset();
+  void show_level_in(Signal* signal) { level_signal_ = signal; }
+
+ private:
+  bool push();
+
+  Context& ctx_;
+  std::uint32_t depth_;
+  hal::Descriptor building_{};
+  std::deque<hal::Descriptor> queue_;
+  std::uint32_t done_ = 0;
+  FaultCode fault_ = FaultCode::kNone;
+  std::uint64_t fault_address_ = 0;
+  sc_core::sc_event pushed_;
+  sc_core::sc_event popped_;
+  Signal* level_signal_ = nullptr;
+};
+
+}  // namespace attnvp

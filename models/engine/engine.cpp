@@ -1,0 +1,188 @@
+#include "models/engine/engine.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace attnvp {
+
+namespace {
+enum Front : std::uint64_t { kFrontIdle, kFrontWait, kFrontLoad, kFrontReady, kFrontFault };
+const char* const kFrontNames[] = {"idle", "wait_event", "load", "ready", "fault", nullptr};
+enum State : std::uint64_t { kIdle, kRun, kLastTile, kFault };
+const char* const kStateNames[] = {"idle", "run", "last_tile", "fault", nullptr};
+}  // namespace
+
+Engine::Engine(sc_core::sc_module_name name, Context& context, const Place& place, std::uint32_t queue_depth,
+               std::uint32_t pipeline_cycles)
+    : Module(name, context),
+      events("events", place.events_base, place.events),
+      control_base_(place.control_base),
+      pipeline_cycles_(pipeline_cycles),
+      queue_(context, queue_depth),
+      front_state_(*this, "fetch_state", 3, kFrontNames),
+      state_(*this, "state", 2, kStateNames) {
+  queue_.show_level_in(&queue_level_);
+  control.register_b_transport(this, &Engine::control_transport);
+  SC_HAS_PROCESS(Engine);
+  SC_THREAD(fetch);
+  SC_THREAD(execute);
+  SC_THREAD(drain);
+}
+
+void Engine::control_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& /*delay*/) {
+  queue_.access(payload, payload.get_address() - control_base_);
+}
+
+std::string Engine::waiting_for() const {
+  if (events.waiting_for() >= 0) {
+    const hal::Descriptor& d = queue_.front();
+    return fmt::format("head {}, row block {}: waits for event {}; {} descriptors queued", d.head, d.row_block,
+                       events.waiting_for(), queue_.level());
+  }
+  if (!queue_.empty() || in_flight_ > 0) return fmt::format("{} descriptors queued", queue_.level());
+  return {};
+}
+
+void Engine::reset() { queue_.reset(); }
+
+void Engine::stop_with(FaultCode code, std::uint64_t address, std::string detail) {
+  stopped_ = true;
+  queue_.set_fault(code, address);
+  front_state_.set(kFrontFault);
+  state_.set(kFault);
+  fault(code, address, std::move(detail));
+}
+
+bool Engine::run_stream(StreamPayload& payload, const Stream& stream) {
+  if (stream.regions == 0 && stream.pace_cycles == 0) return true;
+  payload.stream() = stream;
+  tlm::tlm_generic_payload& p = payload.prepare();
+  sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+  l1->b_transport(p, delay);
+  if (p.is_response_ok()) return true;
+  const StreamExtension& answer = payload.answer();
+  for (int i = 0; i < stream.regions; ++i) {
+    const Region& r = stream.region[static_cast<std::size_t>(i)];
+    if (r.address != answer.fault_address) continue;
+    stop_with(answer.fault, r.address,
+              fmt::format("L1 {} of {} rows of {} bytes, {} bytes apart", r.write ? "write" : "read", r.rows,
+                          r.row_bytes, r.row_stride));
+    return false;
+  }
+  stop_with(FaultCode::kUnmapped, p.get_address(), "L1 access failed");
+  return false;
+}
+
+// Everything up to "the first sub-tile is in L0". False: the engine has stopped.
+bool Engine::fetch_one(Job& job) {
+  job.descriptor = queue_.front();
+  job.plan = Plan{};
+  if (!events.valid(job.descriptor)) {
+    stop_with(FaultCode::kBadEvent, 0, "the descriptor names an event that the event unit does not have");
+    return false;
+  }
+  front_state_.set(kFrontWait);
+  if (!events.take(job.descriptor)) {
+    stopped_ = true;  // a fault elsewhere: stop quietly
+    return false;
+  }
+  if (job.descriptor.opcode != hal::Opcode::kNop) {
+    PlanError error = plan(job.descriptor, job.plan);
+    if (error.code != FaultCode::kNone) {
+      stop_with(error.code, error.address, std::move(error.detail));
+      return false;
+    }
+    l0_payload_.stream() = job.plan.l0;
+    tlm::tlm_generic_payload& p = l0_payload_.prepare();
+    sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+    l0->b_transport(p, delay);
+    if (!p.is_response_ok()) {
+      stop_with(FaultCode::kL0TooSmall, l0_payload_.answer().fault_address,
+                fmt::format("the descriptor's working set needs {} bytes of L0", l0_payload_.answer().fault_address));
+      return false;
+    }
+  }
+  if (job.plan.after_previous) {
+    while (in_flight_ > 0) sc_core::wait(drained_event_);
+  }
+  while (!buffer_free_) sc_core::wait(buffer_event_);
+  buffer_free_ = false;
+  front_state_.set(kFrontLoad);
+  return run_stream(fetch_payload_, job.plan.fill);
+}
+
+void Engine::fetch() {
+  Job job;
+  while (true) {
+    front_state_.set(kFrontIdle);
+    while (queue_.empty()) sc_core::wait(queue_.pushed());
+    if (!fetch_one(job)) return;
+    front_state_.set(kFrontReady);
+    queue_.pop();
+    fetched_ = job;
+    fetched_full_ = true;
+    ++in_flight_;
+    fetched_event_.notify(sc_core::SC_ZERO_TIME);
+  }
+}
+
+void Engine::execute() {
+  while (true) {
+    while (!fetched_full_) sc_core::wait(fetched_event_);
+    executing_ = fetched_;
+    fetched_full_ = false;
+    const Plan& p = executing_.plan;
+    const std::uint64_t start = ctx_.clock.now();
+    if (executing_.descriptor.opcode != hal::Opcode::kNop) {
+      state_.set(kRun);
+      head_.set(executing_.descriptor.head);
+      row_block_.set(executing_.descriptor.row_block);
+      if (!run_stream(execute_payload_, p.body)) return;
+      state_.set(kLastTile);
+    }
+    buffer_free_ = true;
+    buffer_event_.notify(sc_core::SC_ZERO_TIME);
+    if (!run_stream(execute_payload_, p.last)) return;
+    if (stopped_) return;
+    const std::uint64_t busy = ctx_.clock.now() - start;
+    busy_cycles += busy;
+    stall_cycles += busy - (p.body.pace_cycles + p.last.pace_cycles);
+    if (executing_.descriptor.opcode != hal::Opcode::kNop) {
+      count(executing_.descriptor);
+      if (ctx_.full_data) compute_values(executing_.descriptor);
+      executing_.drain_at = ctx_.clock.now() + pipeline_cycles_;
+    }
+    while (draining_full_) sc_core::wait(drained_event_);
+    state_.set(kIdle);
+    draining_ = executing_;
+    draining_full_ = true;
+    drain_event_.notify(sc_core::SC_ZERO_TIME);
+  }
+}
+
+void Engine::drain() {
+  while (true) {
+    while (!draining_full_) sc_core::wait(drain_event_);
+    const std::uint64_t now = ctx_.clock.now();
+    if (draining_.drain_at > now) sc_core::wait(ctx_.clock.cycles(draining_.drain_at - now));
+    if (!run_stream(drain_payload_, draining_.plan.drain)) return;
+    if (!events.give(draining_.descriptor)) return;
+    descriptors += 1;
+    queue_.count_done();
+    --in_flight_;
+    draining_full_ = false;
+    drained_event_.notify(sc_core::SC_ZERO_TIME);
+  }
+}
+
+unsigned char* Engine::l1_bytes(std::uint64_t address) {
+  if (dmi_.get_dmi_ptr() == nullptr) {
+    tlm::tlm_generic_payload payload;
+    fill_payload(payload, tlm::TLM_READ_COMMAND, address, nullptr, 0);
+    l1->get_direct_mem_ptr(payload, dmi_);
+  }
+  return dmi_.get_dmi_ptr() + (address - dmi_.get_start_address());
+}
+
+}  // namespace attnvp

@@ -1,0 +1,109 @@
+// What the MAC and the VEC engine share: an in-order command queue and a three-stage pipeline with double-buffered
+// operands in L0.
+//
+//   fetch    takes a descriptor's events, checks it, loads its first sub-tile from L1 into L0
+//   execute  body: all sub-tiles but the last compute while the next is loaded and the one before is stored
+//            last: the last sub-tile computes; its buffer half being free now, fetch may load for the next descriptor
+//   drain    stores the last sub-tile's result, then gives the descriptor's events
+//
+// The L1 traffic of every stage shares the scratchpad's bandwidth with everyone else's; whichever of compute and
+// traffic takes longer sets the pace. A derived engine says what a descriptor needs in each stage (plan) and what
+// it computes.
+#pragma once
+
+#include <tlm_utils/simple_initiator_socket.h>
+#include <tlm_utils/simple_target_socket.h>
+
+#include <string>
+
+#include "models/bus/stream.h"
+#include "models/engine/command_queue.h"
+#include "models/engine/event_port.h"
+#include "models/machine.h"
+#include "models/module.h"
+
+namespace attnvp {
+
+class Engine : public Module {
+ public:
+  struct Place {  // in the address map
+    std::uint64_t control_base = 0;
+    std::uint64_t events_base = 0;
+    std::uint32_t events = 0;  // that the event unit has
+  };
+
+  tlm_utils::simple_target_socket<Engine> control{"control"};  // registers and descriptors
+  tlm_utils::simple_initiator_socket<Engine> l1{"l1"};
+  tlm_utils::simple_initiator_socket<Engine> l0{"l0"};
+  EventPort events;
+
+  std::string waiting_for() const override;
+  void reset() override;
+
+  Counter descriptors{*this, "descriptors", "descriptors", "descriptors completed"};
+  Counter busy_cycles{*this, "busy_cycles", "cycles", "cycles in which the execute stage held a descriptor"};
+  Counter stall_cycles{*this, "stall_cycles", "cycles", "busy cycles beyond what the units needed: waiting for L1"};
+
+ protected:
+  Engine(sc_core::sc_module_name name, Context& context, const Place& place, std::uint32_t queue_depth,
+         std::uint32_t pipeline_cycles);
+
+  // One descriptor's needs. Streams carry regions, traffic and the cycles the units need at least.
+  struct Plan {
+    Stream fill, body, last, drain;
+    Stream l0;                   // working set and accesses, booked once
+    bool after_previous = false; // reads what the previous descriptor of this queue writes
+  };
+  struct PlanError {
+    FaultCode code = FaultCode::kNone;
+    std::uint64_t address = 0;
+    std::string detail;
+  };
+  // Fills the plan, or says what is wrong with the descriptor.
+  virtual PlanError plan(const hal::Descriptor& descriptor, Plan& plan) = 0;
+  // Full-data mode: computes the values. Called when the last operand was read.
+  virtual void compute_values(const hal::Descriptor& descriptor) = 0;
+  virtual void count(const hal::Descriptor& descriptor) = 0;
+
+  // Host pointer to L1 bytes (DMI); regions were checked by L1 before.
+  unsigned char* l1_bytes(std::uint64_t address);
+
+ private:
+  struct Job {
+    hal::Descriptor descriptor;
+    Plan plan;
+    std::uint64_t drain_at = 0;  // cycle at which the pipeline has delivered the last result
+  };
+
+  void control_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  void fetch();
+  void execute();
+  void drain();
+  bool fetch_one(Job& job);
+  bool run_stream(StreamPayload& payload, const Stream& stream);
+  void stop_with(FaultCode code, std::uint64_t address, std::string detail);
+
+  std::uint64_t control_base_;
+  std::uint32_t pipeline_cycles_;
+  CommandQueue queue_;
+
+  // Hand-over between stages: one slot each.
+  Job fetched_, executing_, draining_;
+  bool fetched_full_ = false;     // execute has something to take
+  bool buffer_free_ = true;       // fetch may load into the other half of L0
+  bool draining_full_ = false;
+  std::uint32_t in_flight_ = 0;   // fetched but not yet drained
+  bool stopped_ = false;
+  sc_core::sc_event fetched_event_, buffer_event_, drain_event_, drained_event_;
+
+  StreamPayload fetch_payload_, execute_payload_, drain_payload_, l0_payload_;
+  tlm::tlm_dmi dmi_;
+
+  Signal front_state_;
+  Signal state_;
+  Signal queue_level_{*this, "queue_level", 16};
+  Signal head_{*this, "head", 16};
+  Signal row_block_{*this, "row_block", 32};
+};
+
+}  // namespace attnvp

@@ -1,0 +1,38 @@
+// One cluster's hardware events: counting semaphores at kEventStride intervals. Signalling adds tokens, taking stalls
+// the bus access until enough tokens are there. Any initiator may use any event, those of other clusters included.
+#pragma once
+
+#include <tlm_utils/simple_target_socket.h>
+
+#include <vector>
+
+#include "models/machine.h"
+#include "models/module.h"
+
+namespace attnvp {
+
+class EventUnit : public Module {
+ public:
+  EventUnit(sc_core::sc_module_name name, Context& context, const EventUnitConfig& config, std::uint64_t base);
+
+  tlm_utils::simple_target_socket<EventUnit> in{"in"};
+
+  std::uint32_t count(std::uint32_t event) const { return slots_.at(event).tokens; }
+  void reset() override;
+
+  Counter signals{*this, "signals", "accesses", "tokens given"};
+  Counter takes{*this, "takes", "accesses", "tokens taken"};
+
+ private:
+  struct Slot {
+    std::uint32_t tokens = 0;
+    sc_core::sc_event changed;
+  };
+  void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  bool take(Slot& slot, std::uint32_t tokens);
+
+  std::uint64_t base_;
+  std::vector<Slot> slots_;
+};
+
+}  // namespace attnvp

@@ -1,0 +1,32 @@
+// The platform's one address map: what the interconnect decodes and `attnvp describe` prints.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace attnvp {
+
+struct AddressRange {
+  std::uint64_t base = 0;
+  std::uint64_t bytes = 0;
+  std::string name;
+  std::uint64_t end() const { return base + bytes; }
+};
+
+class AddressMap {
+ public:
+  // Ranges may come in any order but must not overlap (std::invalid_argument). Returns the range's index.
+  std::size_t add(AddressRange range);
+  // Index of the range that holds the address, or -1.
+  int find(std::uint64_t address) const;
+  const std::vector<AddressRange>& ranges() const { return ranges_; }
+  std::vector<AddressRange> sorted() const;
+
+ private:
+  std::vector<AddressRange> ranges_;
+  std::vector<std::pair<std::uint64_t, std::size_t>> by_base_;  // sorted
+};
+
+}  // namespace attnvp

@@ -1,0 +1,35 @@
+#include "models/interconnect/interconnect.h"
+
+namespace attnvp {
+
+tlm_utils::simple_target_socket_tagged<Interconnect>& Interconnect::add_initiator(const std::string& name) {
+  auto socket = std::make_unique<tlm_utils::simple_target_socket_tagged<Interconnect>>(("in_" + name).c_str());
+  const int tag = static_cast<int>(in_.size());
+  socket->register_b_transport(this, &Interconnect::b_transport, tag);
+  socket->register_transport_dbg(this, &Interconnect::transport_dbg, tag);
+  in_.push_back(std::move(socket));
+  return *in_.back();
+}
+
+tlm_utils::simple_initiator_socket<Interconnect>& Interconnect::add_target(AddressRange range) {
+  const std::string name = "out" + std::to_string(out_.size());
+  map_.add(std::move(range));
+  out_.push_back(std::make_unique<tlm_utils::simple_initiator_socket<Interconnect>>(name.c_str()));
+  return *out_.back();
+}
+
+void Interconnect::b_transport(int /*initiator*/, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
+  const int target = map_.find(payload.get_address());
+  if (target < 0) {
+    payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
+    return;
+  }
+  (*out_[static_cast<std::size_t>(target)])->b_transport(payload, delay);
+}
+
+unsigned Interconnect::transport_dbg(int /*initiator*/, tlm::tlm_generic_payload& payload) {
+  const int target = map_.find(payload.get_address());
+  return target < 0 ? 0 : (*out_[static_cast<std::size_t>(target)])->transport_dbg(payload);
+}
+
+}  // namespace attnvp

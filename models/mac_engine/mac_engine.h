@@ -1,0 +1,34 @@
+// The matrix engine: C = A.B or A.B^T on an output-stationary array of rows x columns processing elements.
+//
+// Work is cut into L0 sub-tiles m0 x n0 x k0 (depth innermost). Every sub-tile loads its pieces of A and B from L1;
+// within it the array computes rows x columns outputs at a time, one step of k per cycle, so that a ragged edge
+// costs what the array costs. Partial sums stay in L0 while k runs. Operands FP16, sums FP32 in the order of k,
+// results FP16 or, across descriptors, FP32 partials (models/arith/matmul.h).
+#pragma once
+
+#include "models/arith/workspace.h"
+#include "models/engine/engine.h"
+
+namespace attnvp {
+
+class MacEngine : public Engine {
+ public:
+  MacEngine(sc_core::sc_module_name name, Context& context, const MacConfig& config, const Place& place);
+
+  Counter compute{*this, "macs", "multiply-accumulates", "useful multiply-accumulates", {"attnvp.mac", "compute"}};
+  Counter slots{*this, "slots", "PE cycles", "cycles times processing elements while computing, idle ones included"};
+
+ protected:
+  PlanError plan(const hal::Descriptor& descriptor, Plan& plan) override;
+  void compute_values(const hal::Descriptor& descriptor) override;
+  void count(const hal::Descriptor& descriptor) override;
+
+ private:
+  // Array passes that `extent` rows (or columns) need when cut into tiles of `tile` for an array of `lanes`.
+  static std::uint64_t passes(std::uint64_t extent, std::uint64_t tile, std::uint64_t lanes);
+
+  MacConfig config_;
+  arith::Workspace workspace_;
+};
+
+}  // namespace attnvp

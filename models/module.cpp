@@ -1,0 +1,48 @@
+#include "models/module.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace attnvp {
+
+Counter::Counter(CounterOwner& owner, const char* name, const char* unit, const char* description, Action action)
+    : name_(name), unit_(unit), description_(description), action_(action) {
+  owner.counters_.push_back(this);
+}
+
+Signal::Signal(CounterOwner& owner, const char* name, unsigned bits, const char* const* names)
+    : name_(name), bits_(bits), names_(names) {
+  owner.signals_.push_back(this);
+}
+
+Clock::Clock(double hertz) : hertz_(hertz), period_fs_(static_cast<std::uint64_t>(std::llround(1e15 / hertz))) {}
+
+void for_each_module(sc_core::sc_object& root, const std::function<void(Module&)>& visit) {
+  if (auto* module = dynamic_cast<Module*>(&root)) visit(*module);
+  for (sc_core::sc_object* child : root.get_child_objects()) for_each_module(*child, visit);
+}
+
+const char* to_string(FaultCode code) {
+  switch (code) {
+    case FaultCode::kNone: return "none";
+    case FaultCode::kUnmapped: return "unmapped address";
+    case FaultCode::kOutOfRange: return "out of range";
+    case FaultCode::kMisaligned: return "misaligned";
+    case FaultCode::kZeroSize: return "zero size";
+    case FaultCode::kOverlap: return "overlapping source and destination";
+    case FaultCode::kBadOpcode: return "unknown opcode";
+    case FaultCode::kBadOperand: return "bad operand";
+    case FaultCode::kL0TooSmall: return "L0 too small";
+    case FaultCode::kBadEvent: return "no such event";
+    case FaultCode::kBadAccess: return "bad register access";
+  }
+  return "unknown";
+}
+
+std::string to_sentence(const Fault& fault) {
+  return fmt::format("{}: {}: {} (address {:#x}, cycle {})", fault.module, to_string(fault.code), fault.detail,
+                     fault.address, fault.cycle);
+}
+
+}  // namespace attnvp

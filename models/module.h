@@ -1,0 +1,78 @@
+// What every model is: a SystemC module that can be asked for its counters and signals, knows its clock as a
+// frequency (no toggling), and has one place to report faults.
+#pragma once
+
+#include <systemc>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "models/counters/counter.h"
+#include "models/fault.h"
+#include "models/trace/signal.h"
+
+namespace attnvp {
+
+// A clock domain: cycles to SystemC time and back. The period is rounded to whole femtoseconds (the kernel's time
+// resolution), so that every multiple of it is exact.
+class Clock {
+ public:
+  explicit Clock(double hertz);
+  double hertz() const { return hertz_; }
+  sc_core::sc_time cycles(std::uint64_t n) const { return sc_core::sc_time::from_value(n * period_fs_); }
+  std::uint64_t now() const { return sc_core::sc_time_stamp().value() / period_fs_; }  // whole cycles since 0
+  std::uint64_t ceil_cycles(const sc_core::sc_time& t) const { return (t.value() + period_fs_ - 1) / period_fs_; }
+  std::uint64_t period_fs() const { return period_fs_; }
+
+ private:
+  double hertz_;
+  std::uint64_t period_fs_;
+};
+
+class CounterOwner {
+ public:
+  virtual ~CounterOwner() = default;
+  const std::vector<Counter*>& counters() const { return counters_; }
+  const std::vector<Signal*>& signals() const { return signals_; }
+
+ private:
+  friend class Counter;
+  friend class Signal;
+  std::vector<Counter*> counters_;
+  std::vector<Signal*> signals_;
+};
+
+// What all modules of one platform share.
+struct Context {
+  Clock clock;
+  bool full_data = true;  // tensors are moved and computed; otherwise time and counts only
+  FaultLog faults;
+  // The fault line: every blocking register access ends with an error once a fault was raised. Whoever blocks on an
+  // event registers it here at construction.
+  std::vector<sc_core::sc_event*> fault_line;
+};
+
+class Module : public sc_core::sc_module, public CounterOwner {
+ public:
+  Module(sc_core::sc_module_name module_name, Context& context) : sc_core::sc_module(module_name), ctx_(context) {}
+  // Size in bytes of a memory, 0 for everything else: energy tables may depend on it.
+  virtual std::uint64_t size_bytes() const { return 0; }
+  // What the module waits for at this moment, empty when it is idle: the text of a deadlock report.
+  virtual std::string waiting_for() const { return {}; }
+  // Back to the state after elaboration, between two jobs.
+  virtual void reset() {}
+
+ protected:
+  void fault(FaultCode code, std::uint64_t address, std::string detail) {
+    ctx_.faults.report({name(), ctx_.clock.now(), code, address, std::move(detail)});
+    for (sc_core::sc_event* event : ctx_.fault_line) event->notify(sc_core::SC_ZERO_TIME);
+  }
+  Context& ctx_;
+};
+
+// Calls `visit` on every Module below `root`, parents first, in construction order.
+void for_each_module(sc_core::sc_object& root, const std::function<void(Module&)>& visit);
+
+}  // namespace attnvp

@@ -1,0 +1,32 @@
+#include "models/register_file/register_file.h"
+
+namespace attnvp {
+
+RegisterFile::RegisterFile(sc_core::sc_module_name name, Context& context, const RegisterFileConfig& config)
+    : Module(name, context), config_(config) {
+  mac.register_b_transport(this, &RegisterFile::b_transport);
+  vec.register_b_transport(this, &RegisterFile::b_transport);
+}
+
+void RegisterFile::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& /*delay*/) {
+  auto* extension = payload.get_extension<StreamExtension>();
+  if (extension == nullptr) {
+    payload.set_response_status(tlm::TLM_COMMAND_ERROR_RESPONSE);
+    return;
+  }
+  const Stream& stream = extension->stream;
+  for (int i = 0; i < stream.regions; ++i) {
+    const Region& region = stream.region[static_cast<std::size_t>(i)];
+    if (region.end() > share_bytes(config_.size_bytes)) {
+      extension->fault = FaultCode::kL0TooSmall;
+      extension->fault_address = region.end();
+      payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
+      return;
+    }
+    peak_bytes.raise_to(region.end());
+    (region.write ? write_words : read_words) += region.traffic_bytes / 2;
+  }
+  payload.set_response_status(tlm::TLM_OK_RESPONSE);
+}
+
+}  // namespace attnvp

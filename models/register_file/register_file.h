@@ -1,0 +1,33 @@
+// L0: one core's register file, operands and partial results of the MAC and VEC engines. It is wide enough to feed
+// both (the array reads its edges every cycle), so it has a capacity and counts, but no time of its own. Half of it
+// is the MAC engine's, half the VEC engine's; addresses start at 0 in each half.
+#pragma once
+
+#include <tlm_utils/simple_target_socket.h>
+
+#include "models/bus/stream.h"
+#include "models/machine.h"
+#include "models/module.h"
+
+namespace attnvp {
+
+class RegisterFile : public Module {
+ public:
+  RegisterFile(sc_core::sc_module_name name, Context& context, const RegisterFileConfig& config);
+
+  tlm_utils::simple_target_socket<RegisterFile> mac{"mac"};
+  tlm_utils::simple_target_socket<RegisterFile> vec{"vec"};
+
+  std::uint64_t size_bytes() const override { return config_.size_bytes; }
+  static std::uint64_t share_bytes(std::uint64_t l0_bytes) { return l0_bytes / 2; }
+
+  Counter read_words{*this, "read_words", "16-bit words", "words read", {"attnvp.l0", "read"}};
+  Counter write_words{*this, "write_words", "16-bit words", "words written", {"attnvp.l0", "write"}};
+  Counter peak_bytes{*this, "peak_bytes", "bytes", "largest working set of one descriptor"};
+
+ private:
+  void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  RegisterFileConfig config_;
+};
+
+}  // namespace attnvp

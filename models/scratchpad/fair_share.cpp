@@ -1,0 +1,115 @@
+#include "models/scratchpad/fair_share.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace attnvp {
+
+namespace {
+constexpr double kSlack = 1e-9;  // relative: sums of rates are not exact
+}
+
+FairShare::FairShare(std::uint32_t ports, double port_rate, double total_rate)
+    : port_rate_(port_rate), total_rate_(total_rate), port_demand_(ports, 0.0), port_left_(ports, 0.0) {}
+
+std::size_t FairShare::open(std::uint64_t now, std::uint32_t port, std::uint64_t bytes, std::uint64_t pace) {
+  std::size_t slot = 0;
+  while (slot < flows_.size() && flows_[slot].active) ++slot;
+  if (slot == flows_.size()) flows_.emplace_back();
+
+  Flow& flow = flows_[slot];
+  const double best = std::min(port_rate_, total_rate_);
+  const auto cycles = std::max<std::uint64_t>(
+      {pace, static_cast<std::uint64_t>(std::ceil(static_cast<double>(bytes) / best - kSlack)), 1});
+  flow = {true, port, static_cast<double>(bytes) / static_cast<double>(cycles), 0, static_cast<double>(bytes), now, 0};
+  flow.rate = flow.cap;
+  flow.finish = now + cycles;
+  port_demand_[port] += flow.cap;
+  demand_ += flow.cap;
+  ++active_;
+
+  moved_.clear();
+  if (contended_ || !everyone_at_cap()) reallocate(now);
+  moved_.erase(std::remove(moved_.begin(), moved_.end(), slot), moved_.end());
+  return slot;
+}
+
+void FairShare::close(std::uint64_t now, std::size_t slot) {
+  Flow& flow = flows_[slot];
+  flow.active = false;
+  port_demand_[flow.port] -= flow.cap;
+  demand_ -= flow.cap;
+  if (--active_ == 0) {  // nobody left: forget the rounding of the sums
+    demand_ = 0;
+    std::fill(port_demand_.begin(), port_demand_.end(), 0.0);
+  }
+  moved_.clear();
+  if (contended_) reallocate(now);
+}
+
+bool FairShare::everyone_at_cap() const {
+  if (demand_ > total_rate_ * (1 + kSlack)) return false;
+  return std::all_of(port_demand_.begin(), port_demand_.end(),
+                     [this](double d) { return d <= port_rate_ * (1 + kSlack); });
+}
+
+void FairShare::reallocate(std::uint64_t now) {
+  std::vector<Flow>& flows = flows_;
+  for (Flow& f : flows) {
+    if (!f.active) continue;
+    f.remaining = std::max(0.0, f.remaining - f.rate * static_cast<double>(now - f.since));
+    f.since = now;
+  }
+  contended_ = !everyone_at_cap();
+  if (contended_) {
+    progressive_fill();
+  } else {
+    for (Flow& f : flows) f.rate = f.cap;
+  }
+  for (std::size_t i = 0; i < flows.size(); ++i) {
+    Flow& f = flows[i];
+    if (!f.active) continue;
+    const double cycles = f.remaining > 0 ? f.remaining / f.rate : 0.0;
+    const std::uint64_t finish = now + static_cast<std::uint64_t>(std::ceil(cycles * (1 - kSlack) - kSlack));
+    if (finish == f.finish) continue;
+    f.finish = finish;
+    moved_.push_back(i);
+  }
+}
+
+// Max-min fairness: raise every rate together until a cap, a port or the banks bind; what binds is frozen, the rest
+// goes on.
+void FairShare::progressive_fill() {
+  std::fill(port_left_.begin(), port_left_.end(), port_rate_);
+  double left = total_rate_;
+  for (Flow& f : flows_) f.rate = -1;  // not frozen yet
+  std::size_t open = active_;
+  double level = 0;
+  while (open > 0) {
+    std::vector<std::uint32_t> users(port_left_.size(), 0);
+    double step = left / static_cast<double>(open);
+    for (const Flow& f : flows_) {
+      if (f.active && f.rate < 0) {
+        ++users[f.port];
+        step = std::min(step, f.cap - level);
+      }
+    }
+    for (std::size_t p = 0; p < users.size(); ++p) {
+      if (users[p] > 0) step = std::min(step, port_left_[p] / users[p]);
+    }
+    step = std::max(step, 0.0);
+    level += step;
+    left -= step * static_cast<double>(open);
+    for (std::size_t p = 0; p < users.size(); ++p) port_left_[p] -= step * users[p];
+    const bool banks_bind = left <= total_rate_ * kSlack;
+    for (Flow& f : flows_) {
+      if (!f.active || f.rate >= 0) continue;
+      if (banks_bind || port_left_[f.port] <= port_rate_ * kSlack || f.cap - level <= f.cap * kSlack) {
+        f.rate = level;
+        --open;
+      }
+    }
+  }
+}
+
+}  // namespace attnvp

@@ -1,0 +1,52 @@
+// Arbitration of a memory's bandwidth. Ports grant beats to their requesters in turn, banks grant beats to ports in
+// turn; between two changes of who is asking, that is a constant max-min fair rate for each, so time is computed
+// from change to change instead of beat by beat. Times are whole cycles; a flow ends at the end of the cycle in
+// which its last byte moves.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace attnvp {
+
+class FairShare {
+ public:
+  // Bytes per cycle of each port and of all of them together.
+  FairShare(std::uint32_t ports, double port_rate, double total_rate);
+
+  // Starts moving `bytes` through `port`, at best evenly over `pace` cycles. Returns the flow's slot.
+  std::size_t open(std::uint64_t now, std::uint32_t port, std::uint64_t bytes, std::uint64_t pace);
+  void close(std::uint64_t now, std::size_t slot);
+
+  std::uint64_t finish(std::size_t slot) const { return flows_[slot].finish; }
+  bool active(std::size_t slot) const { return flows_[slot].active; }
+  std::size_t slots() const { return flows_.size(); }
+  // Slots whose finish changed in the last open() or close(), the opened one not among them.
+  const std::vector<std::size_t>& moved() const { return moved_; }
+
+ private:
+  struct Flow {
+    bool active = false;
+    std::uint32_t port = 0;
+    double cap = 0;        // bytes per cycle the requester can take
+    double rate = 0;       // bytes per cycle it gets
+    double remaining = 0;  // bytes, as of `since`
+    std::uint64_t since = 0;
+    std::uint64_t finish = 0;
+  };
+  void reallocate(std::uint64_t now);
+  void progressive_fill();
+  bool everyone_at_cap() const;
+
+  double port_rate_;
+  double total_rate_;
+  std::vector<double> port_demand_;  // sum of caps per port
+  double demand_ = 0;
+  std::size_t active_ = 0;
+  bool contended_ = false;
+  std::vector<Flow> flows_;
+  std::vector<std::size_t> moved_;
+  std::vector<double> port_left_;
+};
+
+}  // namespace attnvp

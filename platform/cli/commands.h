@@ -1,0 +1,45 @@
+// The commands behind the command line. Each returns the exit status: 0 done and golden passed, 1 the simulated
+// machine or firmware failed or the golden check did; wrong usage throws config::ConfigError (exit status 2).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace attnvp::cli {
+
+struct RunArguments {
+  std::string hardware = "edge";
+  std::string network = "bert-base";
+  std::vector<std::string> dataflows;  // run: one; compare: several, all if empty
+  std::vector<std::string> settings;   // --set key=value
+  std::string tiling;
+  std::string data = "full";  // or "timing"
+  std::string vec = "model";
+  std::string cpu = "native";
+  std::string q, k, v, out;  // .npy
+  std::uint64_t seed = 1;
+  std::string vcd;
+  std::string json;  // "-" is stdout, alone
+};
+int run(const RunArguments& arguments);
+int compare(const RunArguments& arguments);
+
+struct DescribeArguments {
+  std::string what;  // a machine, a network, a dataflow, an energy table; or "keys"
+  std::vector<std::string> settings;
+};
+int describe(const DescribeArguments& arguments);
+int list(const std::string& kind);  // "", "hardware", "networks", "dataflows", "energy"
+
+struct BenchArguments {
+  std::string hardware = "edge";
+  std::string network = "bert-base";
+  double seconds = 1.0;  // per measurement
+};
+int bench(const BenchArguments& arguments);
+
+// Parses and dispatches; turns every exception into one sentence on stderr and an exit status.
+int main(int argc, char** argv);
+
+}  // namespace attnvp::cli

@@ -1,0 +1,13 @@
+#include <systemc>
+
+#include <cstdlib>
+
+#include "platform/cli/commands.h"
+
+int sc_main(int argc, char** argv) { return attnvp::cli::main(argc, argv); }
+
+// In place of the library's own main, which prints a banner first: stdout and stderr belong to the commands.
+int main(int argc, char** argv) {
+  setenv("SYSTEMC_DISABLE_COPYRIGHT_MESSAGE", "1", 0);
+  return sc_core::sc_elab_and_sim(argc, argv);
+}

@@ -1,0 +1,144 @@
+#include "platform/config/document.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "platform/config/words.h"
+
+namespace attnvp::config {
+namespace {
+
+constexpr std::size_t kLargestFileBytes = 1 << 20;
+
+std::string kind_of(const YAML::Node& node) {
+  if (node.IsMap()) return "a map";
+  if (node.IsSequence()) return "a list";
+  return node.IsScalar() ? in_quotes(node.Scalar()) : "nothing";
+}
+
+}  // namespace
+
+std::string shown_path(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path here = std::filesystem::current_path(error);
+  if (error || !std::filesystem::path(path).is_absolute()) return path;
+  const std::filesystem::path relative =
+      std::filesystem::path(path).lexically_normal().lexically_relative(here);
+  if (relative.empty() || *relative.begin() == "..") return path;
+  return relative.string();
+}
+
+std::string read_text_file(const std::string& path) {
+  namespace fs = std::filesystem;
+  const Origin origin{shown_path(path)};
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (!fs::exists(status)) fail(origin, "cannot be read: no such file");
+  if (!fs::is_regular_file(status)) fail(origin, "cannot be read: not a regular file");
+  if (fs::file_size(path, error) > kLargestFileBytes)
+    fail(origin, "is larger than 1 MiB, which no configuration is");
+  std::ifstream file(path, std::ios::binary);
+  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  if (!file) fail(origin, fmt::format("cannot be read: {}", std::strerror(errno)));
+  return text;
+}
+
+Document Document::load(const std::string& path) { return parse(read_text_file(path), shown_path(path)); }
+
+Document Document::parse(const std::string& text, const std::string& source) {
+  if (text.find('\0') != std::string::npos) fail({source}, "is not a text file");
+  std::vector<YAML::Node> documents;
+  try {
+    documents = YAML::LoadAll(text);
+  } catch (const YAML::Exception& problem) {
+    fail({source, std::max(problem.mark.line, 0) + 1}, "not valid YAML: " + problem.msg);
+  }
+  if (documents.empty() || documents.front().IsNull()) fail({source}, "holds no keys");
+  if (documents.size() > 1) {
+    fail({source, documents[1].Mark().line + 1}, "holds a second YAML document; allowed is one per file");
+  }
+  return Document(documents.front(), source);
+}
+
+Origin Document::origin(const YAML::Node& node) const { return {source_, std::max(node.Mark().line, 0) + 1}; }
+
+void Document::require_map(const YAML::Node& node, const std::string& what) const {
+  if (!node.IsMap())
+    fail(origin(node), fmt::format("{} must be a map of keys, found {}", what, kind_of(node)));
+}
+
+void Document::require_list(const YAML::Node& node, const std::string& what) const {
+  if (!node.IsSequence()) fail(origin(node), fmt::format("{} must be a list, found {}", what, kind_of(node)));
+}
+
+std::string Document::scalar(const YAML::Node& node, const std::string& what) const {
+  if (!node.IsScalar())
+    fail(origin(node), fmt::format("{} must have one value, found {}", what, kind_of(node)));
+  return node.Scalar();
+}
+
+void Document::require_keys(const YAML::Node& node, const std::string& what,
+                            const std::vector<std::string>& allowed) const {
+  require_map(node, what);
+  std::map<std::string, int> lines;
+  for (const auto& entry : node) {
+    const YAML::Node& key_node = entry.first;
+    const std::string key = scalar(key_node, "a key");
+    if (std::find(allowed.begin(), allowed.end(), key) == allowed.end()) {
+      fail(origin(key_node), fmt::format("key {} is unknown{}", in_quotes(key), hint(key, allowed)));
+    }
+    const auto [first, inserted] = lines.emplace(key, origin(key_node).line);
+    if (!inserted) {
+      fail(origin(key_node), fmt::format("key '{}' is given twice, first in line {}", key, first->second));
+    }
+  }
+}
+
+std::vector<Setting> Document::settings(const std::vector<std::string>& known) const {
+  require_map(root_, "the file");
+  std::vector<Setting> out;
+  flatten(root_, "", known, out);
+  std::map<std::string, int> lines;
+  for (const Setting& setting : out) {
+    const auto [first, inserted] = lines.emplace(setting.path, setting.origin.line);
+    if (!inserted) {
+      fail(setting.origin,
+           fmt::format("key '{}' is given twice, first in line {}", setting.path, first->second));
+    }
+  }
+  return out;
+}
+
+// Ends for any input, self-referring aliases too: each level must be a section of a known path.
+void Document::flatten(const YAML::Node& node, const std::string& prefix,
+                       const std::vector<std::string>& known, std::vector<Setting>& out) const {
+  const std::vector<std::string> all = with_sections(known);
+  for (const auto& entry : node) {
+    const YAML::Node& key_node = entry.first;
+    const YAML::Node& value = entry.second;
+    const std::string path = prefix + scalar(key_node, "a key");
+    const Origin at = origin(key_node);
+    if (std::find(all.begin(), all.end(), path) == all.end()) {
+      fail(at, unknown_path(path, known, true));
+    }
+    if (std::find(known.begin(), known.end(), path) == known.end()) {
+      if (!value.IsMap()) {
+        fail(at, fmt::format("key '{}' is a section, found {}; allowed are its keys {}", path, kind_of(value),
+                             fmt::join(siblings(path + ".", all), ", ")));
+      }
+      flatten(value, path + ".", known, out);
+      continue;
+    }
+    if (!value.IsScalar())
+      fail(at, fmt::format("key '{}' must have one value, found {}", path, kind_of(value)));
+    out.push_back({path, value.Scalar(), at});
+  }
+}
+
+}  // namespace attnvp::config

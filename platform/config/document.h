@@ -1,0 +1,62 @@
+// YAML text as nodes and as flat settings, with file and line for every complaint.
+#pragma once
+
+#include <yaml-cpp/yaml.h>
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "platform/config/error.h"
+
+namespace attnvp::config {
+
+// One scalar of a YAML file under its dotted path ("l1.size"), or one "key=value" of the command line.
+struct Setting {
+  std::string path;
+  std::string text;
+  Origin origin;
+};
+
+// The whole text of a regular file of at most 1 MiB; ConfigError when it cannot be read.
+std::string read_text_file(const std::string& path);
+
+// A path as messages show it: relative to the working directory when it lies below it.
+std::string shown_path(const std::string& path);
+
+class Document {
+ public:
+  // Throws ConfigError: not readable, not YAML, more than one document, empty.
+  static Document load(const std::string& path);
+  static Document parse(const std::string& text, const std::string& source);
+
+  const YAML::Node& root() const { return root_; }
+  const std::string& source() const { return source_; }
+
+  Origin origin(const YAML::Node& node) const;
+
+  // Checks of one node; each throws ConfigError with file and line. `what` names the node in the message.
+  void require_map(const YAML::Node& node, const std::string& what) const;
+  void require_list(const YAML::Node& node, const std::string& what) const;
+  std::string scalar(const YAML::Node& node, const std::string& what) const;
+
+  // The node must be a map whose keys are all allowed and given once.
+  void require_keys(const YAML::Node& node, const std::string& what,
+                    const std::vector<std::string>& allowed) const;
+
+  // The root map flattened to dotted paths, in file order. `known` holds every allowed path: unknown keys and
+  // sections are refused with the nearest known one, as are keys given twice, values under a section's own
+  // name and maps or lists under a key.
+  std::vector<Setting> settings(const std::vector<std::string>& known) const;
+
+ private:
+  Document(const YAML::Node& root, std::string source) : root_(root), source_(std::move(source)) {}
+  void flatten(const YAML::Node& node, const std::string& prefix, const std::vector<std::string>& known,
+               std::vector<Setting>& out) const;
+
+  YAML::Node root_;
+  std::string source_;
+};
+
+}  // namespace attnvp::config

@@ -1,0 +1,129 @@
+#include "platform/config/energy.h"
+
+#include <fmt/format.h>
+
+#include "platform/config/catalog.h"
+#include "platform/config/document.h"
+#include "platform/config/units.h"
+#include "platform/config/words.h"
+
+namespace attnvp::config {
+namespace {
+
+constexpr double kBytesPerKiB = 1024;
+
+// The value of a key that must be there.
+YAML::Node member(const Document& document, const YAML::Node& map, const std::string& what,
+                  const std::string& key) {
+  YAML::Node value = map[key];
+  if (!value) fail(document.origin(map), fmt::format("{}: key '{}' is missing", what, key));
+  return value;
+}
+
+double energy_value(const Document& document, const YAML::Node& node, const std::string& what,
+                    const std::string& key) {
+  const std::string text = document.scalar(node, fmt::format("{}: key '{}'", what, key));
+  try {
+    return parse_plain_real(text);
+  } catch (const ConfigError& problem) {
+    fail(document.origin(node), fmt::format("{}: key '{}': {}, in pJ", what, key, problem.what()));
+  }
+}
+
+std::string name_of(const Document& document, const YAML::Node& map, const std::string& what) {
+  const YAML::Node node = member(document, map, what, "name");
+  std::string name = document.scalar(node, fmt::format("{}: key 'name'", what));
+  if (name.empty()) fail(document.origin(node), fmt::format("{}: key 'name': found an empty text", what));
+  return name;
+}
+
+// Accelergy allows different energies per argument values; our counters have none to choose by.
+void require_no_arguments(const Document& document, const YAML::Node& action, const std::string& what) {
+  const YAML::Node arguments = action["arguments"];
+  if (!arguments || arguments.IsNull() || (arguments.IsMap() && arguments.size() == 0)) return;
+  fail(document.origin(arguments),
+       fmt::format("{}: key 'arguments': found arguments; allowed is {{}}", what));
+}
+
+template <class Map>
+std::string keys_of(const Map& map) {
+  std::vector<std::string> keys;
+  keys.reserve(map.size());
+  for (const auto& entry : map) keys.push_back(entry.first);
+  return fmt::format("{}", fmt::join(keys, ", "));
+}
+
+}  // namespace
+
+const EnergyTable::Action* EnergyTable::find(std::string_view component, std::string_view action) const {
+  const auto table = components_.find(component);
+  if (table == components_.end()) return nullptr;
+  const auto entry = table->second.find(action);
+  return entry == table->second.end() ? nullptr : &entry->second;
+}
+
+bool EnergyTable::has(std::string_view component, std::string_view action) const {
+  return find(component, action) != nullptr;
+}
+
+double EnergyTable::pj(std::string_view component, std::string_view action,
+                       std::uint64_t instance_size_bytes) const {
+  if (const Action* entry = find(component, action)) {
+    return entry->pj + entry->pj_per_kib * (static_cast<double>(instance_size_bytes) / kBytesPerKiB);
+  }
+  const auto table = components_.find(component);
+  if (table == components_.end()) {
+    fail({source_}, fmt::format("component {} has no energies; the table has: {}", in_quotes(component),
+                                keys_of(components_)));
+  }
+  fail({source_}, fmt::format("component '{}' has no energy for action {}; the table has: {}", component,
+                              in_quotes(action), keys_of(table->second)));
+}
+
+EnergyTable load_energy(const std::string& name_or_path) {
+  const Document document = Document::load(find_config(Folder::kEnergy, name_or_path));
+  document.require_keys(document.root(), "the file", {"ERT"});
+  const YAML::Node ert = member(document, document.root(), "the file", "ERT");
+  document.require_keys(ert, "key 'ERT'", {"version", "tables"});
+  const YAML::Node version = member(document, ert, "key 'ERT'", "version");
+  const std::string version_text = document.scalar(version, "key 'ERT.version'");
+  if (version_text != "0.4") {
+    fail(document.origin(version),
+         fmt::format("key 'ERT.version': found {}; allowed: 0.4", in_quotes(version_text)));
+  }
+
+  EnergyTable table;
+  table.source_ = document.source();
+  const YAML::Node tables = member(document, ert, "key 'ERT'", "tables");
+  document.require_list(tables, "key 'ERT.tables'");
+  for (const YAML::Node& component_node : tables) {
+    document.require_keys(component_node, "an entry of 'ERT.tables'", {"name", "actions"});
+    const std::string component = name_of(document, component_node, "an entry of 'ERT.tables'");
+    const std::string of_component = fmt::format("component {}", in_quotes(component));
+    if (table.components_.count(component) > 0) {
+      fail(document.origin(component_node), fmt::format("{} is given twice", of_component));
+    }
+    const YAML::Node actions = member(document, component_node, of_component, "actions");
+    document.require_list(actions, fmt::format("{}: key 'actions'", of_component));
+    auto& entries = table.components_[component];
+    for (const YAML::Node& node : actions) {
+      document.require_keys(node, fmt::format("{}: an action", of_component),
+                            {"name", "arguments", "energy", "energy_per_kib"});
+      const std::string name = name_of(document, node, fmt::format("{}: an action", of_component));
+      const std::string what = fmt::format("{}, action {}", of_component, in_quotes(name));
+      if (entries.count(name) > 0) fail(document.origin(node), fmt::format("{} is given twice", what));
+      require_no_arguments(document, node, what);
+      EnergyTable::Action action;
+      action.pj = energy_value(document, member(document, node, what, "energy"), what, "energy");
+      if (const YAML::Node per_kib = node["energy_per_kib"]) {
+        action.pj_per_kib = energy_value(document, per_kib, what, "energy_per_kib");
+      }
+      entries.emplace(name, action);
+    }
+    if (entries.empty()) fail(document.origin(actions), fmt::format("{} has no actions", of_component));
+  }
+  if (table.components_.empty()) fail(document.origin(tables), "key 'ERT.tables' holds no component");
+  return table;
+}
+
+}  // namespace attnvp::config

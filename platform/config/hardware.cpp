@@ -1,0 +1,150 @@
+#include "platform/config/hardware.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "platform/config/catalog.h"
+#include "platform/config/words.h"
+
+namespace attnvp::config {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kMostL1Bytes = 256ULL << 30;  // all clusters together
+
+std::string find_base(const Setting& setting, const std::string& folder) {
+  try {
+    return find_config(Folder::kHardware, setting.text, folder);
+  } catch (const ConfigError& problem) {
+    fail(setting.origin, fmt::format("key 'base': {}", problem.what()));
+  }
+}
+
+// Reads a file and, first, its base. `chain` holds the files on the way here.
+MachineConfig load_file(const std::string& path, std::vector<std::string> chain) {
+  const Document document = Document::load(path);
+  chain.push_back(fs::weakly_canonical(path).string());
+
+  std::vector<std::string> known = hardware_schema().paths();
+  known.emplace_back("base");
+  const std::vector<Setting> settings = document.settings(known);
+  const std::string folder = fs::path(path).parent_path().string();
+
+  MachineConfig machine;
+  for (const Setting& setting : settings) {
+    if (setting.path != "base") continue;
+    const std::string base = find_base(setting, folder);
+    if (std::find(chain.begin(), chain.end(), fs::weakly_canonical(base).string()) != chain.end()) {
+      std::vector<std::string> shown;
+      shown.reserve(chain.size() + 1);
+      for (const std::string& link : chain) shown.push_back(shown_path(link));
+      shown.push_back(shown_path(fs::weakly_canonical(base).string()));
+      fail(setting.origin, fmt::format("key 'base': the bases form a cycle: {}", fmt::join(shown, " -> ")));
+    }
+    machine = load_file(base, chain);
+  }
+  machine.name = fs::path(path).stem().string();
+  for (Setting setting : settings) {
+    if (setting.path == "base") continue;
+    if (setting.path == "energy" && is_path(setting.text)) {
+      setting.text = (fs::path(folder) / setting.text).lexically_normal().string();
+    }
+    hardware_schema().apply(machine, setting);
+  }
+  return machine;
+}
+
+bool plain_in_yaml(const std::string& text) {
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '_' || c == '/' || c == '-';
+  };
+  const bool letter_first =
+      !text.empty() && ((text[0] >= 'a' && text[0] <= 'z') || (text[0] >= 'A' && text[0] <= 'Z'));
+  static const std::vector<std::string> reserved = {"null", "true", "false", "yes", "no",
+                                                    "on",   "off",  "y",     "n"};
+  return letter_first && std::all_of(text.begin(), text.end(), plain) &&
+         std::none_of(reserved.begin(), reserved.end(),
+                      [&](const auto& word) { return edit_distance(text, word) == 0; });
+}
+
+std::string yaml_string(const std::string& text) {
+  if (plain_in_yaml(text)) return text;
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + '"';
+}
+
+}  // namespace
+
+MachineConfig load_hardware(const std::string& name_or_path, const std::vector<std::string>& overrides) {
+  const std::string path = find_config(Folder::kHardware, name_or_path);
+  MachineConfig machine = load_file(path, {});
+  for (const std::string& assignment : overrides) apply_override(machine, assignment);
+  check_machine(machine, {overrides.empty() ? shown_path(path) : shown_path(path) + " with --set"});
+  return machine;
+}
+
+void apply_override(MachineConfig& machine, const std::string& assignment) {
+  const Setting setting = parse_override(assignment);
+  if (setting.path == "base")
+    fail(setting.origin, "key 'base' is allowed in a file only; choose the machine by --hw");
+  hardware_schema().apply(machine, setting);
+}
+
+void check_machine(const MachineConfig& machine, const Origin& origin) {
+  hardware_schema().check(machine, origin);
+  const auto bytes = [](std::uint64_t value) { return format_integer(Unit::kBytes, value); };
+  const ScratchpadConfig& l1 = machine.l1;
+  if (machine.l0.size_bytes >= l1.size_bytes) {
+    fail(origin, fmt::format("key 'l0.size': found '{}'; allowed is less than l1.size, {}",
+                             bytes(machine.l0.size_bytes), bytes(l1.size_bytes)));
+  }
+  if (machine.clusters * l1.size_bytes > kMostL1Bytes) {
+    fail(origin,
+         fmt::format("key 'l1.size': found '{}' in each of {} clusters, {} together; allowed is {} together",
+                     bytes(l1.size_bytes), machine.clusters, bytes(machine.clusters * l1.size_bytes),
+                     bytes(kMostL1Bytes)));
+  }
+  const std::uint64_t bank_row_bytes = std::uint64_t{l1.banks} * l1.bank_bytes_per_cycle;
+  if (bank_row_bytes > l1.size_bytes) {
+    fail(origin,
+         fmt::format(
+             "key 'l1.banks': found {} banks of {} B/cycle, {} per cycle; allowed is at most l1.size, {}",
+             l1.banks, l1.bank_bytes_per_cycle, bytes(bank_row_bytes), bytes(l1.size_bytes)));
+  }
+  if (machine.dma.burst_bytes > l1.size_bytes) {
+    fail(origin, fmt::format("key 'dma.burst': found '{}'; allowed is at most l1.size, {}",
+                             bytes(machine.dma.burst_bytes), bytes(l1.size_bytes)));
+  }
+}
+
+std::string to_yaml(const MachineConfig& machine) {
+  std::string out;
+  std::vector<std::string> open;  // sections around the line before
+  for (const auto& key : hardware_schema().keys()) {
+    std::vector<std::string> parts;
+    for (std::size_t start = 0, dot = 0; dot != std::string::npos; start = dot + 1) {
+      dot = key.path.find('.', start);
+      parts.push_back(key.path.substr(start, dot == std::string::npos ? dot : dot - start));
+    }
+    std::size_t common = 0;
+    while (common < open.size() && common + 1 < parts.size() && open[common] == parts[common]) ++common;
+    open.resize(common);
+    for (; open.size() + 1 < parts.size(); open.push_back(parts[open.size()])) {
+      out += std::string(2 * open.size(), ' ') + parts[open.size()] + ":\n";
+    }
+    const std::string value = format_value(key, key.get(machine));
+    out += fmt::format("{}{}: {}\n", std::string(2 * open.size(), ' '), parts.back(),
+                       key.type == Type::kString ? yaml_string(value) : value);
+  }
+  return out;
+}
+
+}  // namespace attnvp::config

@@ -1,0 +1,32 @@
+// Machines: YAML files and "key=value" overrides to MachineConfig, checked.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/machine.h"
+#include "platform/config/schema.h"
+
+namespace attnvp::config {
+
+// The one table of hardware keys (hardware_keys.cpp).
+const Schema<MachineConfig>& hardware_schema();
+
+// A name under configs/hardware or a path, then the overrides in order ("l1.size=2 MiB"; of equal keys the
+// last wins), then check_machine. Keys the file leaves out have the base's values if it has a `base:` key (a
+// name, or a path relative to the file), else the defaults. `name` is never inherited: it is the file's name
+// without .yaml unless given. A relative path under `energy` is taken relative to the file that says it.
+// Throws ConfigError with file and line, or the option.
+MachineConfig load_hardware(const std::string& name_or_path, const std::vector<std::string>& overrides = {});
+
+// Sets one key, "l1.size=2 MiB". Checks the key and its range; call check_machine after the last one.
+void apply_override(MachineConfig& machine, const std::string& assignment);
+
+// Every key within its range, and the keys consistent with each other. `origin` (a file, an option) opens the
+// message.
+void check_machine(const MachineConfig& machine, const Origin& origin);
+
+// All keys with their values, in the table's order: YAML that load_hardware reads back to the same machine.
+std::string to_yaml(const MachineConfig& machine);
+
+}  // namespace attnvp::config

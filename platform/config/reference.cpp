@@ -1,0 +1,125 @@
+#include "platform/config/reference.h"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "platform/config/hardware.h"
+#include "platform/config/network.h"
+
+namespace attnvp::config {
+namespace {
+
+constexpr const char* kIntroduction =
+    R"(# Configurations: every key, type, default, range and meaning
+
+This page is generated from the tables in `platform/config` that also check the files; a test keeps the two equal.
+
+| Folder | Holds | Chosen by |
+|---|---|---|
+| `hardware/` | machines | `--hw NAME` or `--hw PATH` |
+| `networks/` | attention layers | `--net NAME`, `--net PATH` or inline, `--net H=12,N=512,E=64` |
+| `energy/` | energy per action | the machine's key `energy` |
+
+A name is a file's name without `.yaml`; text with a `/` or ending in `.yaml` is a path. The environment variable
+`ATTNVP_CONFIGS` names another folder to take the place of this one. A file's first line, a comment, is what
+`attnvp list` shows. Unknown keys, keys given twice, values without their unit and values out of range are refused with
+file and line.
+)";
+
+constexpr const char* kHardware =
+    R"(
+## Hardware
+
+Nested keys have dotted paths: `l1.size` is `size` under `l1:`. Every key can be set on the command line by its path,
+`--set "l1.size=2 MiB"`; of two settings of one key the later wins. A key left out has its default. With `base: NAME` (or
+a path relative to the file) a file starts from another machine's values instead, all but `name`; `base` cannot be set on
+the command line. A relative path under `energy` is relative to the file. Across keys: `l0.size` is smaller than
+`l1.size`; `l1.banks` times `l1.bank_bandwidth` and `dma.burst` are at most `l1.size`; the L1 of all clusters together is
+at most 256 GiB.
+
+)";
+
+constexpr const char* kNetworks =
+    R"(
+## Networks
+
+One attention layer, softmax(Q.K^T).V, in FP16. Inline shapes have short names for the same keys.
+
+)";
+
+constexpr const char* kEnergy =
+    R"(
+## Energy
+
+The form of an energy reference table (ERT) of Accelergy, energies in pJ:
+
+```yaml
+ERT:
+  version: 0.4
+  tables:
+    - name: attnvp.l1                # component
+      actions:
+        - name: read                 # action; for memories one access of a 16-bit word
+          arguments: {}              # may be left out; our counts have no arguments to choose by
+          energy: 0.974875           # pJ per action, a plain number
+          energy_per_kib: 0.05025    # AttnVP's own key: added per KiB of the instance's size; may be left out
+```
+
+An action that is counted but has no energy here is an error, not 0. Components and actions in use: `attnvp.dram`,
+`attnvp.l1` and `attnvp.l0` with `read` and `write`; `attnvp.mac` and `attnvp.vec` with `compute`.
+)";
+
+std::string units_table() {
+  std::string out =
+      "\n## Units\n\nA number is followed by its unit; counts and cycles are plain whole numbers. KiB is "
+      "1024 bytes, KB "
+      "1000 bytes.\n\n| Type | Units | Example |\n|---|---|---|\n";
+  const std::vector<std::pair<Unit, const char*>> examples = {
+      {Unit::kCount, "16"},           {Unit::kCycles, "30"},
+      {Unit::kBytes, "5 MiB"},        {Unit::kBytesPerCycle, "64 B/cycle"},
+      {Unit::kFrequency, "3.75 GHz"}, {Unit::kBandwidth, "30 GB/s"},
+      {Unit::kTime, "20 ns"}};
+  for (const auto& [unit, example] : examples) {
+    const std::string units = allowed_units(unit);
+    out += fmt::format("| {} | {} | `{}` |\n", unit_meaning(unit), units.empty() ? "none" : units, example);
+  }
+  return out;
+}
+
+template <class Target>
+std::string default_of(const Schema<Target>& schema, const Key<Target>& key) {
+  if (!key.default_note.empty()) return key.default_note;
+  return key.required ? "required" : fmt::format("`{}`", schema.default_text(key));
+}
+
+std::string hardware_table() {
+  std::string out = "| Key | Type | Default | Range | Meaning |\n|---|---|---|---|---|\n";
+  for (const auto& key : hardware_schema().keys()) {
+    out += fmt::format("| `{}` | {} | {} | {} | {} |\n", key.path, type_name(key),
+                       default_of(hardware_schema(), key), allowed_range(key), key.meaning);
+  }
+  return out;
+}
+
+std::string network_table() {
+  std::string out = "| Key | Inline | Type | Default | Range | Meaning |\n|---|---|---|---|---|---|\n";
+  for (const auto& key : network_schema().keys()) {
+    std::string short_name;
+    for (const auto& [name, path] : inline_names()) {
+      if (path == key.path) short_name = fmt::format("`{}`", name);
+    }
+    out += fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", key.path, short_name, type_name(key),
+                       default_of(network_schema(), key), allowed_range(key), key.meaning);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string reference_markdown() {
+  return std::string(kIntroduction) + units_table() + kHardware + hardware_table() + kNetworks +
+         network_table() + kEnergy;
+}
+
+}  // namespace attnvp::config

@@ -1,0 +1,43 @@
+// Quantities as text, "5 MiB" or "3.75 GHz", to numbers and back. Independent of the locale.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace attnvp::config {
+
+enum class Unit : std::uint8_t {
+  kCount,          // plain integer
+  kCycles,         // plain integer
+  kBytes,          // bytes: B, KiB..TiB (powers of 1024), KB..TB (powers of 1000); a whole number of bytes
+  kBytesPerCycle,  // bytes per cycle: B/cycle
+  kFrequency,      // hertz: Hz, kHz, MHz, GHz
+  kBandwidth,      // bytes per second: B/s, KiB/s..TiB/s, KB/s..TB/s
+  kTime,           // seconds: ps, ns, us, ms, s
+  kEnergy,         // picojoules: pJ
+};
+
+// Integer units hold exact whole numbers; the others are doubles in the base unit named above.
+bool is_integer(Unit unit);
+
+// "size in bytes", "frequency", ... for messages and the reference.
+std::string unit_meaning(Unit unit);
+
+// "B, KiB, MiB, ..."; empty for plain integers.
+std::string allowed_units(Unit unit);
+
+// Text to number. Decimal text is read exactly as the nearest double ("20 ns" is 20e-9, not 20 * 1e-9).
+// Throw ConfigError without a place ("found '5', which has no unit; ..."): not a number, missing or unknown
+// unit, negative, not finite, not a whole number where one is needed, beyond the range of the type.
+std::uint64_t parse_integer(Unit unit, std::string_view text);
+double parse_real(Unit unit, std::string_view text);
+
+// A plain number without a unit: finite and not negative. Throws like parse_real.
+double parse_plain_real(std::string_view text);
+
+// Number to the shortest text that parses to the very same number: 5242880 -> "5 MiB", 3.75e9 -> "3.75 GHz".
+std::string format_integer(Unit unit, std::uint64_t value);
+std::string format_real(Unit unit, double value);
+
+}  // namespace attnvp::config

@@ -1,0 +1,119 @@
+#include "platform/config/words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace attnvp::config {
+namespace {
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+std::string_view last_part(std::string_view path) {
+  const std::size_t dot = path.rfind('.');
+  return dot == std::string_view::npos ? path : path.substr(dot + 1);
+}
+
+bool starts_with(std::string_view text, std::string_view prefix) {
+  return text.substr(0, prefix.size()) == prefix;
+}
+
+}  // namespace
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlank = " \t\r\n";
+  const std::size_t first = text.find_first_not_of(kBlank);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
+}
+
+std::string in_quotes(std::string_view text) {
+  constexpr std::size_t kLongest = 80;
+  std::string shown(text.substr(0, kLongest));
+  for (char& c : shown) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  }
+  return fmt::format("'{}{}'", shown, text.size() > kLongest ? "..." : "");
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before(b.size() + 1);
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::vector<std::size_t> next(b.size() + 1, i);
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const bool equal = lower(a[i - 1]) == lower(b[j - 1]);
+      next[j] = std::min({row[j - 1] + (equal ? 0 : 1), row[j] + 1, next[j - 1] + 1});
+      const bool swapped =
+          i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) && lower(a[i - 2]) == lower(b[j - 1]);
+      if (swapped) next[j] = std::min(next[j], before[j - 2] + 1);
+    }
+    before = std::exchange(row, std::move(next));
+  }
+  return row.back();
+}
+
+std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
+  constexpr std::size_t kLongestWord = 64;  // nothing longer is a slip of the finger
+  if (word.empty() || word.size() > kLongestWord) return {};
+  const std::size_t limit = std::max<std::size_t>(1, word.size() / 3);
+  std::string best;
+  std::size_t best_distance = limit + 1;
+  for (const std::string& candidate : candidates) {
+    const std::size_t distance = edit_distance(word, candidate);
+    if (distance < best_distance) {
+      best = candidate;
+      best_distance = distance;
+    }
+  }
+  if (!best.empty()) return best;
+  for (const std::string& candidate : candidates) {
+    if (last_part(candidate) == last_part(word)) return candidate;
+  }
+  return {};
+}
+
+std::string hint(std::string_view word, const std::vector<std::string>& candidates) {
+  const std::string near = nearest(word, candidates);
+  if (!near.empty()) return fmt::format("; did you mean '{}'?", near);
+  return fmt::format("; allowed: {}", fmt::join(candidates, ", "));
+}
+
+std::vector<std::string> with_sections(const std::vector<std::string>& known) {
+  std::vector<std::string> all;
+  for (const std::string& path : known) {
+    for (std::size_t dot = path.find('.'); dot != std::string::npos; dot = path.find('.', dot + 1)) {
+      const std::string section = path.substr(0, dot);
+      if (std::find(all.begin(), all.end(), section) == all.end()) all.push_back(section);
+    }
+    all.push_back(path);
+  }
+  return all;
+}
+
+std::vector<std::string> siblings(const std::string& path, const std::vector<std::string>& all) {
+  const std::size_t dot = path.rfind('.');
+  const std::string section = dot == std::string::npos ? "" : path.substr(0, dot + 1);
+  std::vector<std::string> found;
+  for (const std::string& candidate : all) {
+    if (starts_with(candidate, section) && candidate.find('.', section.size()) == std::string::npos) {
+      found.push_back(candidate);
+    }
+  }
+  return found;
+}
+
+std::string unknown_path(const std::string& path, const std::vector<std::string>& known, bool sections) {
+  const std::vector<std::string> all = with_sections(known);
+  const std::string near = nearest(path, sections ? all : known);
+  if (!near.empty()) return fmt::format("key {} is unknown; did you mean '{}'?", in_quotes(path), near);
+  const bool is_section = std::find(all.begin(), all.end(), path) != all.end();
+  const std::vector<std::string> inside = siblings(is_section ? path + "." : path, all);
+  return fmt::format("key {} is {}; allowed: {}", in_quotes(path), is_section ? "a section" : "unknown",
+                     fmt::join(inside.empty() ? siblings("", all) : inside, ", "));
+}
+
+}  // namespace attnvp::config

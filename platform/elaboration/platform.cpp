@@ -1,0 +1,179 @@
+#include "platform/elaboration/platform.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "firmware/hal/registers.h"
+
+namespace attnvp {
+
+namespace {
+
+AddressRange events_range(std::uint32_t c) {
+  return {hal::events_base(c), hal::kEventsSize, fmt::format("cluster{}.events", c)};
+}
+AddressRange dma_range(std::uint32_t c) {
+  return {hal::dma_base(c), hal::kDmaSize, fmt::format("cluster{}.dma", c)};
+}
+AddressRange l1_control_range(std::uint32_t c) {
+  return {hal::l1_control_base(c), hal::kL1ControlSize, fmt::format("cluster{}.l1 control", c)};
+}
+AddressRange mac_range(std::uint32_t c, std::uint32_t k) {
+  return {hal::mac_base(c, k), hal::kEngineSize, fmt::format("cluster{}.core{}.mac", c, k)};
+}
+AddressRange vec_range(std::uint32_t c, std::uint32_t k) {
+  return {hal::vec_base(c, k), hal::kEngineSize, fmt::format("cluster{}.core{}.vec", c, k)};
+}
+AddressRange dram_range(const MachineConfig& m) { return {hal::kDramBase, m.dram.size_bytes, "dram"}; }
+
+// Initiators of a cluster's L1, in the order of their sockets.
+std::uint32_t l1_socket_of_mac(std::uint32_t core) { return 2 * core; }
+std::uint32_t l1_socket_of_vec(std::uint32_t core) { return 2 * core + 1; }
+std::uint32_t l1_socket_of_dma(const MachineConfig& m) { return 2 * m.cores; }
+
+}  // namespace
+
+AddressMap address_map(const MachineConfig& m) {
+  AddressMap map;
+  for (std::uint32_t c = 0; c < m.clusters; ++c) {
+    map.add(events_range(c));
+    map.add(dma_range(c));
+    map.add(l1_control_range(c));
+    for (std::uint32_t k = 0; k < m.cores; ++k) {
+      map.add(mac_range(c, k));
+      map.add(vec_range(c, k));
+    }
+    map.add({hal::l1_base(c), m.l1.size_bytes, fmt::format("cluster{}.l1 (engines and DMA of the cluster)", c)});
+  }
+  map.add(dram_range(m));
+  return map;
+}
+
+Core::Core(sc_core::sc_module_name name, Context& context, const MachineConfig& m, std::uint32_t cluster,
+           std::uint32_t core)
+    : sc_module(name),
+      l0("l0", context, m.l0),
+      mac("mac", context, m.mac, {hal::mac_base(cluster, core), hal::events_base(cluster), m.events.events}),
+      vec("vec", context, m.vec, RegisterFile::share_bytes(m.l0.size_bytes),
+          {hal::vec_base(cluster, core), hal::events_base(cluster), m.events.events}) {
+  mac.l0.bind(l0.mac);
+  vec.l0.bind(l0.vec);
+}
+
+Cluster::Cluster(sc_core::sc_module_name name, Context& context, const MachineConfig& m, std::uint32_t cluster,
+                 Interconnect& bus, ControlProcessor::Firmware firmware)
+    : sc_module(name),
+      l1("l1", context, m.l1, hal::l1_base(cluster), 2 * m.cores + 1),
+      events("events", context, m.events, hal::events_base(cluster)),
+      dma("dma", context, m.dma,
+          {hal::dma_base(cluster), hal::events_base(cluster), m.events.events, hal::kDramBase, m.dram.size_bytes,
+           hal::l1_base(cluster), m.l1.size_bytes}),
+      cpu("cpu", context, m.control, cluster, std::move(firmware)) {
+  const std::string at = fmt::format("cluster{}_", cluster);
+  bus.add_target(events_range(cluster)).bind(events.in);
+  bus.add_target(dma_range(cluster)).bind(dma.control);
+  bus.add_target(l1_control_range(cluster)).bind(l1.control);
+  cpu.bus.bind(bus.add_initiator(at + "cpu"));
+  dma.dram.bind(bus.add_initiator(at + "dma"));
+  dma.l1.bind(l1.in(l1_socket_of_dma(m)));
+  for (std::uint32_t i = 0; i < dma.channels(); ++i) {
+    dma.events(i).out.bind(bus.add_initiator(fmt::format("{}dma{}_events", at, i)));
+  }
+  for (std::uint32_t k = 0; k < m.cores; ++k) {
+    cores.push_back(std::make_unique<Core>(fmt::format("core{}", k).c_str(), context, m, cluster, k));
+    Core& core = *cores.back();
+    const std::string of_core = fmt::format("{}core{}_", at, k);
+    bus.add_target(mac_range(cluster, k)).bind(core.mac.control);
+    bus.add_target(vec_range(cluster, k)).bind(core.vec.control);
+    core.mac.l1.bind(l1.in(l1_socket_of_mac(k)));
+    core.vec.l1.bind(l1.in(l1_socket_of_vec(k)));
+    core.mac.events.out.bind(bus.add_initiator(of_core + "mac_events"));
+    core.vec.events.out.bind(bus.add_initiator(of_core + "vec_events"));
+  }
+}
+
+Platform::Platform(sc_core::sc_module_name name, const MachineConfig& m, bool full_data,
+                   ControlProcessor::Firmware firmware)
+    : sc_module(name),
+      context_{Clock(m.clock_hz), full_data, {}, {}},
+      machine_(m),
+      bus("bus", context_),
+      dram("dram", context_, m.dram, hal::kDramBase) {
+  bus.add_target(dram_range(m)).bind(dram.in);
+  host_.bind(bus.add_initiator("host"));
+  for (std::uint32_t c = 0; c < m.clusters; ++c) {
+    clusters.push_back(
+        std::make_unique<Cluster>(fmt::format("cluster{}", c).c_str(), context_, m, c, bus, firmware));
+  }
+}
+
+void Platform::write_dram(std::uint64_t address, const void* data, std::size_t bytes) {
+  // Payload lengths are 32 bits wide.
+  constexpr std::size_t kPiece = 1U << 30;
+  for (std::size_t done = 0; done < bytes; done += kPiece) {
+    const std::size_t piece = std::min(kPiece, bytes - done);
+    tlm::tlm_generic_payload payload;
+    fill_payload(payload, tlm::TLM_WRITE_COMMAND, address + done,
+                 const_cast<char*>(static_cast<const char*>(data) + done), piece);
+    if (host_->transport_dbg(payload) != piece) throw std::out_of_range("the host wrote outside DRAM");
+  }
+}
+
+void Platform::read_dram(std::uint64_t address, void* data, std::size_t bytes) {
+  constexpr std::size_t kPiece = 1U << 30;
+  for (std::size_t done = 0; done < bytes; done += kPiece) {
+    const std::size_t piece = std::min(kPiece, bytes - done);
+    tlm::tlm_generic_payload payload;
+    fill_payload(payload, tlm::TLM_READ_COMMAND, address + done, static_cast<char*>(data) + done, piece);
+    if (host_->transport_dbg(payload) != piece) throw std::out_of_range("the host read outside DRAM");
+  }
+}
+
+std::uint64_t Platform::run() {
+  for_each_module(*this, [](Module& module) {
+    for (Counter* counter : module.counters()) counter->reset();
+    module.reset();
+  });
+  context_.faults.clear();
+  const std::uint64_t start = context_.clock.now();
+  for (auto& cluster : clusters) cluster->cpu.start();
+  sc_core::sc_start();
+  std::uint64_t end = start;
+  for (auto& cluster : clusters) end = std::max(end, cluster->cpu.finish_cycle());
+  return end - start;
+}
+
+bool Platform::all_finished() const {
+  return std::all_of(clusters.begin(), clusters.end(), [](const auto& c) { return c->cpu.finished(); });
+}
+
+std::vector<std::string> Platform::waiting() {
+  std::vector<std::string> clauses;
+  for_each_module(*this, [&](Module& module) {
+    const std::string what = module.waiting_for();
+    if (!what.empty()) clauses.push_back(fmt::format("{}: {}", module.name(), what));
+  });
+  return clauses;
+}
+
+hal::MachineInfo Platform::machine_info() const {
+  const MachineConfig& m = machine_;
+  hal::MachineInfo info{};
+  info.clusters = m.clusters;
+  info.cores = m.cores;
+  info.mac_rows = m.mac.rows;
+  info.mac_columns = m.mac.columns;
+  info.dma_channels = m.dma.channels;
+  info.events = m.events.events;
+  info.l1_bytes = m.l1.size_bytes;
+  info.l0_bytes = m.l0.size_bytes;
+  info.softmax_rate_1024 = m.vec.lanes * 1024 / std::max(m.vec.softmax_lane_cycles, 1U);
+  info.dram_rate_1024 = static_cast<std::uint32_t>(
+      std::clamp(std::round(1024 * m.dram.bytes_per_second / m.clock_hz), 1.0, 4e9));
+  return info;
+}
+
+}  // namespace attnvp

@@ -1,0 +1,85 @@
+// One machine, elaborated: control + DRAM + interconnect + clusters, built from a MachineConfig alone.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "firmware/hal/job.h"
+#include "models/control_processor/control_processor.h"
+#include "models/dma_controller/dma_controller.h"
+#include "models/dram/dram.h"
+#include "models/event_unit/event_unit.h"
+#include "models/interconnect/interconnect.h"
+#include "models/mac_engine/mac_engine.h"
+#include "models/machine.h"
+#include "models/module.h"
+#include "models/register_file/register_file.h"
+#include "models/scratchpad/scratchpad.h"
+#include "models/vec_engine/vec_engine.h"
+
+namespace attnvp {
+
+// MAC engine, VEC engine, L0.
+class Core : public sc_core::sc_module {
+ public:
+  Core(sc_core::sc_module_name name, Context& context, const MachineConfig& machine, std::uint32_t cluster,
+       std::uint32_t core);
+  RegisterFile l0;
+  MacEngine mac;
+  VecEngine vec;
+};
+
+// L1, DMA controller, event unit, control processor, cores.
+class Cluster : public sc_core::sc_module {
+ public:
+  Cluster(sc_core::sc_module_name name, Context& context, const MachineConfig& machine, std::uint32_t cluster,
+          Interconnect& bus, ControlProcessor::Firmware firmware);
+  Scratchpad l1;
+  EventUnit events;
+  DmaController dma;
+  ControlProcessor cpu;
+  std::vector<std::unique_ptr<Core>> cores;
+};
+
+class Platform : public sc_core::sc_module {
+ public:
+  // Only one platform may exist at a time (a SystemC process has one module tree).
+  Platform(sc_core::sc_module_name name, const MachineConfig& machine, bool full_data,
+           ControlProcessor::Firmware firmware);
+
+  const MachineConfig& machine() const { return machine_; }
+  Context& context() { return context_; }
+  const AddressMap& map() const { return bus.map(); }
+
+  // Back door for the host: bytes of DRAM, without time.
+  void write_dram(std::uint64_t address, const void* data, std::size_t bytes);
+  void read_dram(std::uint64_t address, void* data, std::size_t bytes);
+
+  // Resets counters and state, boots every cluster and runs until nothing happens any more.
+  // Cycles from boot to the last cluster's end; meaningful if all_finished().
+  std::uint64_t run();
+  bool all_finished() const;
+  // One clause for every module that still waits for something.
+  std::vector<std::string> waiting();
+
+  // The machine as firmware sees it.
+  hal::MachineInfo machine_info() const;
+
+ private:
+  Context context_;
+  MachineConfig machine_;
+
+ public:
+  Interconnect bus;
+  Dram dram;
+  std::vector<std::unique_ptr<Cluster>> clusters;
+
+ private:
+  tlm_utils::simple_initiator_socket<Platform> host_{"host"};
+};
+
+// The address map of a machine, without building it.
+AddressMap address_map(const MachineConfig& machine);
+
+}  // namespace attnvp

@@ -1,0 +1,75 @@
+// Golden reference softmax(Q K^T) V in double precision, and the check of an FP16 output against it with a
+// tolerance derived per element from the data.
+//
+// What the machine does to row i (u = 2^-24, FP32; h = 2^-11, FP16; both round to nearest):
+//   1. Scores. Exact products, at most E additions in FP32, one rounding to FP16. With a_ij = |q_i| |k_j|
+//      (2-norms) >= sum_e |q_ie k_je| and acc_ij = 1.01 E u a_ij, the score's error is at most
+//        d_ij = acc_ij + h (|s_ij| + acc_ij) + 2^-25.
+//   2. Softmax of the perturbed scores. Let P be the exact softmax and g_i = sum_j P_ij e^d_ij. The
+//   normaliser
+//      moves by a factor within [1/g_i, g_i] (sum P e^-d >= 1 / sum P e^d, by Cauchy-Schwarz), hence
+//        P_ij / (e^d_ij g_i) <= P'_ij <= P_ij e^d_ij g_i.
+//   3. The VEC engine: relative error eps = kSoftmaxRelativeError, then one rounding to FP16. With
+//      t_ij = P_ij e^d_ij g_i (1 + eps) the rounding costs at most min(t, max(h t, 2^-25)) (a value below
+//      2^-25 becomes 0), so |P''_ij - P_ij| <= w_ij = t_ij - P_ij + min(t_ij, max(h t_ij, 2^-25)).
+//   4. P V: exact products; adding a zero is exact, so the FP32 roundings are n_i = #{j: t_ij > 2^-25} at
+//   most,
+//      each relative to at most sum_j P''_ij |v_jd|: error <= 1.01 n_i u sum_j (P_ij + w_ij) |v_jd|.
+//   5. One rounding of the result to FP16: h |.| + 2^-25.
+// Together: T_id = sum_j (w_ij + 1.01 n_i u (P_ij + w_ij)) |v_jd|,
+//           |O - O_ref| <= T_id + h (|O_ref| + T_id) + 2^-25.
+// T_id is evaluated in FP32 and enlarged by more than that evaluation can lose. The bound holds for every
+// order of the additions and every tiling with FP32 partials; not for schemes that rescale partial rows
+// (online softmax), which round more often.
+//
+// Special values, as IEEE arithmetic demands and the machine computes:
+//   - a score that is NaN, or rounds to +inf in FP16 (s >= 65520): the row is NaN in every column;
+//   - a score that rounds to -inf (s <= -65520): probability 0; all scores -inf: the row is NaN;
+//   - a row whose greatest score is within its error bound of +-65520 may be either NaN or within tolerance;
+//   - a column of V that holds an inf or NaN: the output is not finite (0 * inf, inf - inf, inf are all
+//     possible, as tiny probabilities round to 0);
+//   - an output that the tolerance allows to reach 65520 in magnitude may be an infinity of that sign.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/arith/half.h"
+
+namespace attnvp::job {
+
+// Q and O are [batch, heads, queries, width]; K and V are [batch, heads, keys, width]; row-major, dense.
+struct AttentionShape {
+  std::size_t batch = 1;
+  std::size_t heads = 1;
+  std::size_t queries = 0;
+  std::size_t keys = 0;
+  std::size_t width = 0;
+
+  std::size_t query_elements() const { return batch * heads * queries * width; }
+  std::size_t key_elements() const { return batch * heads * keys * width; }
+};
+
+struct GoldenResult {
+  bool passed = true;
+  std::size_t failures = 0;    // elements beyond their tolerance
+  double max_abs_error = 0.0;  // over the elements with a finite reference
+  int max_ulp_error = 0;       // against the reference rounded to FP16; large where sums cancel to near 0
+  // The element with the greatest error in units of its tolerance (the first failed special value, if any).
+  std::size_t batch = 0, head = 0, row = 0, column = 0;
+  double expected = 0.0, actual = 0.0, tolerance = 0.0;
+
+  std::string to_string() const;
+};
+
+GoldenResult check_attention(const AttentionShape& shape, const arith::Half* q, const arith::Half* k,
+                             const arith::Half* v, const arith::Half* output);
+
+// The reference alone, [batch, heads, queries, width] in double; NaN for NaN rows and for the columns of V
+// that are not finite.
+std::vector<double> reference_attention(const AttentionShape& shape, const arith::Half* q,
+                                        const arith::Half* k, const arith::Half* v);
+
+}  // namespace attnvp::job

@@ -1,0 +1,240 @@
+#include "platform/job/job.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include "firmware/dataflows/dataflows.h"
+#include "models/trace/vcd.h"
+#include "platform/config/error.h"
+#include "platform/config/units.h"
+#include "platform/job/random_tensors.h"
+
+namespace attnvp::job {
+
+namespace {
+
+constexpr std::uint64_t kAlignment = 4096;
+
+std::uint64_t aligned(std::uint64_t address) { return (address + kAlignment - 1) / kAlignment * kAlignment; }
+
+std::uint64_t query_bytes(const config::Network& n) {
+  return std::uint64_t{n.batch} * n.heads * n.seq_q * n.emb * sizeof(arith::Half);
+}
+std::uint64_t key_bytes(const config::Network& n) {
+  return std::uint64_t{n.batch} * n.heads * n.seq_kv * n.emb * sizeof(arith::Half);
+}
+std::uint64_t score_bytes(const config::Network& n) {
+  return std::uint64_t{n.batch} * n.heads * n.seq_q * n.seq_kv * sizeof(arith::Half);
+}
+
+bool ends_with_module(std::string_view name, std::string_view module) {
+  return name.size() > module.size() && name.substr(name.size() - module.size()) == module &&
+         name[name.size() - module.size() - 1] == '.';
+}
+
+AttentionShape shape_of(const config::Network& n) { return {n.batch, n.heads, n.seq_q, n.seq_kv, n.emb}; }
+
+}  // namespace
+
+std::uint64_t Result::sum(std::string_view module, std::string_view counter) const {
+  std::uint64_t total = 0;
+  for (const CounterValue& c : counters) {
+    if (c.name == counter && ends_with_module(c.module, module)) total += c.value;
+  }
+  return total;
+}
+
+std::uint64_t Result::max(std::string_view module, std::string_view counter) const {
+  std::uint64_t most = 0;
+  for (const CounterValue& c : counters) {
+    if (c.name == counter && ends_with_module(c.module, module)) most = std::max(most, c.value);
+  }
+  return most;
+}
+
+double Result::energy_pj(std::string_view module) const {
+  double total = 0;
+  for (const CounterValue& c : counters) {
+    if (ends_with_module(c.module, module)) total += c.energy_pj;
+  }
+  return total;
+}
+
+double Result::total_energy_pj() const {
+  double total = 0;
+  for (const CounterValue& c : counters) total += c.energy_pj;
+  return total;
+}
+
+Runner::Runner(const MachineConfig& machine, config::EnergyTable energy, bool full_data) : energy_(std::move(energy)) {
+  // What SystemC only warns of is a mistake in a model.
+  sc_core::sc_report_handler::set_actions(sc_core::SC_WARNING, sc_core::SC_THROW);
+  sc_core::sc_set_time_resolution(1, sc_core::SC_FS);
+  platform_ = std::make_unique<Platform>("attnvp", machine, full_data, firmware::boot);
+}
+
+Runner::~Runner() {
+  platform_.reset();
+  sc_core::sc_get_curr_simcontext()->reset();  // a later Runner elaborates into a fresh simulation
+}
+
+hal::JobBlock Runner::make_job(const config::Network& n, const Schedule& schedule) const {
+  hal::JobBlock job{};
+  job.magic = hal::kJobMagic;
+  job.bytes = sizeof job;
+  std::strncpy(job.dataflow, schedule.dataflow.c_str(), hal::kNameBytes - 1);
+  for (std::size_t i = 0; i < schedule.options.size() && i < hal::kMaxOptions; ++i) {
+    job.option[i] = schedule.options[i];
+  }
+  job.machine = platform_->machine_info();
+  job.tiling = schedule.tiling;
+  hal::Layer& l = job.layer;
+  l.batch = n.batch;
+  l.heads = n.heads;
+  l.seq_q = n.seq_q;
+  l.seq_kv = n.seq_kv;
+  l.emb = n.emb;
+  std::uint64_t next = hal::kTensorsAddress;
+  const auto place = [&next](std::uint64_t bytes) {
+    const std::uint64_t here = next;
+    next = aligned(next + bytes);
+    return here;
+  };
+  l.q = place(query_bytes(n));
+  l.k = place(key_bytes(n));
+  l.v = place(key_bytes(n));
+  l.o = place(query_bytes(n));
+  const firmware::Dataflow* dataflow = firmware::find_dataflow(schedule.dataflow.c_str());
+  if (dataflow != nullptr && dataflow->scores_in_dram) {
+    l.c = place(score_bytes(n));
+    l.p = place(score_bytes(n));
+  }
+  const std::uint64_t end = hal::kDramBase + platform_->machine().dram.size_bytes;
+  if (next > end) {
+    throw config::ConfigError(fmt::format("{} with {}: the tensors need {} bytes of DRAM, dram.size is {} bytes", n.name,
+                                          schedule.text, next - hal::kDramBase, end - hal::kDramBase));
+  }
+  return job;
+}
+
+Result Runner::run(const config::Network& network, const Schedule& schedule, const Tensors* tensors,
+                   const RunOptions& options) {
+  Platform& p = *platform_;
+  const hal::JobBlock job = make_job(network, schedule);
+  p.write_dram(hal::kJobAddress, &job, sizeof job);
+  const hal::JobResult unwritten{};
+  for (std::uint32_t c = 0; c < p.machine().clusters; ++c) {
+    p.write_dram(hal::result_address(c), &unwritten, sizeof unwritten);
+  }
+  const bool full = p.context().full_data;
+  if (full && tensors != nullptr) {
+    p.write_dram(job.layer.q, tensors->q.data(), query_bytes(network));
+    p.write_dram(job.layer.k, tensors->k.data(), key_bytes(network));
+    p.write_dram(job.layer.v, tensors->v.data(), key_bytes(network));
+  }
+
+  std::unique_ptr<VcdWriter> vcd;
+  if (options.vcd != nullptr) {
+    vcd = std::make_unique<VcdWriter>(std::vector<sc_core::sc_object*>{&p}, *options.vcd);
+  }
+  Result result;
+  result.network = network;
+  result.schedule = schedule;
+  const std::uint64_t deltas = sc_core::sc_delta_count();
+  const auto start = std::chrono::steady_clock::now();
+  result.cycles = p.run();
+  result.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  result.events = sc_core::sc_delta_count() - deltas;
+  vcd.reset();
+
+  result.schedule.tiling = check_status(network, schedule);
+  collect(result);
+  if (full) {
+    result.output.resize(query_bytes(network) / sizeof(arith::Half));
+    p.read_dram(job.layer.o, result.output.data(), query_bytes(network));
+    if (options.check_golden && tensors != nullptr) {
+      result.golden = check_attention(shape_of(network), tensors->q.data(), tensors->k.data(), tensors->v.data(),
+                                      result.output.data());
+      result.golden_checked = true;
+    }
+  }
+  return result;
+}
+
+// The tiling firmware used, or the reason why it did not finish as a RunError.
+hal::Tiling Runner::check_status(const config::Network& network, const Schedule& schedule) {
+  Platform& p = *platform_;
+  const std::string what = fmt::format("{} on {} with {}", network.name, p.machine().name, schedule.text);
+  const FaultLog& faults = p.context().faults;
+  if (faults.any()) throw RunError(fmt::format("{}: {}", what, to_sentence(faults.faults().front())));
+  if (!p.all_finished()) {
+    throw RunError(fmt::format("{}: deadlock at cycle {}: {}", what, p.context().clock.now(),
+                               fmt::join(p.waiting(), "; ")));
+  }
+  hal::Tiling tiling{};
+  for (std::uint32_t c = 0; c < p.machine().clusters; ++c) {
+    hal::JobResult answer{};
+    p.read_dram(hal::result_address(c), &answer, sizeof answer);
+    const auto say = [&](const std::string& why) {
+      throw RunError(fmt::format("{}: cluster {}'s firmware: {}", what, c, why));
+    };
+    const auto need = [&](const char* memory, const char* key) {
+      say(fmt::format("{} is too small: the schedule needs at least {} bytes, {} is {} bytes", memory,
+                      answer.detail[0], key, answer.detail[1]));
+    };
+    switch (answer.status) {
+      case hal::Status::kDone: break;
+      case hal::Status::kIdle: say("it ended without a status"); break;
+      case hal::Status::kBadJob: say("the job block makes no sense to it"); break;
+      case hal::Status::kUnknownDataflow: say("it has no dataflow of that name"); break;
+      case hal::Status::kL1TooSmall: need("L1", "l1.size"); break;
+      case hal::Status::kL0TooSmall: need("L0", "l0.size"); break;
+      case hal::Status::kTooFewEvents:
+        say(fmt::format("it needs {} events, events.count is {}", answer.detail[0], answer.detail[1]));
+        break;
+      case hal::Status::kTooFewChannels:
+        say(fmt::format("it needs {} DMA channels, dma.channels is {}", answer.detail[0], answer.detail[1]));
+        break;
+      case hal::Status::kEngineFault: say("the bus answered with an error"); break;
+      case hal::Status::kBadTiling: {
+        static const char* const kFields[] = {"bb", "hh", "nq", "nkv"};
+        say(fmt::format("tiling {}={} is larger than the layer", kFields[answer.detail[0] % 4], answer.detail[1]));
+        break;
+      }
+    }
+    tiling = answer.tiling;
+  }
+  return tiling;
+}
+
+void Runner::collect(Result& result) {
+  Platform& p = *platform_;
+  result.frequency_hz = p.machine().clock_hz;
+  for_each_module(p, [&](Module& module) {
+    for (const Counter* counter : module.counters()) {
+      CounterValue value{module.name(), counter->name(), counter->unit(), counter->description(), counter->value(), 0};
+      if (counter->action().component != nullptr) {
+        value.energy_pj = static_cast<double>(counter->value()) *
+                          energy_.pj(counter->action().component, counter->action().name, module.size_bytes());
+      }
+      result.counters.push_back(std::move(value));
+    }
+  });
+  const auto total = static_cast<double>(std::max<std::uint64_t>(result.cycles, 1));
+  const auto share = [&](const char* module, std::uint32_t instances) {
+    return static_cast<double>(result.sum(module, "busy_cycles")) / (total * instances);
+  };
+  const std::uint32_t cores = p.machine().clusters * p.machine().cores;
+  result.utilization = {share("mac", cores), share("vec", cores), share("dma", p.machine().clusters),
+                        share("dram", 1)};
+}
+
+Tensors random_tensors(const config::Network& network, std::uint64_t seed) {
+  AttentionTensors t = random_attention(shape_of(network), seed);
+  return {std::move(t.q), std::move(t.k), std::move(t.v)};
+}
+
+}  // namespace attnvp::job

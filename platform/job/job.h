@@ -1,0 +1,104 @@
+// One job, from tensors to report: a layer, a dataflow and a machine in; cycles, counts, energy and the check out.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "firmware/hal/job.h"
+#include "platform/config/energy.h"
+#include "platform/config/network.h"
+#include "platform/elaboration/platform.h"
+#include "platform/job/golden.h"
+
+namespace attnvp::job {
+
+// The simulated machine or its firmware failed: exit status 1.
+struct RunError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+struct Schedule {
+  std::string dataflow;
+  std::vector<std::uint32_t> options;  // index of the value per option, in the dataflow's order
+  std::string text;                    // as given: "flat:prefetch=off"
+  hal::Tiling tiling{};
+};
+// "NAME" or "NAME:option=value,...". Throws config::ConfigError naming what exists.
+Schedule parse_dataflow(const std::string& text);
+// "nq=64,nkv=512,..." or, for a path, a YAML file with those keys. Throws config::ConfigError.
+hal::Tiling parse_tiling(const std::string& text);
+// The same keys with their values, in order.
+std::vector<std::pair<std::string, std::string>> tiling_text(const hal::Tiling& tiling);
+
+struct Tensors {
+  std::vector<arith::Half> q, k, v;  // [batch, heads, seq, emb]
+};
+
+// What one module counted.
+struct CounterValue {
+  std::string module, name, unit, description;
+  std::uint64_t value = 0;
+  double energy_pj = 0;  // 0 where the counter carries none
+};
+
+struct Utilization {
+  double mac = 0, vec = 0, dma = 0, dram = 0;  // busy / total, mean over instances
+};
+
+struct Result {
+  config::Network network;
+  Schedule schedule;      // tiling as used
+  std::uint64_t cycles = 0;
+  double frequency_hz = 0;
+  bool golden_checked = false;
+  GoldenResult golden;
+  Utilization utilization;
+  std::vector<CounterValue> counters;
+  std::vector<arith::Half> output;  // [batch, heads, seq_q, emb]; empty in timing mode
+  double wall_seconds = 0;
+  std::uint64_t events = 0;  // simulation events: delta cycles
+
+  double seconds() const { return static_cast<double>(cycles) / frequency_hz; }
+  // Sum over modules whose name ends in `module` ("dram", "l1", "l0", "mac", "vec").
+  std::uint64_t sum(std::string_view module, std::string_view counter) const;
+  std::uint64_t max(std::string_view module, std::string_view counter) const;
+  double energy_pj(std::string_view module) const;
+  double total_energy_pj() const;
+};
+
+struct RunOptions {
+  bool full_data = true;
+  bool check_golden = true;        // full data only
+  std::string* vcd = nullptr;      // gets the waveform's text
+};
+
+// A machine ready to run jobs, one after the other, without elaborating again. After a RunError it is spent.
+class Runner {
+ public:
+  Runner(const MachineConfig& machine, config::EnergyTable energy, bool full_data);
+  ~Runner();
+  Runner(const Runner&) = delete;
+  Runner& operator=(const Runner&) = delete;
+
+  // Throws RunError for a fault, a deadlock or a firmware status other than done, in one sentence.
+  Result run(const config::Network& network, const Schedule& schedule, const Tensors* tensors,
+             const RunOptions& options);
+  Platform& platform() { return *platform_; }
+
+ private:
+  hal::JobBlock make_job(const config::Network& network, const Schedule& schedule) const;
+  hal::Tiling check_status(const config::Network& network, const Schedule& schedule);
+  void collect(Result& result);
+
+  config::EnergyTable energy_;
+  std::unique_ptr<Platform> platform_;
+};
+
+Tensors random_tensors(const config::Network& network, std::uint64_t seed);
+
+}  // namespace attnvp::job

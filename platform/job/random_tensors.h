@@ -1,0 +1,25 @@
+// Deterministic FP16 test tensors: element i depends on (seed, i) only and is made from integers, so the
+// bytes are the same on every machine, for every compiler and whatever is generated first.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "models/arith/half.h"
+#include "platform/job/golden.h"
+
+namespace attnvp::job {
+
+// Approximately normal (sum of eight uniform 16-bit integers), mean 0, at most 4.9 stddev from it.
+arith::Half random_half(std::uint64_t seed, std::uint64_t index, double stddev);
+std::vector<arith::Half> random_tensor(std::uint64_t seed, std::size_t count, double stddev);
+
+struct AttentionTensors {
+  std::vector<arith::Half> q, k, v;
+};
+// Scores q.k have a standard deviation of about score_spread: Q carries the 1/sqrt(width) of the attention
+// layer, as the platform computes softmax(Q K^T) V without a scale of its own.
+AttentionTensors random_attention(const AttentionShape& shape, std::uint64_t seed, double score_spread = 2.0);
+
+}  // namespace attnvp::job

@@ -1,0 +1,141 @@
+#include "platform/report/report.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "platform/report/table.h"
+
+namespace attnvp::report {
+
+namespace {
+
+constexpr std::uint64_t kWordBytes = 2;
+const char* const kEnergyParts[] = {"dram", "l1", "l0", "mac", "vec"};
+
+std::uint64_t read_bytes(const job::Result& r, const char* memory) {
+  return r.sum(memory, "read_words") * kWordBytes;
+}
+std::uint64_t write_bytes(const job::Result& r, const char* memory) {
+  return r.sum(memory, "write_words") * kWordBytes;
+}
+
+std::string golden_text(const job::Result& r) {
+  if (!r.golden_checked) return "not checked";
+  return r.golden.passed ? "passed" : "FAILED";
+}
+
+}  // namespace
+
+std::string to_json(const job::Result& r, const std::string& hardware) {
+  using nlohmann::ordered_json;
+  ordered_json j;
+  j["schema"] = 1;
+  j["hardware"] = hardware;
+  j["network"] = {{"name", r.network.name},   {"batch", r.network.batch},   {"heads", r.network.heads},
+                  {"seq_q", r.network.seq_q}, {"seq_kv", r.network.seq_kv}, {"emb", r.network.emb}};
+  j["dataflow"] = r.schedule.text;
+  const hal::Tiling& t = r.schedule.tiling;
+  j["tiling"] = {{"bb", t.bb}, {"hh", t.hh}, {"nq", t.nq}, {"nkv", t.nkv}, {"m0", t.m0}, {"n0", t.n0}, {"k0", t.k0}};
+  if (t.kv_buffers == hal::kKvStream) {
+    j["tiling"]["kv"] = "stream";
+  } else {
+    j["tiling"]["kv"] = t.kv_buffers;
+  }
+  j["cycles"] = r.cycles;
+  j["frequency_hz"] = r.frequency_hz;
+  j["seconds"] = r.seconds();
+  j["golden"] = {{"checked", r.golden_checked},
+                 {"passed", r.golden_checked && r.golden.passed},
+                 {"max_abs_error", r.golden.max_abs_error},
+                 {"max_ulp_error", r.golden.max_ulp_error}};
+  j["utilization"] = {{"mac", r.utilization.mac},
+                      {"vec", r.utilization.vec},
+                      {"dma", r.utilization.dma},
+                      {"dram", r.utilization.dram}};
+  for (const char* memory : {"dram", "l1", "l0"}) {
+    j[memory] = {{"read_bytes", read_bytes(r, memory)}, {"write_bytes", write_bytes(r, memory)}};
+  }
+  j["l1"]["peak_bytes"] = r.max("l1", "peak_bytes");
+  j["l0"]["peak_bytes"] = r.max("l0", "peak_bytes");
+  j["overwrites"] = {{"count", 0}, {"reload_bytes", 0}};
+  j["energy_pj"]["total"] = r.total_energy_pj();
+  for (const char* part : kEnergyParts) j["energy_pj"][part] = r.energy_pj(part);
+  for (const job::CounterValue& c : r.counters) j["counters"][c.module][c.name] = c.value;
+  j["simulation"] = {{"wall_seconds", r.wall_seconds}, {"events", r.events}};
+  return j.dump(2) + "\n";
+}
+
+std::string to_text(const job::Result& r, const std::string& hardware) {
+  std::string out;
+  const auto line = [&out](const char* name, const std::string& value) {
+    out += fmt::format("{:<13}{}\n", name, value);
+  };
+  const config::Network& n = r.network;
+  line("machine", hardware);
+  line("network", fmt::format("{}  (batch {}, {} heads, {} x {}, {} per head)", n.name, n.batch, n.heads, n.seq_q,
+                              n.seq_kv, n.emb));
+  std::string tiling;
+  for (const auto& [key, value] : job::tiling_text(r.schedule.tiling)) tiling += fmt::format(" {}={}", key, value);
+  line("dataflow", r.schedule.text);
+  line("tiling", tiling.substr(1));
+  line("cycles", with_commas(r.cycles));
+  line("time", fmt::format("{} at {}", with_prefix(r.seconds(), "s"), with_prefix(r.frequency_hz, "Hz")));
+  std::string golden = golden_text(r);
+  if (r.golden_checked) {
+    golden += fmt::format("  (max error {:.3g}, {} ulp)", r.golden.max_abs_error, r.golden.max_ulp_error);
+    if (!r.golden.passed) golden += "\n             " + r.golden.to_string();
+  }
+  line("golden", golden);
+  out += "\n";
+
+  Table busy;
+  busy.column("busy", Table::Align::kLeft);
+  busy.column("share");
+  busy.row({"MAC", percent(r.utilization.mac)});
+  busy.row({"VEC", percent(r.utilization.vec)});
+  busy.row({"DMA", percent(r.utilization.dma)});
+  busy.row({"DRAM bus", percent(r.utilization.dram)});
+  out += busy.text() + "\n";
+
+  Table traffic;
+  traffic.column("memory", Table::Align::kLeft);
+  traffic.column("read");
+  traffic.column("written");
+  traffic.column("peak use");
+  const auto bytes = [](std::uint64_t b) { return with_prefix(static_cast<double>(b), "B"); };
+  traffic.row({"DRAM", bytes(read_bytes(r, "dram")), bytes(write_bytes(r, "dram")), ""});
+  traffic.row({"L1", bytes(read_bytes(r, "l1")), bytes(write_bytes(r, "l1")), bytes(r.max("l1", "peak_bytes"))});
+  traffic.row({"L0", bytes(read_bytes(r, "l0")), bytes(write_bytes(r, "l0")), bytes(r.max("l0", "peak_bytes"))});
+  out += traffic.text() + "\n";
+
+  Table energy;
+  energy.column("energy", Table::Align::kLeft);
+  energy.column("spent");
+  energy.column("share");
+  const double total = r.total_energy_pj();
+  for (const char* part : kEnergyParts) {
+    energy.row({part, with_prefix(r.energy_pj(part) * 1e-12, "J"), percent(total > 0 ? r.energy_pj(part) / total : 0)});
+  }
+  energy.row({"total", with_prefix(total * 1e-12, "J"), "100.0%"});
+  return out + energy.text();
+}
+
+std::string comparison(const std::vector<job::Result>& results) {
+  Table table;
+  table.column("dataflow", Table::Align::kLeft);
+  for (const char* title : {"cycles", "time", "MAC busy", "VEC busy", "DRAM traffic", "energy", "golden"}) {
+    table.column(title);
+  }
+  if (!results.empty()) table.column(results.back().schedule.text + " is faster by");
+  for (const job::Result& r : results) {
+    const double traffic = static_cast<double>(read_bytes(r, "dram") + write_bytes(r, "dram"));
+    const double ratio = static_cast<double>(r.cycles) / static_cast<double>(results.back().cycles);
+    table.row({r.schedule.text, with_commas(r.cycles), with_prefix(r.seconds(), "s"), percent(r.utilization.mac),
+               percent(r.utilization.vec), with_prefix(traffic, "B"), with_prefix(r.total_energy_pj() * 1e-12, "J"),
+               golden_text(r), &r == &results.back() ? "" : fmt::format("{:.2f}x", ratio)});
+  }
+  return table.text();
+}
+
+}  // namespace attnvp::report

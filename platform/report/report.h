@@ -1,0 +1,17 @@
+// A run's result as JSON (the design's schema 1) and as text for people.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "platform/job/job.h"
+
+namespace attnvp::report {
+
+std::string to_json(const job::Result& result, const std::string& hardware);
+// Cycles, time, utilisation, traffic, energy of one run.
+std::string to_text(const job::Result& result, const std::string& hardware);
+// One line per run, speed-ups against the last one.
+std::string comparison(const std::vector<job::Result>& results);
+
+}  // namespace attnvp::report

@@ -1,0 +1,27 @@
+// The one table printer: columns as wide as they need to be, text left, numbers right.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace attnvp::report {
+
+class Table {
+ public:
+  enum class Align : unsigned char { kLeft, kRight };
+  void column(std::string title, Align align = Align::kRight);
+  void row(std::vector<std::string> cells);
+  std::string text() const;
+
+ private:
+  std::vector<std::string> titles_;
+  std::vector<Align> align_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+std::string with_commas(unsigned long long n);  // 1234567 -> "1,234,567"
+// Bytes, seconds or joules with a prefix and three significant digits: "1.57 MB", "210 us", "12.4 mJ".
+std::string with_prefix(double value, const char* unit);
+std::string percent(double share);  // 0.998 -> "99.8%"
+
+}  // namespace attnvp::report

@@ -1,0 +1,128 @@
+#include <map>
+
+#include "platform/config/catalog.h"
+#include "platform/config/network.h"
+#include "tests/platform/test_files.h"
+
+namespace attnvp::config {
+namespace {
+
+using attnvp::testing::message_of;
+using attnvp::testing::TemporaryFolder;
+
+std::string inline_refusal(const std::string& text) {
+  const std::string message = message_of([&] { load_network(text); });
+  const std::string prefix = "--net " + text + ": ";
+  EXPECT_EQ(message.substr(0, prefix.size()), prefix);
+  return message.substr(prefix.size());
+}
+
+std::string file_refusal(const std::string& text) {
+  TemporaryFolder folder;
+  const std::string path = folder.write("my.yaml", text);
+  return message_of([&] { load_network(path); });
+}
+
+// MAS-Attention, table 1: heads, sequence length, embedding per head.
+TEST(Network, TheTwelveNetworksOfThePaper) {
+  struct Row {
+    std::uint32_t heads, seq, emb;
+  };
+  const std::map<std::string, Row> rows = {
+      {"bert-base", {12, 512, 64}},  {"bert-large", {16, 512, 64}}, {"bert-small", {8, 512, 64}},
+      {"llama3-8b", {32, 512, 128}}, {"t5-mini", {8, 512, 32}},     {"vit-b-14", {12, 196, 64}},
+      {"vit-l-14", {16, 196, 64}},   {"vit-h-14", {16, 196, 80}},   {"vit-b-16", {12, 256, 64}},
+      {"vit-l-16", {16, 256, 64}},   {"vit-h-16", {16, 256, 80}},   {"xlm", {8, 512, 128}}};
+  std::size_t found = 0;
+  for (const CatalogEntry& entry : list(Folder::kNetworks)) {
+    const Network network = load_network(entry.name);
+    EXPECT_EQ(network.name, entry.name);
+    EXPECT_FALSE(entry.description.empty()) << entry.path;
+    const auto row = rows.find(entry.name);
+    if (row == rows.end()) continue;
+    ++found;
+    EXPECT_EQ(network.batch, 1u);
+    EXPECT_EQ(network.heads, row->second.heads);
+    EXPECT_EQ(network.seq_q, row->second.seq);
+    EXPECT_EQ(network.seq_kv, row->second.seq);
+    EXPECT_EQ(network.emb, row->second.emb);
+  }
+  EXPECT_EQ(found, rows.size());
+}
+
+TEST(Network, InlineShapes) {
+  const Network simple = load_network("H=12,N=512,E=64");
+  EXPECT_EQ(simple.name, "H=12,N=512,E=64");
+  EXPECT_EQ(simple.batch, 1u);
+  EXPECT_EQ(simple.heads, 12u);
+  EXPECT_EQ(simple.seq_q, 512u);
+  EXPECT_EQ(simple.seq_kv, 512u);
+  EXPECT_EQ(simple.emb, 64u);
+  const Network apart = load_network("B=2, H=1, NQ=1, NKV=4194304, E=4096");
+  EXPECT_EQ(apart.batch, 2u);
+  EXPECT_EQ(apart.seq_q, 1u);
+  EXPECT_EQ(apart.seq_kv, 4194304u);
+  const Network overridden = load_network("NQ=16,H=1,N=64,E=8");
+  EXPECT_EQ(overridden.seq_q, 16u);
+  EXPECT_EQ(overridden.seq_kv, 64u);
+}
+
+TEST(Network, RefusesBadInlineShapes) {
+  EXPECT_EQ(inline_refusal("H=12,N=512"), "key 'E' is missing; allowed is 1 to 4096");
+  EXPECT_EQ(inline_refusal("N=512,E=64"), "key 'H' is missing; allowed is 1 to 65536");
+  EXPECT_EQ(inline_refusal("H=12,NQ=5,E=64"),
+            "key 'N' (or both 'NQ' and 'NKV') is missing; allowed is 1 to 4194304");
+  EXPECT_EQ(inline_refusal("H=0,N=512,E=64"), "key 'H': found '0'; allowed is 1 to 65536");
+  EXPECT_EQ(inline_refusal("H=-1,N=512,E=64"),
+            "key 'H': found '-1', which is negative; allowed is a plain whole number");
+  EXPECT_EQ(inline_refusal("H=1.5,N=512,E=64"),
+            "key 'H': found '1.5', which is not a plain whole number; allowed is a plain whole number");
+  EXPECT_EQ(inline_refusal("H=,N=512,E=64"),
+            "key 'H': found '', which is not a number; allowed is a plain whole number");
+  EXPECT_EQ(inline_refusal("H=1,N=4194305,E=64"), "key 'N': found '4194305'; allowed is 1 to 4194304");
+  EXPECT_EQ(inline_refusal("H=1,N=8,E=4097"), "key 'E': found '4097'; allowed is 1 to 4096");
+  EXPECT_EQ(inline_refusal("B=65537,H=1,N=8,E=1"), "key 'B': found '65537'; allowed is 1 to 65536");
+  EXPECT_EQ(inline_refusal("H=1,N=8,E=8,D=2"), "key 'D' is unknown; allowed: B, H, N, NQ, NKV, E");
+  EXPECT_EQ(inline_refusal("h=1,N=8,E=8"), "key 'h' is unknown; allowed: B, H, N, NQ, NKV, E");
+  EXPECT_EQ(inline_refusal("H=1,N=8,E=8,H=1"), "key 'H' is given twice");
+  EXPECT_EQ(inline_refusal("H=1,N=8,E=8,"),
+            "found '' without '='; allowed is a shape such as H=12,N=512,E=64");
+  EXPECT_EQ(inline_refusal("H=1,N,E=8"), "found 'N' without '='; allowed is a shape such as H=12,N=512,E=64");
+  EXPECT_EQ(inline_refusal("H=99999999999999999999,N=8,E=8"),
+            "key 'H': found '99999999999999999999', which is out of range; allowed is a plain whole number");
+}
+
+TEST(Network, RefusesShapesBeyond64BitCounters) {
+  EXPECT_EQ(inline_refusal("B=65536,H=65536,N=4194304,E=4096"),
+            "the shape needs 3.09e+26 multiply-accumulates per matrix product; allowed are 1.15e+18");
+  EXPECT_NO_THROW(load_network("H=32,N=4194304,E=128"));
+}
+
+TEST(Network, Files) {
+  TemporaryFolder folder;
+  const Network plain = load_network(folder.write("mine.yaml", "heads: 3\nseq: 7\nemb: 5\n"));
+  EXPECT_EQ(plain.name, "mine");
+  EXPECT_EQ(plain.seq_q, 7u);
+  EXPECT_EQ(plain.seq_kv, 7u);
+  const Network apart = load_network(
+      folder.write("a=b.yaml", "name: decode\nbatch: 4\nheads: 3\nseq_q: 1\nseq_kv: 9\nemb: 5\n"));
+  EXPECT_EQ(apart.name, "decode");
+  EXPECT_EQ(apart.batch, 4u);
+  EXPECT_EQ(apart.seq_q, 1u);
+  EXPECT_EQ(apart.seq_kv, 9u);
+}
+
+TEST(Network, RefusesBadFiles) {
+  EXPECT_EQ(file_refusal("heads: 3\nseq: 7\n"), "my.yaml: key 'emb' is missing; allowed is 1 to 4096");
+  EXPECT_EQ(file_refusal("heads: 3\nseq_q: 7\nemb: 1\n"),
+            "my.yaml: key 'seq' (or both 'seq_q' and 'seq_kv') is missing; allowed is 1 to 4194304");
+  EXPECT_EQ(file_refusal("head: 3\n"), "my.yaml:1: key 'head' is unknown; did you mean 'heads'?");
+  EXPECT_EQ(file_refusal("hidden: 3\n"),
+            "my.yaml:1: key 'hidden' is unknown; allowed: name, batch, heads, seq, seq_q, seq_kv, emb");
+  EXPECT_EQ(file_refusal("heads: 3\nseq: 0\n"), "my.yaml:2: key 'seq': found '0'; allowed is 1 to 4194304");
+  EXPECT_EQ(file_refusal("emb: 3\nemb: 3\n"), "my.yaml:2: key 'emb' is given twice, first in line 1");
+  EXPECT_EQ(message_of([] { load_network("bert-bas"); }).find("'bert-bas' is not in "), 0u);
+}
+
+}  // namespace
+}  // namespace attnvp::config
