@@ -23,7 +23,7 @@ struct VecConfig {
 };
 
 struct RegisterFileConfig {  // L0, one per core
-  std::uint64_t size_bytes = 32 << 10;
+  std::uint64_t size_bytes = 64 << 10;
 };
 
 struct ScratchpadConfig {  // L1, one per cluster
@@ -34,14 +34,15 @@ struct ScratchpadConfig {  // L1, one per cluster
   std::uint32_t port_bytes_per_cycle = 64;
 };
 
-enum class DmaArbitration : std::uint8_t { kPriority, kRoundRobin };
+// Whose burst goes next: the oldest descriptor's, deferrable ones last; the lowest channel's; every channel's in turn.
+enum class DmaArbitration : std::uint8_t { kAge, kPriority, kRoundRobin };
 
 struct DmaConfig {
   std::uint32_t channels = 4;
   std::uint32_t burst_bytes = 1024;  // largest piece of one transfer sent to DRAM as one transaction
-  std::uint32_t outstanding = 16;    // bursts under way at once, over all channels
+  std::uint32_t outstanding = 4;     // bursts under way at once, over all channels
   std::uint32_t queue_depth = 16;    // descriptors per channel
-  DmaArbitration arbitration = DmaArbitration::kPriority;  // priority: the lowest channel number first
+  DmaArbitration arbitration = DmaArbitration::kAge;
 };
 
 enum class DramPolicy : std::uint8_t { kFixed };

@@ -23,8 +23,14 @@ hal::Tiling run(Runtime& rt) {
   KeyValue kv(rt, work, tiling, kKvChannel);
   if (!prefetch) rt.lock_step();
 
+  if (prefetch) attention.load_q(work.first());
   for (Work::Round i = work.first(); rt.ok() && i.valid; i = work.after(i)) {
+    if (!prefetch) attention.load_q(i);
     kv.need_k(i.group);
+    if (prefetch) {
+      attention.load_q(work.after(i));
+      kv.prefetch_after(i.group);
+    }
     attention.produce_c(kv.k, i);  // C_i = Q_i K^T
     attention.produce_p(i);        // P_i = softmax(C_i)
     kv.need_v(i.group);

@@ -22,8 +22,10 @@ hal::Tiling run(Runtime& rt) {
 
   {
     KvBuffer k(rt, work, tiling, rt.layer().k, kKvChannel);
+    attention.load_q(work.first());
     for (Work::Round i = work.first(); rt.ok() && i.valid; i = work.after(i)) {
       k.load_group(i.group);
+      attention.load_q(work.after(i));
       attention.produce_c(k, i);
       attention.store_c(i);
       k.prefetch(i.group + 1);

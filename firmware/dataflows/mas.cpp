@@ -19,6 +19,7 @@ hal::Tiling run(Runtime& rt) {
   KeyValue kv(rt, work, tiling, kKvChannel);
 
   Work::Round i = work.first(), i_1, i_2;  // i, i-1, i-2
+  attention.load_q(i);
   while (rt.ok() && (i.valid || i_1.valid || i_2.valid)) {
     if (i_2.valid) {
       kv.need_v(i_2.group);
@@ -27,6 +28,8 @@ hal::Tiling run(Runtime& rt) {
     if (i_1.valid) attention.produce_p(i_1);  // P_{i-1} = softmax(C_{i-1})
     if (i.valid) {
       kv.need_k(i.group);
+      attention.load_q(work.after(i));
+      kv.prefetch_after(i.group);
       attention.produce_c(kv.k, i);  // C_i = Q_i K^T
       kv.prefetch_after(i.group);
     }

@@ -17,6 +17,7 @@ enum Flags : std::uint8_t {
   kTransposeB = 1,   // matmul: operand 1 is n x k instead of k x n
   kAccumulate = 2,   // matmul: start from the FP32 partials that operand 3 holds
   kPartialOut = 4,   // matmul: leave FP32 partials in operand 2 instead of the FP16 result
+  kDeferrable = 8,   // copy: nobody waits for it; lets others go first (DMA arbitration `age`)
 };
 
 // `tokens` on each of the `span` consecutive events from `first`; tokens = 0 means none. Packed into 32 bits:

@@ -20,6 +20,7 @@ Attention::Attention(Runtime& rt, const Work& work, const hal::Tiling& tiling, c
   o_ready_ = rt.events(rt.cores());
   o_free_ = rt.events(rt.cores(), demand.row_buffers);
   scores_free_ = rt.events(rt.cores(), demand.score_blocks);
+  stored_ = rt.events(1);
 }
 
 Matrix Attention::score_block(const Core& core, uint32_t n, const Item& item) const {
@@ -49,22 +50,25 @@ void Attention::pass_tokens(KvBuffer& kv, const Work::Round& i, uint32_t core, u
   rt_.mac(core, nothing);
 }
 
-void Attention::produce_c(KvBuffer& k, const Work::Round& i) {
+Matrix Attention::q_block(const Core& core, uint32_t n, const Item& item) const {
   const uint32_t emb = rt_.layer().emb;
   const uint32_t stride = emb * kHalfBytes;
-  const auto q_block = [&](const Item& item) {
-    const Core& core = core_[item.core];
-    const uint64_t buffer = uint64_t{core.c_items % demand_.row_buffers} * rows_ * stride;
-    return Matrix{core.q + buffer, item.rows, emb, stride};
-  };
-  for (uint32_t c = 0; c < rt_.cores(); ++c) {
+  return {core.q + uint64_t{n % demand_.row_buffers} * rows_ * stride, item.rows, emb, stride};
+}
+
+void Attention::load_q(const Work::Round& i) {
+  for (uint32_t c = 0; i.valid && c < rt_.cores(); ++c) {
     const Item item = work_.item(i.group, i.round, c);
     if (!item.valid) continue;
-    rt_.dma(kRowsChannel, copy(dram_rows(rt_.layer().q, item, emb), q_block(item))
+    const Matrix q = q_block(core_[c], core_[c].q_items++, item);
+    rt_.dma(kRowsChannel, copy(dram_rows(rt_.layer().q, item, rt_.layer().emb), q)
                               .after(q_free_.of(c))
                               .then(q_ready_.of(c))
                               .label(item.head, item.block));
   }
+}
+
+void Attention::produce_c(KvBuffer& k, const Work::Round& i) {
   for (uint32_t j = 0; rt_.ok() && j < k.blocks(); ++j) {
     k.load_block(i.group, j);
     for (uint32_t c = 0; c < rt_.cores(); ++c) {
@@ -74,7 +78,8 @@ void Attention::produce_c(KvBuffer& k, const Work::Round& i) {
         continue;
       }
       const Matrix block = columns_of(score_block(core_[c], core_[c].c_items, item), k.block_row(j), k.block_rows(j));
-      Command multiply = matmul_abt(q_block(item), k.rows(i.group, item.member, j), block, tiling_);
+      const Matrix q = q_block(core_[c], core_[c].c_items, item);
+      Command multiply = matmul_abt(q, k.rows(i.group, item.member, j), block, tiling_);
       multiply.label(item.head, item.block);
       if (j == 0) multiply.after(q_ready_.of(c));
       if (j == 0 && demand_.scores_in_dram) multiply.after(scores_free_.of(c));
@@ -110,9 +115,12 @@ void Attention::produce_o(KvBuffer& v, const Work::Round& i) {
     Core& core = core_[c];
     const Matrix o{core.o + uint64_t{core.o_items++ % demand_.row_buffers} * rows_ * stride, item.rows, emb, stride};
     rt_.dma(kStoreChannel, copy(o, dram_rows(rt_.layer().o, item, emb))
+                               .deferrable()
                                .after(o_ready_.of(c))
                                .then(o_free_.of(c))
+                               .then(stored_)
                                .label(item.head, item.block));
+    ++stores_;
   }
 }
 
@@ -155,7 +163,9 @@ void Attention::store_scores(const Work::Round& i, uint64_t tensor, Events ready
     rt_.dma(kStoreChannel, copy(block, dram_rows(tensor, item, rt_.layer().seq_kv))
                                .after(ready.of(c))
                                .then(scores_free_.of(c))
+                               .then(stored_)
                                .label(item.head, item.block));
+    ++stores_;
   }
 }
 
@@ -173,13 +183,9 @@ void Attention::load_scores(const Work::Round& i, uint64_t tensor, Events ready)
 
 void Attention::finish() {
   rt_.settle();
-  rt_.wait(o_free_, demand_.row_buffers);
-  rt_.give(o_free_, demand_.row_buffers);
-  if (demand_.scores_in_dram) {
-    rt_.wait(scores_free_, demand_.score_blocks);
-    rt_.give(scores_free_, demand_.score_blocks);
-  }
-  for (Core& core : core_) core.c_items = core.p_items = core.o_items = core.stored = core.loaded = 0;
+  rt_.wait(stored_, stores_);
+  stores_ = 0;
+  for (Core& core : core_) core.q_items = core.c_items = core.p_items = core.o_items = core.stored = core.loaded = 0;
 }
 
 }  // namespace attnvp::firmware

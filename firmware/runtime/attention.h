@@ -10,8 +10,8 @@
 
 namespace attnvp::firmware {
 
-// DMA channels, the most urgent first.
-constexpr uint32_t kRowsChannel = 0;    // Q, and C and P where they come from DRAM
+// DMA channels: apart, so that what waits for a free buffer holds up nothing else.
+constexpr uint32_t kRowsChannel = 0;  // Q, and C and P where they come from DRAM
 constexpr uint32_t kKvChannel = 1;
 constexpr uint32_t kStoreChannel = 2;
 
@@ -20,7 +20,9 @@ class Attention {
   // Allocates row and score buffers and events for every core.
   Attention(Runtime& rt, const Work& work, const hal::Tiling& tiling, const Demand& demand);
 
-  // Algorithm 2: C_i = Q_i K^T, sub-block by sub-block of K. Loads Q_i.
+  // Loads Q_i; a round ahead of produce_c it hides behind computation. Nothing for a round that is not valid.
+  void load_q(const Work::Round& i);
+  // Algorithm 2: C_i = Q_i K^T, sub-block by sub-block of K.
   void produce_c(KvBuffer& k, const Work::Round& i);
   // Algorithm 3: P_i = softmax(C_i), row by row, in place.
   void produce_p(const Work::Round& i);
@@ -33,20 +35,22 @@ class Attention {
   void load_c(const Work::Round& i) { load_scores(i, rt_.layer().c, c_ready_); }
   void load_p(const Work::Round& i) { load_scores(i, rt_.layer().p, p_ready_); }
 
-  // The processor waits until every buffer is free again, that is, until all stores are done.
+  // The processor waits until all stores are done; the steps begin anew.
   void finish();
 
  private:
   struct Core {
-    uint64_t q = 0, scores = 0, o = 0, partials = 0;        // L1 addresses
-    uint32_t c_items = 0, p_items = 0, o_items = 0;         // items that went through each step: they pick the buffer
-    uint32_t stored = 0, loaded = 0;                        // likewise for scores by way of DRAM
+    uint64_t q = 0, scores = 0, o = 0, partials = 0;  // L1 addresses
+    // Items that went through each step: they pick the buffer.
+    uint32_t q_items = 0, c_items = 0, p_items = 0, o_items = 0;
+    uint32_t stored = 0, loaded = 0;  // likewise for scores by way of DRAM
   };
   void store_scores(const Work::Round& i, uint64_t tensor, Events ready);
   void load_scores(const Work::Round& i, uint64_t tensor, Events ready);
   void multiply_pv(KvBuffer& v, const Work::Round& i, uint32_t block, uint32_t blocks);
   bool last_use(const KvBuffer& kv, const Work::Round& i, uint32_t core, uint32_t block, uint32_t blocks) const;
   void pass_tokens(KvBuffer& kv, const Work::Round& i, uint32_t core, uint32_t block);
+  Matrix q_block(const Core& core, uint32_t n, const Item& item) const;
   Matrix score_block(const Core& core, uint32_t n, const Item& item) const;
   Matrix dram_rows(uint64_t tensor, const Item& item, uint32_t columns) const;
 
@@ -57,7 +61,8 @@ class Attention {
   uint32_t rows_;  // of a row block's buffers
   static constexpr uint32_t kMaxCores = 64;
   Core core_[kMaxCores];
-  Events q_ready_, q_free_, c_ready_, p_ready_, o_ready_, o_free_, scores_free_;
+  Events q_ready_, q_free_, c_ready_, p_ready_, o_ready_, o_free_, scores_free_, stored_;
+  uint32_t stores_ = 0;  // issued since the last finish()
 };
 
 }  // namespace attnvp::firmware

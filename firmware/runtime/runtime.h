@@ -57,6 +57,10 @@ class Command {
     d_.row_block = row_block;
     return *this;
   }
+  Command& deferrable() {
+    d_.flags |= hal::kDeferrable;
+    return *this;
+  }
   Descriptor& raw() { return d_; }
   const Descriptor& raw() const { return d_; }
 

@@ -57,10 +57,17 @@ uint64_t estimate(const Runtime& rt, const Tiling& t, const Demand& demand) {
   const uint64_t scores = demand.scores_in_dram ? 4 * heads * l.seq_q * l.seq_kv * kHalfBytes : 0;
   const auto cycles = [&](uint64_t bytes) { return bytes * 1024 / max(m.dram_rate_1024, 1U); };
   const uint64_t dram = cycles(kv_reads * kv + qo + scores);
-  // What nothing can hide: the first rows of Q and the last of O of every core; a head's K and V where there is no
-  // second buffer for the next one's.
-  const uint64_t edges = cycles(2 * uint64_t{m.cores} * min(t.nq, l.seq_q) * l.emb * kHalfBytes) +
-                         (t.kv_buffers == 1 ? heads * cycles(kv) / 2 : 0);
+  // What nothing can hide: loads that come before there is enough to compute, and the last rows of O. Until V is there,
+  // only C of `ahead` rounds can be computed.
+  const uint64_t rows = ceil_div(l.seq_q, blocks);
+  const uint64_t q_rows = cycles(uint64_t{m.cores} * rows * l.emb * kHalfBytes);
+  const uint64_t ahead = demand.score_blocks;
+  const uint64_t first_loads = ahead * q_rows + cycles(kv);
+  const uint64_t first_work = ahead * ceil_div(passes, blocks) * ceil_div(l.seq_kv, m.mac_columns) * l.emb;
+  const uint64_t start = max(first_loads > first_work ? first_loads - first_work : 0,
+                             q_rows + cycles(uint64_t{t.nkv} * l.emb * kHalfBytes));
+  // Without a second buffer for the next group's K and V their loads show.
+  const uint64_t edges = start + q_rows + (t.kv_buffers == 1 ? heads * cycles(kv) / 2 : 0);
   if (!demand.dram_overlap) return mac + vec + dram + rounds * 2 * kRoundOverhead;
   const uint64_t compute = demand.mac_vec_overlap ? max(mac, vec) : mac + vec + rounds * kRoundOverhead;
   return max(compute, dram) + edges;
@@ -107,7 +114,7 @@ Tiling choose_tiling(Runtime& rt, const Demand& demand) {
   }
   if (t.nkv == 0) {
     const auto eighth = static_cast<uint32_t>(round_up(ceil_div(l.seq_kv, 8), rt.machine().mac_columns));
-    t.nkv = min(l.seq_kv, max(min(eighth, 512U), 64U));
+    t.nkv = min(l.seq_kv, max(min(eighth, 512U), 32U));
   }
   // A core takes at most kMaxTokens sub-blocks' tokens at once.
   t.nkv = max(t.nkv, static_cast<uint32_t>(ceil_div(l.seq_kv, hal::kMaxTokens)));
@@ -137,7 +144,7 @@ Tiling choose_tiling(Runtime& rt, const Demand& demand) {
     }
     if (given.nq != 0) consider(given.nq, mode);
   };
-  for (uint32_t buffers = 3; buffers >= 1; --buffers) whole_passes(buffers);
+  for (uint32_t buffers = 2; buffers >= 1; --buffers) whole_passes(buffers);
   if (given.kv_buffers != hal::kKvAuto && given.kv_buffers != hal::kKvStream) whole_passes(given.kv_buffers);
   if (best_cycles == UINT64_MAX) {
     whole_passes(hal::kKvStream);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <tuple>
+
 #include "firmware/hal/registers.h"
 
 namespace attnvp {
@@ -49,7 +51,10 @@ void DmaController::control_transport(tlm::tlm_generic_payload& payload, sc_core
     payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
     return;
   }
-  channels_[channel]->queue.access(payload, offset % hal::kQueueStride);
+  CommandQueue& queue = channels_[channel]->queue;
+  const std::size_t level = queue.pushed_count();
+  queue.access(payload, offset % hal::kQueueStride);
+  if (queue.pushed_count() != level) channels_[channel]->ages.push_back(++doorbells_);
 }
 
 std::string DmaController::waiting_for() const {
@@ -67,7 +72,10 @@ std::string DmaController::waiting_for() const {
 }
 
 void DmaController::reset() {
-  for (auto& c : channels_) c->queue.reset();
+  for (auto& c : channels_) {
+    c->queue.reset();
+    c->ages.clear();
+  }
 }
 
 void DmaController::stop_with(Channel& channel, FaultCode code, std::uint64_t address, std::string detail) {
@@ -153,12 +161,16 @@ void DmaController::front(Channel& channel) {
       channel.to_l1 = d.operand[1].address >= place_.l1_base;
       channel.transfer = Transfer(d, config_.burst_bytes);
       channel.ready = true;
+      channel.deferrable = (d.flags & hal::kDeferrable) != 0;
+      channel.age = channel.ages.front();
+      channel.ages.pop_front();
       channel.queue.pop();
       work_.notify(sc_core::SC_ZERO_TIME);
       while (channel.ready) sc_core::wait(channel.issued);
     } else {
       while (channel.pending > 0) sc_core::wait(channel.drained);
       const hal::Descriptor nop = d;
+      channel.ages.pop_front();
       channel.queue.pop();
       channel.events.give(nop);
     }
@@ -167,6 +179,16 @@ void DmaController::front(Channel& channel) {
 
 DmaController::Channel* DmaController::choose() {
   const auto n = static_cast<std::uint32_t>(channels_.size());
+  if (config_.arbitration == DmaArbitration::kAge) {
+    Channel* oldest = nullptr;
+    for (const auto& c : channels_) {
+      if (!c->ready) continue;
+      if (oldest == nullptr || std::tie(c->deferrable, c->age) < std::tie(oldest->deferrable, oldest->age)) {
+        oldest = c.get();
+      }
+    }
+    return oldest;
+  }
   for (std::uint32_t i = 0; i < n; ++i) {
     const std::uint32_t c = config_.arbitration == DmaArbitration::kPriority ? i : (next_ + i) % n;
     if (!channels_[c]->ready) continue;
@@ -176,11 +198,20 @@ DmaController::Channel* DmaController::choose() {
   return nullptr;
 }
 
-bool DmaController::access(tlm_utils::simple_initiator_socket<DmaController>& socket, tlm::tlm_command command,
-                           std::uint64_t address, unsigned char* data, std::uint64_t bytes, sc_core::sc_time& delay) {
-  tlm::tlm_generic_payload& payload = &socket == &dram ? dram_payload_ : l1_payload_;
+bool DmaController::access_dram(tlm::tlm_command command, std::uint64_t address, unsigned char* data,
+                                std::uint64_t bytes, sc_core::sc_time& delay) {
+  fill_payload(dram_payload_, command, address, data, bytes);
+  dram->b_transport(dram_payload_, delay);
+  return dram_payload_.is_response_ok();
+}
+
+bool DmaController::access_l1(tlm::tlm_command command, std::uint64_t address, unsigned char* data,
+                              std::uint64_t bytes) {
+  tlm::tlm_generic_payload& payload = command == tlm::TLM_READ_COMMAND ? l1_read_payload_ : l1_write_payload_;
   fill_payload(payload, command, address, data, bytes);
-  socket->b_transport(payload, delay);
+  sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+  l1->b_transport(payload, delay);
+  if (delay != sc_core::SC_ZERO_TIME) sc_core::wait(delay);
   return payload.is_response_ok();
 }
 
@@ -204,13 +235,12 @@ void DmaController::issue() {
 
     sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
     bool ok = true;
-    if (!entry.to_l1) {
-      ok = access(l1, tlm::TLM_READ_COMMAND, burst.source, data, burst.bytes, delay);
-      if (delay != sc_core::SC_ZERO_TIME) sc_core::wait(delay);
-      delay = sc_core::SC_ZERO_TIME;
+    if (entry.to_l1) {
+      ok = access_dram(tlm::TLM_READ_COMMAND, burst.source, data, burst.bytes, delay);
+    } else {
+      ok = access_l1(tlm::TLM_READ_COMMAND, burst.source, data, burst.bytes) &&
+           access_dram(tlm::TLM_WRITE_COMMAND, burst.destination, data, burst.bytes, delay);
     }
-    ok = ok && access(dram, entry.to_l1 ? tlm::TLM_READ_COMMAND : tlm::TLM_WRITE_COMMAND,
-                      entry.to_l1 ? burst.source : burst.destination, data, burst.bytes, delay);
     if (!ok) {
       stop_with(*channel, FaultCode::kUnmapped, burst.source, "a burst was answered with an error");
       return;
@@ -241,14 +271,10 @@ void DmaController::retire() {
     InFlight& entry = in_flight_.front();
     const std::uint64_t now = ctx_.clock.now();
     if (entry.done_cycle > now) sc_core::wait(ctx_.clock.cycles(entry.done_cycle - now));
-    if (entry.to_l1) {
-      sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-      if (!access(l1, tlm::TLM_WRITE_COMMAND, entry.burst.destination, buffers_[entry.buffer].data(),
-                  entry.burst.bytes, delay)) {
-        stop_with(*entry.channel, FaultCode::kUnmapped, entry.burst.destination, "L1 answered with an error");
-        return;
-      }
-      if (delay != sc_core::SC_ZERO_TIME) sc_core::wait(delay);
+    if (entry.to_l1 && !access_l1(tlm::TLM_WRITE_COMMAND, entry.burst.destination, buffers_[entry.buffer].data(),
+                                  entry.burst.bytes)) {
+      stop_with(*entry.channel, FaultCode::kUnmapped, entry.burst.destination, "L1 answered with an error");
+      return;
     }
     if (entry.burst.last) {
       if (!entry.channel->events.give(entry.descriptor)) return;

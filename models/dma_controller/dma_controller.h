@@ -1,7 +1,7 @@
 // The DMA controller: 3D strided copies between DRAM and its cluster's L1, on several channels.
 //
 // Every channel has its own command queue and works through it in order. Channels with a burst to issue are served
-// one burst at a time, by priority (lowest number first) or in turn; at most `outstanding` bursts are under way.
+// one burst at a time (DmaArbitration says in which order); at most `outstanding` bursts are under way.
 // DRAM is a plain TLM-2.0 target: a read's data arrives when the annotated delay is over and then crosses the L1
 // port, a write reads L1 first. A descriptor's events are given when its last byte has arrived.
 #pragma once
@@ -57,6 +57,9 @@ class DmaController : public Module {
     Transfer transfer;
     hal::Descriptor current{};
     bool to_l1 = false;
+    bool deferrable = false;
+    std::uint64_t age = 0;      // number of its doorbell
+    std::deque<std::uint64_t> ages;  // of the descriptors in the queue
     std::uint32_t pending = 0;  // descriptors issued, not yet done
     sc_core::sc_event issued;   // all bursts of `transfer` have been issued
     sc_core::sc_event drained;  // a descriptor is done
@@ -77,8 +80,10 @@ class DmaController : public Module {
   void issue();                  // one thread: channels' bursts to DRAM
   void retire();                 // one thread: data that came back to L1, descriptors that are done
   Channel* choose();
-  bool access(tlm_utils::simple_initiator_socket<DmaController>& socket, tlm::tlm_command command,
-              std::uint64_t address, unsigned char* data, std::uint64_t bytes, sc_core::sc_time& delay);
+  // Returns with the time of the access added to `delay` (DRAM) or over (L1).
+  bool access_dram(tlm::tlm_command command, std::uint64_t address, unsigned char* data, std::uint64_t bytes,
+                   sc_core::sc_time& delay);
+  bool access_l1(tlm::tlm_command command, std::uint64_t address, unsigned char* data, std::uint64_t bytes);
   FaultCode check(const hal::Descriptor& descriptor, std::string& detail, std::uint64_t& address) const;
   void stop_with(Channel& channel, FaultCode code, std::uint64_t address, std::string detail);
 
@@ -86,13 +91,15 @@ class DmaController : public Module {
   Place place_;
   std::vector<std::unique_ptr<Channel>> channels_;
   std::uint32_t next_ = 0;  // round-robin
+  std::uint64_t doorbells_ = 0;
   std::deque<InFlight> in_flight_;
   std::vector<std::vector<unsigned char>> buffers_;
   std::size_t next_buffer_ = 0;
   std::uint64_t busy_since_ = 0;
   bool stopped_ = false;
   sc_core::sc_event work_, credit_, sent_;
-  tlm::tlm_generic_payload dram_payload_, l1_payload_;
+  // One payload per thread and socket: a blocking call keeps its payload for as long as it takes.
+  tlm::tlm_generic_payload dram_payload_, l1_read_payload_, l1_write_payload_;
   Signal outstanding_{*this, "outstanding", 16};
 };
 

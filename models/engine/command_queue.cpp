@@ -13,6 +13,7 @@ bool CommandQueue::push() {
   }
   if (ctx_.faults.any()) return false;
   queue_.push_back(building_);
+  ++pushed_count_;
   if (level_signal_ != nullptr) level_signal_->set(queue_.size());
   pushed_.notify(sc_core::SC_ZERO_TIME);
   return true;

@@ -25,6 +25,7 @@ class CommandQueue {
   std::size_t level() const { return queue_.size(); }
   const hal::Descriptor& front() const { return queue_.front(); }
   void pop();
+  std::uint64_t pushed_count() const { return pushed_count_; }
   void count_done() { ++done_; }
   void set_fault(FaultCode code, std::uint64_t address) {
     fault_ = code;
@@ -41,6 +42,7 @@ class CommandQueue {
   std::uint32_t depth_;
   hal::Descriptor building_{};
   std::deque<hal::Descriptor> queue_;
+  std::uint64_t pushed_count_ = 0;
   std::uint32_t done_ = 0;
   FaultCode fault_ = FaultCode::kNone;
   std::uint64_t fault_address_ = 0;

@@ -21,11 +21,9 @@ std::size_t FairShare::open(std::uint64_t now, std::uint32_t port, std::uint64_t
   const double best = std::min(port_rate_, total_rate_);
   const auto cycles = std::max<std::uint64_t>(
       {pace, static_cast<std::uint64_t>(std::ceil(static_cast<double>(bytes) / best - kSlack)), 1});
-  flow = {true, port, static_cast<double>(bytes) / static_cast<double>(cycles), 0, static_cast<double>(bytes), now, 0};
+  flow = {true, port, 0, 0, static_cast<double>(bytes), now, now + cycles, now + cycles};
+  ask(flow, static_cast<double>(bytes) / static_cast<double>(cycles));
   flow.rate = flow.cap;
-  flow.finish = now + cycles;
-  port_demand_[port] += flow.cap;
-  demand_ += flow.cap;
   ++active_;
 
   moved_.clear();
@@ -37,14 +35,19 @@ std::size_t FairShare::open(std::uint64_t now, std::uint32_t port, std::uint64_t
 void FairShare::close(std::uint64_t now, std::size_t slot) {
   Flow& flow = flows_[slot];
   flow.active = false;
-  port_demand_[flow.port] -= flow.cap;
-  demand_ -= flow.cap;
+  ask(flow, 0);
   if (--active_ == 0) {  // nobody left: forget the rounding of the sums
     demand_ = 0;
     std::fill(port_demand_.begin(), port_demand_.end(), 0.0);
   }
   moved_.clear();
   if (contended_) reallocate(now);
+}
+
+void FairShare::ask(Flow& flow, double cap) {
+  port_demand_[flow.port] += cap - flow.cap;
+  demand_ += cap - flow.cap;
+  flow.cap = cap;
 }
 
 bool FairShare::everyone_at_cap() const {
@@ -59,6 +62,9 @@ void FairShare::reallocate(std::uint64_t now) {
     if (!f.active) continue;
     f.remaining = std::max(0.0, f.remaining - f.rate * static_cast<double>(now - f.since));
     f.since = now;
+    // What brings it back on time; a flow that is on time asks for what it asked before.
+    const double left = f.pace_end > now ? static_cast<double>(f.pace_end - now) : 1.0;
+    ask(f, std::min(std::max(f.cap, f.remaining / left), std::min(port_rate_, total_rate_)));
   }
   contended_ = !everyone_at_cap();
   if (contended_) {

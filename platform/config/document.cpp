@@ -1,6 +1,7 @@
 #include "platform/config/document.h"
 
 #include <fmt/format.h>
+#include <yaml-cpp/eventhandler.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -8,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <sstream>
 
 #include "platform/config/words.h"
 
@@ -20,6 +22,37 @@ std::string kind_of(const YAML::Node& node) {
   if (node.IsMap()) return "a map";
   if (node.IsSequence()) return "a list";
   return node.IsScalar() ? in_quotes(node.Scalar()) : "nothing";
+}
+
+// Counts documents. (YAML::LoadAll would do, but never ends on text such as ", a: 1", where yaml-cpp 0.7 sees
+// one empty document after another.)
+class DocumentCounter : public YAML::EventHandler {
+ public:
+  void OnDocumentStart(const YAML::Mark& mark) override { line_ = mark.line + 1; }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t, const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
+  }
+  void OnMapEnd() override {}
+
+  int line() const { return line_; }  // where the last document began
+
+ private:
+  int line_ = 0;
+};
+
+// 0 when there is no second document.
+int second_document_line(const std::string& text) {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  DocumentCounter counter;
+  if (!parser.HandleNextDocument(counter) || !parser.HandleNextDocument(counter)) return 0;
+  return std::max(counter.line(), 1);
 }
 
 }  // namespace
@@ -53,17 +86,18 @@ Document Document::load(const std::string& path) { return parse(read_text_file(p
 
 Document Document::parse(const std::string& text, const std::string& source) {
   if (text.find('\0') != std::string::npos) fail({source}, "is not a text file");
-  std::vector<YAML::Node> documents;
+  YAML::Node root;
   try {
-    documents = YAML::LoadAll(text);
+    if (const int line = second_document_line(text)) {
+      fail({source, line},
+           "holds a second YAML document, or text that belongs to no key; allowed is one document");
+    }
+    root = YAML::Load(text);
   } catch (const YAML::Exception& problem) {
     fail({source, std::max(problem.mark.line, 0) + 1}, "not valid YAML: " + problem.msg);
   }
-  if (documents.empty() || documents.front().IsNull()) fail({source}, "holds no keys");
-  if (documents.size() > 1) {
-    fail({source, documents[1].Mark().line + 1}, "holds a second YAML document; allowed is one per file");
-  }
-  return Document(documents.front(), source);
+  if (root.IsNull()) fail({source}, "holds no keys");
+  return Document(root, source);
 }
 
 Origin Document::origin(const YAML::Node& node) const { return {source_, std::max(node.Mark().line, 0) + 1}; }

@@ -88,8 +88,8 @@ std::vector<Key<M>> cluster_keys() {
       key(number("dma.outstanding", Unit::kCount, 1, 4096, "bursts under way at once, over all channels"),
           &M::dma, &DmaConfig::outstanding),
       key(queue_depth("dma.queue_depth", "a DMA channel holds"), &M::dma, &DmaConfig::queue_depth),
-      key(choice("dma.arbitration", {"priority", "round-robin"},
-                 "who gets the next burst; priority is the lowest channel number first"),
+      key(choice("dma.arbitration", {"age", "priority", "round-robin"},
+                 "who gets the next burst: the oldest descriptor (deferrable ones last), the lowest channel number, or each in turn"),
           &M::dma, &DmaConfig::arbitration),
   };
 }

@@ -197,7 +197,7 @@ TEST_F(Hardware, RefusesBadValuesWithLineAndKey) {
   EXPECT_EQ(refusal("dma: {burst: 3 KiB}\n"),
             "my.yaml:1: key 'dma.burst': found '3 KiB'; allowed is a power of two from 16 B to 1 MiB");
   EXPECT_EQ(refusal("dma: {arbitration: fifo}\n"),
-            "my.yaml:1: key 'dma.arbitration': found 'fifo'; allowed: priority, round-robin");
+            "my.yaml:1: key 'dma.arbitration': found 'fifo'; allowed: age, priority, round-robin");
   EXPECT_EQ(refusal("dram: {policy: banked}\n"),
             "my.yaml:1: key 'dram.policy': found 'banked'; allowed: fixed");
   EXPECT_EQ(refusal("cores: two\n"),
@@ -214,10 +214,11 @@ TEST_F(Hardware, RefusesBadValuesWithLineAndKey) {
 TEST_F(Hardware, RefusesFilesThatAreNotOneYamlMap) {
   EXPECT_EQ(refusal("cores: 2\nl1: {size: 5 MiB\n").substr(0, 25), "my.yaml:3: not valid YAML");
   EXPECT_EQ(refusal("cores: 2\n\tclock: 1 GHz\n").substr(0, 25), "my.yaml:2: not valid YAML");
+  const std::string belongs = ", or text that belongs to no key; allowed is one document";
+  EXPECT_EQ(refusal(", cores: 2\n"), "my.yaml:1: holds a second YAML document" + belongs);
   EXPECT_EQ(refusal(""), "my.yaml: holds no keys");
   EXPECT_EQ(refusal("# nothing\n"), "my.yaml: holds no keys");
-  EXPECT_EQ(refusal("cores: 2\n---\ncores: 3\n"),
-            "my.yaml:3: holds a second YAML document; allowed is one per file");
+  EXPECT_EQ(refusal("cores: 2\n---\ncores: 3\n"), "my.yaml:2: holds a second YAML document" + belongs);
   EXPECT_EQ(refusal(std::string("cores: 2\0\n", 10)), "my.yaml: is not a text file");
   EXPECT_EQ(refusal("#" + std::string(2 << 20, 'x')),
             "my.yaml: is larger than 1 MiB, which no configuration is");
@@ -264,7 +265,7 @@ TEST_F(Hardware, ChecksMachinesMadeByCode) {
   machine = {};
   machine.dma.arbitration = static_cast<DmaArbitration>(7);
   EXPECT_EQ(message_of([&] { check_machine(machine, {"sweep"}); }),
-            "sweep: key 'dma.arbitration': found '7'; allowed: priority, round-robin");
+            "sweep: key 'dma.arbitration': found '7'; allowed: age, priority, round-robin");
 }
 
 TEST_F(Hardware, ABaseIsANameOrAPathBesideTheFile) {
