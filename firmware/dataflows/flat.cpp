@@ -23,19 +23,17 @@ hal::Tiling run(Runtime& rt) {
   KeyValue kv(rt, work, tiling, kKvChannel);
   if (!prefetch) rt.lock_step();
 
+  NoPrefetch none;
+  Prefetcher& ahead = prefetch ? static_cast<Prefetcher&>(kv) : none;
   if (prefetch) attention.load_q(work.first());
   for (Work::Round i = work.first(); rt.ok() && i.valid; i = work.after(i)) {
-    if (!prefetch) attention.load_q(i);
     kv.need_k(i.group);
-    if (prefetch) {
-      attention.load_q(work.after(i));
-      kv.prefetch_after(i.group);
-    }
-    attention.produce_c(kv.k, i);  // C_i = Q_i K^T
-    attention.produce_p(i);        // P_i = softmax(C_i)
+    attention.load_q(prefetch ? work.after(i) : i);
+    attention.produce_c(kv.k, i, ahead);  // C_i = Q_i K^T
+    attention.produce_p(i);               // P_i = softmax(C_i)
     kv.need_v(i.group);
     attention.produce_o(kv.v, i);  // O_i = P_i V
-    if (prefetch) kv.prefetch_after(i.group);
+    ahead.pump(i.group + 1);
   }
   attention.finish();
   return tiling;

@@ -26,9 +26,8 @@ hal::Tiling run(Runtime& rt) {
     for (Work::Round i = work.first(); rt.ok() && i.valid; i = work.after(i)) {
       k.load_group(i.group);
       attention.load_q(work.after(i));
-      attention.produce_c(k, i);
+      attention.produce_c(k, i, k);
       attention.store_c(i);
-      k.prefetch(i.group + 1);
     }
     attention.finish();
     rt.free_to(mark);

@@ -29,9 +29,7 @@ hal::Tiling run(Runtime& rt) {
     if (i.valid) {
       kv.need_k(i.group);
       attention.load_q(work.after(i));
-      kv.prefetch_after(i.group);
-      attention.produce_c(kv.k, i);  // C_i = Q_i K^T
-      kv.prefetch_after(i.group);
+      attention.produce_c(kv.k, i, kv);  // C_i = Q_i K^T
     }
     i_2 = i_1;
     i_1 = i;

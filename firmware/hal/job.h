@@ -36,6 +36,8 @@ struct Tiling {
   std::uint32_t k0;   //   and the depth that is loaded at a time
   // How K and V live in L1: 0 streams sub-blocks once per round, n >= 1 holds n groups' whole K (or V).
   std::uint32_t kv_buffers;  // kKvStream, or the number of groups
+  std::uint32_t row_buffers;  // buffers for row blocks of Q, and as many for O, per core
+  std::uint32_t reserved;
 };
 constexpr std::uint32_t kKvAuto = 0;
 constexpr std::uint32_t kKvStream = 0xFFFF'FFFF;
@@ -76,7 +78,7 @@ struct JobResult {  // one per cluster, right behind the job block, kResultStrid
 };
 
 constexpr std::uint64_t kJobAddress = kDramBase;
-constexpr std::uint64_t kResultStride = 64;
+constexpr std::uint64_t kResultStride = 128;
 static_assert(sizeof(JobResult) <= kResultStride, "results may not overlap");
 constexpr std::uint64_t kResultAddress = kJobAddress + 0x1000;
 constexpr std::uint64_t result_address(std::uint32_t cluster) { return kResultAddress + cluster * kResultStride; }

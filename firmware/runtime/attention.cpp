@@ -8,17 +8,17 @@ Attention::Attention(Runtime& rt, const Work& work, const hal::Tiling& tiling, c
   const uint64_t row_bytes = uint64_t{rt.layer().emb} * kHalfBytes;
   const bool partials = tiling.kv_buffers == hal::kKvStream;
   for (uint32_t c = 0; rt.ok() && c < rt.cores(); ++c) {
-    core_[c].q = rt.allocate(demand.row_buffers * rows_ * row_bytes);
+    core_[c].q = rt.allocate(tiling.row_buffers * rows_ * row_bytes);
     core_[c].scores = rt.allocate(uint64_t{demand.score_blocks} * rows_ * rt.layer().seq_kv * kHalfBytes);
-    core_[c].o = rt.allocate(demand.row_buffers * rows_ * row_bytes);
+    core_[c].o = rt.allocate(tiling.row_buffers * rows_ * row_bytes);
     if (partials) core_[c].partials = rt.allocate(uint64_t{rows_} * rt.layer().emb * kPartialBytes);
   }
   q_ready_ = rt.events(rt.cores());
-  q_free_ = rt.events(rt.cores(), demand.row_buffers);
+  q_free_ = rt.events(rt.cores(), tiling.row_buffers);
   c_ready_ = rt.events(rt.cores());
   p_ready_ = rt.events(rt.cores());
   o_ready_ = rt.events(rt.cores());
-  o_free_ = rt.events(rt.cores(), demand.row_buffers);
+  o_free_ = rt.events(rt.cores(), tiling.row_buffers);
   scores_free_ = rt.events(rt.cores(), demand.score_blocks);
   stored_ = rt.events(1);
 }
@@ -53,7 +53,7 @@ void Attention::pass_tokens(KvBuffer& kv, const Work::Round& i, uint32_t core, u
 Matrix Attention::q_block(const Core& core, uint32_t n, const Item& item) const {
   const uint32_t emb = rt_.layer().emb;
   const uint32_t stride = emb * kHalfBytes;
-  return {core.q + uint64_t{n % demand_.row_buffers} * rows_ * stride, item.rows, emb, stride};
+  return {core.q + uint64_t{n % tiling_.row_buffers} * rows_ * stride, item.rows, emb, stride};
 }
 
 void Attention::load_q(const Work::Round& i) {
@@ -68,9 +68,10 @@ void Attention::load_q(const Work::Round& i) {
   }
 }
 
-void Attention::produce_c(KvBuffer& k, const Work::Round& i) {
+void Attention::produce_c(KvBuffer& k, const Work::Round& i, Prefetcher& prefetch) {
   for (uint32_t j = 0; rt_.ok() && j < k.blocks(); ++j) {
     k.load_block(i.group, j);
+    prefetch.pump(i.group + 1);
     for (uint32_t c = 0; c < rt_.cores(); ++c) {
       const Item item = work_.item(i.group, i.round, c);
       if (!item.valid) {
@@ -113,7 +114,7 @@ void Attention::produce_o(KvBuffer& v, const Work::Round& i) {
     const Item item = work_.item(i.group, i.round, c);
     if (!item.valid) continue;
     Core& core = core_[c];
-    const Matrix o{core.o + uint64_t{core.o_items++ % demand_.row_buffers} * rows_ * stride, item.rows, emb, stride};
+    const Matrix o{core.o + uint64_t{core.o_items++ % tiling_.row_buffers} * rows_ * stride, item.rows, emb, stride};
     rt_.dma(kStoreChannel, copy(o, dram_rows(rt_.layer().o, item, emb))
                                .deferrable()
                                .after(o_ready_.of(c))
@@ -136,7 +137,7 @@ void Attention::multiply_pv(KvBuffer& v, const Work::Round& i, uint32_t j, uint3
       continue;
     }
     const Core& core = core_[c];
-    const Matrix o{core.o + uint64_t{core.o_items % demand_.row_buffers} * rows_ * stride, item.rows, emb, stride};
+    const Matrix o{core.o + uint64_t{core.o_items % tiling_.row_buffers} * rows_ * stride, item.rows, emb, stride};
     const Matrix partials{core.partials, item.rows, emb, emb * kPartialBytes};
     const Matrix p = score_block(core, core.o_items, item);
     Command multiply = v.streamed()

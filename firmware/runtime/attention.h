@@ -23,7 +23,8 @@ class Attention {
   // Loads Q_i; a round ahead of produce_c it hides behind computation. Nothing for a round that is not valid.
   void load_q(const Work::Round& i);
   // Algorithm 2: C_i = Q_i K^T, sub-block by sub-block of K.
-  void produce_c(KvBuffer& k, const Work::Round& i);
+  // Meanwhile `prefetch` may load for the next group.
+  void produce_c(KvBuffer& k, const Work::Round& i, Prefetcher& prefetch);
   // Algorithm 3: P_i = softmax(C_i), row by row, in place.
   void produce_p(const Work::Round& i);
   // Algorithm 4: O_i = P_i V; stores O_i.

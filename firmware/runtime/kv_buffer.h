@@ -10,7 +10,16 @@
 
 namespace attnvp::firmware {
 
-class KvBuffer {
+// Puts loads of groups to come into the queue, as far as there is room.
+class Prefetcher {
+ public:
+  virtual void pump(uint32_t group) = 0;
+
+ protected:
+  ~Prefetcher() = default;
+};
+
+class KvBuffer final : public Prefetcher {
  public:
   // `dram` is the tensor's address; allocates L1 and events.
   KvBuffer(Runtime& rt, const Work& work, const hal::Tiling& tiling, uint64_t dram, uint32_t channel);
@@ -25,6 +34,7 @@ class KvBuffer {
   // Resident: issues loads up to and including `group` as far as the DMA queue has room; never stalls. True when
   // all of them are issued.
   bool prefetch(uint32_t group);
+  void pump(uint32_t group) override { prefetch(group); }
   // Streamed: issues the load of the next sub-block of this round; resident: nothing.
   void load_block(uint32_t group, uint32_t block);
 
@@ -61,7 +71,7 @@ class KvBuffer {
 };
 
 // K and V on one DMA channel: loads go out in the order of their first use, K before V, group after group.
-struct KeyValue {
+struct KeyValue final : Prefetcher {
   KeyValue(Runtime& rt, const Work& work, const hal::Tiling& tiling, uint32_t channel)
       : k(rt, work, tiling, rt.layer().k, channel), v(rt, work, tiling, rt.layer().v, channel) {}
   void need_k(uint32_t group) {
@@ -72,10 +82,16 @@ struct KeyValue {
     k.load_group(group);
     v.load_group(group);
   }
-  void prefetch_after(uint32_t group) {
-    if (k.prefetch(group) && v.prefetch(group) && k.prefetch(group + 1)) v.prefetch(group + 1);
+  void pump(uint32_t group) override {
+    if (group > 0 && !(k.prefetch(group - 1) && v.prefetch(group - 1))) return;
+    if (k.prefetch(group)) v.prefetch(group);
   }
   KvBuffer k, v;
+};
+
+// For dataflows whose transfers must not run ahead.
+struct NoPrefetch final : Prefetcher {
+  void pump(uint32_t /*group*/) override {}
 };
 
 }  // namespace attnvp::firmware

@@ -9,6 +9,7 @@ namespace {
 using hal::Tiling;
 
 constexpr uint32_t kStreamSlots = 4;     // sub-blocks of K (or V) in L1 when they are streamed
+constexpr uint32_t kRowBuffers = 4;
 constexpr uint64_t kRoundOverhead = 300;  // cycles of latencies that a round of a serial dataflow shows
 
 uint64_t kv_rows(const Runtime& rt, const Tiling& t) {
@@ -94,7 +95,7 @@ uint64_t l1_need(const Runtime& rt, const Tiling& t, const Demand& demand) {
   const uint64_t row_bytes = uint64_t{l.emb} * kHalfBytes;
   const uint64_t kv = demand.kv_tensors * aligned(kv_rows(rt, t) * t.bb * t.hh * row_bytes);
   uint64_t core = demand.score_blocks * aligned(rows * l.seq_kv * kHalfBytes);
-  core += 2 * demand.row_buffers * aligned(rows * row_bytes);
+  core += 2 * t.row_buffers * aligned(rows * row_bytes);
   if (t.kv_buffers == hal::kKvStream) core += aligned(rows * l.emb * kPartialBytes);
   return kv + rt.cores() * core;
 }
@@ -129,6 +130,9 @@ Tiling choose_tiling(Runtime& rt, const Demand& demand) {
     Tiling c = given;
     c.nq = nq;
     c.kv_buffers = mode;
+    if (given.row_buffers == 0) c.row_buffers = kRowBuffers;
+    // Stores may lag behind while loads are more urgent, where there is room for that.
+    if (given.row_buffers == 0 && l1_need(rt, c, demand) > rt.machine().l1_bytes) c.row_buffers = 2;
     const uint64_t need = l1_need(rt, c, demand);
     least_need = min(least_need, need);
     if (need > rt.machine().l1_bytes) return;

@@ -10,7 +10,6 @@ namespace attnvp::firmware {
 struct Demand {
   uint32_t kv_tensors = 2;    // K and V, or one of them at a time
   uint32_t score_blocks = 1;  // blocks of N_Q x N scores per core
-  uint32_t row_buffers = 2;   // buffers for a block of Q, and as many for O, per core
   bool mac_vec_overlap = false;
   bool dram_overlap = true;
   bool scores_in_dram = false;  // C and P are written to and read from DRAM

@@ -75,6 +75,7 @@ const config::Schema<hal::Tiling>& tiling_schema() {
       size("n0", kLargestSubTile, "L0 sub-tile of a matmul: columns of B", &T::n0),
       size("k0", kLargestSubTile, "L0 sub-tile of a matmul: depth loaded at a time", &T::k0),
       kv_key(),
+      size("rb", 64, "buffers for row blocks of Q, and as many for O, per core", &T::row_buffers),
   });
   return schema;
 }

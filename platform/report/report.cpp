@@ -42,6 +42,7 @@ std::string to_json(const job::Result& r, const std::string& hardware) {
   } else {
     j["tiling"]["kv"] = t.kv_buffers;
   }
+  j["tiling"]["rb"] = t.row_buffers;
   j["cycles"] = r.cycles;
   j["frequency_hz"] = r.frequency_hz;
   j["seconds"] = r.seconds();
