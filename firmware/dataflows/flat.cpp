@@ -2,6 +2,7 @@
 // the next blocks and the stores run behind the computation, with prefetch=off transfers and computation take turns.
 #include "firmware/dataflows/dataflows.h"
 #include "firmware/runtime/attention.h"
+#include "firmware/runtime/loads.h"
 
 namespace attnvp::firmware {
 
@@ -20,20 +21,18 @@ hal::Tiling run(Runtime& rt) {
 
   const Work work(rt, tiling);
   Attention attention(rt, work, tiling, demand);
-  KeyValue kv(rt, work, tiling, kKvChannel);
+  KvBuffer k(rt, work, tiling, rt.layer().k, kLoadChannel);
+  KvBuffer v(rt, work, tiling, rt.layer().v, kLoadChannel);
+  Loads loads(rt, work, attention, &Attention::load_q, &k, &v, 0, prefetch);
   if (!prefetch) rt.lock_step();
 
-  NoPrefetch none;
-  Prefetcher& ahead = prefetch ? static_cast<Prefetcher&>(kv) : none;
-  if (prefetch) attention.load_q(work.first());
   for (Work::Round i = work.first(); rt.ok() && i.valid; i = work.after(i)) {
-    kv.need_k(i.group);
-    attention.load_q(prefetch ? work.after(i) : i);
-    attention.produce_c(kv.k, i, ahead);  // C_i = Q_i K^T
-    attention.produce_p(i);               // P_i = softmax(C_i)
-    kv.need_v(i.group);
-    attention.produce_o(kv.v, i);  // O_i = P_i V
-    ahead.pump(i.group + 1);
+    loads.need_for_c();
+    attention.produce_c(k, i, loads);  // C_i = Q_i K^T
+    attention.produce_p(i);            // P_i = softmax(C_i)
+    loads.need_for_o();
+    attention.produce_o(v, i);  // O_i = P_i V
+    loads.pump();
   }
   attention.finish();
   return tiling;

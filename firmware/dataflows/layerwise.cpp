@@ -2,6 +2,7 @@
 // going through DRAM. Within an operator loads, computation and stores overlap; between operators everything ends.
 #include "firmware/dataflows/dataflows.h"
 #include "firmware/runtime/attention.h"
+#include "firmware/runtime/loads.h"
 
 namespace attnvp::firmware {
 
@@ -21,12 +22,11 @@ hal::Tiling run(Runtime& rt) {
   const uint64_t mark = rt.allocated();
 
   {
-    KvBuffer k(rt, work, tiling, rt.layer().k, kKvChannel);
-    attention.load_q(work.first());
+    KvBuffer k(rt, work, tiling, rt.layer().k, kLoadChannel);
+    Loads loads(rt, work, attention, &Attention::load_q, &k, nullptr, 0, true);
     for (Work::Round i = work.first(); rt.ok() && i.valid; i = work.after(i)) {
-      k.load_group(i.group);
-      attention.load_q(work.after(i));
-      attention.produce_c(k, i, k);
+      loads.need_for_c();
+      attention.produce_c(k, i, loads);
       attention.store_c(i);
     }
     attention.finish();
@@ -39,12 +39,12 @@ hal::Tiling run(Runtime& rt) {
   }
   attention.finish();
   {
-    KvBuffer v(rt, work, tiling, rt.layer().v, kKvChannel);
+    KvBuffer v(rt, work, tiling, rt.layer().v, kLoadChannel);
+    Loads loads(rt, work, attention, &Attention::load_p, nullptr, &v, 0, true);
     for (Work::Round i = work.first(); rt.ok() && i.valid; i = work.after(i)) {
-      v.load_group(i.group);
-      attention.load_p(i);
+      loads.need_for_o();
       attention.produce_o(v, i);
-      v.prefetch(i.group + 1);
+      loads.pump();
     }
     attention.finish();
   }

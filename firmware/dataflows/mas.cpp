@@ -2,6 +2,7 @@
 // The two streams go on across heads; they are filled once and drained once.
 #include "firmware/dataflows/dataflows.h"
 #include "firmware/runtime/attention.h"
+#include "firmware/runtime/loads.h"
 
 namespace attnvp::firmware {
 
@@ -16,20 +17,20 @@ hal::Tiling run(Runtime& rt) {
 
   const Work work(rt, tiling);
   Attention attention(rt, work, tiling, demand);
-  KeyValue kv(rt, work, tiling, kKvChannel);
+  KvBuffer k(rt, work, tiling, rt.layer().k, kLoadChannel);
+  KvBuffer v(rt, work, tiling, rt.layer().v, kLoadChannel);
+  Loads loads(rt, work, attention, &Attention::load_q, &k, &v, 2, true);
 
   Work::Round i = work.first(), i_1, i_2;  // i, i-1, i-2
-  attention.load_q(i);
   while (rt.ok() && (i.valid || i_1.valid || i_2.valid)) {
     if (i_2.valid) {
-      kv.need_v(i_2.group);
-      attention.produce_o(kv.v, i_2);  // O_{i-2} = P_{i-2} V
+      loads.need_for_o();
+      attention.produce_o(v, i_2);  // O_{i-2} = P_{i-2} V
     }
     if (i_1.valid) attention.produce_p(i_1);  // P_{i-1} = softmax(C_{i-1})
     if (i.valid) {
-      kv.need_k(i.group);
-      attention.load_q(work.after(i));
-      attention.produce_c(kv.k, i, kv);  // C_i = Q_i K^T
+      loads.need_for_c();
+      attention.produce_c(k, i, loads);  // C_i = Q_i K^T
     }
     i_2 = i_1;
     i_1 = i;

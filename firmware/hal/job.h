@@ -1,4 +1,4 @@
-// The job block: what the host leaves at the start of DRAM for firmware, and what firmware answers.
+// The job block: what the host leaves in the mailbox for firmware, and what firmware answers.
 // Fixed-size fields only, the same bytes on the host and on a RISC-V.
 #pragma once
 
@@ -36,7 +36,7 @@ struct Tiling {
   std::uint32_t k0;   //   and the depth that is loaded at a time
   // How K and V live in L1: 0 streams sub-blocks once per round, n >= 1 holds n groups' whole K (or V).
   std::uint32_t kv_buffers;  // kKvStream, or the number of groups
-  std::uint32_t row_buffers;  // buffers for row blocks of Q, and as many for O, per core
+  std::uint32_t row_buffers;  // buffers for row blocks of Q, and twice as many for O, per core
   std::uint32_t reserved;
 };
 constexpr std::uint32_t kKvAuto = 0;
@@ -77,11 +77,12 @@ struct JobResult {  // one per cluster, right behind the job block, kResultStrid
   Tiling tiling;  // as used
 };
 
-constexpr std::uint64_t kJobAddress = kDramBase;
+constexpr std::uint64_t kJobAddress = kMailboxBase;
 constexpr std::uint64_t kResultStride = 128;
 static_assert(sizeof(JobResult) <= kResultStride, "results may not overlap");
 constexpr std::uint64_t kResultAddress = kJobAddress + 0x1000;
 constexpr std::uint64_t result_address(std::uint32_t cluster) { return kResultAddress + cluster * kResultStride; }
-constexpr std::uint64_t kTensorsAddress = kDramBase + 0x10'0000;  // first byte the host may place tensors at
+static_assert(kResultAddress + 1024 * kResultStride <= kMailboxBase + kMailboxSize, "results of 1024 clusters fit");
+constexpr std::uint64_t kTensorsAddress = kDramBase;  // first byte the host may place tensors at
 
 }  // namespace attnvp::hal

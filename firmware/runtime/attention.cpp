@@ -1,16 +1,18 @@
 #include "firmware/runtime/attention.h"
 
+#include "firmware/runtime/loads.h"
+
 namespace attnvp::firmware {
 
 Attention::Attention(Runtime& rt, const Work& work, const hal::Tiling& tiling, const Demand& demand)
-    : rt_(rt), work_(work), tiling_(tiling), demand_(demand), rows_(min(tiling.nq, rt.layer().seq_q)) {
+    : rt_(rt), work_(work), tiling_(tiling), demand_(demand), o_buffers_(o_buffers(tiling)), rows_(min(tiling.nq, rt.layer().seq_q)) {
   if (rt.cores() > kMaxCores) rt.fail(Status::kBadJob);
   const uint64_t row_bytes = uint64_t{rt.layer().emb} * kHalfBytes;
   const bool partials = tiling.kv_buffers == hal::kKvStream;
   for (uint32_t c = 0; rt.ok() && c < rt.cores(); ++c) {
     core_[c].q = rt.allocate(tiling.row_buffers * rows_ * row_bytes);
     core_[c].scores = rt.allocate(uint64_t{demand.score_blocks} * rows_ * rt.layer().seq_kv * kHalfBytes);
-    core_[c].o = rt.allocate(tiling.row_buffers * rows_ * row_bytes);
+    core_[c].o = rt.allocate(o_buffers_ * rows_ * row_bytes);
     if (partials) core_[c].partials = rt.allocate(uint64_t{rows_} * rt.layer().emb * kPartialBytes);
   }
   q_ready_ = rt.events(rt.cores());
@@ -18,7 +20,7 @@ Attention::Attention(Runtime& rt, const Work& work, const hal::Tiling& tiling, c
   c_ready_ = rt.events(rt.cores());
   p_ready_ = rt.events(rt.cores());
   o_ready_ = rt.events(rt.cores());
-  o_free_ = rt.events(rt.cores(), tiling.row_buffers);
+  o_free_ = rt.events(rt.cores(), o_buffers_);
   scores_free_ = rt.events(rt.cores(), demand.score_blocks);
   stored_ = rt.events(1);
 }
@@ -61,17 +63,17 @@ void Attention::load_q(const Work::Round& i) {
     const Item item = work_.item(i.group, i.round, c);
     if (!item.valid) continue;
     const Matrix q = q_block(core_[c], core_[c].q_items++, item);
-    rt_.dma(kRowsChannel, copy(dram_rows(rt_.layer().q, item, rt_.layer().emb), q)
+    rt_.dma(kLoadChannel, copy(dram_rows(rt_.layer().q, item, rt_.layer().emb), q)
                               .after(q_free_.of(c))
                               .then(q_ready_.of(c))
                               .label(item.head, item.block));
   }
 }
 
-void Attention::produce_c(KvBuffer& k, const Work::Round& i, Prefetcher& prefetch) {
+void Attention::produce_c(KvBuffer& k, const Work::Round& i, Loads& ahead) {
   for (uint32_t j = 0; rt_.ok() && j < k.blocks(); ++j) {
     k.load_block(i.group, j);
-    prefetch.pump(i.group + 1);
+    ahead.pump();
     for (uint32_t c = 0; c < rt_.cores(); ++c) {
       const Item item = work_.item(i.group, i.round, c);
       if (!item.valid) {
@@ -102,57 +104,99 @@ void Attention::produce_p(const Work::Round& i) {
   }
 }
 
-void Attention::produce_o(KvBuffer& v, const Work::Round& i) {
-  const uint32_t blocks = v.streamed() ? v.blocks() : 1;  // a resident V is one operand
-  for (uint32_t j = 0; rt_.ok() && j < blocks; ++j) {
-    v.load_block(i.group, j);
-    multiply_pv(v, i, j, blocks);
-  }
+Matrix Attention::o_block(const Core& core, const Item& item) const {
   const uint32_t emb = rt_.layer().emb;
   const uint32_t stride = emb * kHalfBytes;
-  for (uint32_t c = 0; c < rt_.cores(); ++c) {
-    const Item item = work_.item(i.group, i.round, c);
-    if (!item.valid) continue;
-    Core& core = core_[c];
-    const Matrix o{core.o + uint64_t{core.o_items++ % tiling_.row_buffers} * rows_ * stride, item.rows, emb, stride};
-    rt_.dma(kStoreChannel, copy(o, dram_rows(rt_.layer().o, item, emb))
-                               .deferrable()
-                               .after(o_ready_.of(c))
-                               .then(o_free_.of(c))
-                               .then(stored_)
-                               .label(item.head, item.block));
-    ++stores_;
-  }
+  return {core.o + uint64_t{core.o_items % o_buffers_} * rows_ * stride, item.rows, emb, stride};
 }
 
-// O_i (+)= P_i,j V_j on every core.
-void Attention::multiply_pv(KvBuffer& v, const Work::Round& i, uint32_t j, uint32_t blocks) {
-  const uint32_t emb = rt_.layer().emb;
-  const uint32_t stride = emb * kHalfBytes;
-  for (uint32_t c = 0; c < rt_.cores(); ++c) {
+void Attention::produce_o(KvBuffer& v, const Work::Round& i) {
+  if (v.streamed()) {
+    stream_o(v, i);
+  } else {
+    resident_o(v, i);
+  }
+  for (uint32_t c = 0; c < rt_.cores(); ++c) core_[c].o_items += work_.item(i.group, i.round, c).valid ? 1 : 0;
+}
+
+// Rows [row, row + rows) of a block of O; the last ones of the block free its buffer.
+void Attention::store_o(const Item& item, const Matrix& o, uint32_t row, uint32_t rows, bool last) {
+  const uint32_t c = item.core;
+  const Matrix dram = dram_rows(rt_.layer().o, item, o.columns);
+  Command store = copy(rows_of(o, row, rows), rows_of(dram, row, rows));
+  store.deferrable().after(o_ready_.of(c)).then(stored_).label(item.head, item.block);
+  if (last) store.then(o_free_.of(c));
+  rt_.dma(kStoreChannel, store);
+  ++stores_;
+}
+
+void Attention::resident_o(KvBuffer& v, const Work::Round& i) {
+  // The very last blocks leave in strips, as nothing hides the last store.
+  const bool strips = !work_.after(i).valid && !rt_.in_lock_step();
+  const auto strip = strips ? static_cast<uint32_t>(round_up(ceil_div(rows_, 4), rt_.machine().mac_rows)) : rows_;
+  for (uint32_t c = 0; rt_.ok() && c < rt_.cores(); ++c) {
     const Item item = work_.item(i.group, i.round, c);
-    const uint32_t last_block = v.streamed() ? j : v.blocks() - 1;
     if (!item.valid) {
-      pass_tokens(v, i, c, last_block);
+      pass_tokens(v, i, c, v.blocks() - 1);
       continue;
     }
     const Core& core = core_[c];
-    const Matrix o{core.o + uint64_t{core.o_items % tiling_.row_buffers} * rows_ * stride, item.rows, emb, stride};
-    const Matrix partials{core.partials, item.rows, emb, emb * kPartialBytes};
     const Matrix p = score_block(core, core.o_items, item);
-    Command multiply = v.streamed()
-                           ? matmul_ab(columns_of(p, v.block_row(j), v.block_rows(j)), v.rows(i.group, item.member, j),
-                                       o, partials, place_of(j, blocks), tiling_)
-                           : matmul_ab(p, v.all_rows(i.group, item.member), o, tiling_);
-    multiply.label(item.head, item.block);
-    if (j == 0) multiply.after(p_ready_.of(c));
-    v.acquire(multiply, c, i.group, last_block);
-    if (j + 1 == blocks) {
-      multiply.after(o_free_.of(c)).then(o_ready_.of(c));
-      if (demand_.scores_in_dram) multiply.then(scores_free_.of(c));
+    const Matrix o = o_block(core, item);
+    for (uint32_t row = 0; row < item.rows; row += strip) {
+      const uint32_t rows = min(strip, item.rows - row);
+      const bool last = row + rows == item.rows;
+      Command multiply = matmul_ab(rows_of(p, row, rows), v.all_rows(i.group, item.member), rows_of(o, row, rows), tiling_);
+      multiply.label(item.head, item.block);
+      if (row == 0) {
+        multiply.after(p_ready_.of(c)).after(o_free_.of(c));
+        v.acquire(multiply, c, i.group, v.blocks() - 1);
+      }
+      multiply.then(o_ready_.of(c));
+      if (last && demand_.scores_in_dram) multiply.then(scores_free_.of(c));
+      if (last && last_use(v, i, c, v.blocks() - 1, v.blocks())) v.release(multiply, c);
+      rt_.mac(c, multiply);
     }
-    if (last_use(v, i, c, j, blocks)) v.release(multiply, c);
-    rt_.mac(c, multiply);
+  }
+  for (uint32_t c = 0; rt_.ok() && c < rt_.cores(); ++c) {
+    const Item item = work_.item(i.group, i.round, c);
+    for (uint32_t row = 0; item.valid && row < item.rows; row += strip) {
+      const uint32_t rows = min(strip, item.rows - row);
+      store_o(item, o_block(core_[c], item), row, rows, row + rows == item.rows);
+    }
+  }
+}
+
+void Attention::stream_o(KvBuffer& v, const Work::Round& i) {
+  const uint32_t blocks = v.blocks();
+  for (uint32_t j = 0; rt_.ok() && j < blocks; ++j) {
+    v.load_block(i.group, j);
+    for (uint32_t c = 0; c < rt_.cores(); ++c) {
+      const Item item = work_.item(i.group, i.round, c);
+      if (!item.valid) {
+        pass_tokens(v, i, c, j);
+        continue;
+      }
+      const Core& core = core_[c];
+      const uint32_t emb = rt_.layer().emb;
+      const Matrix p = columns_of(score_block(core, core.o_items, item), v.block_row(j), v.block_rows(j));
+      const Matrix partials{core.partials, item.rows, emb, emb * kPartialBytes};
+      const Matrix o = o_block(core, item);
+      Command multiply = matmul_ab(p, v.rows(i.group, item.member, j), o, partials, place_of(j, blocks), tiling_);
+      multiply.label(item.head, item.block);
+      if (j == 0) multiply.after(p_ready_.of(c));
+      v.acquire(multiply, c, i.group, j);
+      v.release(multiply, c);
+      if (j + 1 == blocks) {
+        multiply.after(o_free_.of(c)).then(o_ready_.of(c));
+        if (demand_.scores_in_dram) multiply.then(scores_free_.of(c));
+      }
+      rt_.mac(c, multiply);
+    }
+  }
+  for (uint32_t c = 0; rt_.ok() && c < rt_.cores(); ++c) {
+    const Item item = work_.item(i.group, i.round, c);
+    if (item.valid) store_o(item, o_block(core_[c], item), 0, item.rows, true);
   }
 }
 
@@ -175,7 +219,7 @@ void Attention::load_scores(const Work::Round& i, uint64_t tensor, Events ready)
     const Item item = work_.item(i.group, i.round, c);
     if (!item.valid) continue;
     const Matrix block = score_block(core_[c], core_[c].loaded++, item);
-    rt_.dma(kRowsChannel, copy(dram_rows(tensor, item, rt_.layer().seq_kv), block)
+    rt_.dma(kLoadChannel, copy(dram_rows(tensor, item, rt_.layer().seq_kv), block)
                               .after(scores_free_.of(c))
                               .then(ready.of(c))
                               .label(item.head, item.block));

@@ -10,10 +10,12 @@
 
 namespace attnvp::firmware {
 
-// DMA channels: apart, so that what waits for a free buffer holds up nothing else.
-constexpr uint32_t kRowsChannel = 0;  // Q, and C and P where they come from DRAM
-constexpr uint32_t kKvChannel = 1;
-constexpr uint32_t kStoreChannel = 2;
+// DMA channels: loads in the order in which they are needed; stores apart, as they wait for results.
+constexpr uint32_t kLoadChannel = 0;
+constexpr uint32_t kStoreChannel = 1;
+
+class Attention;
+class Loads;
 
 class Attention {
  public:
@@ -23,8 +25,8 @@ class Attention {
   // Loads Q_i; a round ahead of produce_c it hides behind computation. Nothing for a round that is not valid.
   void load_q(const Work::Round& i);
   // Algorithm 2: C_i = Q_i K^T, sub-block by sub-block of K.
-  // Meanwhile `prefetch` may load for the next group.
-  void produce_c(KvBuffer& k, const Work::Round& i, Prefetcher& prefetch);
+  // Between commands `ahead` may issue loads for what comes next.
+  void produce_c(KvBuffer& k, const Work::Round& i, Loads& ahead);
   // Algorithm 3: P_i = softmax(C_i), row by row, in place.
   void produce_p(const Work::Round& i);
   // Algorithm 4: O_i = P_i V; stores O_i.
@@ -48,17 +50,21 @@ class Attention {
   };
   void store_scores(const Work::Round& i, uint64_t tensor, Events ready);
   void load_scores(const Work::Round& i, uint64_t tensor, Events ready);
-  void multiply_pv(KvBuffer& v, const Work::Round& i, uint32_t block, uint32_t blocks);
+  void stream_o(KvBuffer& v, const Work::Round& i);    // O_i (+)= P_i,j V_j as the V_j come by
+  void resident_o(KvBuffer& v, const Work::Round& i);  // O_i = P_i V
+  void store_o(const Item& item, const Matrix& o, uint32_t row, uint32_t rows, bool last);
   bool last_use(const KvBuffer& kv, const Work::Round& i, uint32_t core, uint32_t block, uint32_t blocks) const;
   void pass_tokens(KvBuffer& kv, const Work::Round& i, uint32_t core, uint32_t block);
   Matrix q_block(const Core& core, uint32_t n, const Item& item) const;
   Matrix score_block(const Core& core, uint32_t n, const Item& item) const;
+  Matrix o_block(const Core& core, const Item& item) const;
   Matrix dram_rows(uint64_t tensor, const Item& item, uint32_t columns) const;
 
   Runtime& rt_;
   const Work& work_;
   hal::Tiling tiling_;
   Demand demand_;
+  uint32_t o_buffers_;
   uint32_t rows_;  // of a row block's buffers
   static constexpr uint32_t kMaxCores = 64;
   Core core_[kMaxCores];

@@ -4,7 +4,6 @@ namespace attnvp::firmware {
 
 namespace {
 constexpr uint32_t kStreamSlots = 4;
-constexpr uint32_t kQueueRoom = 8;  // prefetching leaves the rest of the queue to loads that are needed now
 }  // namespace
 
 KvBuffer::KvBuffer(Runtime& rt, const Work& work, const hal::Tiling& t, uint64_t dram, uint32_t channel)
@@ -41,7 +40,7 @@ Matrix KvBuffer::all_rows(uint32_t group, uint32_t member) const {
 }
 
 // One sub-block of all members; the last member's copy tells the cores.
-void KvBuffer::load(uint32_t group, uint32_t block) {
+void KvBuffer::issue(uint32_t group, uint32_t block) {
   const uint32_t stride = emb_ * kHalfBytes;
   const uint32_t members = work_.members(group);
   for (uint32_t m = 0; m < members; ++m) {
@@ -54,30 +53,14 @@ void KvBuffer::load(uint32_t group, uint32_t block) {
   }
 }
 
-void KvBuffer::issue_next() {
-  load(next_group_, next_block_);
-  if (++next_block_ < blocks_) return;
-  next_block_ = 0;
-  ++next_group_;
-}
-
-void KvBuffer::load_group(uint32_t group) {
-  while (!streamed_ && next_group_ <= group && rt_.ok()) issue_next();
-}
-
-bool KvBuffer::prefetch(uint32_t group) {
-  if (streamed_) return true;
-  while (next_group_ <= group && next_group_ < work_.groups() && rt_.ok()) {
-    if (rt_.dma_level(channel_) >= kQueueRoom) return false;
-    issue_next();
-  }
-  return true;
+void KvBuffer::load(uint32_t group, uint32_t block) {
+  if (!streamed_) issue(group, block);
 }
 
 void KvBuffer::load_block(uint32_t group, uint32_t block) {
   if (!streamed_) return;
   ++streamed_loads_;
-  load(group, block);
+  issue(group, block);
 }
 
 void KvBuffer::acquire(Command& command, uint32_t core, uint32_t group, uint32_t block) {

@@ -10,16 +10,7 @@
 
 namespace attnvp::firmware {
 
-// Puts loads of groups to come into the queue, as far as there is room.
-class Prefetcher {
- public:
-  virtual void pump(uint32_t group) = 0;
-
- protected:
-  ~Prefetcher() = default;
-};
-
-class KvBuffer final : public Prefetcher {
+class KvBuffer {
  public:
   // `dram` is the tensor's address; allocates L1 and events.
   KvBuffer(Runtime& rt, const Work& work, const hal::Tiling& tiling, uint64_t dram, uint32_t channel);
@@ -29,12 +20,8 @@ class KvBuffer final : public Prefetcher {
   uint32_t block_row(uint32_t block) const { return block * nkv_; }
   uint32_t block_rows(uint32_t block) const { return min(nkv_, rows_ - block_row(block)); }
 
-  // Resident: issues whatever loads of this group are not yet issued; streamed: nothing.
-  void load_group(uint32_t group);
-  // Resident: issues loads up to and including `group` as far as the DMA queue has room; never stalls. True when
-  // all of them are issued.
-  bool prefetch(uint32_t group);
-  void pump(uint32_t group) override { prefetch(group); }
+  // Resident: issues the load of a sub-block of a group; the caller keeps them in order.
+  void load(uint32_t group, uint32_t block);
   // Streamed: issues the load of the next sub-block of this round; resident: nothing.
   void load_block(uint32_t group, uint32_t block);
 
@@ -48,8 +35,7 @@ class KvBuffer final : public Prefetcher {
   void release(Command& command, uint32_t core) const { command.then(free_.of(core)); }
 
  private:
-  void load(uint32_t group, uint32_t block);
-  void issue_next();
+  void issue(uint32_t group, uint32_t block);
   uint64_t slot_address(uint32_t slot, uint32_t member) const;
 
   Runtime& rt_;
@@ -63,35 +49,10 @@ class KvBuffer final : public Prefetcher {
   uint32_t members_;      // members a slot has room for
   uint64_t address_ = 0;
   Events ready_, free_;
-  uint32_t next_group_ = 0, next_block_ = 0;  // resident: the next load to issue
   uint32_t streamed_loads_ = 0;
   static constexpr uint32_t kMaxCores = 64;
   uint32_t taken_group_[kMaxCores] = {};  // resident: which group, and how many of its sub-blocks, each core waited for
   uint32_t taken_[kMaxCores] = {};
-};
-
-// K and V on one DMA channel: loads go out in the order of their first use, K before V, group after group.
-struct KeyValue final : Prefetcher {
-  KeyValue(Runtime& rt, const Work& work, const hal::Tiling& tiling, uint32_t channel)
-      : k(rt, work, tiling, rt.layer().k, channel), v(rt, work, tiling, rt.layer().v, channel) {}
-  void need_k(uint32_t group) {
-    if (group > 0) v.load_group(group - 1);
-    k.load_group(group);
-  }
-  void need_v(uint32_t group) {
-    k.load_group(group);
-    v.load_group(group);
-  }
-  void pump(uint32_t group) override {
-    if (group > 0 && !(k.prefetch(group - 1) && v.prefetch(group - 1))) return;
-    if (k.prefetch(group)) v.prefetch(group);
-  }
-  KvBuffer k, v;
-};
-
-// For dataflows whose transfers must not run ahead.
-struct NoPrefetch final : Prefetcher {
-  void pump(uint32_t /*group*/) override {}
 };
 
 }  // namespace attnvp::firmware

@@ -6,6 +6,10 @@ Matrix columns_of(const Matrix& m, uint32_t column, uint32_t columns) {
   return {m.address + uint64_t{column} * kHalfBytes, m.rows, columns, m.stride};
 }
 
+Matrix rows_of(const Matrix& m, uint32_t row, uint32_t rows) {
+  return {m.address + uint64_t{row} * m.stride, rows, m.columns, m.stride};
+}
+
 Command& Command::add(hal::EventRef* refs, int slots, Events events, uint32_t tokens) {
   if (tokens == 0) return *this;
   for (int i = 0; i < slots; ++i) {
@@ -28,7 +32,8 @@ Command matmul(const Matrix& a, const Matrix& b, const Matrix& c, uint32_t n, ui
   d.dims[2] = k;
   d.tile[0] = static_cast<std::uint16_t>(l0.m0);
   d.tile[1] = static_cast<std::uint16_t>(l0.n0);
-  d.tile[2] = static_cast<std::uint16_t>(l0.k0);
+  // Sub-tiles of equal depth: a thin last one would end before the next operands are there.
+  d.tile[2] = static_cast<std::uint16_t>(ceil_div(k, ceil_div(k, l0.k0)));
   d.operand[0] = operand(a);
   d.operand[1] = operand(b);
   d.operand[2] = operand(c);

@@ -43,8 +43,9 @@ struct Matrix {
   uint32_t columns = 0;
   uint32_t stride = 0;
 };
-// `columns` columns from `column` on.
+// `columns` columns from `column` on, `rows` rows from `row` on.
 Matrix columns_of(const Matrix& m, uint32_t column, uint32_t columns);
+Matrix rows_of(const Matrix& m, uint32_t row, uint32_t rows);
 
 // A descriptor on its way into a queue.
 class Command {
@@ -110,6 +111,7 @@ class Runtime {
 
   // From now on transfers and computation take turns: commands of one kind wait until those of the other are done.
   void lock_step();
+  bool in_lock_step() const { return lock_step_.span > 0; }
   void settle();  // lock-step: waits until everything is done
   uint32_t dma_level(uint32_t channel);  // descriptors waiting in that channel's queue
 

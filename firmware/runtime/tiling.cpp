@@ -10,7 +10,9 @@ using hal::Tiling;
 
 constexpr uint32_t kStreamSlots = 4;     // sub-blocks of K (or V) in L1 when they are streamed
 constexpr uint32_t kRowBuffers = 4;
-constexpr uint64_t kRoundOverhead = 300;  // cycles of latencies that a round of a serial dataflow shows
+// Cycles of latencies that a round shows where operators follow each other, and where they overlap.
+constexpr uint64_t kSerialRound = 300;
+constexpr uint64_t kOverlappedRound = 40;
 
 uint64_t kv_rows(const Runtime& rt, const Tiling& t) {
   return t.kv_buffers == hal::kKvStream ? uint64_t{kStreamSlots} * t.nkv : uint64_t{t.kv_buffers} * rt.layer().seq_kv;
@@ -48,9 +50,11 @@ uint64_t estimate(const Runtime& rt, const Tiling& t, const Demand& demand) {
   const uint64_t passes = ceil_div(l.seq_q, unit);
   const uint64_t rounds = ceil_div(heads * blocks, workers);
   const uint64_t per_pass = ceil_div(l.seq_kv, m.mac_columns) * l.emb + ceil_div(l.emb, m.mac_columns) * l.seq_kv;
-  // The core with most items sets the pace.
-  const uint64_t mac = rounds * ceil_div(passes, blocks) * per_pass;
-  const uint64_t vec = rounds * ceil_div(l.seq_q, blocks) * l.seq_kv * 1024 / max(m.softmax_rate_1024, 1U);
+  // Uneven blocks take turns on the cores; what does not come out even shows once.
+  const uint64_t block_passes = ceil_div(passes, blocks);
+  const uint64_t uneven = heads * blocks % workers == 0 ? 0 : block_passes;
+  const uint64_t mac = (ceil_div(heads * passes, workers) + uneven) * per_pass;
+  const uint64_t vec = (ceil_div(heads * l.seq_q, workers) + uneven * unit) * l.seq_kv * 1024 / max(m.softmax_rate_1024, 1U);
 
   const uint64_t kv = 2 * uint64_t{l.seq_kv} * l.emb * kHalfBytes;
   const uint64_t kv_reads = t.kv_buffers == hal::kKvStream ? ceil_div(heads * blocks, m.cores) : heads;
@@ -69,8 +73,9 @@ uint64_t estimate(const Runtime& rt, const Tiling& t, const Demand& demand) {
                              q_rows + cycles(uint64_t{t.nkv} * l.emb * kHalfBytes));
   // Without a second buffer for the next group's K and V their loads show.
   const uint64_t edges = start + q_rows + (t.kv_buffers == 1 ? heads * cycles(kv) / 2 : 0);
-  if (!demand.dram_overlap) return mac + vec + dram + rounds * 2 * kRoundOverhead;
-  const uint64_t compute = demand.mac_vec_overlap ? max(mac, vec) : mac + vec + rounds * kRoundOverhead;
+  if (!demand.dram_overlap) return mac + vec + dram + rounds * 2 * kSerialRound;
+  const uint64_t compute =
+      demand.mac_vec_overlap ? max(mac, vec) + rounds * kOverlappedRound : mac + vec + rounds * kSerialRound;
   return max(compute, dram) + edges;
 }
 
@@ -95,7 +100,7 @@ uint64_t l1_need(const Runtime& rt, const Tiling& t, const Demand& demand) {
   const uint64_t row_bytes = uint64_t{l.emb} * kHalfBytes;
   const uint64_t kv = demand.kv_tensors * aligned(kv_rows(rt, t) * t.bb * t.hh * row_bytes);
   uint64_t core = demand.score_blocks * aligned(rows * l.seq_kv * kHalfBytes);
-  core += 2 * t.row_buffers * aligned(rows * row_bytes);
+  core += aligned(t.row_buffers * rows * row_bytes) + aligned(o_buffers(t) * rows * row_bytes);
   if (t.kv_buffers == hal::kKvStream) core += aligned(rows * l.emb * kPartialBytes);
   return kv + rt.cores() * core;
 }
@@ -110,11 +115,13 @@ Tiling choose_tiling(Runtime& rt, const Demand& demand) {
   // Enough heads at a time that every core has a row block.
   if (t.bb == 0) t.bb = 1;
   if (t.hh == 0) {
-    const auto blocks = static_cast<uint32_t>(ceil_div(l.seq_q, unit));
-    t.hh = min(l.heads, static_cast<uint32_t>(ceil_div(rt.cores(), min(blocks, rt.cores()))));
+    const auto passes = static_cast<uint32_t>(ceil_div(l.seq_q, unit));
+    t.hh = min(l.heads, static_cast<uint32_t>(ceil_div(rt.cores(), min(passes, rt.cores()))));
+    // In lock-step all cores wait for the longest block of a round: give them equal blocks, of different heads.
+    if (!demand.dram_overlap && passes % rt.cores() != 0 && l.heads % rt.cores() == 0) t.hh = rt.cores();
   }
   if (t.nkv == 0) {
-    const auto eighth = static_cast<uint32_t>(round_up(ceil_div(l.seq_kv, 8), rt.machine().mac_columns));
+    const auto eighth = static_cast<uint32_t>(round_up(ceil_div(l.seq_kv, 8), t.n0));
     t.nkv = min(l.seq_kv, max(min(eighth, 512U), 32U));
   }
   // A core takes at most kMaxTokens sub-blocks' tokens at once.
@@ -132,7 +139,9 @@ Tiling choose_tiling(Runtime& rt, const Demand& demand) {
     c.kv_buffers = mode;
     if (given.row_buffers == 0) c.row_buffers = kRowBuffers;
     // Stores may lag behind while loads are more urgent, where there is room for that.
-    if (given.row_buffers == 0 && l1_need(rt, c, demand) > rt.machine().l1_bytes) c.row_buffers = 2;
+    while (given.row_buffers == 0 && c.row_buffers > 1 && l1_need(rt, c, demand) > rt.machine().l1_bytes) {
+      c.row_buffers /= 2;
+    }
     const uint64_t need = l1_need(rt, c, demand);
     least_need = min(least_need, need);
     if (need > rt.machine().l1_bytes) return;

@@ -15,6 +15,9 @@ struct Demand {
   bool scores_in_dram = false;  // C and P are written to and read from DRAM
 };
 
+// Buffers for blocks of O per core: more than for Q, so that stores can wait while loads are more urgent.
+inline uint32_t o_buffers(const hal::Tiling& tiling) { return 2 * tiling.row_buffers; }
+
 // Bytes of L1 that the schedule takes, as the dataflows allocate it.
 uint64_t l1_need(const Runtime& rt, const hal::Tiling& tiling, const Demand& demand);
 

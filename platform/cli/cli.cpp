@@ -1,11 +1,18 @@
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
 #include <cstdio>
+#include <cstring>
 #include <exception>
+#include <limits>
 #include <new>
 
 #include "platform/cli/commands.h"
 #include "platform/config/error.h"
+#include "platform/config/words.h"
 #include "platform/job/job.h"
 
 namespace attnvp::cli {
@@ -16,19 +23,89 @@ constexpr int kDone = 0;
 constexpr int kRunFailed = 1;
 constexpr int kWrongUsage = 2;
 
+// Checks that complain as the configuration does: what was found, what is allowed.
+CLI::Validator one_of(std::vector<std::string> names) {
+  const std::string shown = fmt::format("{}", fmt::join(names, ", "));
+  const auto check = [names = std::move(names), shown](std::string& text) {
+    const bool known = std::find(names.begin(), names.end(), text) != names.end();
+    return known ? std::string() : fmt::format("found {}; allowed: {}", config::in_quotes(text), shown);
+  };
+  return {check, fmt::format("({})", shown), "one_of"};
+}
+
+CLI::Validator not_empty() {
+  const auto check = [](std::string& text) { return text.empty() ? std::string("found ''") : std::string(); };
+  return {check, "", "not_empty"};
+}
+
+CLI::Validator whole_number() {
+  const auto check = [](std::string& text) {
+    std::uint64_t value = 0;
+    const char* end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, value);
+    if (error == std::errc() && stop == end) return std::string();
+    return fmt::format("found {}; allowed is 0 to {}", config::in_quotes(text),
+                       std::numeric_limits<std::uint64_t>::max());
+  };
+  return {check, "", "whole_number"};
+}
+
 void add_machine_options(CLI::App& app, RunArguments& a) {
   app.add_option("--hw", a.hardware, "machine: a name under configs/hardware or a path")->capture_default_str();
   app.add_option("--net", a.network, "layer: a name under configs/networks, a path, or a shape such as H=12,N=512,E=64")
       ->capture_default_str();
-  app.add_option("--set", a.settings, "set any key of the machine: key=value, e.g. l1.size='2 MiB'");
-  app.add_option("--tiling", a.tiling, "tile sizes: a file or nq=64,nkv=128,...; what is not given is chosen");
+  app.add_option("--set", a.settings, "set any key of the machine: key=value, e.g. l1.size='2 MiB'")
+      ->allow_extra_args(false);
+  app.add_option("--tiling", a.tiling, "tile sizes: a file or nq=64,nkv=128,...; what is not given is chosen")
+      ->check(not_empty());
   app.add_option("--data", a.data, "full moves, computes and checks tensors; timing gives the same cycles and counts")
-      ->check(CLI::IsMember({"full", "timing"}))
+      ->check(one_of({"full", "timing"}))
       ->capture_default_str();
-  app.add_option("--vec", a.vec, "the VEC engine's implementation")->check(CLI::IsMember({"model"}))->capture_default_str();
-  app.add_option("--cpu", a.cpu, "the control processor")->check(CLI::IsMember({"native"}))->capture_default_str();
-  app.add_option("--seed", a.seed, "seed of the random tensors")->capture_default_str();
-  app.add_option("--json", a.json, "write the report as JSON to a file, or alone to stdout with '-'");
+  app.add_option("--vec", a.vec, "the VEC engine's implementation")->check(one_of({"model"}))->capture_default_str();
+  app.add_option("--cpu", a.cpu, "the control processor")->check(one_of({"native"}))->capture_default_str();
+  app.add_option("--seed", a.seed, "seed of the random tensors")->check(whole_number())->capture_default_str();
+  app.add_option("--json", a.json, "write the report as JSON to a file, or alone to stdout with '-'")
+      ->check(not_empty());
+}
+
+std::vector<std::string> option_names(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands(nullptr)) names.push_back(command->get_name());
+  return names;
+}
+
+// What is wrong with the command line, in one clause.
+std::string explain(const CLI::App& app, const CLI::ParseError& error) {
+  const bool has_command = !app.get_subcommands().empty();
+  const CLI::App& command = has_command ? *app.get_subcommands().front() : app;
+  const std::vector<std::string> left = app.remaining(true);
+  if (!left.empty()) {
+    const std::string& first = left.front();
+    if (first.size() > 1 && first[0] == '-') {
+      const std::string name = first.substr(0, first.find('='));
+      return fmt::format("option {} is unknown{}", config::in_quotes(name), config::hint(name, option_names(command)));
+    }
+    if (has_command) return fmt::format("argument {} is one too many", config::in_quotes(first));
+    return fmt::format("command {} is unknown{}", config::in_quotes(first), config::hint(first, command_names(app)));
+  }
+  const std::string text = error.what();
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
+    if (has_command) return fmt::format("{} needs an argument", command.get_name());
+    return fmt::format("a command is missing; allowed: {}", fmt::join(command_names(app), ", "));
+  }
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
+    const bool missing = text.find("missing") != std::string::npos;
+    return text.substr(0, text.find(':')) + (missing ? " needs a value" : " is given more than once");
+  }
+  return text;
 }
 
 int dispatch(int argc, char** argv) {
@@ -43,11 +120,12 @@ int dispatch(int argc, char** argv) {
   std::string dataflow = "mas";
   run_command->add_option("--dataflow", dataflow, "dataflow[:option=value,...], see `attnvp list dataflows`")
       ->capture_default_str();
-  run_command->add_option("--q", run_arguments.q, "Q from a .npy file, [B,H,N,E] or [H,N,E], float16 or float32");
-  run_command->add_option("--k", run_arguments.k, "K likewise");
-  run_command->add_option("--v", run_arguments.v, "V likewise");
-  run_command->add_option("--out", run_arguments.out, "write O to a .npy file (float16)");
-  run_command->add_option("--vcd", run_arguments.vcd, "write a waveform");
+  run_command->add_option("--q", run_arguments.q, "Q from a .npy file, [B,H,N,E] or [H,N,E], float16 or float32")
+      ->check(not_empty());
+  run_command->add_option("--k", run_arguments.k, "K likewise")->check(not_empty());
+  run_command->add_option("--v", run_arguments.v, "V likewise")->check(not_empty());
+  run_command->add_option("--out", run_arguments.out, "write O to a .npy file (float16)")->check(not_empty());
+  run_command->add_option("--vcd", run_arguments.vcd, "write a waveform")->check(not_empty());
   run_command->callback([&] {
     run_arguments.dataflows = {dataflow};
     status = run(run_arguments);
@@ -56,20 +134,22 @@ int dispatch(int argc, char** argv) {
   RunArguments compare_arguments;
   CLI::App* compare_command = app.add_subcommand("compare", "one layer under several dataflows, one line each");
   add_machine_options(*compare_command, compare_arguments);
-  compare_command->add_option("--dataflow", compare_arguments.dataflows, "a dataflow; repeat for more (default: all)");
+  compare_command->add_option("--dataflow", compare_arguments.dataflows, "a dataflow; repeat for more (default: all)")
+      ->allow_extra_args(false);
   compare_command->callback([&] { status = compare(compare_arguments); });
 
   std::string kind;
   CLI::App* list_command = app.add_subcommand("list", "what there is: machines, networks, dataflows, energy tables");
   list_command->add_option("kind", kind, "only one of them")
-      ->check(CLI::IsMember({"hardware", "networks", "dataflows", "energy"}));
+      ->check(one_of({"hardware", "networks", "dataflows", "energy"}));
   list_command->callback([&] { status = list(kind); });
 
   DescribeArguments describe_arguments;
   CLI::App* describe_command = app.add_subcommand(
       "describe", "all there is to know of a machine (effective config, address map), network, dataflow, or of all keys");
   describe_command->add_option("what", describe_arguments.what, "a name, a path, or 'keys'")->required();
-  describe_command->add_option("--set", describe_arguments.settings, "set any key of the machine: key=value");
+  describe_command->add_option("--set", describe_arguments.settings, "set any key of the machine: key=value")
+      ->allow_extra_args(false);
   describe_command->callback([&] { status = describe(describe_arguments); });
 
   BenchArguments bench_arguments;
@@ -86,8 +166,11 @@ int dispatch(int argc, char** argv) {
   } catch (const CLI::Success& e) {
     return app.exit(e);
   } catch (const CLI::ParseError& e) {
-    std::fprintf(stderr, "attnvp: %s; see attnvp --help\n", e.what());
+    std::fprintf(stderr, "attnvp: %s\n", explain(app, e).c_str());
     return kWrongUsage;
+  }
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    throw config::ConfigError(fmt::format("stdout cannot be written: {}", std::strerror(errno)));
   }
   return status;
 }

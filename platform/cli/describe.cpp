@@ -1,15 +1,18 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "firmware/dataflows/dataflows.h"
 #include "platform/cli/commands.h"
 #include "platform/config/catalog.h"
+#include "platform/config/document.h"
+#include "platform/config/energy.h"
 #include "platform/config/error.h"
 #include "platform/config/hardware.h"
 #include "platform/config/network.h"
 #include "platform/config/reference.h"
+#include "platform/config/words.h"
 #include "platform/elaboration/platform.h"
 #include "platform/report/table.h"
 
@@ -72,9 +75,41 @@ void describe_dataflow(const firmware::Dataflow& d) {
   if (d.scores_in_dram) print("  C and P go through DRAM.\n");
 }
 
-bool in_catalog(config::Folder folder, const std::string& name) {
-  const auto entries = config::list(folder);
-  return std::any_of(entries.begin(), entries.end(), [&](const auto& e) { return e.name == name; });
+void describe_network(const config::Network& n) {
+  const double macs = 2.0 * n.batch * n.heads * n.seq_q * n.seq_kv * n.emb;
+  print(fmt::format("{}: batch {}, {} heads, {} queries x {} keys, {} per head; {:.4g} multiply-accumulates\n", n.name,
+                    n.batch, n.heads, n.seq_q, n.seq_kv, n.emb, macs));
+}
+
+enum class Kind : unsigned char { kKeys, kMachine, kNetwork, kDataflow, kEnergy };
+
+// By its keys; what is neither a network nor an energy table is read, and complained of, as a machine.
+Kind kind_of_file(const std::string& path) {
+  const YAML::Node root = config::Document::load(path).root();
+  if (!root.IsMap()) return Kind::kMachine;
+  if (root["ERT"]) return Kind::kEnergy;
+  return root["heads"] || root["emb"] ? Kind::kNetwork : Kind::kMachine;
+}
+
+Kind kind_of(const std::string& what) {
+  if (what == "keys") return Kind::kKeys;
+  if (config::is_path(what)) return kind_of_file(what);
+  if (what.find('=') != std::string::npos) return Kind::kNetwork;
+  std::vector<std::string> names;
+  for (const firmware::Dataflow* const* d = firmware::kDataflows; *d != nullptr; ++d) {
+    if (what == (*d)->name) return Kind::kDataflow;
+    names.emplace_back((*d)->name);
+  }
+  for (const auto& [folder, kind] : {std::pair{config::Folder::kHardware, Kind::kMachine},
+                                     {config::Folder::kNetworks, Kind::kNetwork},
+                                     {config::Folder::kEnergy, Kind::kEnergy}}) {
+    for (const config::CatalogEntry& entry : config::list(folder)) {
+      if (what == entry.name) return kind;
+      names.push_back(entry.name);
+    }
+  }
+  throw config::ConfigError(fmt::format("{} is no machine, network, dataflow or energy table{}",
+                                        config::in_quotes(what), config::hint(what, names)));
 }
 
 }  // namespace
@@ -96,23 +131,17 @@ int list(const std::string& kind) {
 }
 
 int describe(const DescribeArguments& a) {
-  if (a.what == "keys") {
-    print(config::reference_markdown());
-    return 0;
+  const Kind kind = kind_of(a.what);
+  if (kind != Kind::kMachine && !a.settings.empty()) {
+    throw config::ConfigError(fmt::format("--set is for machines, which {} is not", config::in_quotes(a.what)));
   }
-  if (const firmware::Dataflow* d = firmware::find_dataflow(a.what.c_str())) {
-    describe_dataflow(*d);
-    return 0;
+  switch (kind) {
+    case Kind::kKeys: print(config::reference_markdown()); break;
+    case Kind::kDataflow: describe_dataflow(*firmware::find_dataflow(a.what.c_str())); break;
+    case Kind::kNetwork: describe_network(config::load_network(a.what)); break;
+    case Kind::kEnergy: print(config::read_text_file(config::load_energy(a.what).source())); break;
+    case Kind::kMachine: describe_machine(config::load_hardware(a.what, a.settings)); break;
   }
-  const bool shape = a.what.find('=') != std::string::npos;
-  if (shape || in_catalog(config::Folder::kNetworks, a.what)) {
-    const config::Network n = config::load_network(a.what);
-    const double macs = 2.0 * n.batch * n.heads * n.seq_q * n.seq_kv * n.emb;
-    print(fmt::format("{}: batch {}, {} heads, {} queries x {} keys, {} per head; {:.4g} multiply-accumulates\n", n.name,
-                      n.batch, n.heads, n.seq_q, n.seq_kv, n.emb, macs));
-    return 0;
-  }
-  describe_machine(config::load_hardware(a.what, a.settings));
   return 0;
 }
 

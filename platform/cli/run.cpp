@@ -1,6 +1,11 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <utility>
 
 #include "firmware/dataflows/dataflows.h"
 #include "platform/cli/commands.h"
@@ -16,6 +21,8 @@ namespace attnvp::cli {
 namespace {
 
 using config::ConfigError;
+
+void print(const std::string& text) { std::fputs(text.c_str(), stdout); }
 
 // One tensor of the layer from a file; the batch dimension may be left out when it is 1.
 std::vector<arith::Half> load_tensor(const char* option, const std::string& path, const config::Network& n,
@@ -58,15 +65,32 @@ Prepared prepare(const RunArguments& a) {
   return p;
 }
 
-void write_json(const std::string& destination, const std::string& json) {
-  if (destination == "-") {
-    std::fwrite(json.data(), 1, json.size(), stdout);
-  } else {
-    tensors::write_file_atomically(destination, json);
+using OutputFile = std::unique_ptr<tensors::AtomicFile>;
+
+// Outputs are opened before the simulation: a path that cannot be written should not cost one. None for an option
+// that is not given, or stdout.
+OutputFile open_output(const std::string& path) {
+  return path.empty() || path == "-" ? nullptr : std::make_unique<tensors::AtomicFile>(path);
+}
+
+void refuse_one_file_twice(const std::vector<std::pair<const char*, std::string>>& outputs) {
+  namespace fs = std::filesystem;
+  std::map<fs::path, const char*> seen;
+  for (const auto& [option, path] : outputs) {
+    std::error_code error;
+    const bool is_device = fs::exists(path, error) && !fs::is_regular_file(path, error);
+    if (path.empty() || path == "-" || is_device) continue;
+    const auto [other, inserted] = seen.emplace(fs::weakly_canonical(fs::absolute(path), error), option);
+    if (!inserted) throw ConfigError(fmt::format("{} and {} are both to write {}", other->second, option, path));
   }
 }
 
-int exit_status(const job::Result& r) { return r.golden_checked && !r.golden.passed ? 1 : 0; }
+// 1 when the golden check failed, which it says on stderr.
+int exit_status(const job::Result& r) {
+  if (!r.golden_checked || r.golden.passed) return 0;
+  std::fprintf(stderr, "attnvp: %s: golden check failed: %s\n", r.schedule.text.c_str(), r.golden.to_string().c_str());
+  return 1;
+}
 
 }  // namespace
 
@@ -79,11 +103,10 @@ int run(const RunArguments& a) {
       if (!value->empty()) throw ConfigError(fmt::format("{} needs --data full: timing moves no tensors", option));
     }
   }
-  // Open the outputs first: a path that cannot be written should not cost a simulation.
-  std::unique_ptr<tensors::AtomicFile> vcd_file;
-  if (!a.vcd.empty()) vcd_file = std::make_unique<tensors::AtomicFile>(a.vcd);
-  if (!a.out.empty()) tensors::AtomicFile{a.out};
-  if (!a.json.empty() && a.json != "-") tensors::AtomicFile{a.json};
+  refuse_one_file_twice({{"--vcd", a.vcd}, {"--json", a.json}, {"--out", a.out}});
+  const OutputFile vcd_file = open_output(a.vcd);
+  const OutputFile json_file = open_output(a.json);
+  open_output(a.out);  // write_npy opens it again
 
   job::Tensors tensors;
   if (p.full) tensors = make_tensors(a, p.network);
@@ -93,17 +116,17 @@ int run(const RunArguments& a) {
   job::Runner runner(p.machine, p.energy, p.full);
   const job::Result result = runner.run(p.network, schedule, p.full ? &tensors : nullptr, options);
 
-  if (!a.json.empty()) write_json(a.json, report::to_json(result, p.machine.name));
-  if (a.json != "-") std::fputs(report::to_text(result, p.machine.name).c_str(), stdout);
-  if (vcd_file) {
-    vcd_file->write(waveform);
-    vcd_file->commit();
-  }
+  // All files are written before the first one is put in place, and stdout comes last: a full disk leaves nothing.
+  const std::string json = report::to_json(result, p.machine.name);
+  if (vcd_file) vcd_file->write(waveform);
+  if (json_file) json_file->write(json);
   if (!a.out.empty()) {
     const config::Network& n = p.network;
     tensors::write_npy(a.out, {{n.batch, n.heads, n.seq_q, n.emb}, result.output});
   }
-  if (exit_status(result) != 0) std::fprintf(stderr, "attnvp: golden check failed: %s\n", result.golden.to_string().c_str());
+  if (vcd_file) vcd_file->commit();
+  if (json_file) json_file->commit();
+  print(a.json == "-" ? json : report::to_text(result, p.machine.name));
   return exit_status(result);
 }
 
@@ -118,23 +141,26 @@ int compare(const RunArguments& a) {
     schedules.push_back(job::parse_dataflow(name));
     schedules.back().tiling = p.tiling;
   }
-  if (!a.json.empty() && a.json != "-") tensors::AtomicFile{a.json};
+  const OutputFile json_file = open_output(a.json);
 
   job::Tensors tensors;
   if (p.full) tensors = job::random_tensors(p.network, a.seed);
   job::Runner runner(p.machine, p.energy, p.full);
   std::vector<job::Result> results;
-  int status = 0;
   std::string json;
   for (const job::Schedule& schedule : schedules) {
     results.push_back(runner.run(p.network, schedule, p.full ? &tensors : nullptr, {}));
-    if (exit_status(results.back()) != 0) status = 1;
     json += (json.empty() ? "[\n" : ",\n") + report::to_json(results.back(), p.machine.name);
   }
-  if (!a.json.empty()) write_json(a.json, json + "]\n");
-  if (a.json != "-") {
-    std::fputs(fmt::format("{} on {}\n\n{}", p.network.name, p.machine.name, report::comparison(results)).c_str(), stdout);
+  json += "]\n";
+  if (json_file) {
+    json_file->write(json);
+    json_file->commit();
   }
+  print(a.json == "-" ? json
+                      : fmt::format("{} on {}\n\n{}", p.network.name, p.machine.name, report::comparison(results)));
+  int status = 0;
+  for (const job::Result& result : results) status = std::max(status, exit_status(result));
   return status;
 }
 

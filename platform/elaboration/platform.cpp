@@ -27,6 +27,7 @@ AddressRange mac_range(std::uint32_t c, std::uint32_t k) {
 AddressRange vec_range(std::uint32_t c, std::uint32_t k) {
   return {hal::vec_base(c, k), hal::kEngineSize, fmt::format("cluster{}.core{}.vec", c, k)};
 }
+AddressRange mailbox_range() { return {hal::kMailboxBase, hal::kMailboxSize, "mailbox"}; }
 AddressRange dram_range(const MachineConfig& m) { return {hal::kDramBase, m.dram.size_bytes, "dram"}; }
 
 // Initiators of a cluster's L1, in the order of their sockets.
@@ -48,6 +49,7 @@ AddressMap address_map(const MachineConfig& m) {
     }
     map.add({hal::l1_base(c), m.l1.size_bytes, fmt::format("cluster{}.l1 (engines and DMA of the cluster)", c)});
   }
+  map.add(mailbox_range());
   map.add(dram_range(m));
   return map;
 }
@@ -101,7 +103,9 @@ Platform::Platform(sc_core::sc_module_name name, const MachineConfig& m, bool fu
       context_{Clock(m.clock_hz), full_data, {}, {}},
       machine_(m),
       bus("bus", context_),
+      mailbox("mailbox", context_, hal::kMailboxBase, hal::kMailboxSize),
       dram("dram", context_, m.dram, hal::kDramBase) {
+  bus.add_target(mailbox_range()).bind(mailbox.in);
   bus.add_target(dram_range(m)).bind(dram.in);
   host_.bind(bus.add_initiator("host"));
   for (std::uint32_t c = 0; c < m.clusters; ++c) {
@@ -110,7 +114,7 @@ Platform::Platform(sc_core::sc_module_name name, const MachineConfig& m, bool fu
   }
 }
 
-void Platform::write_dram(std::uint64_t address, const void* data, std::size_t bytes) {
+void Platform::write(std::uint64_t address, const void* data, std::size_t bytes) {
   // Payload lengths are 32 bits wide.
   constexpr std::size_t kPiece = 1U << 30;
   for (std::size_t done = 0; done < bytes; done += kPiece) {
@@ -118,17 +122,17 @@ void Platform::write_dram(std::uint64_t address, const void* data, std::size_t b
     tlm::tlm_generic_payload payload;
     fill_payload(payload, tlm::TLM_WRITE_COMMAND, address + done,
                  const_cast<char*>(static_cast<const char*>(data) + done), piece);
-    if (host_->transport_dbg(payload) != piece) throw std::out_of_range("the host wrote outside DRAM");
+    if (host_->transport_dbg(payload) != piece) throw std::out_of_range("the host wrote outside every memory");
   }
 }
 
-void Platform::read_dram(std::uint64_t address, void* data, std::size_t bytes) {
+void Platform::read(std::uint64_t address, void* data, std::size_t bytes) {
   constexpr std::size_t kPiece = 1U << 30;
   for (std::size_t done = 0; done < bytes; done += kPiece) {
     const std::size_t piece = std::min(kPiece, bytes - done);
     tlm::tlm_generic_payload payload;
     fill_payload(payload, tlm::TLM_READ_COMMAND, address + done, static_cast<char*>(data) + done, piece);
-    if (host_->transport_dbg(payload) != piece) throw std::out_of_range("the host read outside DRAM");
+    if (host_->transport_dbg(payload) != piece) throw std::out_of_range("the host read outside every memory");
   }
 }
 

@@ -13,6 +13,7 @@
 #include "models/interconnect/interconnect.h"
 #include "models/mac_engine/mac_engine.h"
 #include "models/machine.h"
+#include "models/mailbox/mailbox.h"
 #include "models/module.h"
 #include "models/register_file/register_file.h"
 #include "models/scratchpad/scratchpad.h"
@@ -52,9 +53,9 @@ class Platform : public sc_core::sc_module {
   Context& context() { return context_; }
   const AddressMap& map() const { return bus.map(); }
 
-  // Back door for the host: bytes of DRAM, without time.
-  void write_dram(std::uint64_t address, const void* data, std::size_t bytes);
-  void read_dram(std::uint64_t address, void* data, std::size_t bytes);
+  // Back door for the host: bytes of DRAM or the mailbox, without time.
+  void write(std::uint64_t address, const void* data, std::size_t bytes);
+  void read(std::uint64_t address, void* data, std::size_t bytes);
 
   // Resets counters and state, boots every cluster and runs until nothing happens any more.
   // Cycles from boot to the last cluster's end; meaningful if all_finished().
@@ -72,6 +73,7 @@ class Platform : public sc_core::sc_module {
 
  public:
   Interconnect bus;
+  Mailbox mailbox;
   Dram dram;
   std::vector<std::unique_ptr<Cluster>> clusters;
 

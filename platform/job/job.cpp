@@ -124,16 +124,16 @@ Result Runner::run(const config::Network& network, const Schedule& schedule, con
                    const RunOptions& options) {
   Platform& p = *platform_;
   const hal::JobBlock job = make_job(network, schedule);
-  p.write_dram(hal::kJobAddress, &job, sizeof job);
+  p.write(hal::kJobAddress, &job, sizeof job);
   const hal::JobResult unwritten{};
   for (std::uint32_t c = 0; c < p.machine().clusters; ++c) {
-    p.write_dram(hal::result_address(c), &unwritten, sizeof unwritten);
+    p.write(hal::result_address(c), &unwritten, sizeof unwritten);
   }
   const bool full = p.context().full_data;
   if (full && tensors != nullptr) {
-    p.write_dram(job.layer.q, tensors->q.data(), query_bytes(network));
-    p.write_dram(job.layer.k, tensors->k.data(), key_bytes(network));
-    p.write_dram(job.layer.v, tensors->v.data(), key_bytes(network));
+    p.write(job.layer.q, tensors->q.data(), query_bytes(network));
+    p.write(job.layer.k, tensors->k.data(), key_bytes(network));
+    p.write(job.layer.v, tensors->v.data(), key_bytes(network));
   }
 
   std::unique_ptr<VcdWriter> vcd;
@@ -154,7 +154,7 @@ Result Runner::run(const config::Network& network, const Schedule& schedule, con
   collect(result);
   if (full) {
     result.output.resize(query_bytes(network) / sizeof(arith::Half));
-    p.read_dram(job.layer.o, result.output.data(), query_bytes(network));
+    p.read(job.layer.o, result.output.data(), query_bytes(network));
     if (options.check_golden && tensors != nullptr) {
       result.golden = check_attention(shape_of(network), tensors->q.data(), tensors->k.data(), tensors->v.data(),
                                       result.output.data());
@@ -177,7 +177,7 @@ hal::Tiling Runner::check_status(const config::Network& network, const Schedule&
   hal::Tiling tiling{};
   for (std::uint32_t c = 0; c < p.machine().clusters; ++c) {
     hal::JobResult answer{};
-    p.read_dram(hal::result_address(c), &answer, sizeof answer);
+    p.read(hal::result_address(c), &answer, sizeof answer);
     const auto say = [&](const std::string& why) {
       throw RunError(fmt::format("{}: cluster {}'s firmware: {}", what, c, why));
     };

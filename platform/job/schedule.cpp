@@ -75,7 +75,7 @@ const config::Schema<hal::Tiling>& tiling_schema() {
       size("n0", kLargestSubTile, "L0 sub-tile of a matmul: columns of B", &T::n0),
       size("k0", kLargestSubTile, "L0 sub-tile of a matmul: depth loaded at a time", &T::k0),
       kv_key(),
-      size("rb", 64, "buffers for row blocks of Q, and as many for O, per core", &T::row_buffers),
+      size("rb", 64, "buffers for row blocks of Q, and twice as many for O, per core", &T::row_buffers),
   });
   return schema;
 }
@@ -90,8 +90,8 @@ Schedule parse_dataflow(const std::string& text) {
   if (dataflow == nullptr || name != dataflow->name) {
     std::vector<std::string> names;
     for (const firmware::Dataflow* const* d = firmware::kDataflows; *d != nullptr; ++d) names.emplace_back((*d)->name);
-    throw config::ConfigError(fmt::format("dataflow {} is unknown{}; there are {}", config::in_quotes(name),
-                                          config::hint(name, names), fmt::join(names, ", ")));
+    throw config::ConfigError(
+        fmt::format("dataflow {} is unknown{}", config::in_quotes(name), config::hint(name, names)));
   }
   Schedule schedule;
   schedule.dataflow = name;

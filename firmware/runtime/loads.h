@@ -1,0 +1,52 @@
+// Loads of a fused dataflow, on one DMA channel in the order in which computation needs them, and as early as buffers
+// and the channel's queue allow: rows (Q_i, or P_i where it comes from DRAM) and, in a group's first round, K for C_i; V
+// for O_{i - lag}.
+#pragma once
+
+#include "firmware/runtime/attention.h"
+
+namespace attnvp::firmware {
+
+class Loads {
+ public:
+  using LoadRows = void (Attention::*)(const Work::Round&);
+  // `v_lag`: how many rounds O comes after C in the dataflow, 0 to kMaxLag. `k` or `v` may be nullptr: not needed.
+  // Without `ahead`, a load is issued only when it is needed.
+  Loads(Runtime& rt, const Work& work, Attention& attention, LoadRows rows, KvBuffer* k, KvBuffer* v, uint32_t v_lag,
+        bool ahead);
+
+  // The loads that the next C (O) in the dataflow's order needs are in the queue, at last.
+  void need_for_c() { issue_until(c_needed_++, kK); }
+  void need_for_o() { issue_until(v_lag_ + o_needed_++, kV); }
+  // Issues loads to come while the queue has room; never stalls.
+  void pump();
+
+  static constexpr uint32_t kMaxLag = 4;
+
+ private:
+  enum Step : std::uint8_t { kV, kRows, kK };  // of one iteration; without lag V comes after K
+
+  bool done() const { return !front_.valid && !back().valid; }
+  const Work::Round& back() const { return v_lag_ == 0 ? front_ : lagging_[v_lag_ - 1]; }
+  Step step_at(uint32_t position) const;
+  void issue_until(uint32_t iteration, Step step);
+  void issue_one();
+  void next_position();
+  bool load_kv(KvBuffer* buffer, const Work::Round& round);
+
+  Runtime& rt_;
+  const Work& work_;
+  Attention& attention_;
+  LoadRows rows_;
+  KvBuffer* k_;
+  KvBuffer* v_;
+  uint32_t v_lag_;
+  bool ahead_;
+  uint32_t c_needed_ = 0, o_needed_ = 0;
+  // The next load: position 0 to 2 within an iteration, and a sub-block.
+  uint32_t iteration_ = 0, position_ = 0, block_ = 0;
+  Work::Round front_;              // the iteration's round for C
+  Work::Round lagging_[kMaxLag];   // and the ones before it
+};
+
+}  // namespace attnvp::firmware

@@ -1,0 +1,29 @@
+// The mailbox: a small memory on the control network through which the host hands jobs to firmware and firmware
+// answers. Apart from DRAM, so that DRAM's counters are the tensors' traffic and nothing else. No time of its own:
+// an access costs what the control processor's bus takes.
+#pragma once
+
+#include <tlm_utils/simple_target_socket.h>
+
+#include <vector>
+
+#include "models/module.h"
+
+namespace attnvp {
+
+class Mailbox : public Module {
+ public:
+  Mailbox(sc_core::sc_module_name name, Context& context, std::uint64_t base, std::uint64_t bytes);
+
+  tlm_utils::simple_target_socket<Mailbox> in{"in"};
+
+ private:
+  void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  unsigned transport_dbg(tlm::tlm_generic_payload& payload);
+  bool move(tlm::tlm_generic_payload& payload);
+
+  std::uint64_t base_;
+  std::vector<unsigned char> memory_;
+};
+
+}  // namespace attnvp
