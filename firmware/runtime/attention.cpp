@@ -131,9 +131,8 @@ void Attention::store_o(const Item& item, const Matrix& o, uint32_t row, uint32_
 }
 
 void Attention::resident_o(KvBuffer& v, const Work::Round& i) {
-  // The very last blocks leave in strips, as nothing hides the last store.
   const bool strips = !work_.after(i).valid && !rt_.in_lock_step();
-  const auto strip = strips ? static_cast<uint32_t>(round_up(ceil_div(rows_, 4), rt_.machine().mac_rows)) : rows_;
+  const auto strip = strips ? static_cast<uint32_t>(round_up(ceil_div(rows_, kLastStrips), rt_.machine().mac_rows)) : rows_;
   for (uint32_t c = 0; rt_.ok() && c < rt_.cores(); ++c) {
     const Item item = work_.item(i.group, i.round, c);
     if (!item.valid) {

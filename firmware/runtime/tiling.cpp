@@ -11,7 +11,7 @@ using hal::Tiling;
 constexpr uint32_t kStreamSlots = 4;     // sub-blocks of K (or V) in L1 when they are streamed
 constexpr uint32_t kRowBuffers = 4;
 // Cycles of latencies that a round shows where operators follow each other, and where they overlap.
-constexpr uint64_t kSerialRound = 300;
+constexpr uint64_t kSerialRound = 180;
 constexpr uint64_t kOverlappedRound = 40;
 
 uint64_t kv_rows(const Runtime& rt, const Tiling& t) {
@@ -72,7 +72,7 @@ uint64_t estimate(const Runtime& rt, const Tiling& t, const Demand& demand) {
   const uint64_t start = max(first_loads > first_work ? first_loads - first_work : 0,
                              q_rows + cycles(uint64_t{t.nkv} * l.emb * kHalfBytes));
   // Without a second buffer for the next group's K and V their loads show.
-  const uint64_t edges = start + q_rows + (t.kv_buffers == 1 ? heads * cycles(kv) / 2 : 0);
+  const uint64_t edges = start + q_rows / kLastStrips + (t.kv_buffers == 1 ? heads * cycles(kv) / 2 : 0);
   if (!demand.dram_overlap) return mac + vec + dram + rounds * 2 * kSerialRound;
   const uint64_t compute =
       demand.mac_vec_overlap ? max(mac, vec) + rounds * kOverlappedRound : mac + vec + rounds * kSerialRound;
@@ -121,7 +121,8 @@ Tiling choose_tiling(Runtime& rt, const Demand& demand) {
     if (!demand.dram_overlap && passes % rt.cores() != 0 && l.heads % rt.cores() == 0) t.hh = rt.cores();
   }
   if (t.nkv == 0) {
-    const auto eighth = static_cast<uint32_t>(round_up(ceil_div(l.seq_kv, 8), t.n0));
+    // About an eighth of the rows, in whole L0 sub-tiles.
+    const uint32_t eighth = (l.seq_kv / 8 + t.n0 / 2) / t.n0 * t.n0;
     t.nkv = min(l.seq_kv, max(min(eighth, 512U), 32U));
   }
   // A core takes at most kMaxTokens sub-blocks' tokens at once.

@@ -15,6 +15,9 @@ struct Demand {
   bool scores_in_dram = false;  // C and P are written to and read from DRAM
 };
 
+// The last blocks of O leave in this many strips, as nothing hides the last store.
+constexpr uint32_t kLastStrips = 4;
+
 // Buffers for blocks of O per core: more than for Q, so that stores can wait while loads are more urgent.
 inline uint32_t o_buffers(const hal::Tiling& tiling) { return 2 * tiling.row_buffers; }
 
