@@ -63,12 +63,14 @@ uint64_t estimate(const Runtime& rt, const Tiling& t, const Demand& demand) {
   const auto cycles = [&](uint64_t bytes) { return bytes * 1024 / max(m.dram_rate_1024, 1U); };
   const uint64_t dram = cycles(kv_reads * kv + qo + scores);
   // What nothing can hide: loads that come before there is enough to compute, and the last rows of O. Until V is there,
-  // only C of `ahead` rounds can be computed.
+  // only C of `ahead` rounds (and P, where that comes next) can be computed.
   const uint64_t rows = ceil_div(l.seq_q, blocks);
   const uint64_t q_rows = cycles(uint64_t{m.cores} * rows * l.emb * kHalfBytes);
   const uint64_t ahead = demand.score_blocks;
   const uint64_t first_loads = ahead * q_rows + cycles(kv);
-  const uint64_t first_work = ahead * ceil_div(passes, blocks) * ceil_div(l.seq_kv, m.mac_columns) * l.emb;
+  const uint64_t first_c = ahead * ceil_div(passes, blocks) * ceil_div(l.seq_kv, m.mac_columns) * l.emb;
+  const uint64_t first_p = rows * l.seq_kv * 1024 / max(m.softmax_rate_1024, 1U);
+  const uint64_t first_work = first_c + (demand.mac_vec_overlap ? 0 : first_p);
   const uint64_t start = max(first_loads > first_work ? first_loads - first_work : 0,
                              q_rows + cycles(uint64_t{t.nkv} * l.emb * kHalfBytes));
   // Without a second buffer for the next group's K and V their loads show.

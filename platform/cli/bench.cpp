@@ -1,7 +1,93 @@
+// The simulator's own speed, as ratios and rates measured within one process.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <functional>
+
+#include "benchmarks/native_attention.h"
+#include "models/arith/half.h"
 #include "platform/cli/commands.h"
+#include "platform/config/hardware.h"
+#include "platform/job/job.h"
+#include "platform/report/table.h"
 
 namespace attnvp::cli {
 
-int bench(const BenchArguments& /*arguments*/) { return 0; }
+namespace {
+
+using Seconds = std::chrono::duration<double>;
+
+// Best time of one call within the given time, at least three calls: the least disturbed one on a noisy machine.
+double best_seconds(double budget, const std::function<void()>& work) {
+  const auto start = std::chrono::steady_clock::now();
+  double best = 1e300;
+  for (int calls = 0; calls < 3 || Seconds(std::chrono::steady_clock::now() - start).count() < budget; ++calls) {
+    const auto begin = std::chrono::steady_clock::now();
+    work();
+    best = std::min(best, Seconds(std::chrono::steady_clock::now() - begin).count());
+  }
+  return best;
+}
+
+std::vector<float> widened(const std::vector<arith::Half>& halves) {
+  std::vector<float> floats(halves.size());
+  arith::floats_from_halves(halves.data(), floats.data(), halves.size());
+  return floats;
+}
+
+}  // namespace
+
+int bench(const BenchArguments& a) {
+  const MachineConfig machine = config::load_hardware(a.hardware);
+  const config::Network n = config::load_network(a.network);
+  const config::EnergyTable energy = config::load_energy(machine.energy);
+  const job::Schedule mas = job::parse_dataflow("mas");
+  const job::Tensors tensors = job::random_tensors(n, 1);
+
+  double timing = 0;
+  std::uint64_t events = 0;
+  std::string waveform;
+  double traced = 0;
+  {
+    job::Runner runner(machine, energy, false);
+    timing = best_seconds(a.seconds, [&] { events = runner.run(n, mas, nullptr, {}).events; });
+    job::RunOptions options;
+    options.vcd = &waveform;
+    traced = best_seconds(a.seconds, [&] {
+      waveform.clear();
+      runner.run(n, mas, nullptr, options);
+    });
+  }
+  double full = 0;
+  {
+    job::Runner runner(machine, energy, true);
+    job::RunOptions options;
+    options.check_golden = false;
+    full = best_seconds(a.seconds, [&] { runner.run(n, mas, &tensors, options); });
+  }
+  const std::vector<float> q = widened(tensors.q), k = widened(tensors.k), v = widened(tensors.v);
+  std::vector<float> o(q.size());
+  const attnvp::bench::NativeShape shape{std::size_t{n.batch} * n.heads, n.seq_q, n.seq_kv, n.emb};
+  const double native =
+      best_seconds(a.seconds, [&] { attnvp::bench::native_attention(shape, q.data(), k.data(), v.data(), o.data()); });
+
+  report::Table table;
+  table.column(fmt::format("{} / mas on {}", n.name, machine.name), report::Table::Align::kLeft);
+  table.column("time");
+  table.column("rate or ratio");
+  const auto time = [](double s) { return report::with_prefix(s, "s"); };
+  table.row({"native attention (Eigen, FP32, one thread)", time(native), "1.00x"});
+  table.row({"full simulation, golden check left out", time(full), fmt::format("{:.2f}x native", full / native)});
+  table.row({"timing simulation, not elaborated again", time(timing), fmt::format("{:.0f} runs/s", 1 / timing)});
+  table.row({"  of which simulation events", fmt::format("{} events", events),
+             report::with_prefix(static_cast<double>(events) / timing, "events/s")});
+  table.row({"timing simulation with a waveform", time(traced),
+             fmt::format("{:.2f}x untraced, {}", traced / timing,
+                         report::with_prefix(static_cast<double>(waveform.size()), "B"))});
+  std::fputs(table.text().c_str(), stdout);
+  return 0;
+}
 
 }  // namespace attnvp::cli

@@ -1,0 +1,3 @@
+#define Eigen EigenV3
+#define ATTNVP_KERNEL native_attention_v3
+#include "benchmarks/native_attention_kernel.h"
