@@ -23,7 +23,7 @@ hal::Tiling run(Runtime& rt) {
   Attention attention(rt, work, tiling, demand);
   KvBuffer k(rt, work, tiling, rt.layer().k, kLoadChannel);
   KvBuffer v(rt, work, tiling, rt.layer().v, kLoadChannel);
-  Loads loads(rt, work, attention, &Attention::load_q, &k, &v, 0, prefetch);
+  Loads loads(rt, work, attention, &Attention::load_q, &k, &v, {0, prefetch, tiling.row_buffers});
   if (!prefetch) rt.lock_step();
 
   for (Work::Round i = work.first(); rt.ok() && i.valid; i = work.after(i)) {

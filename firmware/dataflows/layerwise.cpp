@@ -23,7 +23,7 @@ hal::Tiling run(Runtime& rt) {
 
   {
     KvBuffer k(rt, work, tiling, rt.layer().k, kLoadChannel);
-    Loads loads(rt, work, attention, &Attention::load_q, &k, nullptr, 0, true);
+    Loads loads(rt, work, attention, &Attention::load_q, &k, nullptr, {0, true, tiling.row_buffers});
     for (Work::Round i = work.first(); rt.ok() && i.valid; i = work.after(i)) {
       loads.need_for_c();
       attention.produce_c(k, i, loads);
@@ -40,7 +40,7 @@ hal::Tiling run(Runtime& rt) {
   attention.finish();
   {
     KvBuffer v(rt, work, tiling, rt.layer().v, kLoadChannel);
-    Loads loads(rt, work, attention, &Attention::load_p, nullptr, &v, 0, true);
+    Loads loads(rt, work, attention, &Attention::load_p, nullptr, &v, {0, true, demand.score_blocks});
     for (Work::Round i = work.first(); rt.ok() && i.valid; i = work.after(i)) {
       loads.need_for_o();
       attention.produce_o(v, i);

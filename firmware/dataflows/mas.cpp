@@ -19,7 +19,7 @@ hal::Tiling run(Runtime& rt) {
   Attention attention(rt, work, tiling, demand);
   KvBuffer k(rt, work, tiling, rt.layer().k, kLoadChannel);
   KvBuffer v(rt, work, tiling, rt.layer().v, kLoadChannel);
-  Loads loads(rt, work, attention, &Attention::load_q, &k, &v, 2, true);
+  Loads loads(rt, work, attention, &Attention::load_q, &k, &v, {2, true, tiling.row_buffers});
 
   Work::Round i = work.first(), i_1, i_2;  // i, i-1, i-2
   while (rt.ok() && (i.valid || i_1.valid || i_2.valid)) {

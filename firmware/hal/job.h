@@ -46,7 +46,8 @@ constexpr std::uint32_t kKvStream = 0xFFFF'FFFF;
 struct MachineInfo {
   std::uint32_t clusters, cores;
   std::uint32_t mac_rows, mac_columns;
-  std::uint32_t dma_channels, events;
+  std::uint32_t dma_channels, dma_queue_depth, events;
+  std::uint32_t reserved;
   std::uint64_t l1_bytes, l0_bytes;
   // Rates for choosing tile sizes, never for timing: 1/1024 of an element (byte) per cycle.
   std::uint32_t softmax_rate_1024, dram_rate_1024;

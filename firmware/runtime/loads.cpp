@@ -4,17 +4,23 @@ namespace attnvp::firmware {
 
 namespace {
 constexpr uint32_t kPositions = 3;
-constexpr uint32_t kQueueRoom = 8;  // descriptors: further ahead there is nothing to gain
+constexpr uint32_t kFarEnough = 8;  // descriptors in the queue: more gains nothing
 }  // namespace
 
 Loads::Loads(Runtime& rt, const Work& work, Attention& attention, LoadRows rows, KvBuffer* k, KvBuffer* v,
-             uint32_t v_lag, bool ahead)
-    : rt_(rt), work_(work), attention_(attention), rows_(rows), k_(k), v_(v), v_lag_(v_lag), ahead_(ahead), front_(work.first()) {}
+             const Order& order)
+    : rt_(rt), work_(work), attention_(attention), rows_(rows), k_(k), v_(v), order_(order), front_(work.first()) {}
 
 Loads::Step Loads::step_at(uint32_t position) const {
   constexpr Step kLagging[kPositions] = {kV, kRows, kK};
   constexpr Step kTogether[kPositions] = {kRows, kK, kV};
-  return v_lag_ > 0 ? kLagging[position] : kTogether[position];
+  return order_.v_lag > 0 ? kLagging[position] : kTogether[position];
+}
+
+bool Loads::done() const {
+  bool any = front_.valid;
+  for (uint32_t i = 0; i < order_.v_lag; ++i) any = any || lagging_[i].valid;
+  return !any;
 }
 
 void Loads::next_position() {
@@ -22,8 +28,8 @@ void Loads::next_position() {
   if (++position_ < kPositions) return;
   position_ = 0;
   ++iteration_;
-  for (uint32_t i = v_lag_; i > 1; --i) lagging_[i - 1] = lagging_[i - 2];
-  if (v_lag_ > 0) lagging_[0] = front_;
+  for (uint32_t i = order_.v_lag; i > 1; --i) lagging_[i - 1] = lagging_[i - 2];
+  if (order_.v_lag > 0) lagging_[0] = front_;
   front_ = work_.after(front_);
 }
 
@@ -62,9 +68,26 @@ void Loads::issue_until(uint32_t iteration, Step step) {
   }
 }
 
+// Descriptors that issue_one may put into the queue.
+uint32_t Loads::step_size() const {
+  const Step step = step_at(position_);
+  if (step == kRows) return rt_.cores();
+  const Work::Round& round = step == kV ? back() : front_;
+  return round.valid ? work_.members(round.group) : 0;
+}
+
+// A streamed K or V goes through the same channel when it is used: rows that wait for a buffer must not stand in its
+// way.
+bool Loads::may_run_ahead() const {
+  const bool streamed = (k_ != nullptr && k_->streamed()) || (v_ != nullptr && v_->streamed());
+  const uint32_t now = max(c_needed_, o_needed_);  // rounds that the dataflow has begun
+  return !streamed || iteration_ + 1 < now + order_.row_buffers;
+}
+
 void Loads::pump() {
-  while (ahead_ && rt_.ok() && !done()) {
-    if (rt_.dma_level(kLoadChannel) >= kQueueRoom) return;
+  while (order_.ahead && rt_.ok() && !done() && may_run_ahead()) {
+    const uint32_t level = rt_.dma_level(kLoadChannel);
+    if (level >= kFarEnough || level + step_size() > rt_.machine().dma_queue_depth) return;
     issue_one();
   }
 }

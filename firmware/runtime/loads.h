@@ -10,14 +10,18 @@ namespace attnvp::firmware {
 class Loads {
  public:
   using LoadRows = void (Attention::*)(const Work::Round&);
-  // `v_lag`: how many rounds O comes after C in the dataflow, 0 to kMaxLag. `k` or `v` may be nullptr: not needed.
-  // Without `ahead`, a load is issued only when it is needed.
-  Loads(Runtime& rt, const Work& work, Attention& attention, LoadRows rows, KvBuffer* k, KvBuffer* v, uint32_t v_lag,
-        bool ahead);
+  struct Order {
+    uint32_t v_lag = 0;        // how many rounds O comes after C in the dataflow, 0 to kMaxLag
+    bool ahead = true;         // otherwise a load is issued only when it is needed
+    uint32_t row_buffers = 1;  // per core, of the rows that are loaded
+  };
+  // `k` or `v` may be nullptr: not needed.
+  Loads(Runtime& rt, const Work& work, Attention& attention, LoadRows rows, KvBuffer* k, KvBuffer* v,
+        const Order& order);
 
   // The loads that the next C (O) in the dataflow's order needs are in the queue, at last.
   void need_for_c() { issue_until(c_needed_++, kK); }
-  void need_for_o() { issue_until(v_lag_ + o_needed_++, kV); }
+  void need_for_o() { issue_until(order_.v_lag + o_needed_++, kV); }
   // Issues loads to come while the queue has room; never stalls.
   void pump();
 
@@ -26,12 +30,14 @@ class Loads {
  private:
   enum Step : std::uint8_t { kV, kRows, kK };  // of one iteration; without lag V comes after K
 
-  bool done() const { return !front_.valid && !back().valid; }
-  const Work::Round& back() const { return v_lag_ == 0 ? front_ : lagging_[v_lag_ - 1]; }
+  bool done() const;
+  const Work::Round& back() const { return order_.v_lag == 0 ? front_ : lagging_[order_.v_lag - 1]; }
   Step step_at(uint32_t position) const;
   void issue_until(uint32_t iteration, Step step);
   void issue_one();
   void next_position();
+  uint32_t step_size() const;
+  bool may_run_ahead() const;
   bool load_kv(KvBuffer* buffer, const Work::Round& round);
 
   Runtime& rt_;
@@ -40,8 +46,7 @@ class Loads {
   LoadRows rows_;
   KvBuffer* k_;
   KvBuffer* v_;
-  uint32_t v_lag_;
-  bool ahead_;
+  Order order_;
   uint32_t c_needed_ = 0, o_needed_ = 0;
   // The next load: position 0 to 2 within an iteration, and a sub-block.
   uint32_t iteration_ = 0, position_ = 0, block_ = 0;

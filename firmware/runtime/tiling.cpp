@@ -128,9 +128,10 @@ Tiling choose_tiling(Runtime& rt, const Demand& demand) {
     t.nkv = min(l.seq_kv, max(min(eighth, 512U), 32U));
   }
   // A core takes at most kMaxTokens sub-blocks' tokens at once.
-  t.nkv = max(t.nkv, static_cast<uint32_t>(ceil_div(l.seq_kv, hal::kMaxTokens)));
+  const auto min_nkv = static_cast<uint32_t>(ceil_div(l.seq_kv, hal::kMaxTokens));
+  t.nkv = max(t.nkv, min_nkv);
 
-  const Tiling given = t;
+  Tiling given = t;
   Tiling best{};
   uint64_t best_cycles = UINT64_MAX;
   uint64_t least_need = UINT64_MAX;
@@ -162,12 +163,15 @@ Tiling choose_tiling(Runtime& rt, const Demand& demand) {
   };
   for (uint32_t buffers = 2; buffers >= 1; --buffers) whole_passes(buffers);
   if (given.kv_buffers != hal::kKvAuto && given.kv_buffers != hal::kKvStream) whole_passes(given.kv_buffers);
-  if (best_cycles == UINT64_MAX) {
+  for (uint32_t nq = 1; best_cycles == UINT64_MAX && nq < min(unit, l.seq_q); nq *= 2) consider(nq, 1);
+  // Streaming: sub-blocks as long as they fit.
+  const uint64_t resident = best_cycles;
+  const bool nkv_free = rt.job().tiling.nkv == 0;
+  for (bool again = best_cycles == UINT64_MAX || best.nq < unit; again;) {
     whole_passes(hal::kKvStream);
-    for (uint32_t nq = 1; nq < min(unit, l.seq_q); nq *= 2) {
-      consider(nq, 1);
-      consider(nq, hal::kKvStream);
-    }
+    for (uint32_t nq = 1; nq < min(unit, l.seq_q); nq *= 2) consider(nq, hal::kKvStream);
+    again = best_cycles == resident && nkv_free && given.nkv / 2 >= min_nkv;
+    if (again) given.nkv /= 2;
   }
   if (best_cycles == UINT64_MAX) {
     rt.fail(Status::kL1TooSmall, least_need, rt.machine().l1_bytes);

@@ -171,6 +171,7 @@ hal::MachineInfo Platform::machine_info() const {
   info.mac_rows = m.mac.rows;
   info.mac_columns = m.mac.columns;
   info.dma_channels = m.dma.channels;
+  info.dma_queue_depth = m.dma.queue_depth;
   info.events = m.events.events;
   info.l1_bytes = m.l1.size_bytes;
   info.l0_bytes = m.l0.size_bytes;
