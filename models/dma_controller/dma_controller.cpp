@@ -17,6 +17,7 @@ DmaController::Channel::Channel(DmaController& owner, std::uint32_t i)
     : index(i),
       queue(owner.ctx_, owner.config_.queue_depth),
       events(fmt::format("events{}", i).c_str(), owner.place_.events_base, owner.place_.events),
+      ages(owner.config_.queue_depth),
       level_name(fmt::format("channel{}_queue_level", i)),
       state_name(fmt::format("channel{}_state", i)),
       level(std::make_unique<Signal>(owner, level_name.c_str(), 16)),
@@ -29,6 +30,7 @@ DmaController::DmaController(sc_core::sc_module_name name, Context& context, con
     : Module(name, context),
       config_(config),
       place_(place),
+      in_flight_(config.outstanding),
       buffers_(config.outstanding, std::vector<unsigned char>(config.burst_bytes)) {
   control.register_b_transport(this, &DmaController::control_transport);
   for (std::uint32_t i = 0; i < config.channels; ++i) {
@@ -217,7 +219,7 @@ bool DmaController::access_l1(tlm::tlm_command command, std::uint64_t address, u
 
 void DmaController::issue() {
   while (true) {
-    while (in_flight_.size() >= config_.outstanding) sc_core::wait(credit_);
+    while (in_flight_.full()) sc_core::wait(credit_);
     Channel* channel = choose();
     if (channel == nullptr) {
       sc_core::wait(work_);

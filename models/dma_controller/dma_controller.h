@@ -9,7 +9,7 @@
 #include <tlm_utils/simple_initiator_socket.h>
 #include <tlm_utils/simple_target_socket.h>
 
-#include <deque>
+#include <boost/circular_buffer.hpp>
 #include <memory>
 #include <vector>
 
@@ -59,7 +59,7 @@ class DmaController : public Module {
     bool to_l1 = false;
     bool deferrable = false;
     std::uint64_t age = 0;      // number of its doorbell
-    std::deque<std::uint64_t> ages;  // of the descriptors in the queue
+    boost::circular_buffer<std::uint64_t> ages;  // of the descriptors in the queue
     std::uint32_t pending = 0;  // descriptors issued, not yet done
     sc_core::sc_event issued;   // all bursts of `transfer` have been issued
     sc_core::sc_event drained;  // a descriptor is done
@@ -92,7 +92,7 @@ class DmaController : public Module {
   std::vector<std::unique_ptr<Channel>> channels_;
   std::uint32_t next_ = 0;  // round-robin
   std::uint64_t doorbells_ = 0;
-  std::deque<InFlight> in_flight_;
+  boost::circular_buffer<InFlight> in_flight_;  // oldest first
   std::vector<std::vector<unsigned char>> buffers_;
   std::size_t next_buffer_ = 0;
   std::uint64_t busy_since_ = 0;

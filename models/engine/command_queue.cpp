@@ -7,7 +7,7 @@
 namespace attnvp {
 
 bool CommandQueue::push() {
-  while (queue_.size() >= depth_) {
+  while (queue_.full()) {
     if (ctx_.faults.any()) return false;
     sc_core::wait(popped_);
   }

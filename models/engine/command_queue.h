@@ -4,8 +4,7 @@
 
 #include <tlm>
 
-#include <deque>
-#include <vector>
+#include <boost/circular_buffer.hpp>
 
 #include "firmware/hal/descriptor.h"
 #include "models/module.h"
@@ -14,7 +13,7 @@ namespace attnvp {
 
 class CommandQueue {
  public:
-  CommandQueue(Context& context, std::uint32_t depth) : ctx_(context), depth_(depth) {
+  CommandQueue(Context& context, std::uint32_t depth) : ctx_(context), queue_(depth) {
     context.fault_line.push_back(&popped_);
   }
 
@@ -39,9 +38,8 @@ class CommandQueue {
   bool push();
 
   Context& ctx_;
-  std::uint32_t depth_;
   hal::Descriptor building_{};
-  std::deque<hal::Descriptor> queue_;
+  boost::circular_buffer<hal::Descriptor> queue_;
   std::uint64_t pushed_count_ = 0;
   std::uint32_t done_ = 0;
   FaultCode fault_ = FaultCode::kNone;
