@@ -2,7 +2,7 @@
 
 namespace attnvp::firmware {
 
-const Dataflow* const kDataflows[] = {&kLayerwise, &kFlat, &kMas, nullptr};
+const Dataflow* const kDataflows[] = {&kLayerwise, &kSoftpipe, &kFlat, &kTileflow, &kMas, nullptr};
 
 namespace {
 bool equal(const char* a, const char* b) {

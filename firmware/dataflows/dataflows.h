@@ -15,13 +15,15 @@ struct Dataflow {
   const char* name;
   const char* description;
   const DataflowOption* options;  // ends with name == nullptr; nullptr for none
-  bool scores_in_dram;            // needs DRAM space for C and P
+  hal::Scores scores;             // which of C and P need DRAM space
   // Runs the job to its end and returns the tiling it used; failures are in the runtime's status.
   hal::Tiling (*run)(Runtime& rt);
 };
 
 extern const Dataflow kLayerwise;
+extern const Dataflow kSoftpipe;
 extern const Dataflow kFlat;
+extern const Dataflow kTileflow;
 extern const Dataflow kMas;
 
 // All of them, nullptr-terminated.

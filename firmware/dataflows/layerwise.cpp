@@ -3,6 +3,7 @@
 #include "firmware/dataflows/dataflows.h"
 #include "firmware/runtime/attention.h"
 #include "firmware/runtime/loads.h"
+#include "firmware/runtime/unfused.h"
 
 namespace attnvp::firmware {
 
@@ -13,7 +14,8 @@ hal::Tiling run(Runtime& rt) {
   demand.kv_tensors = 1;    // K for the first operator, V for the last
   demand.score_blocks = 3;  // one being loaded, one computed, one stored
   demand.mac_vec_overlap = true;
-  demand.scores_in_dram = true;
+  demand.score_tokens = true;
+  demand.dram_scores = 4;
   const hal::Tiling tiling = choose_tiling(rt, demand);
   if (!rt.ok()) return tiling;
 
@@ -38,22 +40,13 @@ hal::Tiling run(Runtime& rt) {
     attention.store_p(i);
   }
   attention.finish();
-  {
-    KvBuffer v(rt, work, tiling, rt.layer().v, kLoadChannel);
-    Loads loads(rt, work, attention, &Attention::load_p, nullptr, &v, {0, true, demand.score_blocks});
-    for (Work::Round i = work.first(); rt.ok() && i.valid; i = work.after(i)) {
-      loads.need_for_o();
-      attention.produce_o(v, i);
-      loads.pump();
-    }
-    attention.finish();
-  }
+  o_from_dram(rt, work, attention, tiling, demand);
   return tiling;
 }
 
 }  // namespace
 
 extern const Dataflow kLayerwise = {"layerwise", "Layer-Wise: three operators in turn, C and P by way of DRAM",
-                                    nullptr, true, run};
+                                    nullptr, hal::kScoresCAndP, run};
 
 }  // namespace attnvp::firmware

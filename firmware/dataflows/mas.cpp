@@ -43,6 +43,6 @@ hal::Tiling run(Runtime& rt) {
 }  // namespace
 
 extern const Dataflow kMas = {"mas", "MAS-Attention: MAC and VEC streams side by side, never drained between heads",
-                              nullptr, false, run};
+                              nullptr, hal::kScoresOnChip, run};
 
 }  // namespace attnvp::firmware

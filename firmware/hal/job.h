@@ -53,6 +53,9 @@ struct MachineInfo {
   std::uint32_t softmax_rate_1024, dram_rate_1024;
 };
 
+// Which score matrices a dataflow keeps in DRAM.
+enum Scores : std::uint8_t { kScoresOnChip, kScoresP, kScoresCAndP };
+
 struct Layer {
   std::uint32_t batch, heads, seq_q, seq_kv, emb;
   std::uint32_t reserved;

@@ -4,31 +4,32 @@
 
 namespace attnvp::firmware {
 
-Attention::Attention(Runtime& rt, const Work& work, const hal::Tiling& tiling, const Demand& demand)
-    : rt_(rt), work_(work), tiling_(tiling), demand_(demand), o_buffers_(o_buffers(tiling)), rows_(min(tiling.nq, rt.layer().seq_q)) {
-  if (rt.cores() > kMaxCores) rt.fail(Status::kBadJob);
+Attention::Attention(Runtime& rt, const Work& work, const hal::Tiling& tiling, const Demand& demand,
+                     const Lanes& lanes)
+    : rt_(rt), work_(work), tiling_(tiling), demand_(demand), lanes_(lanes), o_buffers_(o_buffers(tiling)), rows_(min(tiling.nq, rt.layer().seq_q)) {
+  if (lanes.count > kMaxLanes) rt.fail(Status::kBadJob);
   const uint64_t row_bytes = uint64_t{rt.layer().emb} * kHalfBytes;
   const bool partials = tiling.kv_buffers == hal::kKvStream;
-  for (uint32_t c = 0; rt.ok() && c < rt.cores(); ++c) {
-    core_[c].q = rt.allocate(tiling.row_buffers * rows_ * row_bytes);
-    core_[c].scores = rt.allocate(uint64_t{demand.score_blocks} * rows_ * rt.layer().seq_kv * kHalfBytes);
-    core_[c].o = rt.allocate(o_buffers_ * rows_ * row_bytes);
-    if (partials) core_[c].partials = rt.allocate(uint64_t{rows_} * rt.layer().emb * kPartialBytes);
+  for (uint32_t c = 0; rt.ok() && c < lanes.count; ++c) {
+    lane_[c].q = rt.allocate(tiling.row_buffers * rows_ * row_bytes);
+    lane_[c].scores = rt.allocate(uint64_t{demand.score_blocks} * rows_ * rt.layer().seq_kv * kHalfBytes);
+    lane_[c].o = rt.allocate(o_buffers_ * rows_ * row_bytes);
+    if (partials) lane_[c].partials = rt.allocate(uint64_t{rows_} * rt.layer().emb * kPartialBytes);
   }
-  q_ready_ = rt.events(rt.cores());
-  q_free_ = rt.events(rt.cores(), tiling.row_buffers);
-  c_ready_ = rt.events(rt.cores());
-  p_ready_ = rt.events(rt.cores());
-  o_ready_ = rt.events(rt.cores());
-  o_free_ = rt.events(rt.cores(), o_buffers_);
-  scores_free_ = rt.events(rt.cores(), demand.score_blocks);
+  q_ready_ = rt.events(lanes.count);
+  q_free_ = rt.events(lanes.count, tiling.row_buffers);
+  c_ready_ = rt.events(lanes.count);
+  p_ready_ = rt.events(lanes.count);
+  o_ready_ = rt.events(lanes.count);
+  o_free_ = rt.events(lanes.count, o_buffers_);
+  scores_free_ = rt.events(lanes.count, demand.score_blocks);
   stored_ = rt.events(1);
 }
 
-Matrix Attention::score_block(const Core& core, uint32_t n, const Item& item) const {
+Matrix Attention::score_block(const Lane& lane, uint32_t n, const Item& item) const {
   const uint32_t columns = rt_.layer().seq_kv;
   const uint32_t stride = columns * kHalfBytes;
-  return {core.scores + uint64_t{n % demand_.score_blocks} * rows_ * stride, item.rows, columns, stride};
+  return {lane.scores + uint64_t{n % demand_.score_blocks} * rows_ * stride, item.rows, columns, stride};
 }
 
 Matrix Attention::dram_rows(uint64_t tensor, const Item& item, uint32_t columns) const {
@@ -37,32 +38,32 @@ Matrix Attention::dram_rows(uint64_t tensor, const Item& item, uint32_t columns)
   return {tensor + row * stride, item.rows, columns, stride};
 }
 
-bool Attention::last_use(const KvBuffer& kv, const Work::Round& i, uint32_t core, uint32_t block,
+bool Attention::last_use(const KvBuffer& kv, const Work::Round& i, uint32_t lane, uint32_t block,
                          uint32_t blocks) const {
-  return kv.streamed() || (block + 1 == blocks && i.round == work_.last_round(i.group, core));
+  return kv.streamed() || (block + 1 == blocks && i.round == work_.last_round(i.group, lane));
 }
 
-// A core without work in this round still has to pass on the tokens that it gets.
-void Attention::pass_tokens(KvBuffer& kv, const Work::Round& i, uint32_t core, uint32_t block) {
-  const bool never = work_.last_round(i.group, core) == Work::kNoRound;
+// A lane without work in this round still has to pass on the tokens that it gets.
+void Attention::pass_tokens(KvBuffer& kv, const Work::Round& i, uint32_t lane, uint32_t core, uint32_t block) {
+  const bool never = work_.last_round(i.group, lane) == Work::kNoRound;
   if (!kv.streamed() && !(never && i.round == 0 && block + 1 == kv.blocks())) return;
   Command nothing = fence();
-  kv.acquire(nothing, core, i.group, block);
-  kv.release(nothing, core);
+  kv.acquire(nothing, lane, i.group, block);
+  kv.release(nothing, lane);
   rt_.mac(core, nothing);
 }
 
-Matrix Attention::q_block(const Core& core, uint32_t n, const Item& item) const {
+Matrix Attention::q_block(const Lane& lane, uint32_t n, const Item& item) const {
   const uint32_t emb = rt_.layer().emb;
   const uint32_t stride = emb * kHalfBytes;
-  return {core.q + uint64_t{n % tiling_.row_buffers} * rows_ * stride, item.rows, emb, stride};
+  return {lane.q + uint64_t{n % tiling_.row_buffers} * rows_ * stride, item.rows, emb, stride};
 }
 
 void Attention::load_q(const Work::Round& i) {
-  for (uint32_t c = 0; i.valid && c < rt_.cores(); ++c) {
+  for (uint32_t c = 0; i.valid && c < lanes_.count; ++c) {
     const Item item = work_.item(i.group, i.round, c);
     if (!item.valid) continue;
-    const Matrix q = q_block(core_[c], core_[c].q_items++, item);
+    const Matrix q = q_block(lane_[c], lane_[c].q_items++, item);
     rt_.dma(kLoadChannel, copy(dram_rows(rt_.layer().q, item, rt_.layer().emb), q)
                               .after(q_free_.of(c))
                               .then(q_ready_.of(c))
@@ -70,58 +71,71 @@ void Attention::load_q(const Work::Round& i) {
   }
 }
 
-void Attention::produce_c(KvBuffer& k, const Work::Round& i, Loads& ahead) {
+void Attention::produce_c(KvBuffer& k, const Work::Round& i, Loads& ahead, const Discipline& discipline) {
   for (uint32_t j = 0; rt_.ok() && j < k.blocks(); ++j) {
     k.load_block(i.group, j);
     ahead.pump();
-    for (uint32_t c = 0; c < rt_.cores(); ++c) {
+    for (uint32_t c = 0; c < lanes_.count; ++c) {
       const Item item = work_.item(i.group, i.round, c);
       if (!item.valid) {
-        pass_tokens(k, i, c, j);
+        pass_tokens(k, i, c, lanes_.c_core(c), j);
         continue;
       }
-      const Matrix block = columns_of(score_block(core_[c], core_[c].c_items, item), k.block_row(j), k.block_rows(j));
-      const Matrix q = q_block(core_[c], core_[c].c_items, item);
+      const Matrix block = columns_of(score_block(lane_[c], lane_[c].c_items, item), k.block_row(j), k.block_rows(j));
+      const Sync sync = discipline.for_c(i, c);
+      const Matrix q = q_block(lane_[c], lane_[c].c_items, item);
       Command multiply = matmul_abt(q, k.rows(i.group, item.member, j), block, tiling_);
       multiply.label(item.head, item.block);
       if (j == 0) multiply.after(q_ready_.of(c));
-      if (j == 0 && demand_.scores_in_dram) multiply.after(scores_free_.of(c));
+      if (j == 0 && demand_.score_tokens) multiply.after(scores_free_.of(c));
+      if (j == 0 && sync.after.span > 0) multiply.after(sync.after, sync.tokens);
       k.acquire(multiply, c, i.group, j);
-      if (j + 1 == k.blocks()) multiply.then(c_ready_.of(c)).then(q_free_.of(c));
+      if (j + 1 == k.blocks()) {
+        multiply.then(c_ready_.of(c), lanes_.vec_engines()).then(q_free_.of(c));
+        if (sync.then.span > 0) multiply.then(sync.then);
+      }
       if (last_use(k, i, c, j, k.blocks())) k.release(multiply, c);
-      rt_.mac(c, multiply);
+      rt_.mac(lanes_.c_core(c), multiply);
     }
   }
-  for (uint32_t c = 0; c < rt_.cores(); ++c) core_[c].c_items += work_.item(i.group, i.round, c).valid ? 1 : 0;
+  for (uint32_t c = 0; c < lanes_.count; ++c) lane_[c].c_items += work_.item(i.group, i.round, c).valid ? 1 : 0;
 }
 
 void Attention::produce_p(const Work::Round& i) {
-  for (uint32_t c = 0; c < rt_.cores(); ++c) {
+  for (uint32_t c = 0; c < lanes_.count; ++c) {
     const Item item = work_.item(i.group, i.round, c);
     if (!item.valid) continue;
-    const Matrix block = score_block(core_[c], core_[c].p_items++, item);
-    rt_.vec(c, softmax(block, block).after(c_ready_.of(c)).then(p_ready_.of(c)).label(item.head, item.block));
+    const Matrix block = score_block(lane_[c], lane_[c].p_items++, item);
+    // The lane's VEC engines take equal shares of the rows; without rows one only passes its token on.
+    const uint32_t engines = lanes_.vec_engines();
+    for (uint32_t e = 0; e < engines; ++e) {
+      const uint32_t row = item.rows * e / engines;
+      const Matrix rows = rows_of(block, row, item.rows * (e + 1) / engines - row);
+      Command command = rows.rows > 0 ? softmax(rows, rows) : fence();
+      command.after(c_ready_.of(c)).then(p_ready_.of(c)).label(item.head, item.block);
+      rt_.vec(e == 0 ? lanes_.c_core(c) : lanes_.o_core(c), command);
+    }
   }
 }
 
-Matrix Attention::o_block(const Core& core, const Item& item) const {
+Matrix Attention::o_block(const Lane& lane, const Item& item) const {
   const uint32_t emb = rt_.layer().emb;
   const uint32_t stride = emb * kHalfBytes;
-  return {core.o + uint64_t{core.o_items % o_buffers_} * rows_ * stride, item.rows, emb, stride};
+  return {lane.o + uint64_t{lane.o_items % o_buffers_} * rows_ * stride, item.rows, emb, stride};
 }
 
-void Attention::produce_o(KvBuffer& v, const Work::Round& i) {
+void Attention::produce_o(KvBuffer& v, const Work::Round& i, const Discipline& discipline) {
   if (v.streamed()) {
-    stream_o(v, i);
+    stream_o(v, i, discipline);
   } else {
-    resident_o(v, i);
+    resident_o(v, i, discipline);
   }
-  for (uint32_t c = 0; c < rt_.cores(); ++c) core_[c].o_items += work_.item(i.group, i.round, c).valid ? 1 : 0;
+  for (uint32_t c = 0; c < lanes_.count; ++c) lane_[c].o_items += work_.item(i.group, i.round, c).valid ? 1 : 0;
 }
 
 // Rows [row, row + rows) of a block of O; the last ones of the block free its buffer.
 void Attention::store_o(const Item& item, const Matrix& o, uint32_t row, uint32_t rows, bool last) {
-  const uint32_t c = item.core;
+  const uint32_t c = item.lane;
   const Matrix dram = dram_rows(rt_.layer().o, item, o.columns);
   Command store = copy(rows_of(o, row, rows), rows_of(dram, row, rows));
   store.deferrable().after(o_ready_.of(c)).then(stored_).label(item.head, item.block);
@@ -130,80 +144,86 @@ void Attention::store_o(const Item& item, const Matrix& o, uint32_t row, uint32_
   ++stores_;
 }
 
-void Attention::resident_o(KvBuffer& v, const Work::Round& i) {
+void Attention::resident_o(KvBuffer& v, const Work::Round& i, const Discipline& discipline) {
   const bool strips = !work_.after(i).valid && !rt_.in_lock_step();
   const auto strip = strips ? static_cast<uint32_t>(round_up(ceil_div(rows_, kLastStrips), rt_.machine().mac_rows)) : rows_;
-  for (uint32_t c = 0; rt_.ok() && c < rt_.cores(); ++c) {
+  for (uint32_t c = 0; rt_.ok() && c < lanes_.count; ++c) {
     const Item item = work_.item(i.group, i.round, c);
     if (!item.valid) {
-      pass_tokens(v, i, c, v.blocks() - 1);
+      pass_tokens(v, i, c, lanes_.o_core(c), v.blocks() - 1);
       continue;
     }
-    const Core& core = core_[c];
-    const Matrix p = score_block(core, core.o_items, item);
-    const Matrix o = o_block(core, item);
+    const Lane& lane = lane_[c];
+    const Sync sync = discipline.for_o(i, c);
+    const Matrix p = score_block(lane, lane.o_items, item);
+    const Matrix o = o_block(lane, item);
     for (uint32_t row = 0; row < item.rows; row += strip) {
       const uint32_t rows = min(strip, item.rows - row);
       const bool last = row + rows == item.rows;
       Command multiply = matmul_ab(rows_of(p, row, rows), v.all_rows(i.group, item.member), rows_of(o, row, rows), tiling_);
       multiply.label(item.head, item.block);
       if (row == 0) {
-        multiply.after(p_ready_.of(c)).after(o_free_.of(c));
+        multiply.after(p_ready_.of(c), lanes_.vec_engines()).after(o_free_.of(c));
+        if (sync.after.span > 0) multiply.after(sync.after, sync.tokens);
         v.acquire(multiply, c, i.group, v.blocks() - 1);
       }
       multiply.then(o_ready_.of(c));
-      if (last && demand_.scores_in_dram) multiply.then(scores_free_.of(c));
+      if (last && demand_.score_tokens) multiply.then(scores_free_.of(c));
+      if (last && sync.then.span > 0) multiply.then(sync.then);
       if (last && last_use(v, i, c, v.blocks() - 1, v.blocks())) v.release(multiply, c);
-      rt_.mac(c, multiply);
+      rt_.mac(lanes_.o_core(c), multiply);
     }
   }
-  for (uint32_t c = 0; rt_.ok() && c < rt_.cores(); ++c) {
+  for (uint32_t c = 0; rt_.ok() && c < lanes_.count; ++c) {
     const Item item = work_.item(i.group, i.round, c);
     for (uint32_t row = 0; item.valid && row < item.rows; row += strip) {
       const uint32_t rows = min(strip, item.rows - row);
-      store_o(item, o_block(core_[c], item), row, rows, row + rows == item.rows);
+      store_o(item, o_block(lane_[c], item), row, rows, row + rows == item.rows);
     }
   }
 }
 
-void Attention::stream_o(KvBuffer& v, const Work::Round& i) {
+void Attention::stream_o(KvBuffer& v, const Work::Round& i, const Discipline& discipline) {
   const uint32_t blocks = v.blocks();
   for (uint32_t j = 0; rt_.ok() && j < blocks; ++j) {
     v.load_block(i.group, j);
-    for (uint32_t c = 0; c < rt_.cores(); ++c) {
+    for (uint32_t c = 0; c < lanes_.count; ++c) {
       const Item item = work_.item(i.group, i.round, c);
       if (!item.valid) {
-        pass_tokens(v, i, c, j);
+        pass_tokens(v, i, c, lanes_.o_core(c), j);
         continue;
       }
-      const Core& core = core_[c];
+      const Lane& lane = lane_[c];
+      const Sync sync = discipline.for_o(i, c);
       const uint32_t emb = rt_.layer().emb;
-      const Matrix p = columns_of(score_block(core, core.o_items, item), v.block_row(j), v.block_rows(j));
-      const Matrix partials{core.partials, item.rows, emb, emb * kPartialBytes};
-      const Matrix o = o_block(core, item);
+      const Matrix p = columns_of(score_block(lane, lane.o_items, item), v.block_row(j), v.block_rows(j));
+      const Matrix partials{lane.partials, item.rows, emb, emb * kPartialBytes};
+      const Matrix o = o_block(lane, item);
       Command multiply = matmul_ab(p, v.rows(i.group, item.member, j), o, partials, place_of(j, blocks), tiling_);
       multiply.label(item.head, item.block);
-      if (j == 0) multiply.after(p_ready_.of(c));
+      if (j == 0) multiply.after(p_ready_.of(c), lanes_.vec_engines());
+      if (j == 0 && sync.after.span > 0) multiply.after(sync.after, sync.tokens);
       v.acquire(multiply, c, i.group, j);
       v.release(multiply, c);
       if (j + 1 == blocks) {
         multiply.after(o_free_.of(c)).then(o_ready_.of(c));
-        if (demand_.scores_in_dram) multiply.then(scores_free_.of(c));
+        if (demand_.score_tokens) multiply.then(scores_free_.of(c));
+        if (sync.then.span > 0) multiply.then(sync.then);
       }
-      rt_.mac(c, multiply);
+      rt_.mac(lanes_.o_core(c), multiply);
     }
   }
-  for (uint32_t c = 0; rt_.ok() && c < rt_.cores(); ++c) {
+  for (uint32_t c = 0; rt_.ok() && c < lanes_.count; ++c) {
     const Item item = work_.item(i.group, i.round, c);
-    if (item.valid) store_o(item, o_block(core_[c], item), 0, item.rows, true);
+    if (item.valid) store_o(item, o_block(lane_[c], item), 0, item.rows, true);
   }
 }
 
 void Attention::store_scores(const Work::Round& i, uint64_t tensor, Events ready) {
-  for (uint32_t c = 0; c < rt_.cores(); ++c) {
+  for (uint32_t c = 0; c < lanes_.count; ++c) {
     const Item item = work_.item(i.group, i.round, c);
     if (!item.valid) continue;
-    const Matrix block = score_block(core_[c], core_[c].stored++, item);
+    const Matrix block = score_block(lane_[c], lane_[c].stored++, item);
     rt_.dma(kStoreChannel, copy(block, dram_rows(tensor, item, rt_.layer().seq_kv))
                                .after(ready.of(c))
                                .then(scores_free_.of(c))
@@ -214,10 +234,10 @@ void Attention::store_scores(const Work::Round& i, uint64_t tensor, Events ready
 }
 
 void Attention::load_scores(const Work::Round& i, uint64_t tensor, Events ready) {
-  for (uint32_t c = 0; c < rt_.cores(); ++c) {
+  for (uint32_t c = 0; c < lanes_.count; ++c) {
     const Item item = work_.item(i.group, i.round, c);
     if (!item.valid) continue;
-    const Matrix block = score_block(core_[c], core_[c].loaded++, item);
+    const Matrix block = score_block(lane_[c], lane_[c].loaded++, item);
     rt_.dma(kLoadChannel, copy(dram_rows(tensor, item, rt_.layer().seq_kv), block)
                               .after(scores_free_.of(c))
                               .then(ready.of(c))
@@ -229,7 +249,7 @@ void Attention::finish() {
   rt_.settle();
   rt_.wait(stored_, stores_);
   stores_ = 0;
-  for (Core& core : core_) core.q_items = core.c_items = core.p_items = core.o_items = core.stored = core.loaded = 0;
+  for (Lane& lane : lane_) lane.q_items = lane.c_items = lane.p_items = lane.o_items = lane.stored = lane.loaded = 0;
 }
 
 }  // namespace attnvp::firmware

@@ -1,4 +1,4 @@
-// The tiled steps of attention for one round of row blocks, one on each core: Algorithms 2, 3 and 4 of the
+// The tiled steps of attention for one round of row blocks, one on each lane: Algorithms 2, 3 and 4 of the
 // MAS-Attention paper. A step only puts commands into the queues; which of them overlap is the dataflow's choice of
 // order, and the hardware events' business.
 #pragma once
@@ -17,20 +17,48 @@ constexpr uint32_t kStoreChannel = 1;
 class Attention;
 class Loads;
 
+// Events between steps beyond those that the data itself needs: what a dataflow adds to the first (after) and the last
+// (then) command of C or O of one lane's row block.
+struct Sync {
+  Events after;  // span 0: none
+  uint32_t tokens = 1;  // of `after`
+  Events then;   // span 0: none
+};
+class Discipline {
+ public:
+  virtual Sync for_c(const Work::Round& /*i*/, uint32_t /*lane*/) const { return {}; }
+  virtual Sync for_o(const Work::Round& /*i*/, uint32_t /*lane*/) const { return {}; }
+
+ protected:
+  ~Discipline() = default;
+};
+class FreeRunning final : public Discipline {};
+
+// The cores of a lane. By default lane and core are the same; a pipeline gives C to one core's MAC engine, O to another's.
+struct Lanes {
+  uint32_t count = 0;
+  uint32_t o_offset = 0;  // lane l computes O on core l + o_offset; both cores' VEC engines share P
+  uint32_t c_core(uint32_t lane) const { return lane; }
+  uint32_t o_core(uint32_t lane) const { return lane + o_offset; }
+  uint32_t vec_engines() const { return o_offset == 0 ? 1 : 2; }
+};
+
 class Attention {
  public:
-  // Allocates row and score buffers and events for every core.
-  Attention(Runtime& rt, const Work& work, const hal::Tiling& tiling, const Demand& demand);
+  // Allocates row and score buffers and events for every lane.
+  Attention(Runtime& rt, const Work& work, const hal::Tiling& tiling, const Demand& demand)
+      : Attention(rt, work, tiling, demand, {rt.cores(), 0}) {}
+  Attention(Runtime& rt, const Work& work, const hal::Tiling& tiling, const Demand& demand, const Lanes& lanes);
 
   // Loads Q_i; a round ahead of produce_c it hides behind computation. Nothing for a round that is not valid.
   void load_q(const Work::Round& i);
   // Algorithm 2: C_i = Q_i K^T, sub-block by sub-block of K.
   // Between commands `ahead` may issue loads for what comes next.
-  void produce_c(KvBuffer& k, const Work::Round& i, Loads& ahead);
+  void produce_c(KvBuffer& k, const Work::Round& i, Loads& ahead, const Discipline& discipline = FreeRunning());
   // Algorithm 3: P_i = softmax(C_i), row by row, in place.
   void produce_p(const Work::Round& i);
   // Algorithm 4: O_i = P_i V; stores O_i.
-  void produce_o(KvBuffer& v, const Work::Round& i);
+  void produce_o(KvBuffer& v, const Work::Round& i, const Discipline& discipline = FreeRunning());
 
   // Scores by way of DRAM (`tensor` is C or P): where produce_c or produce_p left them; for produce_p or produce_o.
   void store_c(const Work::Round& i) { store_scores(i, rt_.layer().c, c_ready_); }
@@ -42,7 +70,7 @@ class Attention {
   void finish();
 
  private:
-  struct Core {
+  struct Lane {
     uint64_t q = 0, scores = 0, o = 0, partials = 0;  // L1 addresses
     // Items that went through each step: they pick the buffer.
     uint32_t q_items = 0, c_items = 0, p_items = 0, o_items = 0;
@@ -50,24 +78,25 @@ class Attention {
   };
   void store_scores(const Work::Round& i, uint64_t tensor, Events ready);
   void load_scores(const Work::Round& i, uint64_t tensor, Events ready);
-  void stream_o(KvBuffer& v, const Work::Round& i);    // O_i (+)= P_i,j V_j as the V_j come by
-  void resident_o(KvBuffer& v, const Work::Round& i);  // O_i = P_i V
+  void stream_o(KvBuffer& v, const Work::Round& i, const Discipline& discipline);    // O_i (+)= P_i,j V_j as the V_j come by
+  void resident_o(KvBuffer& v, const Work::Round& i, const Discipline& discipline);  // O_i = P_i V
   void store_o(const Item& item, const Matrix& o, uint32_t row, uint32_t rows, bool last);
-  bool last_use(const KvBuffer& kv, const Work::Round& i, uint32_t core, uint32_t block, uint32_t blocks) const;
-  void pass_tokens(KvBuffer& kv, const Work::Round& i, uint32_t core, uint32_t block);
-  Matrix q_block(const Core& core, uint32_t n, const Item& item) const;
-  Matrix score_block(const Core& core, uint32_t n, const Item& item) const;
-  Matrix o_block(const Core& core, const Item& item) const;
+  bool last_use(const KvBuffer& kv, const Work::Round& i, uint32_t lane, uint32_t block, uint32_t blocks) const;
+  void pass_tokens(KvBuffer& kv, const Work::Round& i, uint32_t lane, uint32_t core, uint32_t block);
+  Matrix q_block(const Lane& lane, uint32_t n, const Item& item) const;
+  Matrix score_block(const Lane& lane, uint32_t n, const Item& item) const;
+  Matrix o_block(const Lane& lane, const Item& item) const;
   Matrix dram_rows(uint64_t tensor, const Item& item, uint32_t columns) const;
 
   Runtime& rt_;
   const Work& work_;
   hal::Tiling tiling_;
   Demand demand_;
+  Lanes lanes_;
   uint32_t o_buffers_;
   uint32_t rows_;  // of a row block's buffers
-  static constexpr uint32_t kMaxCores = 64;
-  Core core_[kMaxCores];
+  static constexpr uint32_t kMaxLanes = 64;
+  Lane lane_[kMaxLanes];
   Events q_ready_, q_free_, c_ready_, p_ready_, o_ready_, o_free_, scores_free_, stored_;
   uint32_t stores_ = 0;  // issued since the last finish()
 };

@@ -19,10 +19,10 @@ KvBuffer::KvBuffer(Runtime& rt, const Work& work, const hal::Tiling& t, uint64_t
       slots_(streamed_ ? kStreamSlots : t.kv_buffers),
       slot_rows_(streamed_ ? nkv_ : rows_),
       members_(t.bb * t.hh) {
-  if (rt.cores() > kMaxCores) rt.fail(Status::kBadJob);
+  if (work.lanes() > kMaxLanes) rt.fail(Status::kBadJob);
   address_ = rt.allocate(uint64_t{slots_} * members_ * slot_rows_ * emb_ * kHalfBytes);
-  ready_ = rt.events(rt.cores());
-  free_ = rt.events(rt.cores(), slots_);
+  ready_ = rt.events(work.lanes());
+  free_ = rt.events(work.lanes(), slots_);
 }
 
 uint64_t KvBuffer::slot_address(uint32_t slot, uint32_t member) const {
@@ -39,7 +39,7 @@ Matrix KvBuffer::all_rows(uint32_t group, uint32_t member) const {
   return {slot_address(group % slots_, member), rows_, emb_, emb_ * kHalfBytes};
 }
 
-// One sub-block of all members; the last member's copy tells the cores.
+// One sub-block of all members; the last member's copy tells the lanes.
 void KvBuffer::issue(uint32_t group, uint32_t block) {
   const uint32_t stride = emb_ * kHalfBytes;
   const uint32_t members = work_.members(group);
@@ -63,18 +63,18 @@ void KvBuffer::load_block(uint32_t group, uint32_t block) {
   issue(group, block);
 }
 
-void KvBuffer::acquire(Command& command, uint32_t core, uint32_t group, uint32_t block) {
+void KvBuffer::acquire(Command& command, uint32_t lane, uint32_t group, uint32_t block) {
   if (streamed_) {
-    command.after(ready_.of(core));
+    command.after(ready_.of(lane));
     return;
   }
-  if (taken_group_[core] != group + 1) {
-    taken_group_[core] = group + 1;
-    taken_[core] = 0;
+  if (taken_group_[lane] != group + 1) {
+    taken_group_[lane] = group + 1;
+    taken_[lane] = 0;
   }
-  if (block + 1 <= taken_[core]) return;
-  command.after(ready_.of(core), block + 1 - taken_[core]);
-  taken_[core] = block + 1;
+  if (block + 1 <= taken_[lane]) return;
+  command.after(ready_.of(lane), block + 1 - taken_[lane]);
+  taken_[lane] = block + 1;
 }
 
 }  // namespace attnvp::firmware

@@ -1,8 +1,8 @@
-// One of K and V in L1, loaded in sub-blocks of N_KV rows and shared by the cluster's cores.
+// One of K and V in L1, loaded in sub-blocks of N_KV rows and shared by the cluster's lanes.
 //
-// Resident: space for a few groups' whole tensor; a group is loaded once, the next ones behind the cores' backs.
+// Resident: space for a few groups' whole tensor; a group is loaded once, the next ones behind the lanes' backs.
 // Streamed: a ring of sub-blocks; every round loads them anew.
-// Either way a core takes one token for every sub-block before it reads it, and gives tokens back when it is done.
+// Either way a lane takes one token for every sub-block before it reads it, and gives tokens back when it is done.
 #pragma once
 
 #include "firmware/runtime/runtime.h"
@@ -29,10 +29,10 @@ class KvBuffer {
   Matrix rows(uint32_t group, uint32_t member, uint32_t block) const;
   Matrix all_rows(uint32_t group, uint32_t member) const;
 
-  // Makes the command wait until sub-blocks up to `block` are there for this core, as far as it has not waited yet.
-  void acquire(Command& command, uint32_t core, uint32_t group, uint32_t block);
-  // Makes the command give back: streamed, the sub-block; resident, the group (when this was the core's last use).
-  void release(Command& command, uint32_t core) const { command.then(free_.of(core)); }
+  // Makes the command wait until sub-blocks up to `block` are there for this lane, as far as it has not waited yet.
+  void acquire(Command& command, uint32_t lane, uint32_t group, uint32_t block);
+  // Makes the command give back: streamed, the sub-block; resident, the group (when this was the lane's last use).
+  void release(Command& command, uint32_t lane) const { command.then(free_.of(lane)); }
 
  private:
   void issue(uint32_t group, uint32_t block);
@@ -50,9 +50,9 @@ class KvBuffer {
   uint64_t address_ = 0;
   Events ready_, free_;
   uint32_t streamed_loads_ = 0;
-  static constexpr uint32_t kMaxCores = 64;
-  uint32_t taken_group_[kMaxCores] = {};  // resident: which group, and how many of its sub-blocks, each core waited for
-  uint32_t taken_[kMaxCores] = {};
+  static constexpr uint32_t kMaxLanes = 64;
+  uint32_t taken_group_[kMaxLanes] = {};  // resident: which group, and how many of its sub-blocks, each lane waited for
+  uint32_t taken_[kMaxLanes] = {};
 };
 
 }  // namespace attnvp::firmware

@@ -71,7 +71,7 @@ void Loads::issue_until(uint32_t iteration, Step step) {
 // Descriptors that issue_one may put into the queue.
 uint32_t Loads::step_size() const {
   const Step step = step_at(position_);
-  if (step == kRows) return rt_.cores();
+  if (step == kRows) return work_.lanes();
   const Work::Round& round = step == kV ? back() : front_;
   return round.valid ? work_.members(round.group) : 0;
 }

@@ -14,6 +14,8 @@ constexpr uint32_t kRowBuffers = 4;
 constexpr uint64_t kSerialRound = 180;
 constexpr uint64_t kOverlappedRound = 40;
 
+uint32_t lanes_of(const Runtime& rt, const Demand& demand) { return demand.lanes > 0 ? demand.lanes : rt.cores(); }
+
 uint64_t kv_rows(const Runtime& rt, const Tiling& t) {
   return t.kv_buffers == hal::kKvStream ? uint64_t{kStreamSlots} * t.nkv : uint64_t{t.kv_buffers} * rt.layer().seq_kv;
 }
@@ -59,7 +61,7 @@ uint64_t estimate(const Runtime& rt, const Tiling& t, const Demand& demand) {
   const uint64_t kv = 2 * uint64_t{l.seq_kv} * l.emb * kHalfBytes;
   const uint64_t kv_reads = t.kv_buffers == hal::kKvStream ? ceil_div(heads * blocks, m.cores) : heads;
   const uint64_t qo = 2 * heads * l.seq_q * l.emb * kHalfBytes;
-  const uint64_t scores = demand.scores_in_dram ? 4 * heads * l.seq_q * l.seq_kv * kHalfBytes : 0;
+  const uint64_t scores = demand.dram_scores * heads * l.seq_q * l.seq_kv * kHalfBytes;
   const auto cycles = [&](uint64_t bytes) { return bytes * 1024 / max(m.dram_rate_1024, 1U); };
   const uint64_t dram = cycles(kv_reads * kv + qo + scores);
   // What nothing can hide: loads that come before there is enough to compute, and the last rows of O. Until V is there,
@@ -104,7 +106,7 @@ uint64_t l1_need(const Runtime& rt, const Tiling& t, const Demand& demand) {
   uint64_t core = demand.score_blocks * aligned(rows * l.seq_kv * kHalfBytes);
   core += aligned(t.row_buffers * rows * row_bytes) + aligned(o_buffers(t) * rows * row_bytes);
   if (t.kv_buffers == hal::kKvStream) core += aligned(rows * l.emb * kPartialBytes);
-  return kv + rt.cores() * core;
+  return kv + lanes_of(rt, demand) * core;
 }
 
 Tiling choose_tiling(Runtime& rt, const Demand& demand) {
@@ -156,6 +158,10 @@ Tiling choose_tiling(Runtime& rt, const Demand& demand) {
   };
   // Row blocks of whole array passes, K and V read once; only where that does not fit, smaller blocks or streaming.
   const auto whole_passes = [&](uint32_t mode) {
+    if (demand.row_blocks > 0) {
+      consider(static_cast<uint32_t>(min<uint64_t>(round_up(ceil_div(l.seq_q, demand.row_blocks), unit), l.seq_q)), mode);
+      if (best_cycles != UINT64_MAX) return;
+    }
     for (uint32_t nq = unit; nq < l.seq_q + unit && nq <= 32 * unit; nq += nq < 4 * unit ? unit : 4 * unit) {
       consider(min(nq, l.seq_q), mode);
     }

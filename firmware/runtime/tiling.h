@@ -9,10 +9,13 @@ namespace attnvp::firmware {
 // What a dataflow keeps in L1, and how much of its work overlaps.
 struct Demand {
   uint32_t kv_tensors = 2;    // K and V, or one of them at a time
-  uint32_t score_blocks = 1;  // blocks of N_Q x N scores per core
+  uint32_t score_blocks = 1;  // blocks of N_Q x N scores per lane
   bool mac_vec_overlap = false;
   bool dram_overlap = true;
-  bool scores_in_dram = false;  // C and P are written to and read from DRAM
+  bool score_tokens = false;    // score blocks are handed back by tokens, as more than one engine uses them in turn
+  uint32_t dram_scores = 0;     // how often the scores cross the DRAM bus
+  uint32_t lanes = 0;           // items in flight at a time; 0: one per lane
+  uint32_t row_blocks = 0;      // per head; 0: as the estimate says
 };
 
 // The last blocks of O leave in this many strips, as nothing hides the last store.

@@ -9,15 +9,15 @@ uint32_t row_blocks(uint32_t seq_q, uint32_t nq, uint32_t unit, uint32_t workers
   return even <= units ? even : blocks;
 }
 
-Work::Work(const Runtime& rt, const hal::Tiling& t)
-    : cores_(rt.cores()),
+Work::Work(const Runtime& rt, const hal::Tiling& t, uint32_t lanes)
+    : lanes_(lanes),
       batch_(rt.layer().batch),
       heads_(rt.layer().heads),
       bb_(t.bb),
       hh_(t.hh),
       rows_(rt.layer().seq_q),
       row_unit_(t.nq >= rt.machine().mac_rows ? rt.machine().mac_rows : t.nq) {
-  blocks_ = row_blocks(rows_, t.nq, row_unit_, bb_ * hh_ == 1 ? cores_ : 1);
+  blocks_ = row_blocks(rows_, t.nq, row_unit_, bb_ * hh_ == 1 ? lanes_ : 1);
   head_groups_ = static_cast<uint32_t>(ceil_div(heads_, hh_));
   all_groups_ = static_cast<uint32_t>(ceil_div(batch_, bb_)) * head_groups_;
 
@@ -65,15 +65,15 @@ Work::Span Work::span(uint32_t group) const {
 
 uint32_t Work::rounds(uint32_t group) const {
   const Span s = span(group);
-  return static_cast<uint32_t>(ceil_div(s.last - s.first, cores_));
+  return static_cast<uint32_t>(ceil_div(s.last - s.first, lanes_));
 }
 
-Item Work::item(uint32_t group, uint32_t round, uint32_t core) const {
+Item Work::item(uint32_t group, uint32_t round, uint32_t lane) const {
   const Span s = span(group);
-  const uint32_t turn = (core + cores_ - global(group) % cores_) % cores_;
-  const uint32_t index = s.first + round * cores_ + turn;
+  const uint32_t turn = (lane + lanes_ - global(group) % lanes_) % lanes_;
+  const uint32_t index = s.first + round * lanes_ + turn;
   Item item;
-  item.core = core;
+  item.lane = lane;
   if (index >= s.last) return item;
   const uint32_t m = members(group);
   item.valid = true;
@@ -91,10 +91,10 @@ Item Work::item(uint32_t group, uint32_t round, uint32_t core) const {
   return item;
 }
 
-uint32_t Work::last_round(uint32_t group, uint32_t core) const {
+uint32_t Work::last_round(uint32_t group, uint32_t lane) const {
   const uint32_t n = rounds(group);
   for (uint32_t r = n; r > 0 && r + 1 >= n; --r) {  // only the last round may have gaps
-    if (item(group, r - 1, core).valid) return r - 1;
+    if (item(group, r - 1, lane).valid) return r - 1;
   }
   return kNoRound;
 }

@@ -1,7 +1,8 @@
 // How a layer is cut up. A group is B_b x H_h heads whose K and V live in L1 together; its query rows are cut into
 // row blocks of about N_Q rows, in whole passes of the MAC array where possible. An item is one row block of one
-// head: what one core does at a time. Items are dealt to the cores in turn (starting with another core in every
-// group, so that uneven blocks even out); a round is one item for each core. Clusters share all items evenly.
+// head: what one lane does at a time. A lane is a core, or a few cores that pass an item on to each other. Items are dealt
+// to the lanes in turn (starting with another lane in every group, so that uneven blocks even out); a round is one item
+// for each lane. Clusters share all items evenly.
 #pragma once
 
 #include "firmware/runtime/runtime.h"
@@ -10,7 +11,7 @@ namespace attnvp::firmware {
 
 struct Item {
   bool valid = false;
-  uint32_t core = 0;
+  uint32_t lane = 0;
   uint32_t head = 0;    // b * heads + h
   uint32_t member = 0;  // of the group
   uint32_t block = 0;   // row block
@@ -20,17 +21,20 @@ struct Item {
 
 class Work {
  public:
-  Work(const Runtime& rt, const hal::Tiling& tiling);
+  Work(const Runtime& rt, const hal::Tiling& tiling) : Work(rt, tiling, rt.cores()) {}
+  Work(const Runtime& rt, const hal::Tiling& tiling, uint32_t lanes);
+
+  uint32_t lanes() const { return lanes_; }
 
   // This cluster's groups and, within a group, its rounds.
   uint32_t groups() const { return groups_; }
   uint32_t rounds(uint32_t group) const;
-  // What `core` does in that round; not valid when there is nothing left for it.
-  Item item(uint32_t group, uint32_t round, uint32_t core) const;
+  // What `lane` does in that round; not valid when there is nothing left for it.
+  Item item(uint32_t group, uint32_t round, uint32_t lane) const;
 
-  // The core's last round with an item in that group, or kNoRound.
+  // The lane's last round with an item in that group, or kNoRound.
   static constexpr uint32_t kNoRound = 0xFFFF'FFFF;
-  uint32_t last_round(uint32_t group, uint32_t core) const;
+  uint32_t last_round(uint32_t group, uint32_t lane) const;
 
   uint32_t members(uint32_t group) const;                      // heads in the group
   uint32_t head_of(uint32_t group, uint32_t member) const;     // b * heads + h
@@ -53,7 +57,7 @@ class Work {
   uint32_t items_before(uint32_t group) const;  // global
   Span span(uint32_t group) const;
 
-  uint32_t cores_, batch_, heads_, bb_, hh_;
+  uint32_t lanes_, batch_, heads_, bb_, hh_;
   uint32_t rows_, row_unit_, blocks_;
   uint32_t head_groups_;  // groups along the head dimension
   uint32_t all_groups_;

@@ -96,7 +96,7 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
     if (has_command) return fmt::format("argument {} is one too many", config::in_quotes(first));
     return fmt::format("command {} is unknown{}", config::in_quotes(first), config::hint(first, command_names(app)));
   }
-  const std::string text = error.what();
+  std::string text = error.what();
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
     if (has_command) return fmt::format("{} needs an argument", command.get_name());
     return fmt::format("a command is missing; allowed: {}", fmt::join(command_names(app), ", "));

@@ -72,7 +72,7 @@ void describe_dataflow(const firmware::Dataflow& d) {
     for (const char* const* v = o->values; *v != nullptr; ++v) values += (values.empty() ? "" : ", ") + std::string(*v);
     print(fmt::format("  {}: {} (default {}); {}\n", o->name, values, o->values[0], o->description));
   }
-  if (d.scores_in_dram) print("  C and P go through DRAM.\n");
+  if (d.scores != hal::kScoresOnChip) print(d.scores == hal::kScoresP ? "  P goes through DRAM.\n" : "  C and P go through DRAM.\n");
 }
 
 void describe_network(const config::Network& n) {

@@ -67,19 +67,21 @@ Prepared prepare(const RunArguments& a) {
 
 using OutputFile = std::unique_ptr<tensors::AtomicFile>;
 
-// Outputs are opened before the simulation: a path that cannot be written should not cost one. None for an option
-// that is not given, or stdout.
+// None for an option that is not given, or stdout.
 OutputFile open_output(const std::string& path) {
   return path.empty() || path == "-" ? nullptr : std::make_unique<tensors::AtomicFile>(path);
 }
 
-void refuse_one_file_twice(const std::vector<std::pair<const char*, std::string>>& outputs) {
+// Before the simulation: a path that cannot be written should not cost one, nor may two outputs share one. Pipes and
+// devices are left alone, as a reader takes the first close for the end.
+void check_outputs(const std::vector<std::pair<const char*, std::string>>& outputs) {
   namespace fs = std::filesystem;
   std::map<fs::path, const char*> seen;
   for (const auto& [option, path] : outputs) {
     std::error_code error;
-    const bool is_device = fs::exists(path, error) && !fs::is_regular_file(path, error);
-    if (path.empty() || path == "-" || is_device) continue;
+    const fs::file_status status = fs::status(path, error);
+    if (path.empty() || path == "-" || (fs::exists(status) && fs::is_other(status))) continue;
+    const tensors::AtomicFile probe(path);
     const auto [other, inserted] = seen.emplace(fs::weakly_canonical(fs::absolute(path), error), option);
     if (!inserted) throw ConfigError(fmt::format("{} and {} are both to write {}", other->second, option, path));
   }
@@ -103,21 +105,20 @@ int run(const RunArguments& a) {
       if (!value->empty()) throw ConfigError(fmt::format("{} needs --data full: timing moves no tensors", option));
     }
   }
-  refuse_one_file_twice({{"--vcd", a.vcd}, {"--json", a.json}, {"--out", a.out}});
-  const OutputFile vcd_file = open_output(a.vcd);
-  const OutputFile json_file = open_output(a.json);
-  open_output(a.out);  // write_npy opens it again
+  check_outputs({{"--vcd", a.vcd}, {"--json", a.json}, {"--out", a.out}});
 
   job::Tensors tensors;
   if (p.full) tensors = make_tensors(a, p.network);
   std::string waveform;
   job::RunOptions options;
-  if (vcd_file) options.vcd = &waveform;
+  if (!a.vcd.empty()) options.vcd = &waveform;
   job::Runner runner(p.machine, p.energy, p.full);
   const job::Result result = runner.run(p.network, schedule, p.full ? &tensors : nullptr, options);
 
-  // All files are written before the first one is put in place, and stdout comes last: a full disk leaves nothing.
+  // All files are written before the first is put in place, and stdout comes last.
   const std::string json = report::to_json(result, p.machine.name);
+  const OutputFile vcd_file = open_output(a.vcd);
+  const OutputFile json_file = open_output(a.json);
   if (vcd_file) vcd_file->write(waveform);
   if (json_file) json_file->write(json);
   if (!a.out.empty()) {
@@ -141,7 +142,7 @@ int compare(const RunArguments& a) {
     schedules.push_back(job::parse_dataflow(name));
     schedules.back().tiling = p.tiling;
   }
-  const OutputFile json_file = open_output(a.json);
+  check_outputs({{"--json", a.json}});
 
   job::Tensors tensors;
   if (p.full) tensors = job::random_tensors(p.network, a.seed);
@@ -153,7 +154,7 @@ int compare(const RunArguments& a) {
     json += (json.empty() ? "[\n" : ",\n") + report::to_json(results.back(), p.machine.name);
   }
   json += "]\n";
-  if (json_file) {
+  if (const OutputFile json_file = open_output(a.json)) {
     json_file->write(json);
     json_file->commit();
   }

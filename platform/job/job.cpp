@@ -108,10 +108,9 @@ hal::JobBlock Runner::make_job(const config::Network& n, const Schedule& schedul
   l.v = place(key_bytes(n));
   l.o = place(query_bytes(n));
   const firmware::Dataflow* dataflow = firmware::find_dataflow(schedule.dataflow.c_str());
-  if (dataflow != nullptr && dataflow->scores_in_dram) {
-    l.c = place(score_bytes(n));
-    l.p = place(score_bytes(n));
-  }
+  const hal::Scores scores = dataflow != nullptr ? dataflow->scores : hal::kScoresOnChip;
+  if (scores == hal::kScoresCAndP) l.c = place(score_bytes(n));
+  if (scores != hal::kScoresOnChip) l.p = place(score_bytes(n));
   const std::uint64_t end = hal::kDramBase + platform_->machine().dram.size_bytes;
   if (next > end) {
     throw config::ConfigError(fmt::format("{} with {}: the tensors need {} bytes of DRAM, dram.size is {} bytes", n.name,

@@ -1,0 +1,78 @@
+// TileFlow: a pipeline of three stages, C, P and O, over the row blocks of a head; all stages advance together, and
+// the pipeline is filled and drained for every head. The two matmul stages share the MAC engines: half of the cores
+// compute C, the other half O (a single core takes turns).
+#include "firmware/dataflows/dataflows.h"
+#include "firmware/runtime/attention.h"
+#include "firmware/runtime/loads.h"
+
+namespace attnvp::firmware {
+
+namespace {
+
+constexpr uint32_t kRowBlocks = 8;  // per head, where N_Q is not given
+
+// Stages advance together: O_i belongs to the same step as C_{i+2}, so it starts when C_{i+1} is done, and at the end
+// of a head right behind the O before. A head enters when the one before has left.
+class Pipeline final : public Discipline {
+ public:
+  Pipeline(Runtime& rt, const Work& work)
+      : work_(work), c_done_(rt.events(work.lanes())), left_(rt.events(work.lanes(), 1)) {}
+
+  Sync for_c(const Work::Round& i, uint32_t lane) const override {
+    return {i.round == 0 ? left_.of(lane) : Events{}, 1, c_done_.of(lane)};
+  }
+  Sync for_o(const Work::Round& i, uint32_t lane) const override {
+    const bool first = i.round == 0;
+    const bool last = i.round == work_.last_round(i.group, lane);
+    if (last) return {first ? c_done_.of(lane) : Events{}, 1, left_.of(lane)};
+    return {c_done_.of(lane), first ? 2U : 1U, {}};
+  }
+
+ private:
+  const Work& work_;
+  Events c_done_, left_;
+};
+
+hal::Tiling run(Runtime& rt) {
+  const Lanes lanes{max(rt.cores() / 2, 1U), rt.cores() > 1 ? rt.cores() / 2 : 0};
+  Demand demand;
+  demand.score_blocks = 3;  // one block in each stage
+  demand.mac_vec_overlap = true;
+  demand.score_tokens = true;
+  demand.lanes = lanes.count;
+  demand.row_blocks = static_cast<uint32_t>(ceil_div(kRowBlocks, lanes.count) * lanes.count);
+  const hal::Tiling tiling = choose_tiling(rt, demand);
+  if (!rt.ok()) return tiling;
+
+  const Work work(rt, tiling, lanes.count);
+  Attention attention(rt, work, tiling, demand, lanes);
+  KvBuffer k(rt, work, tiling, rt.layer().k, kLoadChannel);
+  KvBuffer v(rt, work, tiling, rt.layer().v, kLoadChannel);
+  Loads loads(rt, work, attention, &Attention::load_q, &k, &v, {2, true, tiling.row_buffers});
+  const Pipeline pipeline(rt, work);
+
+  Work::Round i = work.first(), i_1, i_2;
+  while (rt.ok() && (i.valid || i_1.valid || i_2.valid)) {
+    if (i_2.valid) {
+      loads.need_for_o();
+      attention.produce_o(v, i_2, pipeline);
+    }
+    if (i_1.valid) attention.produce_p(i_1);
+    if (i.valid) {
+      loads.need_for_c();
+      attention.produce_c(k, i, loads, pipeline);
+    }
+    i_2 = i_1;
+    i_1 = i;
+    i = work.after(i);
+  }
+  attention.finish();
+  return tiling;
+}
+
+}  // namespace
+
+extern const Dataflow kTileflow = {"tileflow", "TileFlow: QK^T, softmax and PV as a pipeline, filled and drained per head",
+                                   nullptr, hal::kScoresOnChip, run};
+
+}  // namespace attnvp::firmware
