@@ -36,7 +36,7 @@ class Pipeline final : public Discipline {
 hal::Tiling run(Runtime& rt) {
   const Lanes lanes{max(rt.cores() / 2, 1U), rt.cores() > 1 ? rt.cores() / 2 : 0};
   Demand demand;
-  demand.score_blocks = 3;  // one block in each stage
+  demand.score_blocks = 4;  // one block in each stage, and one changing hands
   demand.mac_vec_overlap = true;
   demand.score_tokens = true;
   demand.lanes = lanes.count;
