@@ -68,10 +68,9 @@ Engine::PlanError MacEngine::plan(const hal::Descriptor& d, Plan& plan) {
 
   const std::uint64_t m_tiles = ceil_div(s.m, s.m0);
   const std::uint64_t n_tiles = ceil_div(s.n, s.n0);
-  const std::uint64_t k_tiles = ceil_div(s.k, s.k0);
   const std::uint64_t m_last = s.m - (m_tiles - 1) * s.m0;
   const std::uint64_t n_last = s.n - (n_tiles - 1) * s.n0;
-  const std::uint64_t k_last = s.k - (k_tiles - 1) * s.k0;
+  const std::uint64_t k_last = s.k - (ceil_div(s.k, s.k0) - 1) * s.k0;
   const std::uint64_t m_passes = passes(s.m, s.m0, config_.rows);
   const std::uint64_t n_passes = passes(s.n, s.n0, config_.columns);
 
@@ -103,10 +102,12 @@ Engine::PlanError MacEngine::plan(const hal::Descriptor& d, Plan& plan) {
     plan.after_previous = true;
   }
 
-  // L0: operands double-buffered, FP32 sums of one sub-tile. The array reads its two edges every cycle.
+  // L0: operands double-buffered, FP32 sums of one sub-tile. Every cycle the array reads its two edges, and every PE
+  // reads and writes its sum: PEs have no registers of their own. At the end the sums are read once more.
   const std::uint64_t working_set = 2 * (s.m0 + s.n0) * s.k0 * kHalfBytes + s.m0 * s.n0 * kPartialBytes;
-  const std::uint64_t sums = s.m * s.n * kPartialBytes * k_tiles;
-  plan.l0.add({0, 1, working_set, 0, (s.m * n_passes + s.n * m_passes) * s.k * kHalfBytes + sums, false});
+  const std::uint64_t edges = (s.m * n_passes + s.n * m_passes) * s.k * kHalfBytes;
+  const std::uint64_t sums = s.m * s.n * s.k * kPartialBytes;
+  plan.l0.add({0, 1, working_set, 0, edges + sums + s.m * s.n * kPartialBytes, false});
   plan.l0.add({0, 1, working_set, 0, a_traffic + b_traffic + sums, true});
   return {};
 }
