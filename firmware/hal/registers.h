@@ -35,6 +35,16 @@ constexpr std::uint64_t kQueueDone = 0x88;         // R32  descriptors completed
 constexpr std::uint64_t kQueueFault = 0x8C;        // R32  FaultCode of the engine, 0 while healthy
 constexpr std::uint64_t kQueueFaultAddress = 0x90; // R64
 
+// MAC and VEC engines only.
+constexpr std::uint64_t kEngineControl = 0xA0;     // W32  EngineCommand
+constexpr std::uint64_t kEngineState = 0xA4;       // R32  EngineState
+constexpr std::uint64_t kEngineCurrent = 0xA8;     // R32  opcode | flags << 8 of the descriptor in the execute stage
+
+// Halting stops the descriptor in the execute stage where it is and drops what it did; nothing later overtakes it.
+// Resuming does it again from its beginning; replacing does the descriptor under construction in its place.
+enum EngineCommand : std::uint32_t { kHalt = 1, kResume = 2, kReplace = 3 };
+enum EngineState : std::uint32_t { kEngineIdle = 0, kEngineBusy = 1, kEngineHalted = 2 };
+
 // Event unit: kEventStride bytes per counting semaphore.
 constexpr std::uint64_t kEventStride = 0x10;
 constexpr std::uint64_t kEventSignal = 0x0;  // W32  add that many tokens

@@ -53,8 +53,19 @@ struct Stream {
   }
 };
 
+// How an initiator takes a stream back before its end. The target puts the event here that wakes it.
+struct Withdrawal {
+  bool requested = false;
+  sc_core::sc_event* wake = nullptr;
+  void request() {
+    requested = true;
+    if (wake != nullptr) wake->notify(sc_core::SC_ZERO_TIME);
+  }
+};
+
 struct StreamExtension : tlm::tlm_extension<StreamExtension> {
   Stream stream;
+  Withdrawal* withdrawal = nullptr;    // nullptr: the initiator waits to the end
   FaultCode fault = FaultCode::kNone;  // set by the target with an error response
   std::uint64_t fault_address = 0;
   tlm::tlm_extension_base* clone() const override { return new StreamExtension(*this); }
@@ -84,6 +95,7 @@ class StreamPayload {
   StreamPayload& operator=(const StreamPayload&) = delete;
 
   Stream& stream() { return extension_.stream; }
+  void withdraw_by(Withdrawal* withdrawal) { extension_.withdrawal = withdrawal; }
   const StreamExtension& answer() const { return extension_; }
   tlm::tlm_generic_payload& prepare() {
     payload_.set_address(extension_.stream.regions > 0 ? extension_.stream.region[0].address : 0);

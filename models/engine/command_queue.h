@@ -23,6 +23,7 @@ class CommandQueue {
   bool empty() const { return queue_.empty(); }
   std::size_t level() const { return queue_.size(); }
   const hal::Descriptor& front() const { return queue_.front(); }
+  const hal::Descriptor& building() const { return building_; }
   void pop();
   std::uint64_t pushed_count() const { return pushed_count_; }
   void count_done() { ++done_; }

@@ -2,15 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
 #include <utility>
+
+#include "firmware/hal/registers.h"
 
 namespace attnvp {
 
 namespace {
 enum Front : std::uint64_t { kFrontIdle, kFrontWait, kFrontLoad, kFrontReady, kFrontFault };
 const char* const kFrontNames[] = {"idle", "wait_event", "load", "ready", "fault", nullptr};
-enum State : std::uint64_t { kIdle, kRun, kLastTile, kFault };
-const char* const kStateNames[] = {"idle", "run", "last_tile", "fault", nullptr};
+enum State : std::uint64_t { kIdle, kRun, kLastTile, kHalted, kFault };
+const char* const kStateNames[] = {"idle", "run", "last_tile", "halted", "fault", nullptr};
 }  // namespace
 
 Engine::Engine(sc_core::sc_module_name name, Context& context, const Place& place, std::uint32_t queue_depth,
@@ -21,7 +24,7 @@ Engine::Engine(sc_core::sc_module_name name, Context& context, const Place& plac
       pipeline_cycles_(pipeline_cycles),
       queue_(context, queue_depth),
       front_state_(*this, "fetch_state", 3, kFrontNames),
-      state_(*this, "state", 2, kStateNames) {
+      state_(*this, "state", 3, kStateNames) {
   queue_.show_level_in(&queue_level_);
   control.register_b_transport(this, &Engine::control_transport);
   SC_HAS_PROCESS(Engine);
@@ -31,7 +34,44 @@ Engine::Engine(sc_core::sc_module_name name, Context& context, const Place& plac
 }
 
 void Engine::control_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& /*delay*/) {
-  queue_.access(payload, payload.get_address() - control_base_);
+  const std::uint64_t offset = payload.get_address() - control_base_;
+  if (!control_access(payload, offset)) queue_.access(payload, offset);
+}
+
+bool Engine::control_access(tlm::tlm_generic_payload& payload, std::uint64_t offset) {
+  if (offset != hal::kEngineControl && offset != hal::kEngineState && offset != hal::kEngineCurrent) return false;
+  const bool write = offset == hal::kEngineControl;
+  std::uint32_t value = 0;
+  if (payload.get_data_length() != sizeof value || payload.is_write() != write ||
+      payload.get_byte_enable_ptr() != nullptr) {
+    payload.set_response_status(tlm::TLM_COMMAND_ERROR_RESPONSE);
+    return true;
+  }
+  if (write) {
+    std::memcpy(&value, payload.get_data_ptr(), sizeof value);
+    command(value);
+  } else {
+    const hal::Descriptor& d = executing_.descriptor;
+    value = offset == hal::kEngineState ? state_register()
+            : executing_now_            ? static_cast<std::uint32_t>(d.opcode) | std::uint32_t{d.flags} << 8
+                                        : 0;
+    std::memcpy(payload.get_data_ptr(), &value, sizeof value);
+  }
+  payload.set_response_status(tlm::TLM_OK_RESPONSE);
+  return true;
+}
+
+std::uint32_t Engine::state_register() const {
+  if (halted_) return hal::kEngineHalted;
+  return in_flight_ > 0 || !queue_.empty() ? hal::kEngineBusy : hal::kEngineIdle;
+}
+
+void Engine::command(std::uint32_t value) {
+  if (value == hal::kHalt && executing_now_) halt_.request();
+  if (!halted_ || (value != hal::kResume && value != hal::kReplace)) return;
+  replace_ = value == hal::kReplace;
+  halt_.requested = false;
+  resume_event_.notify(sc_core::SC_ZERO_TIME);
 }
 
 std::string Engine::waiting_for() const {
@@ -87,22 +127,7 @@ bool Engine::fetch_one(Job& job) {
     stopped_ = true;  // a fault elsewhere: stop quietly
     return false;
   }
-  if (job.descriptor.opcode != hal::Opcode::kNop) {
-    PlanError error = plan(job.descriptor, job.plan);
-    if (error.code != FaultCode::kNone) {
-      stop_with(error.code, error.address, std::move(error.detail));
-      return false;
-    }
-    l0_payload_.stream() = job.plan.l0;
-    tlm::tlm_generic_payload& p = l0_payload_.prepare();
-    sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-    l0->b_transport(p, delay);
-    if (!p.is_response_ok()) {
-      stop_with(FaultCode::kL0TooSmall, l0_payload_.answer().fault_address,
-                fmt::format("the descriptor's working set needs {} bytes of L0", l0_payload_.answer().fault_address));
-      return false;
-    }
-  }
+  if (job.descriptor.opcode != hal::Opcode::kNop && !prepare(job)) return false;
   if (job.plan.after_previous) {
     while (in_flight_ > 0) sc_core::wait(drained_event_);
   }
@@ -110,6 +135,24 @@ bool Engine::fetch_one(Job& job) {
   buffer_free_ = false;
   front_state_.set(kFrontLoad);
   return run_stream(fetch_payload_, job.plan.fill);
+}
+
+// Checks the descriptor, plans it and books its registers.
+bool Engine::prepare(Job& job) {
+  job.plan = Plan{};
+  PlanError error = plan(job.descriptor, job.plan);
+  if (error.code != FaultCode::kNone) {
+    stop_with(error.code, error.address, std::move(error.detail));
+    return false;
+  }
+  l0_payload_.stream() = job.plan.l0;
+  tlm::tlm_generic_payload& p = l0_payload_.prepare();
+  sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+  l0->b_transport(p, delay);
+  if (p.is_response_ok()) return true;
+  stop_with(FaultCode::kL0TooSmall, l0_payload_.answer().fault_address,
+            fmt::format("the descriptor's working set needs {} bytes of L0", l0_payload_.answer().fault_address));
+  return false;
 }
 
 void Engine::fetch() {
@@ -128,27 +171,23 @@ void Engine::fetch() {
 }
 
 void Engine::execute() {
+  execute_payload_.withdraw_by(&halt_);
   while (true) {
     while (!fetched_full_) sc_core::wait(fetched_event_);
     executing_ = fetched_;
     fetched_full_ = false;
-    const Plan& p = executing_.plan;
+    const bool nop = executing_.descriptor.opcode == hal::Opcode::kNop;
+    executing_now_ = !nop;
     const std::uint64_t start = ctx_.clock.now();
-    if (executing_.descriptor.opcode != hal::Opcode::kNop) {
-      state_.set(kRun);
-      head_.set(executing_.descriptor.head);
-      row_block_.set(executing_.descriptor.row_block);
-      if (!run_stream(execute_payload_, p.body)) return;
-      state_.set(kLastTile);
-    }
-    buffer_free_ = true;
-    buffer_event_.notify(sc_core::SC_ZERO_TIME);
-    if (!run_stream(execute_payload_, p.last)) return;
-    if (stopped_) return;
-    const std::uint64_t busy = ctx_.clock.now() - start;
-    busy_cycles += busy;
-    stall_cycles += busy - (p.body.pace_cycles + p.last.pace_cycles);
-    if (executing_.descriptor.opcode != hal::Opcode::kNop) {
+    bool again = false;
+    do {
+      if (!execute_one()) return;
+      again = halt_.requested;
+      if (again && !halted_then_again()) return;
+    } while (again);
+    executing_now_ = false;
+    busy_cycles += ctx_.clock.now() - start;
+    if (!nop) {
       count(executing_.descriptor);
       if (ctx_.full_data) compute_values(executing_.descriptor);
       executing_.drain_at = ctx_.clock.now() + pipeline_cycles_;
@@ -159,6 +198,37 @@ void Engine::execute() {
     draining_full_ = true;
     drain_event_.notify(sc_core::SC_ZERO_TIME);
   }
+}
+
+// Body and last sub-tile; returns early when a halt is requested.
+bool Engine::execute_one() {
+  const Plan& p = executing_.plan;
+  const std::uint64_t start = ctx_.clock.now();
+  if (executing_.descriptor.opcode != hal::Opcode::kNop) {
+    state_.set(kRun);
+    head_.set(executing_.descriptor.head);
+    row_block_.set(executing_.descriptor.row_block);
+    if (!run_stream(execute_payload_, p.body)) return false;
+    if (halt_.requested) return true;
+    state_.set(kLastTile);
+  }
+  buffer_free_ = true;
+  buffer_event_.notify(sc_core::SC_ZERO_TIME);
+  if (!run_stream(execute_payload_, p.last) || stopped_) return false;
+  if (!halt_.requested) stall_cycles += ctx_.clock.now() - start - (p.body.pace_cycles + p.last.pace_cycles);
+  return true;
+}
+
+// Waits for the command to go on, then loads the first sub-tile of the same descriptor, or of another, anew.
+bool Engine::halted_then_again() {
+  halts += 1;
+  halted_ = true;
+  state_.set(kHalted);
+  while (halt_.requested) sc_core::wait(resume_event_);
+  halted_ = false;
+  if (replace_) executing_.descriptor = queue_.building();
+  if (!prepare(executing_)) return false;
+  return run_stream(execute_payload_, executing_.plan.fill);
 }
 
 void Engine::drain() {

@@ -6,6 +6,8 @@
 //            last: the last sub-tile computes; its buffer half being free now, fetch may load for the next descriptor
 //   drain    stores the last sub-tile's result, then gives the descriptor's events
 //
+// The descriptor in the execute stage can be halted, and then done again or replaced (hal/registers.h).
+//
 // The L1 traffic of every stage shares the scratchpad's bandwidth with everyone else's; whichever of compute and
 // traffic takes longer sets the pace. A derived engine says what a descriptor needs in each stage (plan) and what
 // it computes.
@@ -42,6 +44,7 @@ class Engine : public Module {
 
   Counter descriptors{*this, "descriptors", "descriptors", "descriptors completed"};
   Counter busy_cycles{*this, "busy_cycles", "cycles", "cycles in which the execute stage held a descriptor"};
+  Counter halts{*this, "halts", "halts", "descriptors interrupted and done again"};
   Counter stall_cycles{*this, "stall_cycles", "cycles", "busy cycles beyond what the units needed: waiting for L1"};
 
  protected:
@@ -79,7 +82,13 @@ class Engine : public Module {
   void fetch();
   void execute();
   void drain();
+  bool control_access(tlm::tlm_generic_payload& payload, std::uint64_t offset);
+  void command(std::uint32_t value);
+  std::uint32_t state_register() const;
   bool fetch_one(Job& job);
+  bool prepare(Job& job);
+  bool execute_one();
+  bool halted_then_again();
   bool run_stream(StreamPayload& payload, const Stream& stream);
   void stop_with(FaultCode code, std::uint64_t address, std::string detail);
 
@@ -94,6 +103,11 @@ class Engine : public Module {
   bool draining_full_ = false;
   std::uint32_t in_flight_ = 0;   // fetched but not yet drained
   bool stopped_ = false;
+  bool halted_ = false;    // execute has stopped and waits for a command
+  bool executing_now_ = false;
+  bool replace_ = false;
+  Withdrawal halt_;        // requested: execute is to stop, or has
+  sc_core::sc_event resume_event_;
   sc_core::sc_event fetched_event_, buffer_event_, drain_event_, drained_event_;
 
   StreamPayload fetch_payload_, execute_payload_, drain_payload_, l0_payload_;

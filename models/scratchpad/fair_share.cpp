@@ -76,7 +76,8 @@ void FairShare::reallocate(std::uint64_t now) {
     Flow& f = flows[i];
     if (!f.active) continue;
     const double cycles = f.remaining > 0 ? f.remaining / f.rate : 0.0;
-    const std::uint64_t finish = now + static_cast<std::uint64_t>(std::ceil(cycles * (1 - kSlack) - kSlack));
+    std::uint64_t finish = now + static_cast<std::uint64_t>(std::ceil(cycles * (1 - kSlack) - kSlack));
+    if (finish < f.pace_end) finish = std::max(now, f.pace_end);  // nothing to move, or nothing left
     if (finish == f.finish) continue;
     f.finish = finish;
     moved_.push_back(i);

@@ -19,6 +19,11 @@ class FairShare {
   void close(std::uint64_t now, std::size_t slot);
 
   std::uint64_t finish(std::size_t slot) const { return flows_[slot].finish; }
+  // Bytes still to move, as of `now`.
+  double remaining(std::size_t slot, std::uint64_t now) const {
+    const Flow& f = flows_[slot];
+    return f.remaining - f.rate * static_cast<double>(now - f.since);
+  }
   bool active(std::size_t slot) const { return flows_[slot].active; }
   std::size_t slots() const { return flows_.size(); }
   // Slots whose finish changed in the last open() or close(), the opened one not among them.

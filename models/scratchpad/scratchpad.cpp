@@ -70,10 +70,12 @@ void Scratchpad::b_transport(int initiator, tlm::tlm_generic_payload& payload, s
         return;
       }
     }
-    occupy(port, stream.traffic(), stream.pace_cycles);
+    const double moved = occupy(port, stream.traffic(), stream.pace_cycles, extension->withdrawal);
     for (int i = 0; i < stream.regions; ++i) {
       const Region& region = stream.region[static_cast<std::size_t>(i)];
-      (region.write ? write_words : read_words) += region.traffic_bytes / 2;
+      const std::uint64_t words = region.traffic_bytes / 2;
+      (region.write ? write_words : read_words) +=
+          moved < 1 ? static_cast<std::uint64_t>(moved * static_cast<double>(words)) : words;
     }
     payload.set_response_status(tlm::TLM_OK_RESPONSE);
     return;
@@ -100,12 +102,9 @@ void Scratchpad::b_transport(int initiator, tlm::tlm_generic_payload& payload, s
   payload.set_response_status(tlm::TLM_OK_RESPONSE);
 }
 
-void Scratchpad::occupy(std::uint32_t port, std::uint64_t bytes, std::uint64_t pace_cycles) {
+double Scratchpad::occupy(std::uint32_t port, std::uint64_t bytes, std::uint64_t pace_cycles, Withdrawal* withdrawal) {
   const Clock& clock = ctx_.clock;
-  if (bytes == 0) {
-    if (pace_cycles > 0) sc_core::wait(clock.cycles(pace_cycles));
-    return;
-  }
+  if (bytes == 0 && pace_cycles == 0) return 1;
   const std::uint64_t start = clock.now();
   const std::size_t slot = share_.open(start, port, bytes, pace_cycles);
   active_.set(active_.value() + 1);
@@ -117,13 +116,17 @@ void Scratchpad::occupy(std::uint32_t port, std::uint64_t bytes, std::uint64_t p
   for (std::size_t s : share_.moved()) reschedule(s, start);
   reschedule(slot, start);
   sc_core::sc_event& mine = event_of(slot);
+  if (withdrawal != nullptr) withdrawal->wake = &mine;
   do {
     sc_core::wait(mine);
-  } while (clock.now() < share_.finish(slot));
+  } while (clock.now() < share_.finish(slot) && !(withdrawal != nullptr && withdrawal->requested));
+  if (withdrawal != nullptr) withdrawal->wake = nullptr;
   const std::uint64_t now = clock.now();
+  const double left = now < share_.finish(slot) && bytes > 0 ? share_.remaining(slot, now) / static_cast<double>(bytes) : 0;
   share_.close(now, slot);
   active_.set(active_.value() - 1);
   for (std::size_t s : share_.moved()) reschedule(s, now);
+  return 1 - left;
 }
 
 sc_core::sc_event& Scratchpad::event_of(std::size_t slot) {

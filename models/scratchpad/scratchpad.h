@@ -40,7 +40,8 @@ class Scratchpad : public Module {
   unsigned transport_dbg(int initiator, tlm::tlm_generic_payload& payload);
   void control_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   FaultCode check(const Region& region) const;
-  void occupy(std::uint32_t port, std::uint64_t bytes, std::uint64_t pace_cycles);
+  // Returns the share of the bytes that was moved: 1 unless the stream was withdrawn.
+  double occupy(std::uint32_t port, std::uint64_t bytes, std::uint64_t pace_cycles, Withdrawal* withdrawal = nullptr);
   sc_core::sc_event& event_of(std::size_t slot);
 
   ScratchpadConfig config_;
