@@ -1,6 +1,7 @@
 // MAS-Attention (Algorithm 1): softmax of one row block runs on VEC while MAC multiplies for the blocks around it.
 // The two streams go on across heads; they are filled once and drained once.
 #include "firmware/dataflows/dataflows.h"
+#include "firmware/dataflows/mas_overwrite.h"
 #include "firmware/runtime/attention.h"
 #include "firmware/runtime/loads.h"
 
@@ -8,7 +9,13 @@ namespace attnvp::firmware {
 
 namespace {
 
+const char* const kOffOn[] = {"off", "on", nullptr};
+const DataflowOption kOptions[] = {
+    {"overwrite", kOffOn, "P has space of its own, and K or V give way to it where there is none (section 4.3)"},
+    {nullptr, nullptr, nullptr}};
+
 hal::Tiling run(Runtime& rt) {
+  if (rt.job().option[0] == 1) return run_mas_overwrite(rt);
   Demand demand;
   demand.score_blocks = 2;  // P_i beside P_{i-1} or C_{i+1} (section 5.5)
   demand.mac_vec_overlap = true;
@@ -43,6 +50,6 @@ hal::Tiling run(Runtime& rt) {
 }  // namespace
 
 extern const Dataflow kMas = {"mas", "MAS-Attention: MAC and VEC streams side by side, never drained between heads",
-                              nullptr, hal::kScoresOnChip, run};
+                              kOptions, hal::kScoresOnChip, run};
 
 }  // namespace attnvp::firmware

@@ -131,20 +131,45 @@ uint64_t Runtime::allocate(uint64_t bytes) {
   }
   const uint64_t address = hal::l1_base(cluster_) + l1_used_;
   l1_used_ += size;
-  note_allocated();
+  note_allocated(l1_used_);
   return address;
 }
 
 void Runtime::free_to(uint64_t mark) {
   l1_used_ = mark;
-  note_allocated();
+  note_allocated(l1_used_);
 }
 
-void Runtime::note_allocated() {
+void Runtime::note_allocated(uint64_t bytes) {
   if (!ok()) return;
-  if (!hal::write(cpu_, hal::l1_control_base(cluster_) + hal::kL1Allocated, &l1_used_, sizeof l1_used_)) {
+  if (!hal::write(cpu_, hal::l1_control_base(cluster_) + hal::kL1Allocated, &bytes, sizeof bytes)) {
     fail(Status::kEngineFault);
   }
+}
+
+uint32_t Runtime::read32(uint64_t address) {
+  uint32_t value = 0;
+  if (ok() && !hal::read(cpu_, address, &value, sizeof value)) fail(Status::kEngineFault);
+  return value;
+}
+
+bool Runtime::halt_mac(uint32_t core) {
+  const uint64_t base = hal::mac_base(cluster_, core);
+  // An engine that is still loading its first operands takes the halt once it computes.
+  while (ok()) {
+    if (!hal::write32(cpu_, base + hal::kEngineControl, hal::kHalt)) fail(Status::kEngineFault);
+    const uint32_t state = read32(base + hal::kEngineState);
+    if (state == hal::kEngineHalted) return true;
+    if (state == hal::kEngineIdle) return false;
+  }
+  return false;
+}
+
+void Runtime::replace_mac(uint32_t core, const Command& command) {
+  const uint64_t base = hal::mac_base(cluster_, core);
+  const bool written = ok() && hal::write(cpu_, base + hal::kQueueDescriptor, &command.raw(), sizeof(Descriptor)) &&
+                       hal::write32(cpu_, base + hal::kEngineControl, hal::kReplace);
+  if (!written) fail(Status::kEngineFault);
 }
 
 void Runtime::push(uint64_t queue, const Command& command, Side side) {
@@ -179,12 +204,7 @@ void Runtime::dma(uint32_t channel, const Command& command) {
 }
 
 uint32_t Runtime::dma_level(uint32_t channel) {
-  uint32_t level = 0;
-  if (ok() && !hal::read(cpu_, hal::dma_base(cluster_) + channel * hal::kQueueStride + hal::kQueueLevel, &level,
-                         sizeof level)) {
-    fail(Status::kEngineFault);
-  }
-  return level;
+  return read32(hal::dma_base(cluster_) + channel * hal::kQueueStride + hal::kQueueLevel);
 }
 
 void Runtime::fail(Status status, uint64_t detail0, uint64_t detail1) {
@@ -200,6 +220,8 @@ void Runtime::finish(const hal::Tiling& used) {
   result.detail[0] = detail_[0];
   result.detail[1] = detail_[1];
   result.tiling = used;
+  result.overwrites = overwrites_;
+  result.reload_bytes = reload_bytes_;
   hal::write(cpu_, hal::result_address(cluster_), &result, sizeof result);
 }
 

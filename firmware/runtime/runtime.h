@@ -115,13 +115,25 @@ class Runtime {
   void settle();  // lock-step: waits until everything is done
   uint32_t dma_level(uint32_t channel);  // descriptors waiting in that channel's queue
 
+  // A MAC engine's descriptor under way: stopped (false: there was none any more); done again as `command`.
+  bool halt_mac(uint32_t core);
+  void replace_mac(uint32_t core, const Command& command);
+  uint32_t mac_done(uint32_t core) { return read32(hal::mac_base(cluster_, core) + hal::kQueueDone); }
+  uint32_t vec_done(uint32_t core) { return read32(hal::vec_base(cluster_, core) + hal::kQueueDone); }
+
+  void count_overwrite(uint64_t reload_bytes) {
+    ++overwrites_;
+    reload_bytes_ += reload_bytes;
+  }
+  void note_allocated(uint64_t bytes);  // for the scratchpad's performance monitor
+
   void fail(Status status, uint64_t detail0 = 0, uint64_t detail1 = 0);
   void finish(const hal::Tiling& used);  // writes the status word
 
  private:
   enum class Side : std::uint8_t { kCompute, kTransfer };
   void push(uint64_t queue, const Command& command, Side side);
-  void note_allocated();
+  uint32_t read32(uint64_t address);
 
   hal::Cpu& cpu_;
   uint32_t cluster_;
@@ -130,6 +142,7 @@ class Runtime {
   uint64_t detail_[2] = {};
   uint32_t next_event_ = 0;
   uint64_t l1_used_ = 0;
+  uint64_t overwrites_ = 0, reload_bytes_ = 0;
   Events lock_step_{};  // span 0: not in lock-step
   Side side_ = Side::kTransfer;
   uint32_t pending_ = 0;  // commands of that side under way

@@ -113,6 +113,10 @@ Tiling choose_tiling(Runtime& rt, const Demand& demand) {
   const hal::Layer& l = rt.layer();
   const uint32_t unit = rt.machine().mac_rows;
   Tiling t = rt.job().tiling;
+  if (demand.single_kv) {
+    t.bb = t.hh = t.kv_buffers = t.row_buffers = 1;
+    t.nkv = l.seq_kv;
+  }
   if (!check_given(rt, t)) return t;
   choose_l0(rt, t);
 
@@ -172,7 +176,7 @@ Tiling choose_tiling(Runtime& rt, const Demand& demand) {
   for (uint32_t nq = 1; best_cycles == UINT64_MAX && nq < min(unit, l.seq_q); nq *= 2) consider(nq, 1);
   // Streaming: sub-blocks as long as they fit.
   const uint64_t resident = best_cycles;
-  const bool nkv_free = rt.job().tiling.nkv == 0;
+  const bool nkv_free = rt.job().tiling.nkv == 0 && !demand.single_kv;
   for (bool again = best_cycles == UINT64_MAX || best.nq < unit; again;) {
     whole_passes(hal::kKvStream);
     for (uint32_t nq = 1; nq < min(unit, l.seq_q); nq *= 2) consider(nq, hal::kKvStream);

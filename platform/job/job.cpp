@@ -149,7 +149,7 @@ Result Runner::run(const config::Network& network, const Schedule& schedule, con
   result.events = sc_core::sc_delta_count() - deltas;
   vcd.reset();
 
-  result.schedule.tiling = check_status(network, schedule);
+  check_status(result);
   collect(result);
   if (full) {
     result.output.resize(query_bytes(network) / sizeof(arith::Half));
@@ -163,17 +163,16 @@ Result Runner::run(const config::Network& network, const Schedule& schedule, con
   return result;
 }
 
-// The tiling firmware used, or the reason why it did not finish as a RunError.
-hal::Tiling Runner::check_status(const config::Network& network, const Schedule& schedule) {
+// What firmware reports, or the reason why it did not finish as a RunError.
+void Runner::check_status(Result& result) {
   Platform& p = *platform_;
-  const std::string what = fmt::format("{} on {} with {}", network.name, p.machine().name, schedule.text);
+  const std::string what = fmt::format("{} on {} with {}", result.network.name, p.machine().name, result.schedule.text);
   const FaultLog& faults = p.context().faults;
   if (faults.any()) throw RunError(fmt::format("{}: {}", what, to_sentence(faults.faults().front())));
   if (!p.all_finished()) {
     throw RunError(fmt::format("{}: deadlock at cycle {}: {}", what, p.context().clock.now(),
                                fmt::join(p.waiting(), "; ")));
   }
-  hal::Tiling tiling{};
   for (std::uint32_t c = 0; c < p.machine().clusters; ++c) {
     hal::JobResult answer{};
     p.read(hal::result_address(c), &answer, sizeof answer);
@@ -204,9 +203,10 @@ hal::Tiling Runner::check_status(const config::Network& network, const Schedule&
         break;
       }
     }
-    tiling = answer.tiling;
+    result.schedule.tiling = answer.tiling;
+    result.overwrites += answer.overwrites;
+    result.reload_bytes += answer.reload_bytes;
   }
-  return tiling;
 }
 
 void Runner::collect(Result& result) {

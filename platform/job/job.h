@@ -58,6 +58,7 @@ struct Result {
   bool golden_checked = false;
   GoldenResult golden;
   Utilization utilization;
+  std::uint64_t overwrites = 0, reload_bytes = 0;  // K or V that gave way to P (section 4.3)
   std::vector<CounterValue> counters;
   std::vector<arith::Half> output;  // [batch, heads, seq_q, emb]; empty in timing mode
   double wall_seconds = 0;
@@ -92,7 +93,7 @@ class Runner {
 
  private:
   hal::JobBlock make_job(const config::Network& network, const Schedule& schedule) const;
-  hal::Tiling check_status(const config::Network& network, const Schedule& schedule);
+  void check_status(Result& result);
   void collect(Result& result);
 
   config::EnergyTable energy_;

@@ -59,7 +59,7 @@ std::string to_json(const job::Result& r, const std::string& hardware) {
   }
   j["l1"]["peak_bytes"] = r.max("l1", "peak_bytes");
   j["l0"]["peak_bytes"] = r.max("l0", "peak_bytes");
-  j["overwrites"] = {{"count", 0}, {"reload_bytes", 0}};
+  j["overwrites"] = {{"count", r.overwrites}, {"reload_bytes", r.reload_bytes}};
   j["energy_pj"]["total"] = r.total_energy_pj();
   for (const char* part : kEnergyParts) j["energy_pj"][part] = r.energy_pj(part);
   for (const job::CounterValue& c : r.counters) j["counters"][c.module][c.name] = c.value;
@@ -88,6 +88,10 @@ std::string to_text(const job::Result& r, const std::string& hardware) {
     if (!r.golden.passed) golden += "\n             " + r.golden.to_string();
   }
   line("golden", golden);
+  if (r.overwrites > 0) {
+    line("overwrites", fmt::format("{}  ({} loaded again)", r.overwrites,
+                                   with_prefix(static_cast<double>(r.reload_bytes), "B")));
+  }
   out += "\n";
 
   Table busy;

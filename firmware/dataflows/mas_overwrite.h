@@ -1,0 +1,10 @@
+// MAS-Attention with the proactive overwrite of section 4.3.
+#pragma once
+
+#include "firmware/runtime/runtime.h"
+
+namespace attnvp::firmware {
+
+hal::Tiling run_mas_overwrite(Runtime& rt);
+
+}  // namespace attnvp::firmware

@@ -1,0 +1,31 @@
+#include "firmware/runtime/arena.h"
+
+namespace attnvp::firmware {
+
+uint64_t Arena::allocate(uint64_t bytes) {
+  const uint64_t size = round_up(bytes, 64);
+  uint64_t gap = 0;
+  uint32_t at = 0;
+  for (; at < count_ && blocks_[at].offset - gap < size; ++at) gap = blocks_[at].offset + blocks_[at].bytes;
+  if (count_ == kMaxBlocks || gap + size > rt_.machine().l1_bytes) return 0;
+  for (uint32_t i = count_; i > at; --i) blocks_[i] = blocks_[i - 1];
+  blocks_[at] = {gap, size};
+  ++count_;
+  used_ += size;
+  rt_.note_allocated(used_);
+  return hal::l1_base(rt_.cluster()) + gap;
+}
+
+void Arena::free(uint64_t address) {
+  const uint64_t offset = address - hal::l1_base(rt_.cluster());
+  for (uint32_t i = 0; i < count_; ++i) {
+    if (blocks_[i].offset != offset) continue;
+    used_ -= blocks_[i].bytes;
+    --count_;
+    for (; i < count_; ++i) blocks_[i] = blocks_[i + 1];
+    rt_.note_allocated(used_);
+    return;
+  }
+}
+
+}  // namespace attnvp::firmware
