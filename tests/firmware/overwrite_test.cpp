@@ -1,0 +1,93 @@
+// The proactive overwrite of MAS-Attention section 4.3: exact results, reads that are accounted for, both cases.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "platform/config/energy.h"
+#include "platform/config/hardware.h"
+#include "platform/config/network.h"
+#include "platform/job/job.h"
+
+namespace attnvp {
+namespace {
+
+job::Result run_overwrite(const MachineConfig& machine, const std::string& net, const std::string& tiling, bool full) {
+  const config::Network network = config::load_network(net);
+  job::Schedule schedule = job::parse_dataflow("mas:overwrite=on");
+  schedule.tiling = job::parse_tiling(tiling);
+  job::Runner runner(machine, config::load_energy(machine.energy), full);
+  job::Tensors tensors;
+  if (full) tensors = job::random_tensors(network, 7);
+  return runner.run(network, schedule, full ? &tensors : nullptr, {});
+}
+
+std::uint64_t tensor_bytes(const config::Network& n) {
+  return std::uint64_t{n.batch} * n.heads * n.emb * (n.seq_q + 2 * std::uint64_t{n.seq_kv}) * 2;
+}
+
+void expect_accounted_for(const job::Result& r) {
+  EXPECT_TRUE(r.golden.passed) << r.golden.to_string();
+  EXPECT_EQ(r.sum("dram", "read_words") * 2, tensor_bytes(r.network) + r.reload_bytes);
+  EXPECT_EQ(r.reload_bytes, (r.k_overwrites + r.v_overwrites) * r.network.seq_kv * r.network.emb * 2);
+}
+
+TEST(Overwrite, TakesV) {
+  const job::Result r = run_overwrite(config::load_hardware("overwrite-v"), "H=2,N=512,E=64", "nq=64", true);
+  expect_accounted_for(r);
+  EXPECT_GT(r.v_overwrites, 0U);
+  EXPECT_EQ(r.k_overwrites, 0U);
+  EXPECT_GT(r.sum("mac", "halts"), 0U);
+}
+
+TEST(Overwrite, TakesK) {
+  const job::Result r = run_overwrite(config::load_hardware("overwrite-k"), "H=2,N=512,E=64", "nq=64", true);
+  expect_accounted_for(r);
+  EXPECT_GT(r.k_overwrites, 0U);
+  EXPECT_EQ(r.v_overwrites, 0U);
+  EXPECT_GT(r.sum("mac", "halts"), 0U);
+}
+
+TEST(Overwrite, NothingGivesWayWhereThereIsRoom) {
+  const job::Result r = run_overwrite(config::load_hardware("edge"), "H=2,N=512,E=64", "nq=64", true);
+  expect_accounted_for(r);
+  EXPECT_EQ(r.reload_bytes, 0U);
+  EXPECT_EQ(r.sum("mac", "halts"), 0U);
+}
+
+TEST(Overwrite, TimingModeSeesTheSame) {
+  const MachineConfig machine = config::load_hardware("overwrite-v");
+  const job::Result full = run_overwrite(machine, "H=2,N=300,E=48", "nq=64", true);
+  const job::Result timing = run_overwrite(machine, "H=2,N=300,E=48", "nq=64", false);
+  EXPECT_EQ(full.cycles, timing.cycles);
+  EXPECT_EQ(full.reload_bytes, timing.reload_bytes);
+}
+
+// L1 sizes from too small to ample, odd shapes, several cores: exact or refused.
+TEST(Overwrite, AnyL1Size) {
+  const char* const nets[] = {"H=3,N=200,E=40", "B=2,H=1,NQ=130,NKV=333,E=24", "H=1,NQ=50,NKV=512,E=80"};
+  int overwriting = 0, refused = 0;
+  for (const char* net : nets) {
+    for (unsigned cores = 1; cores <= 3; ++cores) {
+      for (unsigned kib = 90; kib <= 400; kib += 31) {
+        MachineConfig machine = config::load_hardware("overwrite-k");
+        machine.cores = cores;
+        machine.vec.lanes = 40 + 8 * (kib % 7);
+        machine.l1.size_bytes = std::uint64_t{kib} << 10;
+        try {
+          const job::Result r = run_overwrite(machine, net, "nq=48", true);
+          expect_accounted_for(r);
+          overwriting += r.reload_bytes > 0 ? 1 : 0;
+        } catch (const job::RunError& e) {
+          EXPECT_NE(std::string(e.what()).find("L1 is too small"), std::string::npos) << e.what();
+          ++refused;
+        }
+      }
+    }
+  }
+  EXPECT_GT(overwriting, 10);
+  EXPECT_GT(refused, 10);
+}
+
+}  // namespace
+}  // namespace attnvp
