@@ -235,7 +235,7 @@ bool Guarded::give_way(uint32_t core) {
   arena_.free(victim->l1);
   victim->l1 = 0;
   victim->away = true;
-  rt_.count_overwrite(uint64_t{seq_kv_} * emb_ * kHalfBytes);
+  rt_.count_overwrite(victim == &k_, uint64_t{seq_kv_} * emb_ * kHalfBytes);
   return true;
 }
 

@@ -79,7 +79,7 @@ struct JobResult {  // one per cluster, right behind the job block, kResultStrid
   std::uint32_t reserved;
   std::uint64_t detail[2];
   Tiling tiling;  // as used
-  std::uint64_t overwrites;    // how often K or V gave way to P
+  std::uint64_t k_overwrites, v_overwrites;  // how often K, V gave way to P
   std::uint64_t reload_bytes;  // what was loaded again for that
 };
 

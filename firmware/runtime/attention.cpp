@@ -59,15 +59,50 @@ Matrix Attention::q_block(const Lane& lane, uint32_t n, const Item& item) const 
   return {lane.q + uint64_t{n % tiling_.row_buffers} * rows_ * stride, item.rows, emb, stride};
 }
 
+// Rows of a strip of a lane's first block.
+uint32_t Attention::first_strip() const {
+  const bool strips = tiling_.kv_buffers != hal::kKvStream && !rt_.in_lock_step();
+  return strips ? min(tiling_.m0, rows_) : rows_;
+}
+
+void Attention::load_q_rows(const Item& item, const Matrix& q, uint32_t row, uint32_t rows) {
+  const Matrix dram = dram_rows(rt_.layer().q, item, rt_.layer().emb);
+  Command load = copy(rows_of(dram, row, rows), rows_of(q, row, rows));
+  if (row == 0) load.after(q_free_.of(item.lane));
+  rt_.dma(kLoadChannel, load.then(q_ready_.of(item.lane)).label(item.head, item.block));
+}
+
 void Attention::load_q(const Work::Round& i) {
   for (uint32_t c = 0; i.valid && c < lanes_.count; ++c) {
     const Item item = work_.item(i.group, i.round, c);
     if (!item.valid) continue;
-    const Matrix q = q_block(lane_[c], lane_[c].q_items++, item);
-    rt_.dma(kLoadChannel, copy(dram_rows(rt_.layer().q, item, rt_.layer().emb), q)
-                              .after(q_free_.of(c))
-                              .then(q_ready_.of(c))
-                              .label(item.head, item.block));
+    Lane& lane = lane_[c];
+    const bool first = lane.q_items == 0;
+    if (first) lane.first = i;
+    const Matrix q = q_block(lane, lane.q_items++, item);
+    load_q_rows(item, q, 0, first ? min(first_strip(), item.rows) : item.rows);
+  }
+}
+
+uint32_t Attention::rest_of_q(const Work::Round& i) const {
+  uint32_t loads = 0;
+  for (uint32_t c = 0; i.valid && c < lanes_.count; ++c) {
+    const Work::Round& first = lane_[c].first;
+    if (!first.valid || first.group != i.group || first.round != i.round) continue;
+    loads += static_cast<uint32_t>(ceil_div(work_.item(i.group, i.round, c).rows, first_strip())) - 1;
+  }
+  return loads;
+}
+
+void Attention::load_q_rest(const Work::Round& i) {
+  for (uint32_t c = 0; rest_of_q(i) > 0 && c < lanes_.count; ++c) {
+    const Work::Round& first = lane_[c].first;
+    if (!first.valid || first.group != i.group || first.round != i.round) continue;
+    const Item item = work_.item(i.group, i.round, c);
+    const uint32_t strip = first_strip();
+    for (uint32_t row = strip; row < item.rows; row += strip) {
+      load_q_rows(item, q_block(lane_[c], 0, item), row, min(strip, item.rows - row));
+    }
   }
 }
 
@@ -81,21 +116,30 @@ void Attention::produce_c(KvBuffer& k, const Work::Round& i, Loads& ahead, const
         pass_tokens(k, i, c, lanes_.c_core(c), j);
         continue;
       }
-      const Matrix block = columns_of(score_block(lane_[c], lane_[c].c_items, item), k.block_row(j), k.block_rows(j));
-      const Sync sync = discipline.for_c(i, c);
       const Matrix q = q_block(lane_[c], lane_[c].c_items, item);
-      Command multiply = matmul_abt(q, k.rows(i.group, item.member, j), block, tiling_);
-      multiply.label(item.head, item.block);
-      if (j == 0) multiply.after(q_ready_.of(c));
-      if (j == 0 && demand_.score_tokens) multiply.after(scores_free_.of(c));
-      if (j == 0 && sync.after.span > 0) multiply.after(sync.after, sync.tokens);
-      k.acquire(multiply, c, i.group, j);
-      if (j + 1 == k.blocks()) {
-        multiply.then(c_ready_.of(c), lanes_.vec_engines()).then(q_free_.of(c));
-        if (sync.then.span > 0) multiply.then(sync.then);
+      const Matrix scores =
+          columns_of(score_block(lane_[c], lane_[c].c_items, item), k.block_row(j), k.block_rows(j));
+      const Sync sync = discipline.for_c(i, c);
+      // The first sub-block of a lane's first block goes strip by strip, as Q comes; everything else as a whole.
+      const uint32_t strip = j == 0 && lane_[c].c_items == 0 ? first_strip() : item.rows;
+      for (uint32_t row = 0; row < item.rows; row += strip) {
+        const uint32_t rows = min(strip, item.rows - row);
+        const bool begins = j == 0 && row == 0;
+        const bool ends_block = row + rows == item.rows;
+        Command multiply =
+            matmul_abt(rows_of(q, row, rows), k.rows(i.group, item.member, j), rows_of(scores, row, rows), tiling_);
+        multiply.label(item.head, item.block);
+        if (j == 0) multiply.after(q_ready_.of(c));
+        if (begins && demand_.score_tokens) multiply.after(scores_free_.of(c));
+        if (begins && sync.after.span > 0) multiply.after(sync.after, sync.tokens);
+        if (row == 0) k.acquire(multiply, c, i.group, j);
+        if (ends_block && j + 1 == k.blocks()) {
+          multiply.then(c_ready_.of(c), lanes_.vec_engines()).then(q_free_.of(c));
+          if (sync.then.span > 0) multiply.then(sync.then);
+        }
+        if (ends_block && last_use(k, i, c, j, k.blocks())) k.release(multiply, c);
+        rt_.mac(lanes_.c_core(c), multiply);
       }
-      if (last_use(k, i, c, j, k.blocks())) k.release(multiply, c);
-      rt_.mac(lanes_.c_core(c), multiply);
     }
   }
   for (uint32_t c = 0; c < lanes_.count; ++c) lane_[c].c_items += work_.item(i.group, i.round, c).valid ? 1 : 0;
@@ -249,6 +293,7 @@ void Attention::finish() {
   rt_.settle();
   rt_.wait(stored_, stores_);
   stores_ = 0;
+  for (Lane& lane : lane_) lane.first = {};
   for (Lane& lane : lane_) lane.q_items = lane.c_items = lane.p_items = lane.o_items = lane.stored = lane.loaded = 0;
 }
 

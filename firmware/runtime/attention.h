@@ -50,8 +50,12 @@ class Attention {
       : Attention(rt, work, tiling, demand, {rt.cores(), 0}) {}
   Attention(Runtime& rt, const Work& work, const hal::Tiling& tiling, const Demand& demand, const Lanes& lanes);
 
-  // Loads Q_i; a round ahead of produce_c it hides behind computation. Nothing for a round that is not valid.
+  // Loads Q_i; a round ahead of produce_c it hides behind computation. Of a lane's very first block only the first
+  // strip, so that computation starts early; load_q_rest, which comes after K, loads the rest. Nothing for a round that
+  // is not valid.
   void load_q(const Work::Round& i);
+  void load_q_rest(const Work::Round& i);
+  uint32_t rest_of_q(const Work::Round& i) const;  // descriptors that load_q_rest puts into the queue
   // Algorithm 2: C_i = Q_i K^T, sub-block by sub-block of K.
   // Between commands `ahead` may issue loads for what comes next.
   void produce_c(KvBuffer& k, const Work::Round& i, Loads& ahead, const Discipline& discipline = FreeRunning());
@@ -75,6 +79,7 @@ class Attention {
     // Items that went through each step: they pick the buffer.
     uint32_t q_items = 0, c_items = 0, p_items = 0, o_items = 0;
     uint32_t stored = 0, loaded = 0;  // likewise for scores by way of DRAM
+    Work::Round first;                // the round of the lane's first item
   };
   void store_scores(const Work::Round& i, uint64_t tensor, Events ready);
   void load_scores(const Work::Round& i, uint64_t tensor, Events ready);
@@ -83,6 +88,8 @@ class Attention {
   void store_o(const Item& item, const Matrix& o, uint32_t row, uint32_t rows, bool last);
   bool last_use(const KvBuffer& kv, const Work::Round& i, uint32_t lane, uint32_t block, uint32_t blocks) const;
   void pass_tokens(KvBuffer& kv, const Work::Round& i, uint32_t lane, uint32_t core, uint32_t block);
+  uint32_t first_strip() const;
+  void load_q_rows(const Item& item, const Matrix& q, uint32_t row, uint32_t rows);
   Matrix q_block(const Lane& lane, uint32_t n, const Item& item) const;
   Matrix score_block(const Lane& lane, uint32_t n, const Item& item) const;
   Matrix o_block(const Lane& lane, const Item& item) const;

@@ -3,7 +3,8 @@
 namespace attnvp::firmware {
 
 namespace {
-constexpr uint32_t kPositions = 3;
+constexpr uint32_t kPositions = 5;
+constexpr uint32_t kAll = 0xFFFF'FFFF;
 constexpr uint32_t kFarEnough = 8;  // descriptors in the queue: more gains nothing
 }  // namespace
 
@@ -12,8 +13,8 @@ Loads::Loads(Runtime& rt, const Work& work, Attention& attention, LoadRows rows,
     : rt_(rt), work_(work), attention_(attention), rows_(rows), k_(k), v_(v), order_(order), front_(work.first()) {}
 
 Loads::Step Loads::step_at(uint32_t position) const {
-  constexpr Step kLagging[kPositions] = {kV, kRows, kK};
-  constexpr Step kTogether[kPositions] = {kRows, kK, kV};
+  constexpr Step kLagging[kPositions] = {kV, kRows, kFirstK, kRest, kK};
+  constexpr Step kTogether[kPositions] = {kRows, kFirstK, kRest, kK, kV};
   return order_.v_lag > 0 ? kLagging[position] : kTogether[position];
 }
 
@@ -24,8 +25,9 @@ bool Loads::done() const {
 }
 
 void Loads::next_position() {
-  block_ = 0;
-  if (++position_ < kPositions) return;
+  ++position_;
+  block_ = position_ < kPositions && step_at(position_) == kK ? 1 : 0;
+  if (position_ < kPositions) return;
   position_ = 0;
   ++iteration_;
   for (uint32_t i = order_.v_lag; i > 1; --i) lagging_[i - 1] = lagging_[i - 2];
@@ -33,10 +35,10 @@ void Loads::next_position() {
   front_ = work_.after(front_);
 }
 
-// One sub-block of a resident K or V in its group's first round. False when there is nothing (more) to load.
-bool Loads::load_kv(KvBuffer* buffer, const Work::Round& round) {
+// The next sub-block before `end` of a resident K or V in its group's first round. False when there is none.
+bool Loads::load_kv(KvBuffer* buffer, const Work::Round& round, uint32_t end) {
   if (buffer == nullptr || buffer->streamed() || !round.valid || round.round != 0) return false;
-  if (block_ == buffer->blocks()) return false;
+  if (block_ >= min(end, buffer->blocks())) return false;
   buffer->load(round.group, block_++);
   return true;
 }
@@ -44,10 +46,16 @@ bool Loads::load_kv(KvBuffer* buffer, const Work::Round& round) {
 void Loads::issue_one() {
   switch (step_at(position_)) {
     case kV:
-      if (load_kv(v_, back())) return;
+      if (load_kv(v_, back(), kAll)) return;
+      break;
+    case kFirstK:
+      if (load_kv(k_, front_, 1)) return;
       break;
     case kK:
-      if (load_kv(k_, front_)) return;
+      if (load_kv(k_, front_, kAll)) return;
+      break;
+    case kRest:
+      if (k_ != nullptr) attention_.load_q_rest(front_);
       break;
     case kRows:
       if (front_.valid) (attention_.*rows_)(front_);
@@ -72,6 +80,7 @@ void Loads::issue_until(uint32_t iteration, Step step) {
 uint32_t Loads::step_size() const {
   const Step step = step_at(position_);
   if (step == kRows) return work_.lanes();
+  if (step == kRest) return k_ != nullptr ? attention_.rest_of_q(front_) : 0;
   const Work::Round& round = step == kV ? back() : front_;
   return round.valid ? work_.members(round.group) : 0;
 }

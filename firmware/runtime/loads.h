@@ -28,7 +28,7 @@ class Loads {
   static constexpr uint32_t kMaxLag = 4;
 
  private:
-  enum Step : std::uint8_t { kV, kRows, kK };  // of one iteration; without lag V comes after K
+  enum Step : std::uint8_t { kV, kRows, kFirstK, kRest, kK };  // of one iteration; without lag V comes after K
 
   bool done() const;
   const Work::Round& back() const { return order_.v_lag == 0 ? front_ : lagging_[order_.v_lag - 1]; }
@@ -38,7 +38,7 @@ class Loads {
   void next_position();
   uint32_t step_size() const;
   bool may_run_ahead() const;
-  bool load_kv(KvBuffer* buffer, const Work::Round& round);
+  bool load_kv(KvBuffer* buffer, const Work::Round& round, uint32_t end);
 
   Runtime& rt_;
   const Work& work_;
@@ -48,7 +48,7 @@ class Loads {
   KvBuffer* v_;
   Order order_;
   uint32_t c_needed_ = 0, o_needed_ = 0;
-  // The next load: position 0 to 2 within an iteration, and a sub-block.
+  // The next load: position 0 to 4 within an iteration, and a sub-block.
   uint32_t iteration_ = 0, position_ = 0, block_ = 0;
   Work::Round front_;              // the iteration's round for C
   Work::Round lagging_[kMaxLag];   // and the ones before it

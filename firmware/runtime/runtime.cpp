@@ -220,7 +220,8 @@ void Runtime::finish(const hal::Tiling& used) {
   result.detail[0] = detail_[0];
   result.detail[1] = detail_[1];
   result.tiling = used;
-  result.overwrites = overwrites_;
+  result.k_overwrites = k_overwrites_;
+  result.v_overwrites = v_overwrites_;
   result.reload_bytes = reload_bytes_;
   hal::write(cpu_, hal::result_address(cluster_), &result, sizeof result);
 }

@@ -121,8 +121,8 @@ class Runtime {
   uint32_t mac_done(uint32_t core) { return read32(hal::mac_base(cluster_, core) + hal::kQueueDone); }
   uint32_t vec_done(uint32_t core) { return read32(hal::vec_base(cluster_, core) + hal::kQueueDone); }
 
-  void count_overwrite(uint64_t reload_bytes) {
-    ++overwrites_;
+  void count_overwrite(bool of_k, uint64_t reload_bytes) {
+    ++(of_k ? k_overwrites_ : v_overwrites_);
     reload_bytes_ += reload_bytes;
   }
   void note_allocated(uint64_t bytes);  // for the scratchpad's performance monitor
@@ -142,7 +142,7 @@ class Runtime {
   uint64_t detail_[2] = {};
   uint32_t next_event_ = 0;
   uint64_t l1_used_ = 0;
-  uint64_t overwrites_ = 0, reload_bytes_ = 0;
+  uint64_t k_overwrites_ = 0, v_overwrites_ = 0, reload_bytes_ = 0;
   Events lock_step_{};  // span 0: not in lock-step
   Side side_ = Side::kTransfer;
   uint32_t pending_ = 0;  // commands of that side under way
