@@ -51,8 +51,11 @@ hal::Tiling run(Runtime& rt) {
   Loads loads(rt, work, attention, &Attention::load_q, &k, &v, {2, true, tiling.row_buffers});
   const Pipeline pipeline(rt, work);
 
-  Work::Round i = work.first(), i_1, i_2;
-  while (rt.ok() && (i.valid || i_1.valid || i_2.valid)) {
+  Work::Round next = work.first(), i, i_1, i_2;
+  while (rt.ok() && (next.valid || i_1.valid || i_2.valid)) {
+    // A head's first block waits until the head before has been drained.
+    const bool drain = next.valid && next.round == 0 && (i_1.valid || i_2.valid);
+    i = drain ? Work::Round{} : next;
     if (i_2.valid) {
       loads.need_for_o();
       attention.produce_o(v, i_2, pipeline);
@@ -64,7 +67,7 @@ hal::Tiling run(Runtime& rt) {
     }
     i_2 = i_1;
     i_1 = i;
-    i = work.after(i);
+    if (!drain) next = work.after(next);
   }
   attention.finish();
   return tiling;

@@ -18,8 +18,8 @@ Attention::Attention(Runtime& rt, const Work& work, const hal::Tiling& tiling, c
   }
   q_ready_ = rt.events(lanes.count);
   q_free_ = rt.events(lanes.count, tiling.row_buffers);
-  c_ready_ = rt.events(lanes.count);
-  p_ready_ = rt.events(lanes.count);
+  c_ready_ = rt.events(lanes.count * lanes.vec_engines());
+  p_ready_ = rt.events(lanes.count * lanes.vec_engines());
   o_ready_ = rt.events(lanes.count);
   o_free_ = rt.events(lanes.count, o_buffers_);
   scores_free_ = rt.events(lanes.count, demand.score_blocks);
@@ -134,7 +134,7 @@ void Attention::produce_c(KvBuffer& k, const Work::Round& i, Loads& ahead, const
         if (begins && sync.after.span > 0) multiply.after(sync.after, sync.tokens);
         if (row == 0) k.acquire(multiply, c, i.group, j);
         if (ends_block && j + 1 == k.blocks()) {
-          multiply.then(c_ready_.of(c), lanes_.vec_engines()).then(q_free_.of(c));
+          multiply.then(lanes_.of_lane(c_ready_, c)).then(q_free_.of(c));
           if (sync.then.span > 0) multiply.then(sync.then);
         }
         if (ends_block && last_use(k, i, c, j, k.blocks())) k.release(multiply, c);
@@ -156,7 +156,7 @@ void Attention::produce_p(const Work::Round& i) {
       const uint32_t row = item.rows * e / engines;
       const Matrix rows = rows_of(block, row, item.rows * (e + 1) / engines - row);
       Command command = rows.rows > 0 ? softmax(rows, rows) : fence();
-      command.after(c_ready_.of(c)).then(p_ready_.of(c)).label(item.head, item.block);
+      command.after(lanes_.of_engine(c_ready_, c, e)).then(lanes_.of_engine(p_ready_, c, e)).label(item.head, item.block);
       rt_.vec(e == 0 ? lanes_.c_core(c) : lanes_.o_core(c), command);
     }
   }
@@ -207,7 +207,7 @@ void Attention::resident_o(KvBuffer& v, const Work::Round& i, const Discipline& 
       Command multiply = matmul_ab(rows_of(p, row, rows), v.all_rows(i.group, item.member), rows_of(o, row, rows), tiling_);
       multiply.label(item.head, item.block);
       if (row == 0) {
-        multiply.after(p_ready_.of(c), lanes_.vec_engines()).after(o_free_.of(c));
+        multiply.after(lanes_.of_lane(p_ready_, c)).after(o_free_.of(c));
         if (sync.after.span > 0) multiply.after(sync.after, sync.tokens);
         v.acquire(multiply, c, i.group, v.blocks() - 1);
       }
@@ -245,7 +245,7 @@ void Attention::stream_o(KvBuffer& v, const Work::Round& i, const Discipline& di
       const Matrix o = o_block(lane, item);
       Command multiply = matmul_ab(p, v.rows(i.group, item.member, j), o, partials, place_of(j, blocks), tiling_);
       multiply.label(item.head, item.block);
-      if (j == 0) multiply.after(p_ready_.of(c), lanes_.vec_engines());
+      if (j == 0) multiply.after(lanes_.of_lane(p_ready_, c));
       if (j == 0 && sync.after.span > 0) multiply.after(sync.after, sync.tokens);
       v.acquire(multiply, c, i.group, j);
       v.release(multiply, c);
@@ -269,7 +269,7 @@ void Attention::store_scores(const Work::Round& i, uint64_t tensor, Events ready
     if (!item.valid) continue;
     const Matrix block = score_block(lane_[c], lane_[c].stored++, item);
     rt_.dma(kStoreChannel, copy(block, dram_rows(tensor, item, rt_.layer().seq_kv))
-                               .after(ready.of(c))
+                               .after(lanes_.of_lane(ready, c))
                                .then(scores_free_.of(c))
                                .then(stored_)
                                .label(item.head, item.block));
@@ -284,7 +284,7 @@ void Attention::load_scores(const Work::Round& i, uint64_t tensor, Events ready)
     const Matrix block = score_block(lane_[c], lane_[c].loaded++, item);
     rt_.dma(kLoadChannel, copy(dram_rows(tensor, item, rt_.layer().seq_kv), block)
                               .after(scores_free_.of(c))
-                              .then(ready.of(c))
+                              .then(lanes_.of_lane(ready, c))
                               .label(item.head, item.block));
   }
 }

@@ -41,6 +41,9 @@ struct Lanes {
   uint32_t c_core(uint32_t lane) const { return lane; }
   uint32_t o_core(uint32_t lane) const { return lane + o_offset; }
   uint32_t vec_engines() const { return o_offset == 0 ? 1 : 2; }
+  // Of events that there is one of per VEC engine: those of a lane, or of one of its engines.
+  Events of_lane(Events events, uint32_t lane) const { return {events.first + lane * vec_engines(), vec_engines()}; }
+  Events of_engine(Events events, uint32_t lane, uint32_t engine) const { return of_lane(events, lane).of(engine); }
 };
 
 class Attention {

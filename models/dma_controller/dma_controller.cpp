@@ -78,6 +78,9 @@ void DmaController::reset() {
     c->queue.reset();
     c->ages.clear();
   }
+  next_ = 0;
+  next_buffer_ = 0;
+  doorbells_ = 0;
 }
 
 void DmaController::stop_with(Channel& channel, FaultCode code, std::uint64_t address, std::string detail) {
@@ -233,7 +236,7 @@ void DmaController::issue() {
     next_buffer_ = (next_buffer_ + 1) % buffers_.size();
     unsigned char* data = buffers_[entry.buffer].data();
     const Burst burst = entry.burst;
-    if (in_flight_.empty()) busy_since_ = ctx_.clock.now();
+    if (active_++ == 0) busy_since_ = ctx_.clock.now();
 
     sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
     bool ok = true;
@@ -287,7 +290,7 @@ void DmaController::retire() {
     }
     in_flight_.pop_front();
     outstanding_.set(in_flight_.size());
-    if (in_flight_.empty()) busy_cycles += ctx_.clock.now() - busy_since_;
+    if (--active_ == 0) busy_cycles += ctx_.clock.now() - busy_since_;
     credit_.notify(sc_core::SC_ZERO_TIME);
   }
 }

@@ -95,6 +95,7 @@ class DmaController : public Module {
   boost::circular_buffer<InFlight> in_flight_;  // oldest first
   std::vector<std::vector<unsigned char>> buffers_;
   std::size_t next_buffer_ = 0;
+  std::uint32_t active_ = 0;  // bursts under way, those being read from L1 included
   std::uint64_t busy_since_ = 0;
   bool stopped_ = false;
   sc_core::sc_event work_, credit_, sent_;

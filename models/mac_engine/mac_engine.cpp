@@ -60,6 +60,12 @@ Engine::PlanError MacEngine::plan(const hal::Descriptor& d, Plan& plan) {
            d.operand[1].row_stride};
   Region c{d.operand[2].address, s.m, s.n * s.c_bytes, d.operand[2].row_stride};
   c.write = true;
+  const auto whole_words = [&](const Region& r) { return ((r.address | (s.m > 1 ? r.row_stride : 0)) & 3) == 0; };
+  const Region sums_in{d.operand[3].address, s.m, s.n * kPartialBytes, d.operand[3].row_stride};
+  if ((s.c_bytes == kPartialBytes && !whole_words(c)) || (s.accumulate && !whole_words(sums_in))) {
+    return {FaultCode::kMisaligned, s.accumulate ? sums_in.address : c.address,
+            "FP32 partials need addresses and strides of whole 4-byte words"};
+  }
   if (overlap(a, c) || overlap(b, c)) {
     return {FaultCode::kOverlap, c.address,
             fmt::format("the result of a {} x {} x {} matmul lies over operand {}", s.m, s.n, s.k,
