@@ -2,7 +2,6 @@
 
 #include <sys/mman.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <new>
@@ -27,14 +26,13 @@ Dram::Dram(sc_core::sc_module_name name, Context& context, const DramConfig& con
       base_(base),
       memory_(config.size_bytes),
       bytes_per_cycle_(config.bytes_per_second / context.clock.hertz()),
-      latency_cycles_(std::ceil(config.latency_seconds * context.clock.hertz() - 1e-6)) {
+      latency_cycles_(static_cast<std::uint64_t>(std::ceil(config.latency_seconds * context.clock.hertz() - 1e-6))) {
   in.register_b_transport(this, &Dram::b_transport);
   in.register_transport_dbg(this, &Dram::transport_dbg);
 }
 
 void Dram::reset() {
-  bus_free_ = 0;
-  busy_ = 0;
+  busy_from_ = busy_bytes_ = all_bytes_ = 0;
 }
 
 bool Dram::inside(const tlm::tlm_generic_payload& payload) const {
@@ -54,14 +52,17 @@ void Dram::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& dela
     payload.set_response_status(tlm::TLM_BYTE_ENABLE_ERROR_RESPONSE);
     return;
   }
-  const double arrival = static_cast<double>(ctx_.clock.now() + ctx_.clock.ceil_cycles(delay));
-  const double first_data = std::max(bus_free_, payload.is_read() ? arrival + latency_cycles_ : arrival);
-  const double transfer = static_cast<double>(bytes) / bytes_per_cycle_;
-  bus_free_ = first_data + transfer;
-  busy_ += transfer;
-  busy_cycles.raise_to(static_cast<std::uint64_t>(std::llround(busy_)));
-  const auto done = static_cast<std::uint64_t>(std::ceil(bus_free_ - 1e-6));
-  delay = ctx_.clock.cycles(done - ctx_.clock.now());
+  const std::uint64_t now = ctx_.clock.now();
+  const std::uint64_t arrival = now + ctx_.clock.ceil_cycles(delay) + (payload.is_read() ? latency_cycles_ : 0);
+  if (static_cast<double>(busy_bytes_) <= (static_cast<double>(arrival) - static_cast<double>(busy_from_)) * bytes_per_cycle_) {
+    busy_from_ = arrival;  // the bus was idle
+    busy_bytes_ = 0;
+  }
+  busy_bytes_ += bytes;
+  all_bytes_ += bytes;
+  const auto cycles = [this](std::uint64_t n) { return static_cast<double>(n) / bytes_per_cycle_; };
+  busy_cycles.raise_to(static_cast<std::uint64_t>(std::llround(cycles(all_bytes_))));
+  delay = ctx_.clock.cycles(busy_from_ + static_cast<std::uint64_t>(std::ceil(cycles(busy_bytes_) - 1e-6)) - now);
 
   unsigned char* here = memory_.data() + (payload.get_address() - base_);
   const bool copy = payload.get_extension<TimingOnlyExtension>() == nullptr;

@@ -49,9 +49,12 @@ class Dram : public Module {
   std::uint64_t base_;
   SparseMemory memory_;
   double bytes_per_cycle_;
-  double latency_cycles_;
-  double bus_free_ = 0;  // cycle at which the data bus is free
-  double busy_ = 0;      // exact sum behind busy_cycles
+  std::uint64_t latency_cycles_;
+  // The bus has been busy since `busy_from_` and is until `busy_bytes_` have crossed it: no sum of roundings, and the
+  // same at any time of day.
+  std::uint64_t busy_from_ = 0;
+  std::uint64_t busy_bytes_ = 0;
+  std::uint64_t all_bytes_ = 0;
 };
 
 }  // namespace attnvp

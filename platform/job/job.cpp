@@ -204,7 +204,8 @@ void Runner::check_status(Result& result) {
       }
     }
     result.schedule.tiling = answer.tiling;
-    result.overwrites += answer.overwrites;
+    result.k_overwrites += answer.k_overwrites;
+    result.v_overwrites += answer.v_overwrites;
     result.reload_bytes += answer.reload_bytes;
   }
 }
@@ -214,8 +215,10 @@ void Runner::collect(Result& result) {
   result.frequency_hz = p.machine().clock_hz;
   for_each_module(p, [&](Module& module) {
     for (const Counter* counter : module.counters()) {
-      CounterValue value{module.name(), counter->name(), counter->unit(), counter->description(), counter->value(), 0};
+      CounterValue value{module.name(), counter->name(), counter->unit(), counter->description(), counter->value(), 0, {}, {}};
       if (counter->action().component != nullptr) {
+        value.component = counter->action().component;
+        value.action = counter->action().name;
         value.energy_pj = static_cast<double>(counter->value()) *
                           energy_.pj(counter->action().component, counter->action().name, module.size_bytes());
       }

@@ -44,6 +44,7 @@ struct CounterValue {
   std::string module, name, unit, description;
   std::uint64_t value = 0;
   double energy_pj = 0;  // 0 where the counter carries none
+  std::string component, action;  // in the energy table; empty likewise
 };
 
 struct Utilization {
@@ -58,7 +59,8 @@ struct Result {
   bool golden_checked = false;
   GoldenResult golden;
   Utilization utilization;
-  std::uint64_t overwrites = 0, reload_bytes = 0;  // K or V that gave way to P (section 4.3)
+  std::uint64_t k_overwrites = 0, v_overwrites = 0;  // K or V that gave way to P (section 4.3),
+  std::uint64_t reload_bytes = 0;                    // and what was loaded again for that
   std::vector<CounterValue> counters;
   std::vector<arith::Half> output;  // [batch, heads, seq_q, emb]; empty in timing mode
   double wall_seconds = 0;

@@ -59,7 +59,10 @@ std::string to_json(const job::Result& r, const std::string& hardware) {
   }
   j["l1"]["peak_bytes"] = r.max("l1", "peak_bytes");
   j["l0"]["peak_bytes"] = r.max("l0", "peak_bytes");
-  j["overwrites"] = {{"count", r.overwrites}, {"reload_bytes", r.reload_bytes}};
+  j["overwrites"] = {{"count", r.k_overwrites + r.v_overwrites},
+                     {"reload_bytes", r.reload_bytes},
+                     {"k", r.k_overwrites},
+                     {"v", r.v_overwrites}};
   j["energy_pj"]["total"] = r.total_energy_pj();
   for (const char* part : kEnergyParts) j["energy_pj"][part] = r.energy_pj(part);
   for (const job::CounterValue& c : r.counters) j["counters"][c.module][c.name] = c.value;
@@ -88,8 +91,8 @@ std::string to_text(const job::Result& r, const std::string& hardware) {
     if (!r.golden.passed) golden += "\n             " + r.golden.to_string();
   }
   line("golden", golden);
-  if (r.overwrites > 0) {
-    line("overwrites", fmt::format("{}  ({} loaded again)", r.overwrites,
+  if (r.k_overwrites + r.v_overwrites > 0) {
+    line("overwrites", fmt::format("{} of K, {} of V  ({} loaded again)", r.k_overwrites, r.v_overwrites,
                                    with_prefix(static_cast<double>(r.reload_bytes), "B")));
   }
   out += "\n";
