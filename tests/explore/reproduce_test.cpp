@@ -1,0 +1,148 @@
+// The tables of `attnvp reproduce mas` on the paper's machine, in timing mode.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "explore/reproduce/bounds.h"
+#include "explore/reproduce/commands.h"
+#include "explore/reproduce/limits.h"
+#include "explore/reproduce/tables.h"
+#include "platform/config/catalog.h"
+#include "platform/config/document.h"
+#include "platform/config/error.h"
+#include "platform/config/hardware.h"
+
+namespace attnvp::reproduce {
+namespace {
+
+const Study& paper_study() {
+  static const Study study =
+      run_study(config::load_hardware("edge"), false,
+                [](const std::string& /*network*/, const std::string& /*dataflow*/) {});
+  return study;
+}
+
+std::string temporary(const char* name) {
+  return (std::filesystem::temp_directory_path() / (std::to_string(getpid()) + name)).string();
+}
+
+TEST(Reproduce, TablesAreThePapers) {
+  const Paper paper = load_paper();
+  EXPECT_EQ(paper.networks.size(), 12U);
+  EXPECT_EQ(paper.dataflows, (std::vector<std::string>{"layerwise", "softpipe", "flat", "tileflow", "mas"}));
+  EXPECT_DOUBLE_EQ(paper.cycles.at({"bert-base", "mas"}), 0.786e6);
+  EXPECT_DOUBLE_EQ(paper.energy_pj.at({"xlm", "layerwise"}), 35.786e9);
+  EXPECT_DOUBLE_EQ(paper.claim("speedup", "flat"), 1.70);
+  EXPECT_EQ(paper.claim("reads", "xlm"), 0);
+}
+
+TEST(Reproduce, MasIsFastestAndNearThePaper) {
+  const Study& s = paper_study();
+  for (const std::string& network : s.paper.networks) {
+    for (const std::string& dataflow : s.dataflows) {
+      EXPECT_GE(s.cycles(network, dataflow), s.cycles(network, kMas)) << network << " " << dataflow;
+    }
+    EXPECT_NEAR(s.cycles(network, kMas) / s.paper_cycles(network, kMas), 1, 0.04) << network;
+    EXPECT_NEAR(s.energy_pj(network, kMas) / s.paper_energy_pj(network, kMas), 1, 0.15) << network;
+    EXPECT_EQ(s.at(network, kMas).sum("dram", "write_words"),
+              s.at(network, kFlat).sum("dram", "write_words"));
+  }
+  const double mean = geometric_mean(s.paper.networks, [&s](const std::string& network) {
+    return s.energy_pj(network, kMas) / s.paper_energy_pj(network, kMas);
+  });
+  EXPECT_NEAR(mean, 1, 0.05);
+}
+
+TEST(Reproduce, NoRunIsBelowItsBound) {
+  const Study& s = paper_study();
+  EXPECT_TRUE(is_papers_machine(s));
+  for (const auto& [place, result] : s.results) {
+    EXPECT_GE(static_cast<double>(result.cycles), bound(result, s.machine).cycles)
+        << place.first << " " << place.second;
+  }
+}
+
+// Every difference above 10% has its line; nothing else has one.
+TEST(Reproduce, DifferencesHaveReasons) {
+  for (const Entry& e : entries(paper_study())) {
+    const bool table = e.quantity == "cycles" || e.quantity == "energy_pj";
+    const bool row = e.network.rfind("geomean", 0) != 0 && e.dataflow != kFlatLockStep;
+    EXPECT_EQ(!e.why.empty(), table && row && noteworthy(e.ratio()))
+        << e.quantity << " " << e.network << " " << e.dataflow;
+    EXPECT_EQ(e.why.find('\n'), std::string::npos);
+  }
+}
+
+TEST(Reproduce, EnergyFitFindsTheConstants) {
+  const EnergyFits fits = fit_energies(paper_study());
+  EXPECT_NEAR(fits.paper.mac, 26.25, 0.1);
+  EXPECT_NEAR(fits.paper.score, 520, 5);
+  EXPECT_NEAR(fits.paper.byte, 108.7, 1);
+}
+
+TEST(Reproduce, AnotherMachineGetsNoReasons) {
+  const Study s = run_study(config::load_hardware("edge", {"dram.bandwidth=10 GB/s"}), false,
+                            [](const std::string& /*network*/, const std::string& /*dataflow*/) {});
+  EXPECT_FALSE(is_papers_machine(s));
+  for (const Entry& e : entries(s))
+    EXPECT_TRUE(e.why.empty()) << e.network << " " << e.dataflow << " " << e.why;
+}
+
+// A small L1, so that sequences are short: twice the L1, twice the length; the next step does not run.
+TEST(Reproduce, LimitsGrowWithL1) {
+  const auto limits_of = [](const char* l1) {
+    const MachineConfig machine = config::load_hardware("edge", {std::string("l1.size=") + l1});
+    return find_limits(machine, {kFlat, kMas},
+                       [](const std::string& /*dataflow*/, std::uint32_t /*cores*/) {});
+  };
+  const std::vector<Limit> small = limits_of("256 KiB"), large = limits_of("512 KiB");
+  ASSERT_EQ(small.size(), 4U);
+  for (std::size_t i = 0; i < small.size(); ++i) {
+    const double growth = static_cast<double>(large[i].tokens) / static_cast<double>(small[i].tokens);
+    EXPECT_GT(small[i].tokens, 0U);
+    EXPECT_GT(growth, 1.8) << small[i].dataflow;
+    EXPECT_NE(small[i].refused.find("L1 is too small"), std::string::npos) << small[i].refused;
+  }
+  EXPECT_EQ(small[0].cores, 2U);
+  EXPECT_EQ(small[1].cores, 1U);
+  EXPECT_GT(small[1].tokens, small[0].tokens);
+  EXPECT_GT(small[1].tokens, small[3].tokens);  // flat holds one row where mas holds two
+}
+
+// docs/reproduction-mas.md is what the command writes today.
+TEST(Reproduce, PageIsFresh) {
+  const std::string page = temporary("page.md"), json = temporary("page.json"), csv = temporary("page.csv");
+  cli::ReproduceArguments a;
+  a.markdown = page;
+  a.json = json;
+  a.csv = csv;
+  testing::internal::CaptureStdout();
+  const int status = cli::reproduce_mas(a);
+  testing::internal::GetCapturedStdout();
+  EXPECT_EQ(status, 0);
+  const std::string kept = config::config_root() + "/../docs/reproduction-mas.md";
+  EXPECT_EQ(config::read_text_file(page), config::read_text_file(kept))
+      << "write it anew: attnvp reproduce mas --markdown docs/reproduction-mas.md";
+  const nlohmann::json report = nlohmann::json::parse(config::read_text_file(json));
+  EXPECT_EQ(report["limits"].size(), 10U);
+  EXPECT_EQ(report["runs"].size(), 72U);
+  const std::string lines = config::read_text_file(csv);
+  EXPECT_EQ(static_cast<std::size_t>(std::count(lines.begin(), lines.end(), '\n')),
+            1 + report["entries"].size() + report["limits"].size());
+  for (const std::string& path : {page, json, csv}) std::filesystem::remove(path);
+}
+
+TEST(Reproduce, RefusesOutputsInOnePlace) {
+  cli::ReproduceArguments a;
+  a.csv = a.markdown = temporary("same");
+  EXPECT_THROW(cli::reproduce_mas(a), config::ConfigError);
+  a.markdown = "-";
+  EXPECT_THROW(cli::reproduce_mas(a), config::ConfigError);
+}
+
+}  // namespace
+}  // namespace attnvp::reproduce

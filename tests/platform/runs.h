@@ -1,0 +1,61 @@
+// What tests of whole jobs share.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "platform/config/energy.h"
+#include "platform/config/hardware.h"
+#include "platform/config/network.h"
+#include "platform/job/job.h"
+
+namespace attnvp::runs {
+
+inline const std::vector<std::string> kNetworks = {"bert-base", "bert-large", "bert-small", "llama3-8b",
+                                                   "t5-mini",   "vit-b-14",   "vit-l-14",   "vit-h-14",
+                                                   "vit-b-16",  "vit-l-16",   "vit-h-16",   "xlm"};
+inline const std::vector<std::string> kDataflows = {"layerwise",         "softpipe", "flat",
+                                                    "flat:prefetch=off", "tileflow", "mas"};
+
+// gtest wants names of letters and digits.
+inline std::string test_name(std::string text) {
+  for (char& c : text) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  }
+  return text;
+}
+
+using NetworkAndDataflow = std::tuple<std::string, std::string>;
+inline std::string name_of(const testing::TestParamInfo<NetworkAndDataflow>& of) {
+  return test_name(std::get<0>(of.param) + "_" + std::get<1>(of.param));
+}
+
+// Bytes over DRAM that a schedule without reloads moves: Q, K and V in, O out; C and P both ways where they
+// leave L1.
+struct DramBytes {
+  std::uint64_t read, write;
+};
+inline DramBytes least_dram_bytes(const config::Network& n, const std::string& dataflow) {
+  const std::uint64_t heads = std::uint64_t{n.batch} * n.heads;
+  const std::uint64_t q = heads * n.seq_q * n.emb * 2, kv = 2 * heads * n.seq_kv * n.emb * 2;
+  const std::uint64_t score_matrices = dataflow == "layerwise" ? 2 : dataflow == "softpipe" ? 1 : 0;
+  const std::uint64_t scores = score_matrices * heads * n.seq_q * n.seq_kv * 2;
+  return {q + kv + scores, q + scores};
+}
+
+// Everything but what depends on the host.
+inline void expect_same_counts(const job::Result& a, const job::Result& b) {
+  EXPECT_EQ(a.cycles, b.cycles);
+  ASSERT_EQ(a.counters.size(), b.counters.size());
+  for (std::size_t i = 0; i < a.counters.size(); ++i) {
+    EXPECT_EQ(a.counters[i].module + "." + a.counters[i].name,
+              b.counters[i].module + "." + b.counters[i].name);
+    EXPECT_EQ(a.counters[i].value, b.counters[i].value) << a.counters[i].module << "." << a.counters[i].name;
+    EXPECT_EQ(a.counters[i].energy_pj, b.counters[i].energy_pj);
+  }
+}
+
+}  // namespace attnvp::runs
