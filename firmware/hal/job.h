@@ -21,7 +21,8 @@ enum class Status : std::uint32_t {
   kL0TooSmall = 5,       // detail: likewise
   kTooFewEvents = 6,     // detail: likewise
   kTooFewChannels = 7,   // detail: DMA channels needed, channels there are
-  kEngineFault = 8,      // the engine's own registers say more
+  kEngineFault = 8,      // detail: the access that was answered with an error; the engine's own registers say more
+  kTooManyEvents = 10,   // a command waits for, or signals, more events than a descriptor can name
   kBadTiling = 9,        // detail: which field of Tiling (counted from 0), its value
 };
 

@@ -50,7 +50,7 @@ constexpr std::uint64_t kEventStride = 0x10;
 constexpr std::uint64_t kEventSignal = 0x0;  // W32  add that many tokens
 constexpr std::uint64_t kEventTake = 0x4;    // W32  stalls until that many tokens are there, then takes them
 constexpr std::uint64_t kEventCount = 0x8;   // R32
-constexpr std::uint64_t kEventsFault = 0x1'0000;  // W32 an engine raises a fault; R32 1 after one was raised
+constexpr std::uint64_t kEventsFault = 0x1'0000;  // R32  1 after an engine raised a fault
 
 // Scratchpad performance monitor.
 constexpr std::uint64_t kL1Allocated = 0x0;  // W64  bytes that firmware's allocator holds

@@ -15,8 +15,9 @@ Command& Command::add(hal::EventRef* refs, int slots, Events events, uint32_t to
   for (int i = 0; i < slots; ++i) {
     if (refs[i].tokens() != 0) continue;
     refs[i] = hal::event_ref(events.first, events.span, tokens);
-    break;
+    return *this;
   }
+  complete_ = false;
   return *this;
 }
 
@@ -112,14 +113,14 @@ Events Runtime::events(uint32_t span, uint32_t tokens) {
 void Runtime::give(Events events, uint32_t tokens) {
   for (uint32_t i = 0; ok() && tokens > 0 && i < events.span; ++i) {
     const uint64_t event = hal::events_base(cluster_) + (events.first + i) * hal::kEventStride;
-    if (!hal::write32(cpu_, event + hal::kEventSignal, tokens)) fail(Status::kEngineFault);
+    if (!hal::write32(cpu_, event + hal::kEventSignal, tokens)) fail(Status::kEngineFault, event);
   }
 }
 
 void Runtime::wait(Events events, uint32_t tokens) {
   for (uint32_t i = 0; ok() && tokens > 0 && i < events.span; ++i) {
     const uint64_t event = hal::events_base(cluster_) + (events.first + i) * hal::kEventStride;
-    if (!hal::write32(cpu_, event + hal::kEventTake, tokens)) fail(Status::kEngineFault);
+    if (!hal::write32(cpu_, event + hal::kEventTake, tokens)) fail(Status::kEngineFault, event);
   }
 }
 
@@ -143,13 +144,13 @@ void Runtime::free_to(uint64_t mark) {
 void Runtime::note_allocated(uint64_t bytes) {
   if (!ok()) return;
   if (!hal::write(cpu_, hal::l1_control_base(cluster_) + hal::kL1Allocated, &bytes, sizeof bytes)) {
-    fail(Status::kEngineFault);
+    fail(Status::kEngineFault, hal::l1_control_base(cluster_));
   }
 }
 
 uint32_t Runtime::read32(uint64_t address) {
   uint32_t value = 0;
-  if (ok() && !hal::read(cpu_, address, &value, sizeof value)) fail(Status::kEngineFault);
+  if (ok() && !hal::read(cpu_, address, &value, sizeof value)) fail(Status::kEngineFault, address);
   return value;
 }
 
@@ -157,7 +158,7 @@ bool Runtime::halt_mac(uint32_t core) {
   const uint64_t base = hal::mac_base(cluster_, core);
   // An engine that is still loading its first operands takes the halt once it computes.
   while (ok()) {
-    if (!hal::write32(cpu_, base + hal::kEngineControl, hal::kHalt)) fail(Status::kEngineFault);
+    if (!hal::write32(cpu_, base + hal::kEngineControl, hal::kHalt)) fail(Status::kEngineFault, base);
     const uint32_t state = read32(base + hal::kEngineState);
     if (state == hal::kEngineHalted) return true;
     if (state == hal::kEngineIdle) return false;
@@ -169,7 +170,7 @@ void Runtime::replace_mac(uint32_t core, const Command& command) {
   const uint64_t base = hal::mac_base(cluster_, core);
   const bool written = ok() && hal::write(cpu_, base + hal::kQueueDescriptor, &command.raw(), sizeof(Descriptor)) &&
                        hal::write32(cpu_, base + hal::kEngineControl, hal::kReplace);
-  if (!written) fail(Status::kEngineFault);
+  if (!written) fail(Status::kEngineFault, base);
 }
 
 void Runtime::push(uint64_t queue, const Command& command, Side side) {
@@ -182,9 +183,13 @@ void Runtime::push(uint64_t queue, const Command& command, Side side) {
     ++pending_;
     descriptor = &stepped.then(lock_step_).raw();
   }
+  if (!command.complete() || !stepped.complete()) {
+    fail(Status::kTooManyEvents);
+    return;
+  }
   const bool written = hal::write(cpu_, queue + hal::kQueueDescriptor, descriptor, sizeof(Descriptor)) &&
                        hal::write32(cpu_, queue + hal::kQueueDoorbell, 1);
-  if (!written) fail(Status::kEngineFault);
+  if (!written) fail(Status::kEngineFault, queue);
 }
 
 void Runtime::lock_step() { lock_step_ = events(1); }

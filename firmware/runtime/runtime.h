@@ -62,12 +62,14 @@ class Command {
     d_.flags |= hal::kDeferrable;
     return *this;
   }
+  bool complete() const { return complete_; }  // every event found a place in the descriptor
   Descriptor& raw() { return d_; }
   const Descriptor& raw() const { return d_; }
 
  private:
   Command& add(hal::EventRef* refs, int slots, Events events, uint32_t tokens);
   Descriptor d_;
+  bool complete_ = true;
 };
 
 enum class Accumulate : std::uint8_t { kOnly, kFirst, kMiddle, kLast };  // place in a sum over several matmuls

@@ -66,6 +66,11 @@ Engine::PlanError MacEngine::plan(const hal::Descriptor& d, Plan& plan) {
     return {FaultCode::kMisaligned, s.accumulate ? sums_in.address : c.address,
             "FP32 partials need addresses and strides of whole 4-byte words"};
   }
+  const bool in_place = sums_in.address == c.address && s.c_bytes == kPartialBytes &&
+                        (s.m == 1 || sums_in.row_stride == c.row_stride);
+  if (s.accumulate && !in_place && overlap(sums_in, c)) {
+    return {FaultCode::kOverlap, c.address, "the result lies over the partials that it starts from"};
+  }
   if (overlap(a, c) || overlap(b, c)) {
     return {FaultCode::kOverlap, c.address,
             fmt::format("the result of a {} x {} x {} matmul lies over operand {}", s.m, s.n, s.k,

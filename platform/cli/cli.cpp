@@ -10,6 +10,7 @@
 #include <limits>
 #include <new>
 
+#include "explore/reproduce/commands.h"
 #include "platform/cli/commands.h"
 #include "platform/config/error.h"
 #include "platform/config/words.h"
@@ -84,8 +85,9 @@ std::vector<std::string> command_names(const CLI::App& app) {
 
 // What is wrong with the command line, in one clause.
 std::string explain(const CLI::App& app, const CLI::ParseError& error) {
-  const bool has_command = !app.get_subcommands().empty();
-  const CLI::App& command = has_command ? *app.get_subcommands().front() : app;
+  const CLI::App* innermost = &app;
+  while (!innermost->get_subcommands().empty()) innermost = innermost->get_subcommands().front();
+  const CLI::App& command = *innermost;
   const std::vector<std::string> left = app.remaining(true);
   if (!left.empty()) {
     const std::string& first = left.front();
@@ -93,13 +95,15 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
       const std::string name = first.substr(0, first.find('='));
       return fmt::format("option {} is unknown{}", config::in_quotes(name), config::hint(name, option_names(command)));
     }
-    if (has_command) return fmt::format("argument {} is one too many", config::in_quotes(first));
-    return fmt::format("command {} is unknown{}", config::in_quotes(first), config::hint(first, command_names(app)));
+    const std::vector<std::string> below = command_names(command);
+    if (below.empty()) return fmt::format("argument {} is one too many", config::in_quotes(first));
+    return fmt::format("command {} is unknown{}", config::in_quotes(first), config::hint(first, below));
   }
   std::string text = error.what();
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
-    if (has_command) return fmt::format("{} needs an argument", command.get_name());
-    return fmt::format("a command is missing; allowed: {}", fmt::join(command_names(app), ", "));
+    const std::vector<std::string> below = command_names(command);
+    if (below.empty()) return fmt::format("{} needs an argument", command.get_name());
+    return fmt::format("a command is missing; allowed: {}", fmt::join(below, ", "));
   }
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
     const bool missing = text.find("missing") != std::string::npos;
@@ -126,6 +130,8 @@ int dispatch(int argc, char** argv) {
   run_command->add_option("--v", run_arguments.v, "V likewise")->check(not_empty());
   run_command->add_option("--out", run_arguments.out, "write O to a .npy file (float16)")->check(not_empty());
   run_command->add_option("--vcd", run_arguments.vcd, "write a waveform")->check(not_empty());
+  run_command->add_option("--action-counts", run_arguments.action_counts, "write action counts in Accelergy's form (YAML)")
+      ->check(not_empty());
   run_command->callback([&] {
     run_arguments.dataflows = {dataflow};
     status = run(run_arguments);
@@ -151,6 +157,24 @@ int dispatch(int argc, char** argv) {
   describe_command->add_option("--set", describe_arguments.settings, "set any key of the machine: key=value")
       ->allow_extra_args(false);
   describe_command->callback([&] { status = describe(describe_arguments); });
+
+  ReproduceArguments reproduce_arguments;
+  CLI::App* reproduce_command = app.add_subcommand("reproduce", "a paper's tables beside this platform's");
+  reproduce_command->require_subcommand(1);
+  CLI::App* reproduce_mas_command = reproduce_command->add_subcommand(
+      "mas", "MAS-Attention: tables 2 and 3, DRAM accesses, breakdown, and where they disagree");
+  reproduce_mas_command->add_option("--hw", reproduce_arguments.hardware, "machine")->capture_default_str();
+  reproduce_mas_command
+      ->add_option("--data", reproduce_arguments.data, "full golden-checks every run; timing gives the same numbers")
+      ->check(one_of({"full", "timing"}))
+      ->capture_default_str();
+  reproduce_mas_command->add_flag("--limits", reproduce_arguments.limits, "search the longest sequences too (some 20 s)");
+  reproduce_mas_command->add_option("--json", reproduce_arguments.json, "write JSON to a file, or alone to stdout with '-'")
+      ->check(not_empty());
+  reproduce_mas_command->add_option("--csv", reproduce_arguments.csv, "write CSV")->check(not_empty());
+  reproduce_mas_command->add_option("--markdown", reproduce_arguments.markdown, "write the page (with limits)")
+      ->check(not_empty());
+  reproduce_mas_command->callback([&] { status = reproduce_mas(reproduce_arguments); });
 
   BenchArguments bench_arguments;
   CLI::App* bench_command = app.add_subcommand("bench", "measure the simulator's own speed");

@@ -20,6 +20,7 @@ struct RunArguments {
   std::string q, k, v, out;  // .npy
   std::uint64_t seed = 1;
   std::string vcd;
+  std::string action_counts;  // Accelergy's form
   std::string json;  // "-" is stdout, alone
 };
 int run(const RunArguments& arguments);

@@ -12,6 +12,7 @@
 #include "platform/config/error.h"
 #include "platform/config/hardware.h"
 #include "platform/job/job.h"
+#include "platform/report/action_counts.h"
 #include "platform/report/report.h"
 #include "platform/tensors/atomic_file.h"
 #include "platform/tensors/npy.h"
@@ -105,7 +106,7 @@ int run(const RunArguments& a) {
       if (!value->empty()) throw ConfigError(fmt::format("{} needs --data full: timing moves no tensors", option));
     }
   }
-  check_outputs({{"--vcd", a.vcd}, {"--json", a.json}, {"--out", a.out}});
+  check_outputs({{"--vcd", a.vcd}, {"--json", a.json}, {"--out", a.out}, {"--action-counts", a.action_counts}});
 
   job::Tensors tensors;
   if (p.full) tensors = make_tensors(a, p.network);
@@ -119,6 +120,8 @@ int run(const RunArguments& a) {
   const std::string json = report::to_json(result, p.machine.name);
   const OutputFile vcd_file = open_output(a.vcd);
   const OutputFile json_file = open_output(a.json);
+  const OutputFile counts_file = open_output(a.action_counts);
+  if (counts_file) counts_file->write(report::action_counts_yaml(result));
   if (vcd_file) vcd_file->write(waveform);
   if (json_file) json_file->write(json);
   if (!a.out.empty()) {
@@ -127,6 +130,7 @@ int run(const RunArguments& a) {
   }
   if (vcd_file) vcd_file->commit();
   if (json_file) json_file->commit();
+  if (counts_file) counts_file->commit();
   print(a.json == "-" ? json : report::to_text(result, p.machine.name));
   return exit_status(result);
 }

@@ -196,7 +196,8 @@ void Runner::check_status(Result& result) {
       case hal::Status::kTooFewChannels:
         say(fmt::format("it needs {} DMA channels, dma.channels is {}", answer.detail[0], answer.detail[1]));
         break;
-      case hal::Status::kEngineFault: say("the bus answered with an error"); break;
+      case hal::Status::kTooManyEvents: say("a command names more events than a descriptor can hold"); break;
+      case hal::Status::kEngineFault: say(fmt::format("its access to {:#x} was answered with an error", answer.detail[0])); break;
       case hal::Status::kBadTiling: {
         static const char* const kFields[] = {"bb", "hh", "nq", "nkv"};
         say(fmt::format("tiling {}={} is larger than the layer", kFields[answer.detail[0] % 4], answer.detail[1]));

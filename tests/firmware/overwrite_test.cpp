@@ -69,7 +69,7 @@ TEST(Overwrite, AnyL1Size) {
   int overwriting = 0, refused = 0;
   for (const char* net : nets) {
     for (unsigned cores = 1; cores <= 3; ++cores) {
-      for (unsigned kib = 90; kib <= 400; kib += 31) {
+      for (unsigned kib = 90; kib <= 400; kib += 13) {
         MachineConfig machine = config::load_hardware("overwrite-k");
         machine.cores = cores;
         machine.vec.lanes = 40 + 8 * (kib % 7);

@@ -1,0 +1,28 @@
+// The least cycles a machine can take, from what a run counted and what the machine moves and computes in a
+// cycle.
+#pragma once
+
+#include <string>
+
+#include "platform/job/job.h"
+
+namespace attnvp::reproduce {
+
+// Cycles of one resource alone, all of its instances at full rate.
+struct Terms {
+  double mac = 0;   // both matmuls
+  double vec = 0;   // softmax
+  double dram = 0;  // all words over the bus
+  double most() const;
+  const char* binding() const;  // "MAC", "VEC", "DRAM"
+};
+Terms terms(const job::Result& result, const MachineConfig& machine);
+
+struct Bound {
+  double cycles = 0;
+  std::string text;  // which terms it is made of: "DRAM 1.18 + DRAM 1.97 + DRAM 1.18"
+};
+// What the dataflow's order of work leaves at least, with any tile sizes.
+Bound bound(const job::Result& result, const MachineConfig& machine);
+
+}  // namespace attnvp::reproduce

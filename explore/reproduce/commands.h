@@ -1,0 +1,19 @@
+// `attnvp reproduce mas`: the MAS-Attention paper's tables beside this platform's.
+#pragma once
+
+#include <string>
+
+namespace attnvp::cli {
+
+struct ReproduceArguments {
+  std::string hardware = "edge";
+  std::string data = "timing";  // or "full": golden-checks every run
+  bool limits = false;          // search the longest sequences as well
+  std::string json;             // "-" is stdout, alone
+  std::string csv;
+  std::string markdown;  // implies limits
+};
+// Exit status: 0, or 1 when a golden check failed. Throws config::ConfigError and job::RunError.
+int reproduce_mas(const ReproduceArguments& arguments);
+
+}  // namespace attnvp::cli

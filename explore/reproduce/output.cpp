@@ -1,0 +1,110 @@
+#include "explore/reproduce/output.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+namespace attnvp::reproduce {
+
+namespace {
+
+std::string machine_text(const MachineConfig& m) {
+  return fmt::format(
+      "{}: {} cores of {} x {} MACs and {} lanes, {:.3g} GHz, {:.3g} MiB L1, DRAM at {:.3g} GB/s", m.name,
+      m.clusters * m.cores, m.mac.rows, m.mac.columns, m.vec.lanes, m.clock_hz / 1e9,
+      static_cast<double>(m.l1.size_bytes) / (1 << 20), m.dram.bytes_per_second / 1e9);
+}
+
+// Quoted where it must be.
+std::string csv_cell(const std::string& text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
+}  // namespace
+
+std::string to_text(const Study& s, const std::vector<Section>& all) {
+  std::string out = "MAS-Attention on " + machine_text(s.machine) + "\n";
+  for (const Section& section : all) out += "\n" + to_text(section);
+  return out;
+}
+
+std::string to_markdown(const Study& s, const std::vector<Section>& all) {
+  std::string out = fmt::format(
+      "# The MAS-Attention paper, reproduced\n\n"
+      "Written by `attnvp reproduce mas --hw {} --markdown FILE`; all numbers of ours and all reasons come "
+      "from "
+      "runs, none is "
+      "typed in.\nThe paper's numbers are in `configs/paper`.\n\n"
+      "The machine is {}.\nTile sizes are the firmware's choice.\n",
+      s.machine.name, machine_text(s.machine));
+  for (const Section& section : all) out += "\n" + to_markdown(section);
+  return out;
+}
+
+std::string to_json(const Study& s, const std::vector<Limit>& limits) {
+  using nlohmann::ordered_json;
+  ordered_json j;
+  j["schema"] = 1;
+  j["hardware"] = s.machine.name;
+  std::size_t passed = 0;
+  for (const auto& [place, result] : s.results)
+    passed += result.golden_checked && result.golden.passed ? 1 : 0;
+  j["golden"] = {{"checked", s.full_data}, {"runs", s.results.size()}, {"passed", passed}};
+  j["entries"] = ordered_json::array();
+  for (const Entry& e : entries(s)) {
+    j["entries"].push_back({{"quantity", e.quantity},
+                            {"network", e.network},
+                            {"dataflow", e.dataflow},
+                            {"paper", e.paper},
+                            {"ours", e.ours},
+                            {"ratio", e.ratio()},
+                            {"why", e.why}});
+  }
+  j["runs"] = ordered_json::array();
+  for (const std::string& network : s.paper.networks) {
+    for (const std::string& dataflow : s.dataflows) {
+      const job::Result& r = s.at(network, dataflow);
+      ordered_json run{{"network", network}, {"dataflow", dataflow}, {"cycles", r.cycles}};
+      for (const auto& [key, value] : job::tiling_text(r.schedule.tiling)) run["tiling"][key] = value;
+      run["dram"] = {{"read_bytes", 2 * r.sum("dram", "read_words")},
+                     {"write_bytes", 2 * r.sum("dram", "write_words")}};
+      for (const char* part : {"dram", "l1", "l0", "mac", "vec"}) run["energy_pj"][part] = r.energy_pj(part);
+      run["energy_pj"]["total"] = r.total_energy_pj();
+      j["runs"].push_back(std::move(run));
+    }
+  }
+  j["findings"] = findings(s);
+  if (!limits.empty()) j["limits"] = ordered_json::array();
+  for (const Limit& l : limits) {
+    j["limits"].push_back({{"dataflow", l.dataflow},
+                           {"cores", l.cores},
+                           {"rows", l.rows},
+                           {"tokens", l.tokens},
+                           {"paper", s.paper.claim("tokens", l.dataflow)},
+                           {"cycles", l.cycles},
+                           {"l1_peak_bytes", l.l1_peak_bytes},
+                           {"next", l.refused}});
+  }
+  return j.dump(2) + "\n";
+}
+
+std::string to_csv(const Study& s, const std::vector<Limit>& limits) {
+  std::string out = "quantity,network,dataflow,paper,ours,ratio,why\n";
+  for (const Entry& e : entries(s)) {
+    out += fmt::format("{},{},{},{},{},{:.6f},{}\n", e.quantity, e.network, csv_cell(e.dataflow), e.paper,
+                       e.ours, e.ratio(), csv_cell(e.why));
+  }
+  for (const Limit& l : limits) {
+    const double stated = s.paper.claim("tokens", l.dataflow);
+    out += fmt::format("tokens,{} cores,{},{},{},{},{}\n", l.cores, l.dataflow,
+                       stated > 0 ? fmt::to_string(stated) : "", l.tokens,
+                       stated > 0 ? fmt::format("{:.6f}", static_cast<double>(l.tokens) / stated) : "",
+                       csv_cell(l.refused));
+  }
+  return out;
+}
+
+}  // namespace attnvp::reproduce
