@@ -9,16 +9,16 @@ namespace attnvp {
 
 enum class FaultCode : std::uint32_t {
   kNone = 0,
-  kUnmapped = 1,       // no target at that address
-  kOutOfRange = 2,     // starts inside a memory, ends outside
-  kMisaligned = 3,     // FP16 data at an odd address or stride
+  kUnmapped = 1,    // no target at that address
+  kOutOfRange = 2,  // starts inside a memory, ends outside
+  kMisaligned = 3,  // FP16 data at an odd address or stride
   kZeroSize = 4,
-  kOverlap = 5,        // source and destination overlap
+  kOverlap = 5,  // source and destination overlap
   kBadOpcode = 6,
-  kBadOperand = 7,     // stride shorter than a row, wrong memory
+  kBadOperand = 7,  // stride shorter than a row, wrong memory
   kL0TooSmall = 8,
   kBadEvent = 9,
-  kBadAccess = 10,     // no such register, or wrong size
+  kBadAccess = 10,  // no such register, or wrong size
 };
 const char* to_string(FaultCode code);
 

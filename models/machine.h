@@ -62,8 +62,8 @@ enum class CpuKind : std::uint8_t { kNative };
 
 struct ControlConfig {
   CpuKind cpu = CpuKind::kNative;
-  std::uint32_t access_cycles = 1;    // per bus access of up to bus_bytes
-  std::uint32_t bus_bytes = 8;        // width of the control bus
+  std::uint32_t access_cycles = 1;  // per bus access of up to bus_bytes
+  std::uint32_t bus_bytes = 8;      // width of the control bus
 };
 
 struct MachineConfig {

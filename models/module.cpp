@@ -25,17 +25,28 @@ void for_each_module(sc_core::sc_object& root, const std::function<void(Module&)
 
 const char* to_string(FaultCode code) {
   switch (code) {
-    case FaultCode::kNone: return "none";
-    case FaultCode::kUnmapped: return "unmapped address";
-    case FaultCode::kOutOfRange: return "out of range";
-    case FaultCode::kMisaligned: return "misaligned";
-    case FaultCode::kZeroSize: return "zero size";
-    case FaultCode::kOverlap: return "overlapping source and destination";
-    case FaultCode::kBadOpcode: return "unknown opcode";
-    case FaultCode::kBadOperand: return "bad operand";
-    case FaultCode::kL0TooSmall: return "L0 too small";
-    case FaultCode::kBadEvent: return "no such event";
-    case FaultCode::kBadAccess: return "bad register access";
+    case FaultCode::kNone:
+      return "none";
+    case FaultCode::kUnmapped:
+      return "unmapped address";
+    case FaultCode::kOutOfRange:
+      return "out of range";
+    case FaultCode::kMisaligned:
+      return "misaligned";
+    case FaultCode::kZeroSize:
+      return "zero size";
+    case FaultCode::kOverlap:
+      return "overlapping source and destination";
+    case FaultCode::kBadOpcode:
+      return "unknown opcode";
+    case FaultCode::kBadOperand:
+      return "bad operand";
+    case FaultCode::kL0TooSmall:
+      return "L0 too small";
+    case FaultCode::kBadEvent:
+      return "no such event";
+    case FaultCode::kBadAccess:
+      return "bad register access";
   }
   return "unknown";
 }

@@ -2,11 +2,10 @@
 // frequency (no toggling), and has one place to report faults.
 #pragma once
 
-#include <systemc>
-
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <systemc>
 #include <vector>
 
 #include "models/counters/counter.h"

@@ -19,8 +19,7 @@ Bound phases(const std::vector<Terms>& all) {
   Bound bound;
   for (const Terms& phase : all) {
     bound.cycles += phase.most();
-    bound.text +=
-        fmt::format("{}{} {:.3f}", bound.text.empty() ? "" : " + ", phase.binding(), phase.most() / 1e6);
+    bound.text += fmt::format("{}{} {:.3f}", bound.text.empty() ? "" : " + ", phase.binding(), phase.most() / 1e6);
   }
   return bound;
 }
@@ -39,8 +38,8 @@ Terms terms(const job::Result& r, const MachineConfig& m) {
   Terms t;
   t.mac = static_cast<double>(r.sum("mac", "macs")) / (cores * m.mac.rows * m.mac.columns);
   t.vec = static_cast<double>(r.sum("vec", "lane_ops")) / (cores * m.vec.lanes);
-  t.dram = static_cast<double>(r.sum("dram", "read_words") + r.sum("dram", "write_words")) * kWordBytes /
-           bytes_per_cycle(m);
+  t.dram =
+      static_cast<double>(r.sum("dram", "read_words") + r.sum("dram", "write_words")) * kWordBytes / bytes_per_cycle(m);
   return t;
 }
 
@@ -49,8 +48,7 @@ Bound bound(const job::Result& r, const MachineConfig& m) {
   const config::Network& n = r.network;
   const std::string& dataflow = r.schedule.dataflow;
   // Q with K, or V with O, over DRAM; what is left of the traffic are the scores.
-  const double pair =
-      kWordBytes * n.batch * n.heads * (1.0 * n.seq_q + n.seq_kv) * n.emb / bytes_per_cycle(m);
+  const double pair = kWordBytes * n.batch * n.heads * (1.0 * n.seq_q + n.seq_kv) * n.emb / bytes_per_cycle(m);
   const double scores = std::max(0.0, t.dram - 2 * pair);
   if (dataflow == "layerwise") {
     const double one_way = scores / 4;  // C and P, out and in

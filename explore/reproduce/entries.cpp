@@ -10,24 +10,17 @@ double saving(double other, double mas) { return 100 * (1 - mas / other); }
 
 // `of` is the quantity for a network; then the rows' geometric mean, and the paper's own where it prints one.
 void add_gains(std::vector<Entry>& all, const Study& s, const char* quantity, const char* claim,
-               double (*gain)(double, double),
-               double (Study::*paper)(const std::string&, const std::string&) const,
+               double (*gain)(double, double), double (Study::*paper)(const std::string&, const std::string&) const,
                double (Study::*ours)(const std::string&, const std::string&) const) {
   for (const std::string& dataflow : s.dataflows) {
     if (dataflow == kMas) continue;
-    const auto of_paper = [&](const std::string& n) {
-      return gain((s.*paper)(n, dataflow), (s.*paper)(n, kMas));
-    };
-    const auto of_ours = [&](const std::string& n) {
-      return gain((s.*ours)(n, dataflow), (s.*ours)(n, kMas));
-    };
-    for (const std::string& n : s.paper.networks)
-      all.push_back({quantity, n, dataflow, of_paper(n), of_ours(n), {}});
+    const auto of_paper = [&](const std::string& n) { return gain((s.*paper)(n, dataflow), (s.*paper)(n, kMas)); };
+    const auto of_ours = [&](const std::string& n) { return gain((s.*ours)(n, dataflow), (s.*ours)(n, kMas)); };
+    for (const std::string& n : s.paper.networks) all.push_back({quantity, n, dataflow, of_paper(n), of_ours(n), {}});
     // A saving may be nothing or less, of which there is no geometric mean: the mean ratio's saving instead.
     const auto mean_of = [&](double (Study::*energy)(const std::string&, const std::string&) const) {
-      return gain(geometric_mean(
-                      s.paper.networks,
-                      [&](const std::string& n) { return (s.*energy)(n, dataflow) / (s.*energy)(n, kMas); }),
+      return gain(geometric_mean(s.paper.networks,
+                                 [&](const std::string& n) { return (s.*energy)(n, dataflow) / (s.*energy)(n, kMas); }),
                   1);
     };
     all.push_back({quantity, "geomean", dataflow, mean_of(paper), mean_of(ours), {}});
@@ -50,12 +43,8 @@ std::vector<Entry> entries(const Study& s) {
       all.push_back({"cycles", n, dataflow, s.paper_cycles(n, dataflow), s.cycles(n, dataflow),
                      variant ? "" : why_cycles(s, n, dataflow)});
     }
-    all.push_back({"cycles",
-                   "geomean",
-                   dataflow,
-                   mean(dataflow, &Study::paper_cycles),
-                   mean(dataflow, &Study::cycles),
-                   {}});
+    all.push_back(
+        {"cycles", "geomean", dataflow, mean(dataflow, &Study::paper_cycles), mean(dataflow, &Study::cycles), {}});
   }
   add_gains(all, s, "speedup", "speedup", speedup, &Study::paper_cycles, &Study::cycles);
   for (const std::string& dataflow : s.dataflows) {

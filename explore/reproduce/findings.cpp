@@ -25,9 +25,8 @@ std::string printed_means(const Study& s, const std::string& claim) {
   for (const std::string& dataflow : s.paper.dataflows) {
     if (dataflow == kMas) continue;
     const double mean = geometric_mean(s.paper.networks, [&](const std::string& network) {
-      return claim == "speedup"
-                 ? s.paper_cycles(network, dataflow) / s.paper_cycles(network, kMas)
-                 : 100 * (1 - s.paper_energy_pj(network, kMas) / s.paper_energy_pj(network, dataflow));
+      return claim == "speedup" ? s.paper_cycles(network, dataflow) / s.paper_cycles(network, kMas)
+                                : 100 * (1 - s.paper_energy_pj(network, kMas) / s.paper_energy_pj(network, dataflow));
     });
     printed.push_back(fmt::format("{:.2f}", s.paper.claim(claim, dataflow)));
     of_rows.push_back(fmt::format("{:.2f}", mean));
@@ -45,8 +44,7 @@ std::string beyond_overlap(const Study& s) {
     const Terms t = terms(s.at(network, kMas), s.machine);
     const double most = (t.mac + t.vec + t.dram) / t.most();
     const double speedup = s.paper_cycles(network, kFlat) / s.paper_cycles(network, kMas);
-    if (speedup > most * 1.005)
-      beyond.push_back(fmt::format("{} {:.2f}x of {:.2f}x", network, speedup, most));
+    if (speedup > most * 1.005) beyond.push_back(fmt::format("{} {:.2f}x of {:.2f}x", network, speedup, most));
   }
   if (beyond.empty()) return {};
   return fmt::format(
@@ -58,8 +56,8 @@ std::string beyond_overlap(const Study& s) {
 
 // Section 5 states a range over Layer-Wise that its own column does not have.
 std::string stated_ranges(const Study& s) {
-  const auto [least_x, most_x] = range(
-      s, [&s](const std::string& n) { return s.paper_cycles(n, "layerwise") / s.paper_cycles(n, kMas); });
+  const auto [least_x, most_x] =
+      range(s, [&s](const std::string& n) { return s.paper_cycles(n, "layerwise") / s.paper_cycles(n, kMas); });
   const auto [least, most] = range(s, [&s](const std::string& n) {
     return 100 * (1 - s.paper_energy_pj(n, kMas) / s.paper_energy_pj(n, "layerwise"));
   });
@@ -68,8 +66,8 @@ std::string stated_ranges(const Study& s) {
       "The text states speed-ups of {:.2f}x to {:.2f}x and savings of {:.2f}% to {:.2f}% over Layer-Wise; "
       "the tables have "
       "{:.2f}x to {:.2f}x and {:.1f}% to {:.1f}%.",
-      stated("speedup_least"), stated("speedup_most"), stated("saving_least"), stated("saving_most"), least_x,
-      most_x, least, most);
+      stated("speedup_least"), stated("speedup_most"), stated("saving_least"), stated("saving_most"), least_x, most_x,
+      least, most);
 }
 
 std::string mas_bound(const Study& s) {

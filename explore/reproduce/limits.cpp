@@ -15,9 +15,7 @@ namespace {
 class Search {
  public:
   Search(const MachineConfig& machine, std::string dataflow)
-      : machine_(machine),
-        energy_(config::load_energy(machine.energy)),
-        schedule_(job::parse_dataflow(dataflow)) {
+      : machine_(machine), energy_(config::load_energy(machine.energy)), schedule_(job::parse_dataflow(dataflow)) {
     limit_.dataflow = std::move(dataflow);
     limit_.cores = machine.cores;
     limit_.rows = kLimitRowsPerCore * machine.cores * machine.clusters;
@@ -76,9 +74,8 @@ class Search {
 
 }  // namespace
 
-std::vector<Limit> find_limits(
-    const MachineConfig& machine, const std::vector<std::string>& dataflows,
-    const std::function<void(const std::string& dataflow, std::uint32_t cores)>& progress) {
+std::vector<Limit> find_limits(const MachineConfig& machine, const std::vector<std::string>& dataflows,
+                               const std::function<void(const std::string& dataflow, std::uint32_t cores)>& progress) {
   std::vector<MachineConfig> machines{machine};
   if (machine.cores > 1) {
     machines.push_back(machine);

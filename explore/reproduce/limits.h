@@ -28,8 +28,7 @@ struct Limit {
 
 // Every dataflow of the list, on the machine as it is and, where it has more than one core per cluster, with
 // one. A length counts when a run in timing mode ends without an error.
-std::vector<Limit> find_limits(
-    const MachineConfig& machine, const std::vector<std::string>& dataflows,
-    const std::function<void(const std::string& dataflow, std::uint32_t cores)>& progress);
+std::vector<Limit> find_limits(const MachineConfig& machine, const std::vector<std::string>& dataflows,
+                               const std::function<void(const std::string& dataflow, std::uint32_t cores)>& progress);
 
 }  // namespace attnvp::reproduce

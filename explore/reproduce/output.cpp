@@ -9,10 +9,9 @@ namespace attnvp::reproduce {
 namespace {
 
 std::string machine_text(const MachineConfig& m) {
-  return fmt::format(
-      "{}: {} cores of {} x {} MACs and {} lanes, {:.3g} GHz, {:.3g} MiB L1, DRAM at {:.3g} GB/s", m.name,
-      m.clusters * m.cores, m.mac.rows, m.mac.columns, m.vec.lanes, m.clock_hz / 1e9,
-      static_cast<double>(m.l1.size_bytes) / (1 << 20), m.dram.bytes_per_second / 1e9);
+  return fmt::format("{}: {} cores of {} x {} MACs and {} lanes, {:.3g} GHz, {:.3g} MiB L1, DRAM at {:.3g} GB/s",
+                     m.name, m.clusters * m.cores, m.mac.rows, m.mac.columns, m.vec.lanes, m.clock_hz / 1e9,
+                     static_cast<double>(m.l1.size_bytes) / (1 << 20), m.dram.bytes_per_second / 1e9);
 }
 
 // Quoted where it must be.
@@ -50,8 +49,7 @@ std::string to_json(const Study& s, const std::vector<Limit>& limits) {
   j["schema"] = 1;
   j["hardware"] = s.machine.name;
   std::size_t passed = 0;
-  for (const auto& [place, result] : s.results)
-    passed += result.golden_checked && result.golden.passed ? 1 : 0;
+  for (const auto& [place, result] : s.results) passed += result.golden_checked && result.golden.passed ? 1 : 0;
   j["golden"] = {{"checked", s.full_data}, {"runs", s.results.size()}, {"passed", passed}};
   j["entries"] = ordered_json::array();
   for (const Entry& e : entries(s)) {
@@ -94,15 +92,14 @@ std::string to_json(const Study& s, const std::vector<Limit>& limits) {
 std::string to_csv(const Study& s, const std::vector<Limit>& limits) {
   std::string out = "quantity,network,dataflow,paper,ours,ratio,why\n";
   for (const Entry& e : entries(s)) {
-    out += fmt::format("{},{},{},{},{},{:.6f},{}\n", e.quantity, e.network, csv_cell(e.dataflow), e.paper,
-                       e.ours, e.ratio(), csv_cell(e.why));
+    out += fmt::format("{},{},{},{},{},{:.6f},{}\n", e.quantity, e.network, csv_cell(e.dataflow), e.paper, e.ours,
+                       e.ratio(), csv_cell(e.why));
   }
   for (const Limit& l : limits) {
     const double stated = s.paper.claim("tokens", l.dataflow);
-    out += fmt::format("tokens,{} cores,{},{},{},{},{}\n", l.cores, l.dataflow,
-                       stated > 0 ? fmt::to_string(stated) : "", l.tokens,
-                       stated > 0 ? fmt::format("{:.6f}", static_cast<double>(l.tokens) / stated) : "",
-                       csv_cell(l.refused));
+    out += fmt::format(
+        "tokens,{} cores,{},{},{},{},{}\n", l.cores, l.dataflow, stated > 0 ? fmt::to_string(stated) : "", l.tokens,
+        stated > 0 ? fmt::format("{:.6f}", static_cast<double>(l.tokens) / stated) : "", csv_cell(l.refused));
   }
   return out;
 }

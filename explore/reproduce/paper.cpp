@@ -36,8 +36,7 @@ std::vector<Line> read_csv(const std::string& name) {
     }
     const std::size_t columns = lines.empty() ? cells.cells.size() : lines.front().cells.size();
     if (cells.cells.size() != columns) {
-      config::fail(cells.origin,
-                   fmt::format("found {} cells, the first line has {}", cells.cells.size(), columns));
+      config::fail(cells.origin, fmt::format("found {} cells, the first line has {}", cells.cells.size(), columns));
     }
     lines.push_back(std::move(cells));
   }
@@ -77,8 +76,7 @@ Paper::Cells read_table(const std::string& name, double unit, Paper& paper) {
       cells[{network, dataflows[c]}] = number(lines[row], c + 1) * unit;
     }
   }
-  if (lines.size() - 1 != paper.networks.size())
-    config::fail(lines.back().origin, "networks are missing behind it");
+  if (lines.size() - 1 != paper.networks.size()) config::fail(lines.back().origin, "networks are missing behind it");
   return cells;
 }
 
@@ -94,8 +92,7 @@ Paper load_paper() {
   paper.cycles = read_table("mas_table2_cycles.csv", 1e6, paper);
   paper.energy_pj = read_table("mas_table3_energy.csv", 1e9, paper);
   const std::vector<Line> claims = read_csv("mas_claims.csv");
-  if (claims[0].cells.size() != 3)
-    config::fail(claims[0].origin, "claim, of and value are the columns allowed");
+  if (claims[0].cells.size() != 3) config::fail(claims[0].origin, "claim, of and value are the columns allowed");
   for (std::size_t row = 1; row < claims.size(); ++row) {
     paper.claims[{claims[row].cells[0], claims[row].cells[1]}] = number(claims[row], 2);
   }

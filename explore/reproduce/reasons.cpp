@@ -32,8 +32,7 @@ std::string why_flat(const Study& s, const std::string& network, double paper) {
 
 // The paper's entry as a pipeline that is filled and drained per head: (T + 2) / T of the matmuls for T row
 // blocks.
-std::string why_tileflow(const job::Result& r, const MachineConfig& machine, double paper,
-                         const Bound& least) {
+std::string why_tileflow(const job::Result& r, const MachineConfig& machine, double paper, const Bound& least) {
   const double mac = terms(r, machine).mac;
   return fmt::format(
       "search artefact in the paper: its entry is {} above the bound of its own machine ({}), as slow as a "
@@ -46,9 +45,7 @@ std::string why_tileflow(const job::Result& r, const MachineConfig& machine, dou
 double l1_words(const job::Result& r) {
   return static_cast<double>(r.sum("l1", "read_words") + r.sum("l1", "write_words"));
 }
-double l1_words_per_mac(const job::Result& r) {
-  return l1_words(r) / static_cast<double>(r.sum("mac", "macs"));
-}
+double l1_words_per_mac(const job::Result& r) { return l1_words(r) / static_cast<double>(r.sum("mac", "macs")); }
 
 bool fills_l0_tiles(const job::Result& r) { return r.network.seq_kv % r.schedule.tiling.n0 == 0; }
 
@@ -83,8 +80,8 @@ std::string why_mas_energy(const Study& s, const EnergyFits& fits, const std::st
       "ours fits {:.1f} pJ a multiply-accumulate and {:.0f} a score, the paper {:.1f} and {:.0f}: {} weigh "
       "most with {} "
       "per head",
-      fits.ours.mac, fits.ours.score, fits.paper.mac, fits.paper.score,
-      ratio < 1 ? "multiply-accumulates" : "scores", r.network.emb);
+      fits.ours.mac, fits.ours.score, fits.paper.mac, fits.paper.score, ratio < 1 ? "multiply-accumulates" : "scores",
+      r.network.emb);
 }
 
 }  // namespace
@@ -128,15 +125,13 @@ std::string why_cycles(const Study& s, const std::string& network, const std::st
                        100 * (1 - paper / least.cycles), least.cycles / 1e6, least.text);
   }
   if (dataflow == kFlat && ours < paper) return why_flat(s, network, paper);
-  if (dataflow == "tileflow" && ours < paper)
-    return why_tileflow(s.at(network, dataflow), s.machine, paper, least);
+  if (dataflow == "tileflow" && ours < paper) return why_tileflow(s.at(network, dataflow), s.machine, paper, least);
   if (ours < paper) {
-    return fmt::format(
-        "search artefact in the paper: its entry is {} above the bound of its own machine ({}), ours {}",
-        share(paper / least.cycles), least.text, share(ours / least.cycles));
+    return fmt::format("search artefact in the paper: its entry is {} above the bound of its own machine ({}), ours {}",
+                       share(paper / least.cycles), least.text, share(ours / least.cycles));
   }
-  return fmt::format("ours is {} above its bound ({}), the paper's entry {}", share(ours / least.cycles),
-                     least.text, share(paper / least.cycles));
+  return fmt::format("ours is {} above its bound ({}), the paper's entry {}", share(ours / least.cycles), least.text,
+                     share(paper / least.cycles));
 }
 
 std::string why_energy(const Study& s, const EnergyFits& fits, const std::string& network,
@@ -153,12 +148,10 @@ std::string why_energy(const Study& s, const EnergyFits& fits, const std::string
   const double accesses = (more_paper - more_ours) / (mas.energy_pj("l1") / l1_words(mas));
   const double moved = terms(s.at(network, dataflow), s.machine).dram / terms(mas, s.machine).dram;
   if (accesses < 0) {
-    return fmt::format("ours adds {:.2f} to mas, the paper {:.2f} to its own", more_ours / 1e9,
-                       more_paper / 1e9);
+    return fmt::format("ours adds {:.2f} to mas, the paper {:.2f} to its own", more_ours / 1e9, more_paper / 1e9);
   }
-  const std::string traffic = moved > 1.01
-                                  ? fmt::format("{:.2f} of it for scores over DRAM and L1", more_ours / 1e9)
-                                  : std::string("with the same DRAM traffic");
+  const std::string traffic = moved > 1.01 ? fmt::format("{:.2f} of it for scores over DRAM and L1", more_ours / 1e9)
+                                           : std::string("with the same DRAM traffic");
   std::string text = fmt::format(
       "the paper adds {:.2f} to its mas, {}; the rest would be {:.0f} M L1 accesses more (all of mas: {:.0f} "
       "M): less reuse",

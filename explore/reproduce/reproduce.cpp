@@ -52,22 +52,19 @@ int reproduce_mas(const ReproduceArguments& a) {
   namespace rp = reproduce;
   check_paths(a);
   const MachineConfig machine = config::load_hardware(a.hardware);
-  const OutputFile json_file = open_output(a.json), csv_file = open_output(a.csv),
-                   page_file = open_output(a.markdown);
+  const OutputFile json_file = open_output(a.json), csv_file = open_output(a.csv), page_file = open_output(a.markdown);
 
   rp::Study study;
   std::vector<rp::Limit> limits;
   {
     Progress progress;
-    study = rp::run_study(machine, a.data == "full",
-                          [&](const std::string& network, const std::string& dataflow) {
-                            progress.show(network + " with " + dataflow);
-                          });
+    study = rp::run_study(machine, a.data == "full", [&](const std::string& network, const std::string& dataflow) {
+      progress.show(network + " with " + dataflow);
+    });
     if (a.limits || page_file) {
-      limits = rp::find_limits(
-          machine, study.paper.dataflows, [&](const std::string& dataflow, std::uint32_t cores) {
-            progress.show(fmt::format("longest sequence of {} on {} cores per cluster", dataflow, cores));
-          });
+      limits = rp::find_limits(machine, study.paper.dataflows, [&](const std::string& dataflow, std::uint32_t cores) {
+        progress.show(fmt::format("longest sequence of {} on {} cores per cluster", dataflow, cores));
+      });
     }
   }
 
@@ -86,8 +83,8 @@ int reproduce_mas(const ReproduceArguments& a) {
     if (!result.golden_checked) continue;
     passed += result.golden.passed ? 1 : 0;
     if (result.golden.passed) continue;
-    std::fprintf(stderr, "attnvp: %s with %s: golden check failed: %s\n", place.first.c_str(),
-                 place.second.c_str(), result.golden.to_string().c_str());
+    std::fprintf(stderr, "attnvp: %s with %s: golden check failed: %s\n", place.first.c_str(), place.second.c_str(),
+                 result.golden.to_string().c_str());
     status = 1;
   }
   std::string text = rp::to_text(study, sections);

@@ -15,8 +15,7 @@ bool is_text(const Section& s, std::size_t column) {
 }
 
 // Lines of at most `width` characters; those after the first are indented.
-std::string wrapped(const std::string& text, std::size_t width, const std::string& first,
-                    const std::string& indent) {
+std::string wrapped(const std::string& text, std::size_t width, const std::string& first, const std::string& indent) {
   std::string out = first;
   std::size_t column = first.size();
   bool line_start = true;

@@ -20,9 +20,8 @@ double Study::paper_energy_pj(const std::string& network, const std::string& dat
   return paper.energy_pj.at({network, in_paper(dataflow)});
 }
 
-Study run_study(
-    const MachineConfig& machine, bool full_data,
-    const std::function<void(const std::string& network, const std::string& dataflow)>& progress) {
+Study run_study(const MachineConfig& machine, bool full_data,
+                const std::function<void(const std::string& network, const std::string& dataflow)>& progress) {
   Study study;
   study.machine = machine;
   study.paper = load_paper();

@@ -42,7 +42,6 @@ Study run_study(const MachineConfig& machine, bool full_data,
                 const std::function<void(const std::string& network, const std::string& dataflow)>& progress);
 
 // Of value(network) over the paper's networks.
-double geometric_mean(const std::vector<std::string>& networks,
-                      const std::function<double(const std::string&)>& value);
+double geometric_mean(const std::vector<std::string>& networks, const std::function<double(const std::string&)>& value);
 
 }  // namespace attnvp::reproduce

@@ -15,8 +15,7 @@ std::string one_decimal_percent(double percent) { return fmt::format("{:.1f}%", 
 
 // Networks down, dataflows across; `cell` writes paper and ours.
 template <class Cell>
-Section grid(const Study& s, const std::string& quantity, const std::vector<std::string>& dataflows,
-             Cell cell) {
+Section grid(const Study& s, const std::string& quantity, const std::vector<std::string>& dataflows, Cell cell) {
   Section section;
   section.columns = {"network"};
   for (const std::string& dataflow : dataflows) section.columns.push_back(dataflow);
@@ -59,8 +58,8 @@ Section cycles_table(const Study& s) {
 }
 
 Section speedup_table(const Study& s) {
-  Section t = grid(s, "speedup", others(s),
-                   [](const Entry& e) { return fmt::format("{:.2f}x  {:.2f}x", e.paper, e.ours); });
+  Section t =
+      grid(s, "speedup", others(s), [](const Entry& e) { return fmt::format("{:.2f}x  {:.2f}x", e.paper, e.ours); });
   t.title = "Table 2: speed-up of mas";
   t.lead = "Each cell: the paper's, ours.";
   return t;
@@ -95,8 +94,7 @@ Section bounds_table(const Study& s) {
       "Millions of cycles that each resource needs on its own, from the counts of mas and the machine's "
       "rates: MAC for both "
       "matmuls, VEC for softmax, DRAM for Q, K, V and O.";
-  t.columns = {"network", "MAC",        "VEC",       "DRAM",          "longest",
-               "binds",   "mas, paper", "mas, ours", "ours / longest"};
+  t.columns = {"network", "MAC", "VEC", "DRAM", "longest", "binds", "mas, paper", "mas, ours", "ours / longest"};
   for (const std::string& network : s.paper.networks) {
     const Terms x = terms(s.at(network, kMas), s.machine);
     t.rows.push_back({network, fmt::format("{:.3f}", x.mac / 1e6), fmt::format("{:.3f}", x.vec / 1e6),
@@ -181,11 +179,10 @@ Section limits_table(const Study& s, const std::vector<Limit>& limits) {
   for (const Limit& l : limits) {
     const double stated = s.paper.claim("tokens", l.dataflow);
     const double share = static_cast<double>(l.l1_peak_bytes) / static_cast<double>(s.machine.l1.size_bytes);
-    t.rows.push_back(
-        {l.dataflow, std::to_string(l.cores), report::with_commas(l.tokens),
-         stated > 0 ? "about " + report::with_commas(static_cast<unsigned long long>(stated)) : "",
-         stated > 0 ? fmt::format("{:.2f}", static_cast<double>(l.tokens) / stated) : "",
-         report::percent(share), l.refused.empty() ? "is beyond what the platform takes" : l.refused});
+    t.rows.push_back({l.dataflow, std::to_string(l.cores), report::with_commas(l.tokens),
+                      stated > 0 ? "about " + report::with_commas(static_cast<unsigned long long>(stated)) : "",
+                      stated > 0 ? fmt::format("{:.2f}", static_cast<double>(l.tokens) / stated) : "",
+                      report::percent(share), l.refused.empty() ? "is beyond what the platform takes" : l.refused});
   }
   return t;
 }

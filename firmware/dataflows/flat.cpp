@@ -40,6 +40,7 @@ hal::Tiling run(Runtime& rt) {
 
 }  // namespace
 
-extern const Dataflow kFlat = {"flat", "FLAT: fused on chip, operators one after the other", kOptions, hal::kScoresOnChip, run};
+extern const Dataflow kFlat = {"flat", "FLAT: fused on chip, operators one after the other", kOptions,
+                               hal::kScoresOnChip, run};
 
 }  // namespace attnvp::firmware

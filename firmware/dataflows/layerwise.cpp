@@ -46,7 +46,7 @@ hal::Tiling run(Runtime& rt) {
 
 }  // namespace
 
-extern const Dataflow kLayerwise = {"layerwise", "Layer-Wise: three operators in turn, C and P by way of DRAM",
-                                    nullptr, hal::kScoresCAndP, run};
+extern const Dataflow kLayerwise = {"layerwise", "Layer-Wise: three operators in turn, C and P by way of DRAM", nullptr,
+                                    hal::kScoresCAndP, run};
 
 }  // namespace attnvp::firmware

@@ -1,8 +1,9 @@
 // MAS-Attention with the proactive overwrite of section 4.3. L1 space is taken and given back as the schedule runs, in
-// strips of rows. P_i has strips of its own; C_{i+1} takes over those of P_{i-1}. When there is no space for the next rows of
-// P_i, what the MAC stream is reading gives way: V when it computes O, K when it computes C. The MAC engines are halted,
-// softmax goes on in the freed space, and when P_i is complete C_i's strips are free: the tensor is loaded anew, and the
-// interrupted matmul is done again. The processor follows every command, so that it can decide with what it sees.
+// strips of rows. P_i has strips of its own; C_{i+1} takes over those of P_{i-1}. When there is no space for the next
+// rows of P_i, what the MAC stream is reading gives way: V when it computes O, K when it computes C. The MAC engines
+// are halted, softmax goes on in the freed space, and when P_i is complete C_i's strips are free: the tensor is loaded
+// anew, and the interrupted matmul is done again. The processor follows every command, so that it can decide with what
+// it sees.
 #include "firmware/dataflows/mas_overwrite.h"
 
 #include "firmware/runtime/arena.h"
@@ -26,15 +27,15 @@ struct Tensor {
 
 // What a core keeps of the row blocks in its pipeline.
 struct CoreState {
-  Item c, p, o;                   // the blocks that C, P and O are computed for in this round
+  Item c, p, o;                         // the blocks that C, P and O are computed for in this round
   uint64_t q = 0;                       // Q_i
   uint64_t c_strip[kMaxStrips] = {};    // C_i, being computed
   uint64_t s_strip[kMaxStrips] = {};    // C_{i-1}, being turned into P
   uint64_t p_strip[kMaxStrips] = {};    // P_{i-1}
   uint64_t old_strip[kMaxStrips] = {};  // P_{i-2}
   uint64_t o_block = 0;
-  uint32_t softmax_strips = 0;    // done or under way in this round
-  uint32_t matmuls = 0;           // likewise: strips of O, then of C
+  uint32_t softmax_strips = 0;  // done or under way in this round
+  uint32_t matmuls = 0;         // likewise: strips of O, then of C
   bool mac_busy = false, vec_busy = false, halted = false;
   uint32_t mac_done = 0, vec_done = 0;  // the engines' done counters when last seen
 };
@@ -45,7 +46,9 @@ class Guarded {
   void run();
 
  private:
-  uint32_t strips(const Item& item) const { return item.valid ? static_cast<uint32_t>(ceil_div(item.rows, strip_rows_)) : 0; }
+  uint32_t strips(const Item& item) const {
+    return item.valid ? static_cast<uint32_t>(ceil_div(item.rows, strip_rows_)) : 0;
+  }
   uint32_t rows_in(const Item& item, uint32_t strip) const { return min(strip_rows_, item.rows - strip * strip_rows_); }
   uint64_t strip_bytes() const { return uint64_t{strip_rows_} * seq_kv_ * kHalfBytes; }
   uint64_t must(uint64_t bytes);
@@ -181,15 +184,15 @@ Command Guarded::next_matmul(const CoreState& s) const {
   if (s.matmuls < strips(s.o)) {
     const uint32_t rows = rows_in(s.o, s.matmuls);
     const uint64_t o = s.o_block + uint64_t{s.matmuls} * strip_rows_ * stride;
-    Command command = matmul_ab({s.old_strip[s.matmuls], rows, seq_kv_, seq_kv_ * kHalfBytes}, {v_.l1, seq_kv_, emb_, stride},
-                                {o, rows, emb_, stride}, tiling_);
+    Command command = matmul_ab({s.old_strip[s.matmuls], rows, seq_kv_, seq_kv_ * kHalfBytes},
+                                {v_.l1, seq_kv_, emb_, stride}, {o, rows, emb_, stride}, tiling_);
     return command.then(done_).label(s.o.head, s.o.block);
   }
   const uint32_t strip = s.matmuls - strips(s.o);
   const uint32_t rows = rows_in(s.c, strip);
-  Command command = matmul_abt({s.q + uint64_t{strip} * strip_rows_ * stride, rows, emb_, stride},
-                               {k_.l1, seq_kv_, emb_, stride},
-                               {s.c_strip[strip], rows, seq_kv_, seq_kv_ * kHalfBytes}, tiling_);
+  Command command =
+      matmul_abt({s.q + uint64_t{strip} * strip_rows_ * stride, rows, emb_, stride}, {k_.l1, seq_kv_, emb_, stride},
+                 {s.c_strip[strip], rows, seq_kv_, seq_kv_ * kHalfBytes}, tiling_);
   return command.then(done_).label(s.c.head, s.c.block);
 }
 

@@ -1,5 +1,5 @@
-// Soft-Pipe: C = Q K^T pipelined with softmax, P goes to DRAM; when all of P is there, O = P V. VEC works on the rows of
-// one block while MAC computes the next.
+// Soft-Pipe: C = Q K^T pipelined with softmax, P goes to DRAM; when all of P is there, O = P V. VEC works on the rows
+// of one block while MAC computes the next.
 #include "firmware/dataflows/dataflows.h"
 #include "firmware/runtime/attention.h"
 #include "firmware/runtime/loads.h"
@@ -40,7 +40,7 @@ hal::Tiling run(Runtime& rt) {
 
 }  // namespace
 
-extern const Dataflow kSoftpipe = {"softpipe", "Soft-Pipe: QK^T pipelined with softmax, P by way of DRAM, then PV", nullptr,
-                                   hal::kScoresP, run};
+extern const Dataflow kSoftpipe = {"softpipe", "Soft-Pipe: QK^T pipelined with softmax, P by way of DRAM, then PV",
+                                   nullptr, hal::kScoresP, run};
 
 }  // namespace attnvp::firmware

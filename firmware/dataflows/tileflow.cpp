@@ -75,7 +75,8 @@ hal::Tiling run(Runtime& rt) {
 
 }  // namespace
 
-extern const Dataflow kTileflow = {"tileflow", "TileFlow: QK^T, softmax and PV as a pipeline, filled and drained per head",
-                                   nullptr, hal::kScoresOnChip, run};
+extern const Dataflow kTileflow = {"tileflow",
+                                   "TileFlow: QK^T, softmax and PV as a pipeline, filled and drained per head", nullptr,
+                                   hal::kScoresOnChip, run};
 
 }  // namespace attnvp::firmware

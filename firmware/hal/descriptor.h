@@ -14,10 +14,10 @@ enum class Opcode : std::uint8_t {
 };
 
 enum Flags : std::uint8_t {
-  kTransposeB = 1,   // matmul: operand 1 is n x k instead of k x n
-  kAccumulate = 2,   // matmul: start from the FP32 partials that operand 3 holds
-  kPartialOut = 4,   // matmul: leave FP32 partials in operand 2 instead of the FP16 result
-  kDeferrable = 8,   // copy: nobody waits for it; lets others go first (DMA arbitration `age`)
+  kTransposeB = 1,  // matmul: operand 1 is n x k instead of k x n
+  kAccumulate = 2,  // matmul: start from the FP32 partials that operand 3 holds
+  kPartialOut = 4,  // matmul: leave FP32 partials in operand 2 instead of the FP16 result
+  kDeferrable = 8,  // copy: nobody waits for it; lets others go first (DMA arbitration `age`)
 };
 
 // `tokens` on each of the `span` consecutive events from `first`; tokens = 0 means none. Packed into 32 bits:
@@ -47,11 +47,11 @@ constexpr int kOperands = 4;
 struct Descriptor {
   Opcode opcode;
   std::uint8_t flags;
-  std::uint16_t head;       // for people: which head and row block this belongs to
+  std::uint16_t head;  // for people: which head and row block this belongs to
   std::uint32_t row_block;
   // matmul: m, n, k elements. softmax: rows, columns, 1. copy: bytes a row, rows, planes.
   std::uint32_t dims[3];
-  std::uint16_t tile[3];    // matmul: the L0 sub-tile m0, n0, k0
+  std::uint16_t tile[3];  // matmul: the L0 sub-tile m0, n0, k0
   std::uint16_t reserved;
   EventRef wait[kWaits];      // taken before the engine touches an operand
   EventRef signal[kSignals];  // given when the last result byte is in memory

@@ -15,15 +15,15 @@ constexpr int kMaxOptions = 4;
 enum class Status : std::uint32_t {
   kIdle = 0,
   kDone = 1,
-  kBadJob = 2,           // magic or shape make no sense
+  kBadJob = 2,  // magic or shape make no sense
   kUnknownDataflow = 3,
-  kL1TooSmall = 4,       // detail: bytes needed at least, bytes there are
-  kL0TooSmall = 5,       // detail: likewise
-  kTooFewEvents = 6,     // detail: likewise
-  kTooFewChannels = 7,   // detail: DMA channels needed, channels there are
-  kEngineFault = 8,      // detail: the access that was answered with an error; the engine's own registers say more
-  kTooManyEvents = 10,   // a command waits for, or signals, more events than a descriptor can name
-  kBadTiling = 9,        // detail: which field of Tiling (counted from 0), its value
+  kL1TooSmall = 4,      // detail: bytes needed at least, bytes there are
+  kL0TooSmall = 5,      // detail: likewise
+  kTooFewEvents = 6,    // detail: likewise
+  kTooFewChannels = 7,  // detail: DMA channels needed, channels there are
+  kEngineFault = 8,     // detail: the access that was answered with an error; the engine's own registers say more
+  kTooManyEvents = 10,  // a command waits for, or signals, more events than a descriptor can name
+  kBadTiling = 9,       // detail: which field of Tiling (counted from 0), its value
 };
 
 // One schedule's tile sizes. 0 asks firmware to choose.
@@ -36,7 +36,7 @@ struct Tiling {
   std::uint32_t n0;   //   columns of B,
   std::uint32_t k0;   //   and the depth that is loaded at a time
   // How K and V live in L1: 0 streams sub-blocks once per round, n >= 1 holds n groups' whole K (or V).
-  std::uint32_t kv_buffers;  // kKvStream, or the number of groups
+  std::uint32_t kv_buffers;   // kKvStream, or the number of groups
   std::uint32_t row_buffers;  // buffers for row blocks of Q, and twice as many for O, per core
   std::uint32_t reserved;
 };
@@ -79,9 +79,9 @@ struct JobResult {  // one per cluster, right behind the job block, kResultStrid
   Status status;
   std::uint32_t reserved;
   std::uint64_t detail[2];
-  Tiling tiling;  // as used
+  Tiling tiling;                             // as used
   std::uint64_t k_overwrites, v_overwrites;  // how often K, V gave way to P
-  std::uint64_t reload_bytes;  // what was loaded again for that
+  std::uint64_t reload_bytes;                // what was loaded again for that
 };
 
 constexpr std::uint64_t kJobAddress = kMailboxBase;

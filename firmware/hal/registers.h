@@ -28,17 +28,17 @@ constexpr std::uint64_t kL1Stride = 0x1'0000'0000;  // window of one cluster, 4 
 
 // A command queue (MAC and VEC have one, a DMA controller one per channel, kQueueStride apart).
 constexpr std::uint64_t kQueueStride = 0x100;
-constexpr std::uint64_t kQueueDescriptor = 0x00;   // W    128 bytes, the descriptor under construction
-constexpr std::uint64_t kQueueDoorbell = 0x80;     // W32  any value: enqueue it; stalls while the queue is full
-constexpr std::uint64_t kQueueLevel = 0x84;        // R32  descriptors waiting
-constexpr std::uint64_t kQueueDone = 0x88;         // R32  descriptors completed since the job began
-constexpr std::uint64_t kQueueFault = 0x8C;        // R32  FaultCode of the engine, 0 while healthy
-constexpr std::uint64_t kQueueFaultAddress = 0x90; // R64
+constexpr std::uint64_t kQueueDescriptor = 0x00;    // W    128 bytes, the descriptor under construction
+constexpr std::uint64_t kQueueDoorbell = 0x80;      // W32  any value: enqueue it; stalls while the queue is full
+constexpr std::uint64_t kQueueLevel = 0x84;         // R32  descriptors waiting
+constexpr std::uint64_t kQueueDone = 0x88;          // R32  descriptors completed since the job began
+constexpr std::uint64_t kQueueFault = 0x8C;         // R32  FaultCode of the engine, 0 while healthy
+constexpr std::uint64_t kQueueFaultAddress = 0x90;  // R64
 
 // MAC and VEC engines only.
-constexpr std::uint64_t kEngineControl = 0xA0;     // W32  EngineCommand
-constexpr std::uint64_t kEngineState = 0xA4;       // R32  EngineState
-constexpr std::uint64_t kEngineCurrent = 0xA8;     // R32  opcode | flags << 8 of the descriptor in the execute stage
+constexpr std::uint64_t kEngineControl = 0xA0;  // W32  EngineCommand
+constexpr std::uint64_t kEngineState = 0xA4;    // R32  EngineState
+constexpr std::uint64_t kEngineCurrent = 0xA8;  // R32  opcode | flags << 8 of the descriptor in the execute stage
 
 // Halting stops the descriptor in the execute stage where it is and drops what it did; nothing later overtakes it.
 // Resuming does it again from its beginning; replacing does the descriptor under construction in its place.
@@ -47,9 +47,9 @@ enum EngineState : std::uint32_t { kEngineIdle = 0, kEngineBusy = 1, kEngineHalt
 
 // Event unit: kEventStride bytes per counting semaphore.
 constexpr std::uint64_t kEventStride = 0x10;
-constexpr std::uint64_t kEventSignal = 0x0;  // W32  add that many tokens
-constexpr std::uint64_t kEventTake = 0x4;    // W32  stalls until that many tokens are there, then takes them
-constexpr std::uint64_t kEventCount = 0x8;   // R32
+constexpr std::uint64_t kEventSignal = 0x0;       // W32  add that many tokens
+constexpr std::uint64_t kEventTake = 0x4;         // W32  stalls until that many tokens are there, then takes them
+constexpr std::uint64_t kEventCount = 0x8;        // R32
 constexpr std::uint64_t kEventsFault = 0x1'0000;  // R32  1 after an engine raised a fault
 
 // Scratchpad performance monitor.

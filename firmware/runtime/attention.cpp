@@ -4,9 +4,14 @@
 
 namespace attnvp::firmware {
 
-Attention::Attention(Runtime& rt, const Work& work, const hal::Tiling& tiling, const Demand& demand,
-                     const Lanes& lanes)
-    : rt_(rt), work_(work), tiling_(tiling), demand_(demand), lanes_(lanes), o_buffers_(o_buffers(tiling)), rows_(min(tiling.nq, rt.layer().seq_q)) {
+Attention::Attention(Runtime& rt, const Work& work, const hal::Tiling& tiling, const Demand& demand, const Lanes& lanes)
+    : rt_(rt),
+      work_(work),
+      tiling_(tiling),
+      demand_(demand),
+      lanes_(lanes),
+      o_buffers_(o_buffers(tiling)),
+      rows_(min(tiling.nq, rt.layer().seq_q)) {
   if (lanes.count > kMaxLanes) rt.fail(Status::kBadJob);
   const uint64_t row_bytes = uint64_t{rt.layer().emb} * kHalfBytes;
   const bool partials = tiling.kv_buffers == hal::kKvStream;
@@ -117,8 +122,7 @@ void Attention::produce_c(KvBuffer& k, const Work::Round& i, Loads& ahead, const
         continue;
       }
       const Matrix q = q_block(lane_[c], lane_[c].c_items, item);
-      const Matrix scores =
-          columns_of(score_block(lane_[c], lane_[c].c_items, item), k.block_row(j), k.block_rows(j));
+      const Matrix scores = columns_of(score_block(lane_[c], lane_[c].c_items, item), k.block_row(j), k.block_rows(j));
       const Sync sync = discipline.for_c(i, c);
       // The first sub-block of a lane's first block goes strip by strip, as Q comes; everything else as a whole.
       const uint32_t strip = j == 0 && lane_[c].c_items == 0 ? first_strip() : item.rows;
@@ -156,7 +160,9 @@ void Attention::produce_p(const Work::Round& i) {
       const uint32_t row = item.rows * e / engines;
       const Matrix rows = rows_of(block, row, item.rows * (e + 1) / engines - row);
       Command command = rows.rows > 0 ? softmax(rows, rows) : fence();
-      command.after(lanes_.of_engine(c_ready_, c, e)).then(lanes_.of_engine(p_ready_, c, e)).label(item.head, item.block);
+      command.after(lanes_.of_engine(c_ready_, c, e))
+          .then(lanes_.of_engine(p_ready_, c, e))
+          .label(item.head, item.block);
       rt_.vec(e == 0 ? lanes_.c_core(c) : lanes_.o_core(c), command);
     }
   }
@@ -190,7 +196,8 @@ void Attention::store_o(const Item& item, const Matrix& o, uint32_t row, uint32_
 
 void Attention::resident_o(KvBuffer& v, const Work::Round& i, const Discipline& discipline) {
   const bool strips = !work_.after(i).valid && !rt_.in_lock_step();
-  const auto strip = strips ? static_cast<uint32_t>(round_up(ceil_div(rows_, kLastStrips), rt_.machine().mac_rows)) : rows_;
+  const auto strip =
+      strips ? static_cast<uint32_t>(round_up(ceil_div(rows_, kLastStrips), rt_.machine().mac_rows)) : rows_;
   for (uint32_t c = 0; rt_.ok() && c < lanes_.count; ++c) {
     const Item item = work_.item(i.group, i.round, c);
     if (!item.valid) {
@@ -204,7 +211,8 @@ void Attention::resident_o(KvBuffer& v, const Work::Round& i, const Discipline& 
     for (uint32_t row = 0; row < item.rows; row += strip) {
       const uint32_t rows = min(strip, item.rows - row);
       const bool last = row + rows == item.rows;
-      Command multiply = matmul_ab(rows_of(p, row, rows), v.all_rows(i.group, item.member), rows_of(o, row, rows), tiling_);
+      Command multiply =
+          matmul_ab(rows_of(p, row, rows), v.all_rows(i.group, item.member), rows_of(o, row, rows), tiling_);
       multiply.label(item.head, item.block);
       if (row == 0) {
         multiply.after(lanes_.of_lane(p_ready_, c)).after(o_free_.of(c));

@@ -20,9 +20,9 @@ class Loads;
 // Events between steps beyond those that the data itself needs: what a dataflow adds to the first (after) and the last
 // (then) command of C or O of one lane's row block.
 struct Sync {
-  Events after;  // span 0: none
+  Events after;         // span 0: none
   uint32_t tokens = 1;  // of `after`
-  Events then;   // span 0: none
+  Events then;          // span 0: none
 };
 class Discipline {
  public:
@@ -34,7 +34,8 @@ class Discipline {
 };
 class FreeRunning final : public Discipline {};
 
-// The cores of a lane. By default lane and core are the same; a pipeline gives C to one core's MAC engine, O to another's.
+// The cores of a lane. By default lane and core are the same; a pipeline gives C to one core's MAC engine, O to
+// another's.
 struct Lanes {
   uint32_t count = 0;
   uint32_t o_offset = 0;  // lane l computes O on core l + o_offset; both cores' VEC engines share P
@@ -86,7 +87,8 @@ class Attention {
   };
   void store_scores(const Work::Round& i, uint64_t tensor, Events ready);
   void load_scores(const Work::Round& i, uint64_t tensor, Events ready);
-  void stream_o(KvBuffer& v, const Work::Round& i, const Discipline& discipline);    // O_i (+)= P_i,j V_j as the V_j come by
+  void stream_o(KvBuffer& v, const Work::Round& i,
+                const Discipline& discipline);  // O_i (+)= P_i,j V_j as the V_j come by
   void resident_o(KvBuffer& v, const Work::Round& i, const Discipline& discipline);  // O_i = P_i V
   void store_o(const Item& item, const Matrix& o, uint32_t row, uint32_t rows, bool last);
   bool last_use(const KvBuffer& kv, const Work::Round& i, uint32_t lane, uint32_t block, uint32_t blocks) const;

@@ -44,9 +44,9 @@ class KvBuffer {
   uint32_t channel_;
   bool streamed_;
   uint32_t rows_, emb_, nkv_, blocks_;
-  uint32_t slots_;        // groups (resident) or sub-blocks (streamed)
-  uint32_t slot_rows_;    // rows of one member in one slot
-  uint32_t members_;      // members a slot has room for
+  uint32_t slots_;      // groups (resident) or sub-blocks (streamed)
+  uint32_t slot_rows_;  // rows of one member in one slot
+  uint32_t members_;    // members a slot has room for
   uint64_t address_ = 0;
   Events ready_, free_;
   uint32_t streamed_loads_ = 0;

@@ -1,6 +1,6 @@
 // Loads of a fused dataflow, on one DMA channel in the order in which computation needs them, and as early as buffers
-// and the channel's queue allow: rows (Q_i, or P_i where it comes from DRAM) and, in a group's first round, K for C_i; V
-// for O_{i - lag}.
+// and the channel's queue allow: rows (Q_i, or P_i where it comes from DRAM) and, in a group's first round, K for C_i;
+// V for O_{i - lag}.
 #pragma once
 
 #include "firmware/runtime/attention.h"
@@ -50,8 +50,8 @@ class Loads {
   uint32_t c_needed_ = 0, o_needed_ = 0;
   // The next load: position 0 to 4 within an iteration, and a sub-block.
   uint32_t iteration_ = 0, position_ = 0, block_ = 0;
-  Work::Round front_;              // the iteration's round for C
-  Work::Round lagging_[kMaxLag];   // and the ones before it
+  Work::Round front_;             // the iteration's round for C
+  Work::Round lagging_[kMaxLag];  // and the ones before it
 };
 
 }  // namespace attnvp::firmware

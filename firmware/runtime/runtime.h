@@ -114,7 +114,7 @@ class Runtime {
   // From now on transfers and computation take turns: commands of one kind wait until those of the other are done.
   void lock_step();
   bool in_lock_step() const { return lock_step_.span > 0; }
-  void settle();  // lock-step: waits until everything is done
+  void settle();                         // lock-step: waits until everything is done
   uint32_t dma_level(uint32_t channel);  // descriptors waiting in that channel's queue
 
   // A MAC engine's descriptor under way: stopped (false: there was none any more); done again as `command`.

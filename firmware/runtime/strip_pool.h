@@ -1,6 +1,6 @@
-// L1 space for strips of score rows beside tensors that come and go. Strips of one generation (a row block on its way from
-// C to P and on) die together, so they share slots as large as a tensor: a slot that is empty again can take a tensor,
-// whatever order things came in.
+// L1 space for strips of score rows beside tensors that come and go. Strips of one generation (a row block on its way
+// from C to P and on) die together, so they share slots as large as a tensor: a slot that is empty again can take a
+// tensor, whatever order things came in.
 #pragma once
 
 #include "firmware/runtime/arena.h"

@@ -8,7 +8,7 @@ namespace {
 
 using hal::Tiling;
 
-constexpr uint32_t kStreamSlots = 4;     // sub-blocks of K (or V) in L1 when they are streamed
+constexpr uint32_t kStreamSlots = 4;  // sub-blocks of K (or V) in L1 when they are streamed
 constexpr uint32_t kRowBuffers = 4;
 // Cycles of latencies that a round shows where operators follow each other, and where they overlap.
 constexpr uint64_t kSerialRound = 180;
@@ -56,7 +56,8 @@ uint64_t estimate(const Runtime& rt, const Tiling& t, const Demand& demand) {
   const uint64_t block_passes = ceil_div(passes, blocks);
   const uint64_t uneven = heads * blocks % workers == 0 ? 0 : block_passes;
   const uint64_t mac = (ceil_div(heads * passes, workers) + uneven) * per_pass;
-  const uint64_t vec = (ceil_div(heads * l.seq_q, workers) + uneven * unit) * l.seq_kv * 1024 / max(m.softmax_rate_1024, 1U);
+  const uint64_t vec =
+      (ceil_div(heads * l.seq_q, workers) + uneven * unit) * l.seq_kv * 1024 / max(m.softmax_rate_1024, 1U);
 
   const uint64_t kv = 2 * uint64_t{l.seq_kv} * l.emb * kHalfBytes;
   const uint64_t kv_reads = t.kv_buffers == hal::kKvStream ? ceil_div(heads * blocks, m.cores) : heads;
@@ -163,7 +164,8 @@ Tiling choose_tiling(Runtime& rt, const Demand& demand) {
   // Row blocks of whole array passes, K and V read once; only where that does not fit, smaller blocks or streaming.
   const auto whole_passes = [&](uint32_t mode) {
     if (demand.row_blocks > 0) {
-      consider(static_cast<uint32_t>(min<uint64_t>(round_up(ceil_div(l.seq_q, demand.row_blocks), unit), l.seq_q)), mode);
+      consider(static_cast<uint32_t>(min<uint64_t>(round_up(ceil_div(l.seq_q, demand.row_blocks), unit), l.seq_q)),
+               mode);
       if (best_cycles != UINT64_MAX) return;
     }
     for (uint32_t nq = unit; nq < l.seq_q + unit && nq <= 32 * unit; nq += nq < 4 * unit ? unit : 4 * unit) {

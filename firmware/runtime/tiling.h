@@ -12,11 +12,11 @@ struct Demand {
   uint32_t score_blocks = 1;  // blocks of N_Q x N scores per lane
   bool mac_vec_overlap = false;
   bool dram_overlap = true;
-  bool score_tokens = false;    // score blocks are handed back by tokens, as more than one engine uses them in turn
-  uint32_t dram_scores = 0;     // how often the scores cross the DRAM bus
-  uint32_t lanes = 0;           // items in flight at a time; 0: one per lane
-  bool single_kv = false;       // one head's K and V, resident, and nothing buffered twice
-  uint32_t row_blocks = 0;      // per head; 0: as the estimate says
+  bool score_tokens = false;  // score blocks are handed back by tokens, as more than one engine uses them in turn
+  uint32_t dram_scores = 0;   // how often the scores cross the DRAM bus
+  uint32_t lanes = 0;         // items in flight at a time; 0: one per lane
+  bool single_kv = false;     // one head's K and V, resident, and nothing buffered twice
+  uint32_t row_blocks = 0;    // per head; 0: as the estimate says
 };
 
 // The last blocks of O leave in this many strips, as nothing hides the last store.

@@ -1,8 +1,8 @@
 // How a layer is cut up. A group is B_b x H_h heads whose K and V live in L1 together; its query rows are cut into
 // row blocks of about N_Q rows, in whole passes of the MAC array where possible. An item is one row block of one
-// head: what one lane does at a time. A lane is a core, or a few cores that pass an item on to each other. Items are dealt
-// to the lanes in turn (starting with another lane in every group, so that uneven blocks even out); a round is one item
-// for each lane. Clusters share all items evenly.
+// head: what one lane does at a time. A lane is a core, or a few cores that pass an item on to each other. Items are
+// dealt to the lanes in turn (starting with another lane in every group, so that uneven blocks even out); a round is
+// one item for each lane. Clusters share all items evenly.
 #pragma once
 
 #include "firmware/runtime/runtime.h"

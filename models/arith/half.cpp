@@ -24,10 +24,9 @@ To bits_as(From from) {
 // layout.
 template <typename Bits, int kMantissaBits, int kBias>
 Half round_magnitude(Bits magnitude) {
-  const int exponent =
-      static_cast<int>(magnitude >> kMantissaBits) - kBias + 15;  // as a half's biased exponent
-  if (exponent >= 31) return kHalfInfinity;                       // also the infinities
-  if (exponent < -10) return 0;                                   // below 2^-25: rounds to zero
+  const int exponent = static_cast<int>(magnitude >> kMantissaBits) - kBias + 15;  // as a half's biased exponent
+  if (exponent >= 31) return kHalfInfinity;                                        // also the infinities
+  if (exponent < -10) return 0;                                                    // below 2^-25: rounds to zero
   constexpr Bits kHidden = Bits{1} << kMantissaBits;
   const Bits significand = (magnitude & (kHidden - 1)) | kHidden;
   const int shift = kMantissaBits - 10 + (exponent < 1 ? 1 - exponent : 0);

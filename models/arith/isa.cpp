@@ -24,8 +24,8 @@ bool isa_available(Isa isa) {
   // Not every compiler knows the name "f16c" here: leaf 1, ECX bit 29.
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
   const bool f16c = __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && ((ecx >> 29) & 1) != 0;
-  return f16c && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-         __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+  return f16c && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
+         __builtin_cpu_supports("bmi2");
 #else
   return false;
 #endif
@@ -33,8 +33,6 @@ bool isa_available(Isa isa) {
 
 Isa current_isa() { return chosen().load(std::memory_order_relaxed); }
 
-void set_isa(Isa isa) {
-  chosen().store(isa_available(isa) ? isa : Isa::kPortable, std::memory_order_relaxed);
-}
+void set_isa(Isa isa) { chosen().store(isa_available(isa) ? isa : Isa::kPortable, std::memory_order_relaxed); }
 
 }  // namespace attnvp::arith

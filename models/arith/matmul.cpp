@@ -110,13 +110,13 @@ void run_panel_portable(const PanelTask& task) {
   }
 }
 
-void matmul(const MatmulShape& shape, Matrix<const Half> a, Matrix<const Half> b,
-            Matrix<const float> partials, Matrix<float> c, Workspace& workspace) {
+void matmul(const MatmulShape& shape, Matrix<const Half> a, Matrix<const Half> b, Matrix<const float> partials,
+            Matrix<float> c, Workspace& workspace) {
   run(shape, a, b, partials, c, workspace);
 }
 
-void matmul(const MatmulShape& shape, Matrix<const Half> a, Matrix<const Half> b,
-            Matrix<const float> partials, Matrix<Half> c, Workspace& workspace) {
+void matmul(const MatmulShape& shape, Matrix<const Half> a, Matrix<const Half> b, Matrix<const float> partials,
+            Matrix<Half> c, Workspace& workspace) {
   run(shape, a, b, partials, c, workspace);
 }
 

@@ -30,10 +30,10 @@ struct MatmulShape {
 
 // C = partials + A * B. `partials` may be {} (zero) or the very matrix c (accumulate in place).
 // A and B must not overlap C.
-void matmul(const MatmulShape& shape, Matrix<const Half> a, Matrix<const Half> b,
-            Matrix<const float> partials, Matrix<float> c, Workspace& workspace);
+void matmul(const MatmulShape& shape, Matrix<const Half> a, Matrix<const Half> b, Matrix<const float> partials,
+            Matrix<float> c, Workspace& workspace);
 // The same, each sum rounded once more to FP16.
-void matmul(const MatmulShape& shape, Matrix<const Half> a, Matrix<const Half> b,
-            Matrix<const float> partials, Matrix<Half> c, Workspace& workspace);
+void matmul(const MatmulShape& shape, Matrix<const Half> a, Matrix<const Half> b, Matrix<const float> partials,
+            Matrix<Half> c, Workspace& workspace);
 
 }  // namespace attnvp::arith

@@ -13,9 +13,7 @@ namespace {
 
 constexpr int kRows = 6;  // 6 x 16 sums take 12 of the 16 vector registers
 
-ATTNVP_AVX2 inline __m128i load_halves(const Half* p) {
-  return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
-}
+ATTNVP_AVX2 inline __m128i load_halves(const Half* p) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); }
 
 // Eight rows of eight halves, transposed and stored as FP32 to eight rows of a panel.
 ATTNVP_AVX2 inline void transpose_block(const Half* in, std::size_t stride, float* out) {

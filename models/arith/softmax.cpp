@@ -94,8 +94,7 @@ ATTNVP_STEP RowMax find_max(const Half* in, std::size_t n) {
 }
 
 bool is_nan_row(RowMax max) {
-  return is_nan(max.greatest_magnitude) || max.greatest == kHalfInfinity ||
-         max.greatest == (kHalfInfinity | kHalfSign);
+  return is_nan(max.greatest_magnitude) || max.greatest == kHalfInfinity || max.greatest == (kHalfInfinity | kHalfSign);
 }
 
 ATTNVP_STEP void row_body(const Half* in, Half* out, std::size_t n, std::uint32_t* terms) {
@@ -117,9 +116,7 @@ ATTNVP_STEP void row_body(const Half* in, Half* out, std::size_t n, std::uint32_
   }
 }
 
-void row_portable(const Half* in, Half* out, std::size_t n, std::uint32_t* terms) {
-  row_body(in, out, n, terms);
-}
+void row_portable(const Half* in, Half* out, std::size_t n, std::uint32_t* terms) { row_body(in, out, n, terms); }
 
 #ifdef ATTNVP_HAS_AVX2
 ATTNVP_AVX2 void row_avx2(const Half* in, Half* out, std::size_t n, std::uint32_t* terms) {

@@ -4,10 +4,9 @@
 // long as the bytes need, and returns. A Stream moves no data itself: engines use DMI for that.
 #pragma once
 
-#include <tlm>
-
 #include <array>
 #include <cstdint>
+#include <tlm>
 
 #include "models/fault.h"
 
@@ -23,8 +22,8 @@ struct Region {
 
   // One past the last byte, saturating: a region that would wrap around ends at the top of the address space.
   std::uint64_t end() const {
-    const __uint128_t last = static_cast<__uint128_t>(address) +
-                             static_cast<__uint128_t>(rows == 0 ? 0 : rows - 1) * row_stride + row_bytes;
+    const __uint128_t last =
+        static_cast<__uint128_t>(address) + static_cast<__uint128_t>(rows == 0 ? 0 : rows - 1) * row_stride + row_bytes;
     return last > UINT64_MAX ? UINT64_MAX : static_cast<std::uint64_t>(last);
   }
 };
@@ -69,9 +68,7 @@ struct StreamExtension : tlm::tlm_extension<StreamExtension> {
   FaultCode fault = FaultCode::kNone;  // set by the target with an error response
   std::uint64_t fault_address = 0;
   tlm::tlm_extension_base* clone() const override { return new StreamExtension(*this); }
-  void copy_from(const tlm::tlm_extension_base& other) override {
-    *this = static_cast<const StreamExtension&>(other);
-  }
+  void copy_from(const tlm::tlm_extension_base& other) override { *this = static_cast<const StreamExtension&>(other); }
 };
 
 // Marks a transaction whose bytes nobody will look at (timing mode): a target may skip the copy. Ignorable.

@@ -116,8 +116,8 @@ FaultCode DmaController::check(const hal::Descriptor& d, std::string& detail, st
     const auto within = [&](std::uint64_t base, std::uint64_t bytes, const char* memory) {
       if (o.address < base || o.address >= base + bytes) return FaultCode::kUnmapped;
       if (side[i].end() <= base + bytes) return FaultCode::kNone;
-      detail = fmt::format("{}: the {} ends at {:#x}, {} ends at {:#x}", shape, which, side[i].end(), memory,
-                           base + bytes);
+      detail =
+          fmt::format("{}: the {} ends at {:#x}, {} ends at {:#x}", shape, which, side[i].end(), memory, base + bytes);
       return FaultCode::kOutOfRange;
     };
     FaultCode code = within(place_.l1_base, place_.l1_bytes, "L1");
@@ -276,8 +276,8 @@ void DmaController::retire() {
     InFlight& entry = in_flight_.front();
     const std::uint64_t now = ctx_.clock.now();
     if (entry.done_cycle > now) sc_core::wait(ctx_.clock.cycles(entry.done_cycle - now));
-    if (entry.to_l1 && !access_l1(tlm::TLM_WRITE_COMMAND, entry.burst.destination, buffers_[entry.buffer].data(),
-                                  entry.burst.bytes)) {
+    if (entry.to_l1 &&
+        !access_l1(tlm::TLM_WRITE_COMMAND, entry.burst.destination, buffers_[entry.buffer].data(), entry.burst.bytes)) {
       stop_with(*entry.channel, FaultCode::kUnmapped, entry.burst.destination, "L1 answered with an error");
       return;
     }

@@ -53,16 +53,16 @@ class DmaController : public Module {
     std::uint32_t index;
     CommandQueue queue;
     EventPort events;
-    bool ready = false;    // `transfer` may be issued: events taken, descriptor checked
+    bool ready = false;  // `transfer` may be issued: events taken, descriptor checked
     Transfer transfer;
     hal::Descriptor current{};
     bool to_l1 = false;
     bool deferrable = false;
-    std::uint64_t age = 0;      // number of its doorbell
+    std::uint64_t age = 0;                       // number of its doorbell
     boost::circular_buffer<std::uint64_t> ages;  // of the descriptors in the queue
-    std::uint32_t pending = 0;  // descriptors issued, not yet done
-    sc_core::sc_event issued;   // all bursts of `transfer` have been issued
-    sc_core::sc_event drained;  // a descriptor is done
+    std::uint32_t pending = 0;                   // descriptors issued, not yet done
+    sc_core::sc_event issued;                    // all bursts of `transfer` have been issued
+    sc_core::sc_event drained;                   // a descriptor is done
     std::string level_name, state_name;
     std::unique_ptr<Signal> level, state;
   };

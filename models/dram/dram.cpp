@@ -31,9 +31,7 @@ Dram::Dram(sc_core::sc_module_name name, Context& context, const DramConfig& con
   in.register_transport_dbg(this, &Dram::transport_dbg);
 }
 
-void Dram::reset() {
-  busy_from_ = busy_bytes_ = all_bytes_ = 0;
-}
+void Dram::reset() { busy_from_ = busy_bytes_ = all_bytes_ = 0; }
 
 bool Dram::inside(const tlm::tlm_generic_payload& payload) const {
   const std::uint64_t bytes = payload.get_data_length();
@@ -54,7 +52,8 @@ void Dram::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& dela
   }
   const std::uint64_t now = ctx_.clock.now();
   const std::uint64_t arrival = now + ctx_.clock.ceil_cycles(delay) + (payload.is_read() ? latency_cycles_ : 0);
-  if (static_cast<double>(busy_bytes_) <= (static_cast<double>(arrival) - static_cast<double>(busy_from_)) * bytes_per_cycle_) {
+  if (static_cast<double>(busy_bytes_) <=
+      (static_cast<double>(arrival) - static_cast<double>(busy_from_)) * bytes_per_cycle_) {
     busy_from_ = arrival;  // the bus was idle
     busy_bytes_ = 0;
   }

@@ -2,9 +2,8 @@
 // Whoever owns it (an engine, a DMA channel) takes descriptors out in order.
 #pragma once
 
-#include <tlm>
-
 #include <boost/circular_buffer.hpp>
+#include <tlm>
 
 #include "firmware/hal/descriptor.h"
 #include "models/module.h"

@@ -54,8 +54,8 @@ class Engine : public Module {
   // One descriptor's needs. Streams carry regions, traffic and the cycles the units need at least.
   struct Plan {
     Stream fill, body, last, drain;
-    Stream l0;                   // working set and accesses, booked once
-    bool after_previous = false; // reads what the previous descriptor of this queue writes
+    Stream l0;                    // working set and accesses, booked once
+    bool after_previous = false;  // reads what the previous descriptor of this queue writes
   };
   struct PlanError {
     FaultCode code = FaultCode::kNone;
@@ -98,15 +98,15 @@ class Engine : public Module {
 
   // Hand-over between stages: one slot each.
   Job fetched_, executing_, draining_;
-  bool fetched_full_ = false;     // execute has something to take
-  bool buffer_free_ = true;       // fetch may load into the other half of L0
+  bool fetched_full_ = false;  // execute has something to take
+  bool buffer_free_ = true;    // fetch may load into the other half of L0
   bool draining_full_ = false;
-  std::uint32_t in_flight_ = 0;   // fetched but not yet drained
+  std::uint32_t in_flight_ = 0;  // fetched but not yet drained
   bool stopped_ = false;
-  bool halted_ = false;    // execute has stopped and waits for a command
+  bool halted_ = false;  // execute has stopped and waits for a command
   bool executing_now_ = false;
   bool replace_ = false;
-  Withdrawal halt_;        // requested: execute is to stop, or has
+  Withdrawal halt_;  // requested: execute is to stop, or has
   sc_core::sc_event resume_event_;
   sc_core::sc_event fetched_event_, buffer_event_, drain_event_, drained_event_;
 

@@ -6,8 +6,7 @@
 
 namespace attnvp {
 
-EventUnit::EventUnit(sc_core::sc_module_name name, Context& context, const EventUnitConfig& config,
-                     std::uint64_t base)
+EventUnit::EventUnit(sc_core::sc_module_name name, Context& context, const EventUnitConfig& config, std::uint64_t base)
     : Module(name, context), base_(base), slots_(config.events) {
   in.register_b_transport(this, &EventUnit::b_transport);
   for (Slot& slot : slots_) context.fault_line.push_back(&slot.changed);
@@ -65,7 +64,9 @@ void EventUnit::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time&
       reply(slot.tokens);
       payload.set_response_status(tlm::TLM_OK_RESPONSE);
       return;
-    default: payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE); return;
+    default:
+      payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
+      return;
   }
   payload.set_response_status(tlm::TLM_COMMAND_ERROR_RESPONSE);
 }

@@ -35,8 +35,7 @@ struct Shape {
 }  // namespace
 
 MacEngine::MacEngine(sc_core::sc_module_name name, Context& context, const MacConfig& config, const Place& place)
-    : Engine(name, context, place, config.queue_depth, config.pipeline_cycles),
-      config_(config) {}
+    : Engine(name, context, place, config.queue_depth, config.pipeline_cycles), config_(config) {}
 
 std::uint64_t MacEngine::passes(std::uint64_t extent, std::uint64_t tile, std::uint64_t lanes) {
   return extent / tile * ceil_div(tile, lanes) + ceil_div(extent % tile, lanes);
@@ -66,8 +65,8 @@ Engine::PlanError MacEngine::plan(const hal::Descriptor& d, Plan& plan) {
     return {FaultCode::kMisaligned, s.accumulate ? sums_in.address : c.address,
             "FP32 partials need addresses and strides of whole 4-byte words"};
   }
-  const bool in_place = sums_in.address == c.address && s.c_bytes == kPartialBytes &&
-                        (s.m == 1 || sums_in.row_stride == c.row_stride);
+  const bool in_place =
+      sums_in.address == c.address && s.c_bytes == kPartialBytes && (s.m == 1 || sums_in.row_stride == c.row_stride);
   if (s.accumulate && !in_place && overlap(sums_in, c)) {
     return {FaultCode::kOverlap, c.address, "the result lies over the partials that it starts from"};
   }
@@ -140,7 +139,8 @@ void MacEngine::compute_values(const hal::Descriptor& d) {
   unsigned char* c = l1_bytes(out.address);
   arith::Matrix<const float> partials;
   if (s.accumulate) {
-    partials = {reinterpret_cast<const float*>(l1_bytes(d.operand[3].address)), d.operand[3].row_stride / kPartialBytes};
+    partials = {reinterpret_cast<const float*>(l1_bytes(d.operand[3].address)),
+                d.operand[3].row_stride / kPartialBytes};
   }
   const arith::MatmulShape shape{s.m, s.n, s.k, s.transposed};
   if (s.c_bytes == kPartialBytes) {

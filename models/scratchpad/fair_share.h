@@ -33,9 +33,9 @@ class FairShare {
   struct Flow {
     bool active = false;
     std::uint32_t port = 0;
-    double cap = 0;           // bytes per cycle the requester asks for
-    double rate = 0;          // bytes per cycle it gets
-    double remaining = 0;     // bytes, as of `since`
+    double cap = 0;        // bytes per cycle the requester asks for
+    double rate = 0;       // bytes per cycle it gets
+    double remaining = 0;  // bytes, as of `since`
     std::uint64_t since = 0;
     std::uint64_t pace_end = 0;  // when it would end undisturbed
     std::uint64_t finish = 0;

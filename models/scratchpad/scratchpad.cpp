@@ -17,8 +17,8 @@ Scratchpad::Scratchpad(sc_core::sc_module_name name, Context& context, const Scr
              static_cast<double>(config.banks) * config.bank_bytes_per_cycle) {
   control.register_b_transport(this, &Scratchpad::control_transport);
   for (std::uint32_t i = 0; i < initiators; ++i) {
-    auto socket = std::make_unique<tlm_utils::simple_target_socket_tagged<Scratchpad>>(
-        ("in" + std::to_string(i)).c_str());
+    auto socket =
+        std::make_unique<tlm_utils::simple_target_socket_tagged<Scratchpad>>(("in" + std::to_string(i)).c_str());
     socket->register_b_transport(this, &Scratchpad::b_transport, static_cast<int>(i));
     socket->register_get_direct_mem_ptr(this, &Scratchpad::get_direct_mem_ptr, static_cast<int>(i));
     socket->register_transport_dbg(this, &Scratchpad::transport_dbg, static_cast<int>(i));
@@ -122,7 +122,8 @@ double Scratchpad::occupy(std::uint32_t port, std::uint64_t bytes, std::uint64_t
   } while (clock.now() < share_.finish(slot) && !(withdrawal != nullptr && withdrawal->requested));
   if (withdrawal != nullptr) withdrawal->wake = nullptr;
   const std::uint64_t now = clock.now();
-  const double left = now < share_.finish(slot) && bytes > 0 ? share_.remaining(slot, now) / static_cast<double>(bytes) : 0;
+  const double left =
+      now < share_.finish(slot) && bytes > 0 ? share_.remaining(slot, now) / static_cast<double>(bytes) : 0;
   share_.close(now, slot);
   active_.set(active_.value() - 1);
   for (std::size_t s : share_.moved()) reschedule(s, now);

@@ -29,7 +29,6 @@ class Scratchpad : public Module {
   std::uint64_t size_bytes() const override { return config_.size_bytes; }
   void reset() override;
 
-
   Counter read_words{*this, "read_words", "16-bit words", "words read through all ports", {"attnvp.l1", "read"}};
   Counter write_words{*this, "write_words", "16-bit words", "words written through all ports", {"attnvp.l1", "write"}};
   Counter peak_bytes{*this, "peak_bytes", "bytes", "most bytes that firmware had allocated at once"};

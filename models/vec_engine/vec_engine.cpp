@@ -11,7 +11,8 @@ constexpr std::uint64_t kHalfBytes = 2;
 constexpr std::uint64_t kPasses = 3;  // maximum; exponential and sum; normalise
 }  // namespace
 
-VecEngine::VecEngine(sc_core::sc_module_name name, Context& context, const VecConfig& config, std::uint64_t l0_share_bytes, const Place& place)
+VecEngine::VecEngine(sc_core::sc_module_name name, Context& context, const VecConfig& config,
+                     std::uint64_t l0_share_bytes, const Place& place)
     : Engine(name, context, place, config.queue_depth, config.pipeline_cycles),
       config_(config),
       l0_share_bytes_(l0_share_bytes) {}
@@ -76,7 +77,8 @@ void VecEngine::count(const hal::Descriptor& d) {
 
 void VecEngine::compute_values(const hal::Descriptor& d) {
   for (std::uint64_t row = 0; row < d.dims[0]; ++row) {
-    const auto* in = reinterpret_cast<const arith::Half*>(l1_bytes(d.operand[0].address + row * d.operand[0].row_stride));
+    const auto* in =
+        reinterpret_cast<const arith::Half*>(l1_bytes(d.operand[0].address + row * d.operand[0].row_stride));
     auto* out = reinterpret_cast<arith::Half*>(l1_bytes(d.operand[1].address + row * d.operand[1].row_stride));
     arith::softmax_row(in, out, d.dims[1], workspace_);
   }

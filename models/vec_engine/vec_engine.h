@@ -11,7 +11,8 @@ namespace attnvp {
 
 class VecEngine : public Engine {
  public:
-  VecEngine(sc_core::sc_module_name name, Context& context, const VecConfig& config, std::uint64_t l0_share_bytes, const Place& place);
+  VecEngine(sc_core::sc_module_name name, Context& context, const VecConfig& config, std::uint64_t l0_share_bytes,
+            const Place& place);
 
   Counter elements{*this, "elements", "elements", "elements put through softmax"};
   Counter lane_ops{*this, "lane_ops", "lane-cycles", "operations on one lane", {"attnvp.vec", "compute"}};

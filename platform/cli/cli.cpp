@@ -1,6 +1,6 @@
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
@@ -57,7 +57,8 @@ void add_machine_options(CLI::App& app, RunArguments& a) {
       ->capture_default_str();
   app.add_option("--set", a.settings, "set any key of the machine: key=value, e.g. l1.size='2 MiB'")
       ->allow_extra_args(false);
-  app.add_option("--tiling", a.tiling, "tile sizes: a file or nq=64,nkv=128,...; what is not given is chosen")
+  app.add_option("--tiling", a.tiling,
+                 "tile sizes: a name under configs/tilings, a file, or nq=64,nkv=128,...; what is not given is chosen")
       ->check(not_empty());
   app.add_option("--data", a.data, "full moves, computes and checks tensors; timing gives the same cycles and counts")
       ->check(one_of({"full", "timing"}))
@@ -130,7 +131,8 @@ int dispatch(int argc, char** argv) {
   run_command->add_option("--v", run_arguments.v, "V likewise")->check(not_empty());
   run_command->add_option("--out", run_arguments.out, "write O to a .npy file (float16)")->check(not_empty());
   run_command->add_option("--vcd", run_arguments.vcd, "write a waveform")->check(not_empty());
-  run_command->add_option("--action-counts", run_arguments.action_counts, "write action counts in Accelergy's form (YAML)")
+  run_command
+      ->add_option("--action-counts", run_arguments.action_counts, "write action counts in Accelergy's form (YAML)")
       ->check(not_empty());
   run_command->callback([&] {
     run_arguments.dataflows = {dataflow};
@@ -145,14 +147,16 @@ int dispatch(int argc, char** argv) {
   compare_command->callback([&] { status = compare(compare_arguments); });
 
   std::string kind;
-  CLI::App* list_command = app.add_subcommand("list", "what there is: machines, networks, dataflows, energy tables");
+  CLI::App* list_command =
+      app.add_subcommand("list", "what there is: machines, networks, dataflows, tilings, energy tables");
   list_command->add_option("kind", kind, "only one of them")
-      ->check(one_of({"hardware", "networks", "dataflows", "energy"}));
+      ->check(one_of({"hardware", "networks", "dataflows", "tilings", "energy"}));
   list_command->callback([&] { status = list(kind); });
 
   DescribeArguments describe_arguments;
   CLI::App* describe_command = app.add_subcommand(
-      "describe", "all there is to know of a machine (effective config, address map), network, dataflow, or of all keys");
+      "describe",
+      "all there is to know of a machine (effective config, address map), network, dataflow, or of all keys");
   describe_command->add_option("what", describe_arguments.what, "a name, a path, or 'keys'")->required();
   describe_command->add_option("--set", describe_arguments.settings, "set any key of the machine: key=value")
       ->allow_extra_args(false);
@@ -168,8 +172,10 @@ int dispatch(int argc, char** argv) {
       ->add_option("--data", reproduce_arguments.data, "full golden-checks every run; timing gives the same numbers")
       ->check(one_of({"full", "timing"}))
       ->capture_default_str();
-  reproduce_mas_command->add_flag("--limits", reproduce_arguments.limits, "search the longest sequences too (some 20 s)");
-  reproduce_mas_command->add_option("--json", reproduce_arguments.json, "write JSON to a file, or alone to stdout with '-'")
+  reproduce_mas_command->add_flag("--limits", reproduce_arguments.limits,
+                                  "search the longest sequences too (some 20 s)");
+  reproduce_mas_command
+      ->add_option("--json", reproduce_arguments.json, "write JSON to a file, or alone to stdout with '-'")
       ->check(not_empty());
   reproduce_mas_command->add_option("--csv", reproduce_arguments.csv, "write CSV")->check(not_empty());
   reproduce_mas_command->add_option("--markdown", reproduce_arguments.markdown, "write the page (with limits)")

@@ -21,7 +21,7 @@ struct RunArguments {
   std::uint64_t seed = 1;
   std::string vcd;
   std::string action_counts;  // Accelergy's form
-  std::string json;  // "-" is stdout, alone
+  std::string json;           // "-" is stdout, alone
 };
 int run(const RunArguments& arguments);
 int compare(const RunArguments& arguments);

@@ -72,7 +72,8 @@ void describe_dataflow(const firmware::Dataflow& d) {
     for (const char* const* v = o->values; *v != nullptr; ++v) values += (values.empty() ? "" : ", ") + std::string(*v);
     print(fmt::format("  {}: {} (default {}); {}\n", o->name, values, o->values[0], o->description));
   }
-  if (d.scores != hal::kScoresOnChip) print(d.scores == hal::kScoresP ? "  P goes through DRAM.\n" : "  C and P go through DRAM.\n");
+  if (d.scores != hal::kScoresOnChip)
+    print(d.scores == hal::kScoresP ? "  P goes through DRAM.\n" : "  C and P go through DRAM.\n");
 }
 
 void describe_network(const config::Network& n) {
@@ -126,6 +127,7 @@ int list(const std::string& kind) {
   section("hardware", [] { list_folder("machine", config::Folder::kHardware); });
   section("networks", [] { list_folder("network", config::Folder::kNetworks); });
   section("dataflows", [] { list_dataflows(); });
+  section("tilings", [] { list_folder("tiling", config::Folder::kTilings); });
   section("energy", [] { list_folder("energy table", config::Folder::kEnergy); });
   return 0;
 }
@@ -136,11 +138,21 @@ int describe(const DescribeArguments& a) {
     throw config::ConfigError(fmt::format("--set is for machines, which {} is not", config::in_quotes(a.what)));
   }
   switch (kind) {
-    case Kind::kKeys: print(config::reference_markdown()); break;
-    case Kind::kDataflow: describe_dataflow(*firmware::find_dataflow(a.what.c_str())); break;
-    case Kind::kNetwork: describe_network(config::load_network(a.what)); break;
-    case Kind::kEnergy: print(config::read_text_file(config::load_energy(a.what).source())); break;
-    case Kind::kMachine: describe_machine(config::load_hardware(a.what, a.settings)); break;
+    case Kind::kKeys:
+      print(config::reference_markdown());
+      break;
+    case Kind::kDataflow:
+      describe_dataflow(*firmware::find_dataflow(a.what.c_str()));
+      break;
+    case Kind::kNetwork:
+      describe_network(config::load_network(a.what));
+      break;
+    case Kind::kEnergy:
+      print(config::read_text_file(config::load_energy(a.what).source()));
+      break;
+    case Kind::kMachine:
+      describe_machine(config::load_hardware(a.what, a.settings));
+      break;
   }
   return 0;
 }

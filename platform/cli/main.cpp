@@ -1,6 +1,5 @@
-#include <systemc>
-
 #include <cstdlib>
+#include <systemc>
 
 #include "platform/cli/commands.h"
 

@@ -52,6 +52,8 @@ std::string folder_name(Folder folder) {
       return "networks";
     case Folder::kEnergy:
       return "energy";
+    case Folder::kTilings:
+      return "tilings";
     case Folder::kSweeps:
       return "sweeps";
   }
@@ -63,8 +65,7 @@ std::vector<CatalogEntry> list(Folder folder) {
   std::error_code error;
   for (const auto& file : fs::directory_iterator(fs::path(config_root()) / folder_name(folder), error)) {
     if (file.path().extension() != ".yaml" || !file.is_regular_file(error)) continue;
-    entries.push_back(
-        {file.path().stem().string(), first_line_description(file.path()), file.path().string()});
+    entries.push_back({file.path().stem().string(), first_line_description(file.path()), file.path().string()});
   }
   std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   return entries;
@@ -89,11 +90,10 @@ std::string find_config(Folder folder, const std::string& name_or_path, const st
   }
   const std::string place = shown_path((fs::path(config_root()) / folder_name(folder)).string());
   const std::string near = nearest(name_or_path, names);
-  throw ConfigError(
-      fmt::format("{} is not in {}; {}: {}; a path such as ./{}.yaml is allowed too", in_quotes(name_or_path),
-                  place, near.empty() ? "there are" : fmt::format("did you mean '{}'? There are", near),
-                  names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")),
-                  name_or_path.empty() ? "my" : name_or_path));
+  throw ConfigError(fmt::format(
+      "{} is not in {}; {}: {}; a path such as ./{}.yaml is allowed too", in_quotes(name_or_path), place,
+      near.empty() ? "there are" : fmt::format("did you mean '{}'? There are", near),
+      names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")), name_or_path.empty() ? "my" : name_or_path));
 }
 
 }  // namespace attnvp::config

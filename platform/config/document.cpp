@@ -33,11 +33,9 @@ class DocumentCounter : public YAML::EventHandler {
   void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
   void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
   void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t, const std::string&) override {}
-  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
-                       YAML::EmitterStyle::value) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
   void OnSequenceEnd() override {}
-  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
-  }
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
   void OnMapEnd() override {}
 
   int line() const { return line_; }  // where the last document began
@@ -61,8 +59,7 @@ std::string shown_path(const std::string& path) {
   std::error_code error;
   const std::filesystem::path here = std::filesystem::current_path(error);
   if (error || !std::filesystem::path(path).is_absolute()) return path;
-  const std::filesystem::path relative =
-      std::filesystem::path(path).lexically_normal().lexically_relative(here);
+  const std::filesystem::path relative = std::filesystem::path(path).lexically_normal().lexically_relative(here);
   if (relative.empty() || *relative.begin() == "..") return path;
   return relative.string();
 }
@@ -74,8 +71,7 @@ std::string read_text_file(const std::string& path) {
   const fs::file_status status = fs::status(path, error);
   if (!fs::exists(status)) fail(origin, "cannot be read: no such file");
   if (!fs::is_regular_file(status)) fail(origin, "cannot be read: not a regular file");
-  if (fs::file_size(path, error) > kLargestFileBytes)
-    fail(origin, "is larger than 1 MiB, which no configuration is");
+  if (fs::file_size(path, error) > kLargestFileBytes) fail(origin, "is larger than 1 MiB, which no configuration is");
   std::ifstream file(path, std::ios::binary);
   std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   if (!file) fail(origin, fmt::format("cannot be read: {}", std::strerror(errno)));
@@ -89,8 +85,7 @@ Document Document::parse(const std::string& text, const std::string& source) {
   YAML::Node root;
   try {
     if (const int line = second_document_line(text)) {
-      fail({source, line},
-           "holds a second YAML document, or text that belongs to no key; allowed is one document");
+      fail({source, line}, "holds a second YAML document, or text that belongs to no key; allowed is one document");
     }
     root = YAML::Load(text);
   } catch (const YAML::Exception& problem) {
@@ -103,8 +98,7 @@ Document Document::parse(const std::string& text, const std::string& source) {
 Origin Document::origin(const YAML::Node& node) const { return {source_, std::max(node.Mark().line, 0) + 1}; }
 
 void Document::require_map(const YAML::Node& node, const std::string& what) const {
-  if (!node.IsMap())
-    fail(origin(node), fmt::format("{} must be a map of keys, found {}", what, kind_of(node)));
+  if (!node.IsMap()) fail(origin(node), fmt::format("{} must be a map of keys, found {}", what, kind_of(node)));
 }
 
 void Document::require_list(const YAML::Node& node, const std::string& what) const {
@@ -112,8 +106,7 @@ void Document::require_list(const YAML::Node& node, const std::string& what) con
 }
 
 std::string Document::scalar(const YAML::Node& node, const std::string& what) const {
-  if (!node.IsScalar())
-    fail(origin(node), fmt::format("{} must have one value, found {}", what, kind_of(node)));
+  if (!node.IsScalar()) fail(origin(node), fmt::format("{} must have one value, found {}", what, kind_of(node)));
   return node.Scalar();
 }
 
@@ -142,16 +135,15 @@ std::vector<Setting> Document::settings(const std::vector<std::string>& known) c
   for (const Setting& setting : out) {
     const auto [first, inserted] = lines.emplace(setting.path, setting.origin.line);
     if (!inserted) {
-      fail(setting.origin,
-           fmt::format("key '{}' is given twice, first in line {}", setting.path, first->second));
+      fail(setting.origin, fmt::format("key '{}' is given twice, first in line {}", setting.path, first->second));
     }
   }
   return out;
 }
 
 // Ends for any input, self-referring aliases too: each level must be a section of a known path.
-void Document::flatten(const YAML::Node& node, const std::string& prefix,
-                       const std::vector<std::string>& known, std::vector<Setting>& out) const {
+void Document::flatten(const YAML::Node& node, const std::string& prefix, const std::vector<std::string>& known,
+                       std::vector<Setting>& out) const {
   const std::vector<std::string> all = with_sections(known);
   for (const auto& entry : node) {
     const YAML::Node& key_node = entry.first;
@@ -169,8 +161,7 @@ void Document::flatten(const YAML::Node& node, const std::string& prefix,
       flatten(value, path + ".", known, out);
       continue;
     }
-    if (!value.IsScalar())
-      fail(at, fmt::format("key '{}' must have one value, found {}", path, kind_of(value)));
+    if (!value.IsScalar()) fail(at, fmt::format("key '{}' must have one value, found {}", path, kind_of(value)));
     out.push_back({path, value.Scalar(), at});
   }
 }

@@ -42,8 +42,7 @@ class Document {
   std::string scalar(const YAML::Node& node, const std::string& what) const;
 
   // The node must be a map whose keys are all allowed and given once.
-  void require_keys(const YAML::Node& node, const std::string& what,
-                    const std::vector<std::string>& allowed) const;
+  void require_keys(const YAML::Node& node, const std::string& what, const std::vector<std::string>& allowed) const;
 
   // The root map flattened to dotted paths, in file order. `known` holds every allowed path: unknown keys and
   // sections are refused with the nearest known one, as are keys given twice, values under a section's own

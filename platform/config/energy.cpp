@@ -13,15 +13,13 @@ namespace {
 constexpr double kBytesPerKiB = 1024;
 
 // The value of a key that must be there.
-YAML::Node member(const Document& document, const YAML::Node& map, const std::string& what,
-                  const std::string& key) {
+YAML::Node member(const Document& document, const YAML::Node& map, const std::string& what, const std::string& key) {
   YAML::Node value = map[key];
   if (!value) fail(document.origin(map), fmt::format("{}: key '{}' is missing", what, key));
   return value;
 }
 
-double energy_value(const Document& document, const YAML::Node& node, const std::string& what,
-                    const std::string& key) {
+double energy_value(const Document& document, const YAML::Node& node, const std::string& what, const std::string& key) {
   const std::string text = document.scalar(node, fmt::format("{}: key '{}'", what, key));
   try {
     return parse_plain_real(text);
@@ -41,8 +39,7 @@ std::string name_of(const Document& document, const YAML::Node& map, const std::
 void require_no_arguments(const Document& document, const YAML::Node& action, const std::string& what) {
   const YAML::Node arguments = action["arguments"];
   if (!arguments || arguments.IsNull() || (arguments.IsMap() && arguments.size() == 0)) return;
-  fail(document.origin(arguments),
-       fmt::format("{}: key 'arguments': found arguments; allowed is {{}}", what));
+  fail(document.origin(arguments), fmt::format("{}: key 'arguments': found arguments; allowed is {{}}", what));
 }
 
 template <class Map>
@@ -66,15 +63,14 @@ bool EnergyTable::has(std::string_view component, std::string_view action) const
   return find(component, action) != nullptr;
 }
 
-double EnergyTable::pj(std::string_view component, std::string_view action,
-                       std::uint64_t instance_size_bytes) const {
+double EnergyTable::pj(std::string_view component, std::string_view action, std::uint64_t instance_size_bytes) const {
   if (const Action* entry = find(component, action)) {
     return entry->pj + entry->pj_per_kib * (static_cast<double>(instance_size_bytes) / kBytesPerKiB);
   }
   const auto table = components_.find(component);
   if (table == components_.end()) {
-    fail({source_}, fmt::format("component {} has no energies; the table has: {}", in_quotes(component),
-                                keys_of(components_)));
+    fail({source_},
+         fmt::format("component {} has no energies; the table has: {}", in_quotes(component), keys_of(components_)));
   }
   fail({source_}, fmt::format("component '{}' has no energy for action {}; the table has: {}", component,
                               in_quotes(action), keys_of(table->second)));
@@ -88,8 +84,7 @@ EnergyTable load_energy(const std::string& name_or_path) {
   const YAML::Node version = member(document, ert, "key 'ERT'", "version");
   const std::string version_text = document.scalar(version, "key 'ERT.version'");
   if (version_text != "0.4") {
-    fail(document.origin(version),
-         fmt::format("key 'ERT.version': found {}; allowed: 0.4", in_quotes(version_text)));
+    fail(document.origin(version), fmt::format("key 'ERT.version': found {}; allowed: 0.4", in_quotes(version_text)));
   }
 
   EnergyTable table;

@@ -59,13 +59,11 @@ MachineConfig load_file(const std::string& path, std::vector<std::string> chain)
 
 bool plain_in_yaml(const std::string& text) {
   const auto plain = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-           c == '_' || c == '/' || c == '-';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
+           c == '/' || c == '-';
   };
-  const bool letter_first =
-      !text.empty() && ((text[0] >= 'a' && text[0] <= 'z') || (text[0] >= 'A' && text[0] <= 'Z'));
-  static const std::vector<std::string> reserved = {"null", "true", "false", "yes", "no",
-                                                    "on",   "off",  "y",     "n"};
+  const bool letter_first = !text.empty() && ((text[0] >= 'a' && text[0] <= 'z') || (text[0] >= 'A' && text[0] <= 'Z'));
+  static const std::vector<std::string> reserved = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"};
   return letter_first && std::all_of(text.begin(), text.end(), plain) &&
          std::none_of(reserved.begin(), reserved.end(),
                       [&](const auto& word) { return edit_distance(text, word) == 0; });
@@ -93,8 +91,7 @@ MachineConfig load_hardware(const std::string& name_or_path, const std::vector<s
 
 void apply_override(MachineConfig& machine, const std::string& assignment) {
   const Setting setting = parse_override(assignment);
-  if (setting.path == "base")
-    fail(setting.origin, "key 'base' is allowed in a file only; choose the machine by --hw");
+  if (setting.path == "base") fail(setting.origin, "key 'base' is allowed in a file only; choose the machine by --hw");
   hardware_schema().apply(machine, setting);
 }
 
@@ -107,17 +104,15 @@ void check_machine(const MachineConfig& machine, const Origin& origin) {
                              bytes(machine.l0.size_bytes), bytes(l1.size_bytes)));
   }
   if (machine.clusters * l1.size_bytes > kMostL1Bytes) {
-    fail(origin,
-         fmt::format("key 'l1.size': found '{}' in each of {} clusters, {} together; allowed is {} together",
-                     bytes(l1.size_bytes), machine.clusters, bytes(machine.clusters * l1.size_bytes),
-                     bytes(kMostL1Bytes)));
+    fail(origin, fmt::format("key 'l1.size': found '{}' in each of {} clusters, {} together; allowed is {} together",
+                             bytes(l1.size_bytes), machine.clusters, bytes(machine.clusters * l1.size_bytes),
+                             bytes(kMostL1Bytes)));
   }
   const std::uint64_t bank_row_bytes = std::uint64_t{l1.banks} * l1.bank_bytes_per_cycle;
   if (bank_row_bytes > l1.size_bytes) {
     fail(origin,
-         fmt::format(
-             "key 'l1.banks': found {} banks of {} B/cycle, {} per cycle; allowed is at most l1.size, {}",
-             l1.banks, l1.bank_bytes_per_cycle, bytes(bank_row_bytes), bytes(l1.size_bytes)));
+         fmt::format("key 'l1.banks': found {} banks of {} B/cycle, {} per cycle; allowed is at most l1.size, {}",
+                     l1.banks, l1.bank_bytes_per_cycle, bytes(bank_row_bytes), bytes(l1.size_bytes)));
   }
   if (machine.dma.burst_bytes > l1.size_bytes) {
     fail(origin, fmt::format("key 'dma.burst': found '{}'; allowed is at most l1.size, {}",

@@ -17,8 +17,7 @@ constexpr double kLongestSequence = 4194304;
 constexpr double kWidestEmbedding = 4096;
 constexpr double kMostMacs = 1ULL << 60;  // keeps every 64-bit count, of bytes too, from overflowing
 
-Key<K> size_key(const std::string& path, double maximum, const std::string& meaning,
-                std::uint32_t Network::*field) {
+Key<K> size_key(const std::string& path, double maximum, const std::string& meaning, std::uint32_t Network::*field) {
   return make_key<K>(number(path, Unit::kCount, 1, maximum, meaning), &K::network, field);
 }
 
@@ -41,20 +40,17 @@ Network complete(const K& keys, const Origin& origin, NameOf name_of) {
   if (network.seq_kv == 0) network.seq_kv = keys.seq;
   const auto missing = [&](const std::string& path, const std::string& or_both) {
     const KeyInfo& key = *network_schema().find(path);
-    fail(origin,
-         fmt::format("key '{}'{} is missing; allowed is {}", name_of(path), or_both, allowed_range(key)));
+    fail(origin, fmt::format("key '{}'{} is missing; allowed is {}", name_of(path), or_both, allowed_range(key)));
   };
   if (network.heads == 0) missing("heads", "");
   if (network.seq_q == 0 || network.seq_kv == 0) {
     missing("seq", fmt::format(" (or both '{}' and '{}')", name_of("seq_q"), name_of("seq_kv")));
   }
   if (network.emb == 0) missing("emb", "");
-  const double macs =
-      static_cast<double>(network.batch) * network.heads * network.seq_q * network.seq_kv * network.emb;
+  const double macs = static_cast<double>(network.batch) * network.heads * network.seq_q * network.seq_kv * network.emb;
   if (macs > kMostMacs) {
-    fail(origin,
-         fmt::format("the shape needs {:.3g} multiply-accumulates per matrix product; allowed are {:.3g}",
-                     macs, kMostMacs));
+    fail(origin, fmt::format("the shape needs {:.3g} multiply-accumulates per matrix product; allowed are {:.3g}", macs,
+                             kMostMacs));
   }
   return network;
 }
@@ -72,8 +68,7 @@ Network parse_inline(const std::string& text) {
     start = comma + 1;
     const std::size_t equals = part.find('=');
     if (equals == std::string::npos) {
-      fail(origin,
-           fmt::format("found {} without '='; allowed is a shape such as H=12,N=512,E=64", in_quotes(part)));
+      fail(origin, fmt::format("found {} without '='; allowed is a shape such as H=12,N=512,E=64", in_quotes(part)));
     }
     const std::string name(trimmed(std::string_view(part).substr(0, equals)));
     const auto known = std::find_if(inline_names().begin(), inline_names().end(),
@@ -105,18 +100,14 @@ Network parse_inline(const std::string& text) {
 
 const Schema<NetworkKeys>& network_schema() {
   static const Schema<NetworkKeys> schema({
-      with_note(make_key<K>(text("name", "name shown in reports"), &K::network, &Network::name),
-                "the file's name"),
+      with_note(make_key<K>(text("name", "name shown in reports"), &K::network, &Network::name), "the file's name"),
       size_key("batch", kMostHeads, "batch size", &Network::batch),
       required(size_key("heads", kMostHeads, "attention heads", &Network::heads)),
-      required(make_key<K>(
-          number("seq", Unit::kCount, 1, kLongestSequence,
-                 "sequence length of queries, keys and values; not needed beside seq_q and seq_kv"),
-          &K::seq)),
-      with_note(size_key("seq_q", kLongestSequence, "sequence length of the queries", &Network::seq_q),
-                "seq"),
-      with_note(size_key("seq_kv", kLongestSequence, "sequence length of keys and values", &Network::seq_kv),
-                "seq"),
+      required(make_key<K>(number("seq", Unit::kCount, 1, kLongestSequence,
+                                  "sequence length of queries, keys and values; not needed beside seq_q and seq_kv"),
+                           &K::seq)),
+      with_note(size_key("seq_q", kLongestSequence, "sequence length of the queries", &Network::seq_q), "seq"),
+      with_note(size_key("seq_kv", kLongestSequence, "sequence length of keys and values", &Network::seq_kv), "seq"),
       required(size_key("emb", kWidestEmbedding, "embedding per head", &Network::emb)),
   });
   return schema;
@@ -134,8 +125,7 @@ Network load_network(const std::string& text) {
   const Document document = Document::load(path);
   K keys;
   keys.network.name = std::filesystem::path(path).stem().string();
-  for (const Setting& setting : document.settings(network_schema().paths()))
-    network_schema().apply(keys, setting);
+  for (const Setting& setting : document.settings(network_schema().paths())) network_schema().apply(keys, setting);
   return complete(keys, {document.source()}, [](const std::string& name) { return name; });
 }
 

@@ -96,8 +96,8 @@ std::string default_of(const Schema<Target>& schema, const Key<Target>& key) {
 std::string hardware_table() {
   std::string out = "| Key | Type | Default | Range | Meaning |\n|---|---|---|---|---|\n";
   for (const auto& key : hardware_schema().keys()) {
-    out += fmt::format("| `{}` | {} | {} | {} | {} |\n", key.path, type_name(key),
-                       default_of(hardware_schema(), key), allowed_range(key), key.meaning);
+    out += fmt::format("| `{}` | {} | {} | {} | {} |\n", key.path, type_name(key), default_of(hardware_schema(), key),
+                       allowed_range(key), key.meaning);
   }
   return out;
 }
@@ -118,8 +118,8 @@ std::string network_table() {
 }  // namespace
 
 std::string reference_markdown() {
-  return std::string(kIntroduction) + units_table() + kHardware + hardware_table() + kNetworks +
-         network_table() + kEnergy;
+  return std::string(kIntroduction) + units_table() + kHardware + hardware_table() + kNetworks + network_table() +
+         kEnergy;
 }
 
 }  // namespace attnvp::config

@@ -30,8 +30,7 @@ std::string objection(const KeyInfo& key, const Value& value) {
   switch (key.type) {
     case Type::kInteger: {
       const auto number = std::get<std::uint64_t>(value);
-      const bool fits =
-          within(key, static_cast<double>(number)) && (!key.power_of_two || is_power_of_two(number));
+      const bool fits = within(key, static_cast<double>(number)) && (!key.power_of_two || is_power_of_two(number));
       return fits ? "" : "; allowed is " + allowed_range(key);
     }
     case Type::kReal:  // a NaN is not within anything
@@ -124,8 +123,7 @@ Value parse_value(const KeyInfo& key, std::string_view text) {
 
 void check_value(const KeyInfo& key, const Value& value) {
   const std::string problem = objection(key, value);
-  if (!problem.empty())
-    throw ConfigError(fmt::format("found {}{}", in_quotes(format_value(key, value)), problem));
+  if (!problem.empty()) throw ConfigError(fmt::format("found {}{}", in_quotes(format_value(key, value)), problem));
 }
 
 std::string format_value(const KeyInfo& key, const Value& value) {
@@ -150,8 +148,8 @@ std::string allowed_range(const KeyInfo& key) {
   switch (key.type) {
     case Type::kInteger:
     case Type::kReal:
-      return fmt::format("{}{} to {}", key.power_of_two ? "a power of two from " : "",
-                         format_limit(key, key.minimum), format_limit(key, key.maximum));
+      return fmt::format("{}{} to {}", key.power_of_two ? "a power of two from " : "", format_limit(key, key.minimum),
+                         format_limit(key, key.maximum));
     case Type::kChoice:
       return fmt::format("{}", fmt::join(key.names, ", "));
     case Type::kString:
@@ -201,12 +199,10 @@ Setting parse_override(const std::string& assignment) {
   const std::size_t equals = assignment.find('=');
   Setting setting;
   setting.origin.source = "--set " + assignment;
-  if (equals == std::string::npos)
-    fail(setting.origin, "has no '='; allowed is key=value, e.g. 'l1.size=2 MiB'");
+  if (equals == std::string::npos) fail(setting.origin, "has no '='; allowed is key=value, e.g. 'l1.size=2 MiB'");
   setting.path = std::string(trimmed(std::string_view(assignment).substr(0, equals)));
   setting.text = std::string(trimmed(std::string_view(assignment).substr(equals + 1)));
-  if (setting.path.empty())
-    fail(setting.origin, "has no key before '='; allowed is key=value, e.g. 'l1.size=2 MiB'");
+  if (setting.path.empty()) fail(setting.origin, "has no key before '='; allowed is key=value, e.g. 'l1.size=2 MiB'");
   return setting;
 }
 

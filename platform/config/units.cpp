@@ -36,8 +36,7 @@ const std::vector<UnitName>& unit_names(Unit unit) {
       {"B/s", 0, 0},  {"KiB/s", 0, 10}, {"MiB/s", 0, 20}, {"GiB/s", 0, 30}, {"TiB/s", 0, 40},
       {"KB/s", 3, 0}, {"MB/s", 6, 0},   {"GB/s", 9, 0},   {"TB/s", 12, 0},  {"kB/s", 3, 0, false},
   };
-  static const std::vector<UnitName> time = {
-      {"ps", -12, 0}, {"ns", -9, 0}, {"us", -6, 0}, {"ms", -3, 0}, {"s", 0, 0}};
+  static const std::vector<UnitName> time = {{"ps", -12, 0}, {"ns", -9, 0}, {"us", -6, 0}, {"ms", -3, 0}, {"s", 0, 0}};
   static const std::vector<UnitName> energy = {{"pJ", 0, 0}};
   switch (unit) {
     case Unit::kCount:
@@ -104,8 +103,7 @@ Pieces split(std::string_view text, const std::string& expected) {
     const char* end = all.data() + all.size();
     const auto [stop, error] = std::from_chars(all.data() + number, end, pieces.exponent);
     if (stop != all.data() + number) {
-      if (error != std::errc() || std::abs(pieces.exponent) > 400)
-        refuse(text, "which is out of range; " + expected);
+      if (error != std::errc() || std::abs(pieces.exponent) > 400) refuse(text, "which is out of range; " + expected);
       pieces.has_exponent = true;
       at = static_cast<std::size_t>(stop - all.data());
     }
@@ -129,8 +127,7 @@ const UnitName& find_unit(Unit unit, std::string_view text, std::string_view nam
   for (const UnitName& candidate : unit_names(unit)) {
     if (candidate.name == name) return candidate;
   }
-  refuse(text, fmt::format("which has the unknown unit {}; allowed units: {}", in_quotes(name),
-                           allowed_units(unit)));
+  refuse(text, fmt::format("which has the unknown unit {}; allowed units: {}", in_quotes(name), allowed_units(unit)));
 }
 
 double parse_with_unit(Unit unit, std::string_view text) {
@@ -166,8 +163,7 @@ std::string number_text(double value, const UnitName& unit) {
 }  // namespace
 
 bool is_integer(Unit unit) {
-  return unit == Unit::kCount || unit == Unit::kCycles || unit == Unit::kBytes ||
-         unit == Unit::kBytesPerCycle;
+  return unit == Unit::kCount || unit == Unit::kCycles || unit == Unit::kBytes || unit == Unit::kBytesPerCycle;
 }
 
 std::string unit_meaning(Unit unit) {

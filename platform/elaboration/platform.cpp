@@ -15,9 +15,7 @@ namespace {
 AddressRange events_range(std::uint32_t c) {
   return {hal::events_base(c), hal::kEventsSize, fmt::format("cluster{}.events", c)};
 }
-AddressRange dma_range(std::uint32_t c) {
-  return {hal::dma_base(c), hal::kDmaSize, fmt::format("cluster{}.dma", c)};
-}
+AddressRange dma_range(std::uint32_t c) { return {hal::dma_base(c), hal::kDmaSize, fmt::format("cluster{}.dma", c)}; }
 AddressRange l1_control_range(std::uint32_t c) {
   return {hal::l1_control_base(c), hal::kL1ControlSize, fmt::format("cluster{}.l1 control", c)};
 }
@@ -109,8 +107,7 @@ Platform::Platform(sc_core::sc_module_name name, const MachineConfig& m, bool fu
   bus.add_target(dram_range(m)).bind(dram.in);
   host_.bind(bus.add_initiator("host"));
   for (std::uint32_t c = 0; c < m.clusters; ++c) {
-    clusters.push_back(
-        std::make_unique<Cluster>(fmt::format("cluster{}", c).c_str(), context_, m, c, bus, firmware));
+    clusters.push_back(std::make_unique<Cluster>(fmt::format("cluster{}", c).c_str(), context_, m, c, bus, firmware));
   }
 }
 
@@ -176,8 +173,8 @@ hal::MachineInfo Platform::machine_info() const {
   info.l1_bytes = m.l1.size_bytes;
   info.l0_bytes = m.l0.size_bytes;
   info.softmax_rate_1024 = m.vec.lanes * 1024 / std::max(m.vec.softmax_lane_cycles, 1U);
-  info.dram_rate_1024 = static_cast<std::uint32_t>(
-      std::clamp(std::round(1024 * m.dram.bytes_per_second / m.clock_hz), 1.0, 4e9));
+  info.dram_rate_1024 =
+      static_cast<std::uint32_t>(std::clamp(std::round(1024 * m.dram.bytes_per_second / m.clock_hz), 1.0, 4e9));
   return info;
 }
 

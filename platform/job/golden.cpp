@@ -230,8 +230,7 @@ GoldenResult check_attention(const AttentionShape& shape, const Half* q, const H
   return result;
 }
 
-std::vector<double> reference_attention(const AttentionShape& shape, const Half* q, const Half* k,
-                                        const Half* v) {
+std::vector<double> reference_attention(const AttentionShape& shape, const Half* q, const Half* k, const Half* v) {
   std::vector<double> reference(shape.query_elements());
   const auto visit = [&](std::size_t bh, std::size_t first, const Head& head, const Block& block) {
     for (std::size_t i = 0; i < block.kind.size(); ++i) {
@@ -249,8 +248,8 @@ std::vector<double> reference_attention(const AttentionShape& shape, const Half*
 std::string GoldenResult::to_string() const {
   std::ostringstream text;
   text << (passed ? "passed" : "FAILED") << ", " << failures << " elements beyond tolerance, max error "
-       << max_abs_error << " (" << max_ulp_error << " ulp), worst at [" << batch << ", " << head << ", "
-       << row << ", " << column << "]: " << actual << ", expected " << expected << " +- " << tolerance;
+       << max_abs_error << " (" << max_ulp_error << " ulp), worst at [" << batch << ", " << head << ", " << row << ", "
+       << column << "]: " << actual << ", expected " << expected << " +- " << tolerance;
   return text.str();
 }
 

@@ -69,7 +69,7 @@ GoldenResult check_attention(const AttentionShape& shape, const arith::Half* q, 
 
 // The reference alone, [batch, heads, queries, width] in double; NaN for NaN rows and for the columns of V
 // that are not finite.
-std::vector<double> reference_attention(const AttentionShape& shape, const arith::Half* q,
-                                        const arith::Half* k, const arith::Half* v);
+std::vector<double> reference_attention(const AttentionShape& shape, const arith::Half* q, const arith::Half* k,
+                                        const arith::Half* v);
 
 }  // namespace attnvp::job

@@ -113,8 +113,8 @@ hal::JobBlock Runner::make_job(const config::Network& n, const Schedule& schedul
   if (scores != hal::kScoresOnChip) l.p = place(score_bytes(n));
   const std::uint64_t end = hal::kDramBase + platform_->machine().dram.size_bytes;
   if (next > end) {
-    throw config::ConfigError(fmt::format("{} with {}: the tensors need {} bytes of DRAM, dram.size is {} bytes", n.name,
-                                          schedule.text, next - hal::kDramBase, end - hal::kDramBase));
+    throw config::ConfigError(fmt::format("{} with {}: the tensors need {} bytes of DRAM, dram.size is {} bytes",
+                                          n.name, schedule.text, next - hal::kDramBase, end - hal::kDramBase));
   }
   return job;
 }
@@ -170,8 +170,8 @@ void Runner::check_status(Result& result) {
   const FaultLog& faults = p.context().faults;
   if (faults.any()) throw RunError(fmt::format("{}: {}", what, to_sentence(faults.faults().front())));
   if (!p.all_finished()) {
-    throw RunError(fmt::format("{}: deadlock at cycle {}: {}", what, p.context().clock.now(),
-                               fmt::join(p.waiting(), "; ")));
+    throw RunError(
+        fmt::format("{}: deadlock at cycle {}: {}", what, p.context().clock.now(), fmt::join(p.waiting(), "; ")));
   }
   for (std::uint32_t c = 0; c < p.machine().clusters; ++c) {
     hal::JobResult answer{};
@@ -180,24 +180,39 @@ void Runner::check_status(Result& result) {
       throw RunError(fmt::format("{}: cluster {}'s firmware: {}", what, c, why));
     };
     const auto need = [&](const char* memory, const char* key) {
-      say(fmt::format("{} is too small: the schedule needs at least {} bytes, {} is {} bytes", memory,
-                      answer.detail[0], key, answer.detail[1]));
+      say(fmt::format("{} is too small: the schedule needs at least {} bytes, {} is {} bytes", memory, answer.detail[0],
+                      key, answer.detail[1]));
     };
     switch (answer.status) {
-      case hal::Status::kDone: break;
-      case hal::Status::kIdle: say("it ended without a status"); break;
-      case hal::Status::kBadJob: say("the job block makes no sense to it"); break;
-      case hal::Status::kUnknownDataflow: say("it has no dataflow of that name"); break;
-      case hal::Status::kL1TooSmall: need("L1", "l1.size"); break;
-      case hal::Status::kL0TooSmall: need("L0", "l0.size"); break;
+      case hal::Status::kDone:
+        break;
+      case hal::Status::kIdle:
+        say("it ended without a status");
+        break;
+      case hal::Status::kBadJob:
+        say("the job block makes no sense to it");
+        break;
+      case hal::Status::kUnknownDataflow:
+        say("it has no dataflow of that name");
+        break;
+      case hal::Status::kL1TooSmall:
+        need("L1", "l1.size");
+        break;
+      case hal::Status::kL0TooSmall:
+        need("L0", "l0.size");
+        break;
       case hal::Status::kTooFewEvents:
         say(fmt::format("it needs {} events, events.count is {}", answer.detail[0], answer.detail[1]));
         break;
       case hal::Status::kTooFewChannels:
         say(fmt::format("it needs {} DMA channels, dma.channels is {}", answer.detail[0], answer.detail[1]));
         break;
-      case hal::Status::kTooManyEvents: say("a command names more events than a descriptor can hold"); break;
-      case hal::Status::kEngineFault: say(fmt::format("its access to {:#x} was answered with an error", answer.detail[0])); break;
+      case hal::Status::kTooManyEvents:
+        say("a command names more events than a descriptor can hold");
+        break;
+      case hal::Status::kEngineFault:
+        say(fmt::format("its access to {:#x} was answered with an error", answer.detail[0]));
+        break;
       case hal::Status::kBadTiling: {
         static const char* const kFields[] = {"bb", "hh", "nq", "nkv"};
         say(fmt::format("tiling {}={} is larger than the layer", kFields[answer.detail[0] % 4], answer.detail[1]));
@@ -216,7 +231,8 @@ void Runner::collect(Result& result) {
   result.frequency_hz = p.machine().clock_hz;
   for_each_module(p, [&](Module& module) {
     for (const Counter* counter : module.counters()) {
-      CounterValue value{module.name(), counter->name(), counter->unit(), counter->description(), counter->value(), 0, {}, {}};
+      CounterValue value{
+          module.name(), counter->name(), counter->unit(), counter->description(), counter->value(), 0, {}, {}};
       if (counter->action().component != nullptr) {
         value.component = counter->action().component;
         value.action = counter->action().name;
@@ -231,8 +247,7 @@ void Runner::collect(Result& result) {
     return static_cast<double>(result.sum(module, "busy_cycles")) / (total * instances);
   };
   const std::uint32_t cores = p.machine().clusters * p.machine().cores;
-  result.utilization = {share("mac", cores), share("vec", cores), share("dma", p.machine().clusters),
-                        share("dram", 1)};
+  result.utilization = {share("mac", cores), share("vec", cores), share("dma", p.machine().clusters), share("dram", 1)};
 }
 
 Tensors random_tensors(const config::Network& network, std::uint64_t seed) {

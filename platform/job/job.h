@@ -30,7 +30,8 @@ struct Schedule {
 };
 // "NAME" or "NAME:option=value,...". Throws config::ConfigError naming what exists.
 Schedule parse_dataflow(const std::string& text);
-// "nq=64,nkv=512,..." or, for a path, a YAML file with those keys. Throws config::ConfigError.
+// "nq=64,nkv=512,...", a name under configs/tilings or a path of a YAML file with those keys. Throws
+// config::ConfigError.
 hal::Tiling parse_tiling(const std::string& text);
 // The same keys with their values, in order.
 std::vector<std::pair<std::string, std::string>> tiling_text(const hal::Tiling& tiling);
@@ -43,7 +44,7 @@ struct Tensors {
 struct CounterValue {
   std::string module, name, unit, description;
   std::uint64_t value = 0;
-  double energy_pj = 0;  // 0 where the counter carries none
+  double energy_pj = 0;           // 0 where the counter carries none
   std::string component, action;  // in the energy table; empty likewise
 };
 
@@ -53,7 +54,7 @@ struct Utilization {
 
 struct Result {
   config::Network network;
-  Schedule schedule;      // tiling as used
+  Schedule schedule;  // tiling as used
   std::uint64_t cycles = 0;
   double frequency_hz = 0;
   bool golden_checked = false;
@@ -76,8 +77,8 @@ struct Result {
 
 struct RunOptions {
   bool full_data = true;
-  bool check_golden = true;        // full data only
-  std::string* vcd = nullptr;      // gets the waveform's text
+  bool check_golden = true;    // full data only
+  std::string* vcd = nullptr;  // gets the waveform's text
 };
 
 // A machine ready to run jobs, one after the other, without elaborating again. After a RunError it is spent.

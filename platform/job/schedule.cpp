@@ -129,7 +129,8 @@ hal::Tiling parse_tiling(const std::string& text) {
   if (text.find('=') != std::string::npos && !config::is_path(text)) {
     settings = split_list(text, {"--tiling " + text});
   } else {
-    settings = config::Document::load(text).settings(tiling_schema().paths());
+    settings =
+        config::Document::load(config::find_config(config::Folder::kTilings, text)).settings(tiling_schema().paths());
   }
   for (const Setting& s : settings) tiling_schema().apply(tiling, s);
   return tiling;

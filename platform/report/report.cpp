@@ -13,9 +13,7 @@ namespace {
 constexpr std::uint64_t kWordBytes = 2;
 const char* const kEnergyParts[] = {"dram", "l1", "l0", "mac", "vec"};
 
-std::uint64_t read_bytes(const job::Result& r, const char* memory) {
-  return r.sum(memory, "read_words") * kWordBytes;
-}
+std::uint64_t read_bytes(const job::Result& r, const char* memory) { return r.sum(memory, "read_words") * kWordBytes; }
 std::uint64_t write_bytes(const job::Result& r, const char* memory) {
   return r.sum(memory, "write_words") * kWordBytes;
 }
@@ -50,10 +48,8 @@ std::string to_json(const job::Result& r, const std::string& hardware) {
                  {"passed", r.golden_checked && r.golden.passed},
                  {"max_abs_error", r.golden.max_abs_error},
                  {"max_ulp_error", r.golden.max_ulp_error}};
-  j["utilization"] = {{"mac", r.utilization.mac},
-                      {"vec", r.utilization.vec},
-                      {"dma", r.utilization.dma},
-                      {"dram", r.utilization.dram}};
+  j["utilization"] = {
+      {"mac", r.utilization.mac}, {"vec", r.utilization.vec}, {"dma", r.utilization.dma}, {"dram", r.utilization.dram}};
   for (const char* memory : {"dram", "l1", "l0"}) {
     j[memory] = {{"read_bytes", read_bytes(r, memory)}, {"write_bytes", write_bytes(r, memory)}};
   }

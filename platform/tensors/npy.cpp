@@ -76,9 +76,8 @@ class Reader {
     const NpyHeader header = read_header();
     if (header.fortran_order) fail("is in Fortran order; allowed is C order (numpy.ascontiguousarray)");
     if (header.descr != "<f2" && header.descr != "<f4") {
-      fail(
-          fmt::format("has element type '{}'; allowed are '<f2' and '<f4', little-endian float16 and float32",
-                      header.descr));
+      fail(fmt::format("has element type '{}'; allowed are '<f2' and '<f4', little-endian float16 and float32",
+                       header.descr));
     }
     const ElementType type = header.descr == "<f2" ? ElementType::kFloat16 : ElementType::kFloat32;
     const std::optional<std::size_t> count = element_count(header.shape);
@@ -86,8 +85,8 @@ class Reader {
     const std::size_t needed_bytes = *count * element_bytes(type);
     if (needed_bytes != left_bytes_) {  // before any memory is taken for the elements
       fail(fmt::format("{}: shape {} needs {} bytes of data, found {}",
-                       left_bytes_ < needed_bytes ? "is truncated" : "has trailing bytes",
-                       shape_text(header.shape), needed_bytes, left_bytes_));
+                       left_bytes_ < needed_bytes ? "is truncated" : "has trailing bytes", shape_text(header.shape),
+                       needed_bytes, left_bytes_));
     }
     Array array{header.shape, std::vector<std::uint16_t>(*count)};
     read_elements(type, array);
@@ -176,8 +175,7 @@ void write_npy(const std::string& path, const Array& array, ElementType type) {
     const std::size_t count = std::min(kChunkElements, array.half.size() - first);
     for (std::size_t i = 0; i < count; ++i) {
       const std::uint16_t half = array.half[first + i];
-      const std::uint32_t bits =
-          type == ElementType::kFloat16 ? half : bits_of_float(arith::float_from_half(half));
+      const std::uint32_t bits = type == ElementType::kFloat16 ? half : bits_of_float(arith::float_from_half(half));
       to_bytes(bits, chunk.data() + i * size_bytes, size_bytes);
     }
     file.write(chunk.data(), count * size_bytes);

@@ -51,9 +51,7 @@ class Parser {
     }
     if (peek() != '\0') refuse("text after the dictionary");
     if (!has_descr || !has_order || !has_shape) {
-      refuse(fmt::format("key '{}' is missing", !has_descr   ? "descr"
-                                                : !has_order ? "fortran_order"
-                                                             : "shape"));
+      refuse(fmt::format("key '{}' is missing", !has_descr ? "descr" : !has_order ? "fortran_order" : "shape"));
     }
     return header;
   }
@@ -87,8 +85,7 @@ class Parser {
     if (end == std::string_view::npos) refuse("a quoted text does not end");
     std::string value(text_.substr(at_ + 1, end - at_ - 1));
     for (const char c : value) {
-      if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) > 0x7e)
-        refuse("unprintable text");
+      if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) > 0x7e) refuse("unprintable text");
     }
     at_ = end + 1;
     return value;

@@ -20,9 +20,8 @@ namespace attnvp::reproduce {
 namespace {
 
 const Study& paper_study() {
-  static const Study study =
-      run_study(config::load_hardware("edge"), false,
-                [](const std::string& /*network*/, const std::string& /*dataflow*/) {});
+  static const Study study = run_study(config::load_hardware("edge"), false,
+                                       [](const std::string& /*network*/, const std::string& /*dataflow*/) {});
   return study;
 }
 
@@ -48,8 +47,7 @@ TEST(Reproduce, MasIsFastestAndNearThePaper) {
     }
     EXPECT_NEAR(s.cycles(network, kMas) / s.paper_cycles(network, kMas), 1, 0.04) << network;
     EXPECT_NEAR(s.energy_pj(network, kMas) / s.paper_energy_pj(network, kMas), 1, 0.15) << network;
-    EXPECT_EQ(s.at(network, kMas).sum("dram", "write_words"),
-              s.at(network, kFlat).sum("dram", "write_words"));
+    EXPECT_EQ(s.at(network, kMas).sum("dram", "write_words"), s.at(network, kFlat).sum("dram", "write_words"));
   }
   const double mean = geometric_mean(s.paper.networks, [&s](const std::string& network) {
     return s.energy_pj(network, kMas) / s.paper_energy_pj(network, kMas);
@@ -88,16 +86,14 @@ TEST(Reproduce, AnotherMachineGetsNoReasons) {
   const Study s = run_study(config::load_hardware("edge", {"dram.bandwidth=10 GB/s"}), false,
                             [](const std::string& /*network*/, const std::string& /*dataflow*/) {});
   EXPECT_FALSE(is_papers_machine(s));
-  for (const Entry& e : entries(s))
-    EXPECT_TRUE(e.why.empty()) << e.network << " " << e.dataflow << " " << e.why;
+  for (const Entry& e : entries(s)) EXPECT_TRUE(e.why.empty()) << e.network << " " << e.dataflow << " " << e.why;
 }
 
 // A small L1, so that sequences are short: twice the L1, twice the length; the next step does not run.
 TEST(Reproduce, LimitsGrowWithL1) {
   const auto limits_of = [](const char* l1) {
     const MachineConfig machine = config::load_hardware("edge", {std::string("l1.size=") + l1});
-    return find_limits(machine, {kFlat, kMas},
-                       [](const std::string& /*dataflow*/, std::uint32_t /*cores*/) {});
+    return find_limits(machine, {kFlat, kMas}, [](const std::string& /*dataflow*/, std::uint32_t /*cores*/) {});
   };
   const std::vector<Limit> small = limits_of("256 KiB"), large = limits_of("512 KiB");
   ASSERT_EQ(small.size(), 4U);

@@ -20,15 +20,14 @@ struct Case {
   uint32_t lanes = 0;
   std::string text() const {
     return "B " + std::to_string(job.layer.batch) + " H " + std::to_string(job.layer.heads) + " Nq " +
-           std::to_string(job.layer.seq_q) + " bb " + std::to_string(tiling.bb) + " hh " +
-           std::to_string(tiling.hh) + " nq " + std::to_string(tiling.nq) + " clusters " +
-           std::to_string(job.machine.clusters) + " lanes " + std::to_string(lanes) + " rows " +
-           std::to_string(job.machine.mac_rows);
+           std::to_string(job.layer.seq_q) + " bb " + std::to_string(tiling.bb) + " hh " + std::to_string(tiling.hh) +
+           " nq " + std::to_string(tiling.nq) + " clusters " + std::to_string(job.machine.clusters) + " lanes " +
+           std::to_string(lanes) + " rows " + std::to_string(job.machine.mac_rows);
   }
 };
 
-Case make_case(uint32_t batch, uint32_t heads, uint32_t seq_q, uint32_t bb, uint32_t hh, uint32_t nq,
-               uint32_t clusters, uint32_t lanes, uint32_t mac_rows) {
+Case make_case(uint32_t batch, uint32_t heads, uint32_t seq_q, uint32_t bb, uint32_t hh, uint32_t nq, uint32_t clusters,
+               uint32_t lanes, uint32_t mac_rows) {
   Case c;
   c.job.magic = hal::kJobMagic;
   c.job.bytes = sizeof(hal::JobBlock);
@@ -106,8 +105,7 @@ void check_group(const Work& work, const Case& c, uint32_t group, uint32_t clust
     ASSERT_EQ(work.last_round(group, lane), last[lane]);
     dealt.per_lane[{cluster, lane}] += items_of[lane];
   }
-  ASSERT_LE(*std::max_element(items_of.begin(), items_of.end()) -
-                *std::min_element(items_of.begin(), items_of.end()),
+  ASSERT_LE(*std::max_element(items_of.begin(), items_of.end()) - *std::min_element(items_of.begin(), items_of.end()),
             1U);
 }
 
@@ -169,8 +167,7 @@ TEST_P(WorkProperty, EveryRowOfEveryHeadOnce) {
     for (int i = 0; i < 250; ++i) {
       const uint32_t batch = upto(4), heads = upto(9), seq_q = random() % 4 == 0 ? upto(8) : upto(150);
       const uint32_t mac_rows = random() % 3 == 0 ? upto(20) : 1U << random() % 6;
-      const Case c =
-          make_case(batch, heads, seq_q, upto(batch), upto(heads), upto(seq_q), upto(4), upto(5), mac_rows);
+      const Case c = make_case(batch, heads, seq_q, upto(batch), upto(heads), upto(seq_q), upto(4), upto(5), mac_rows);
       SCOPED_TRACE(c.text());
       const Dealt dealt = deal(b, c);
       check_cover(dealt, c);
@@ -207,8 +204,7 @@ TEST(Work, LanesDifferByOneBlockPerParityOfGroups) {
           SCOPED_TRACE(c.text());
           const Dealt dealt = deal(b, c);
           uint32_t most = 0, least = UINT32_MAX;
-          for (const auto& entry : dealt.per_lane)
-            most = max(most, entry.second), least = min(least, entry.second);
+          for (const auto& entry : dealt.per_lane) most = max(most, entry.second), least = min(least, entry.second);
           const uint32_t remainder = blocks % lanes;
           EXPECT_LE(most - least, heads % lanes == 0 ? 0U : min(remainder, heads % lanes));
         }

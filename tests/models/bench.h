@@ -45,16 +45,14 @@ inline MachineConfig machine() {
 // Descriptors. Rows are dense unless a stride is given.
 inline hal::Descriptor nop() { return {}; }
 
-inline hal::Descriptor after(hal::Descriptor d, std::uint32_t event, std::uint32_t tokens = 1,
-                             std::uint32_t span = 1) {
+inline hal::Descriptor after(hal::Descriptor d, std::uint32_t event, std::uint32_t tokens = 1, std::uint32_t span = 1) {
   int i = 0;
   while (d.wait[i].tokens() != 0) ++i;
   d.wait[i] = hal::event_ref(event, span, tokens);
   return d;
 }
 
-inline hal::Descriptor then(hal::Descriptor d, std::uint32_t event, std::uint32_t tokens = 1,
-                            std::uint32_t span = 1) {
+inline hal::Descriptor then(hal::Descriptor d, std::uint32_t event, std::uint32_t tokens = 1, std::uint32_t span = 1) {
   int i = 0;
   while (d.signal[i].tokens() != 0) ++i;
   d.signal[i] = hal::event_ref(event, span, tokens);
@@ -82,8 +80,7 @@ inline hal::Descriptor matmul(std::uint32_t m, std::uint32_t n, std::uint32_t k,
   return d;
 }
 
-inline hal::Descriptor softmax(std::uint32_t rows, std::uint32_t columns, std::uint64_t in,
-                               std::uint64_t out) {
+inline hal::Descriptor softmax(std::uint32_t rows, std::uint32_t columns, std::uint64_t in, std::uint64_t out) {
   hal::Descriptor d{};
   d.opcode = hal::Opcode::kSoftmax;
   d.dims[0] = rows;
@@ -94,8 +91,8 @@ inline hal::Descriptor softmax(std::uint32_t rows, std::uint32_t columns, std::u
   return d;
 }
 
-inline hal::Descriptor copy(std::uint32_t row_bytes, std::uint32_t rows, std::uint32_t planes,
-                            hal::Operand from, hal::Operand to) {
+inline hal::Descriptor copy(std::uint32_t row_bytes, std::uint32_t rows, std::uint32_t planes, hal::Operand from,
+                            hal::Operand to) {
   hal::Descriptor d{};
   d.opcode = hal::Opcode::kCopy;
   d.dims[0] = row_bytes;
@@ -116,13 +113,12 @@ class Bench {
   explicit Bench(const MachineConfig& m = machine(), bool full_data = true) {
     sc_core::sc_report_handler::set_actions(sc_core::SC_WARNING, sc_core::SC_THROW);
     sc_core::sc_set_time_resolution(1, sc_core::SC_FS);
-    platform_ =
-        std::make_unique<Platform>("attnvp", m, full_data, [this](hal::Cpu& cpu, std::uint32_t cluster) {
-          if (cluster != 0) return;
-          cpu_ = &cpu;
-          start_ = platform_->context().clock.now();
-          program_(*this);
-        });
+    platform_ = std::make_unique<Platform>("attnvp", m, full_data, [this](hal::Cpu& cpu, std::uint32_t cluster) {
+      if (cluster != 0) return;
+      cpu_ = &cpu;
+      start_ = platform_->context().clock.now();
+      program_(*this);
+    });
   }
   ~Bench() {
     platform_.reset();
@@ -164,9 +160,7 @@ class Bench {
     EXPECT_TRUE(hal::read(*cpu_, address, &value, sizeof value)) << std::hex << address;
     return value;
   }
-  std::uint32_t count(std::uint32_t event) {
-    return read<std::uint32_t>(event_register(event, hal::kEventCount));
-  }
+  std::uint32_t count(std::uint32_t event) { return read<std::uint32_t>(event_register(event, hal::kEventCount)); }
 
   // Back doors.
   template <typename T>

@@ -101,9 +101,8 @@ TEST(Interconnect, AnUnmappedAddressIsAnError) {
   Bench bench;
   bench.run([](Bench& b) {
     const std::uint64_t end_of_dram = hal::kDramBase + machine().dram.size_bytes;
-    for (const std::uint64_t address :
-         {std::uint64_t{0}, hal::kControlBase - 4, hal::cluster_base(1), hal::mac_base(0, 1),
-          hal::kDramBase - 4, end_of_dram, hal::l1_base(1)}) {
+    for (const std::uint64_t address : {std::uint64_t{0}, hal::kControlBase - 4, hal::cluster_base(1),
+                                        hal::mac_base(0, 1), hal::kDramBase - 4, end_of_dram, hal::l1_base(1)}) {
       std::uint32_t word = 0;
       EXPECT_FALSE(hal::read(b.cpu(), address, &word, 4)) << std::hex << address;
       EXPECT_FALSE(hal::write(b.cpu(), address, &word, 4)) << std::hex << address;
@@ -162,8 +161,8 @@ TEST(ControlProcessor, ReadsAndWritesDram) {
 }
 
 // One DRAM access at this moment: the delay it annotates.
-std::uint64_t dram_delay(Bench& b, tlm::tlm_command command, unsigned bytes,
-                         tlm::tlm_response_status* status = nullptr, std::uint64_t address = kDram) {
+std::uint64_t dram_delay(Bench& b, tlm::tlm_command command, unsigned bytes, tlm::tlm_response_status* status = nullptr,
+                         std::uint64_t address = kDram) {
   static std::vector<unsigned char> data(1 << 16);
   tlm::tlm_generic_payload payload;
   fill_payload(payload, command, address, data.data(), bytes);
@@ -223,8 +222,7 @@ TEST(Dram, DelaysDoNotDependOnHowLateItIs) {
   Bench bench(m);
   bench.run([](Bench& b) {
     std::vector<std::uint64_t> first;
-    for (int round = 0; round < 6;
-         ++round) {  // the later, the coarser a floating-point time; it may err either way
+    for (int round = 0; round < 6; ++round) {  // the later, the coarser a floating-point time; it may err either way
       const std::uint64_t begin = round == 0 ? 0 : std::uint64_t{1} << (24 + round);
       sc_core::wait(b.platform().context().clock.cycles(begin - b.now()));
       std::vector<std::uint64_t> delays(100000);

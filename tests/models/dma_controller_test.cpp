@@ -42,8 +42,7 @@ TEST(Dma, OutstandingBurstsHideLatency) {
   // Two: the third request goes out when the first burst is in L1, at 200 + 128 + 16, its data 200 later.
   {
     Bench bench(with_outstanding(2, 200));
-    EXPECT_EQ(cycles_of(bench, channel(0), copy(4096, kDram, kL1)),
-              kPush + (200 + 128 + 16) + 200 + 2 * 128 + 16);
+    EXPECT_EQ(cycles_of(bench, channel(0), copy(4096, kDram, kL1)), kPush + (200 + 128 + 16) + 200 + 2 * 128 + 16);
   }
   // Four: the latency shows once.
   {
@@ -70,8 +69,7 @@ TEST(Dma, StridedRowsAreBurstsOfTheirOwn) {
   // lets the next request go: rows 4 to 7 at 109, 117, 125, 133, their data 100 + 8 later; the last is in L1
   // at 242.
   Bench bench(with_outstanding(4));
-  EXPECT_EQ(cycles_of(bench, channel(0), copy(64, 8, 1, {kDram, 256, 0}, {kL1, 64, 0})),
-            kPush + 133 + 100 + 8 + 1);
+  EXPECT_EQ(cycles_of(bench, channel(0), copy(64, 8, 1, {kDram, 256, 0}, {kL1, 64, 0})), kPush + 133 + 100 + 8 + 1);
   EXPECT_EQ(bench.cluster().dma.bursts.value(), 8U);
 }
 
@@ -85,9 +83,8 @@ void check_bytes(bool to_l1, hal::Operand l1, hal::Operand dram, std::uint32_t r
   bench.run([&](Bench& b) {
     b.set_l1(kL1, to_l1 ? target : source);
     b.set_dram(kDram, to_l1 ? source : target);
-    b.push(
-        channel(0),
-        then(to_l1 ? copy(row_bytes, rows, planes, dram, l1) : copy(row_bytes, rows, planes, l1, dram), 0));
+    b.push(channel(0),
+           then(to_l1 ? copy(row_bytes, rows, planes, dram, l1) : copy(row_bytes, rows, planes, l1, dram), 0));
     b.take(0);
   });
   const hal::Operand &from = to_l1 ? dram : l1, &to = to_l1 ? l1 : dram;

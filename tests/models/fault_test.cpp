@@ -77,8 +77,7 @@ std::vector<Case> cases() {
       {"MacNoSuchSignal", kMac, F::kBadEvent, 0, then(good_matmul(), 250, 1, 7)},
       {"MacNopWithNoSuchEvent", kMac, F::kBadEvent, 0, then(nop(), 4095)},
       // 2 x (128 + 128) x 64 x 2 + 128 x 128 x 4 bytes; the engine has 32 KiB.
-      {"MacTileTooLarge", kMac, F::kL0TooSmall, 65536 + 65536,
-       matmul(128, 128, 64, {128, 128, 64}, kA, kB, kC)},
+      {"MacTileTooLarge", kMac, F::kL0TooSmall, 65536 + 65536, matmul(128, 128, 64, {128, 128, 64}, kA, kB, kC)},
       {"VecReadsOutsideTheMap", kVec, F::kUnmapped, 0, softmax(8, 32, 0, kC)},
       {"VecReadsPastL1", kVec, F::kOutOfRange, kL1End - 64, softmax(8, 32, kL1End - 64, kC)},
       {"VecWritesPastL1", kVec, F::kOutOfRange, kL1End - 64, softmax(8, 32, kA, kL1End - 64)},
@@ -108,8 +107,7 @@ std::vector<Case> cases() {
       {"DmaWithinDram", channel(2), F::kBadOperand, kDram + 4096, copy(64, kDram, kDram + 4096)},
       {"DmaOntoItself", channel(2), F::kOverlap, kA + 32, copy(64, kA, kA + 32)},
       {"DmaStrideShorterThanARow", channel(2), F::kBadOperand, kDram, with_stride(move, 0, 62)},
-      {"DmaStrideShorterThanAPlane", channel(2), F::kBadOperand, kA,
-       copy(64, 4, 2, {kDram, 64, 256}, {kA, 64, 254})},
+      {"DmaStrideShorterThanAPlane", channel(2), F::kBadOperand, kA, copy(64, 4, 2, {kDram, 64, 256}, {kA, 64, 254})},
       {"DmaSoftmax", channel(2), F::kBadOpcode, 0, soft},
       {"DmaNoSuchSignal", channel(2), F::kBadEvent, 0, then(move, 256)},
   };
@@ -156,8 +154,8 @@ TEST_P(DescriptorFault, IsReportedAndNobodyHangs) {
   EXPECT_LE(fault.cycle, doorbell + 1000);
   EXPECT_FALSE(fault.detail.empty());
   const std::string sentence = to_sentence(fault);
-  EXPECT_EQ(sentence, fmt::format("{}: {}: {} (address {:#x}, cycle {})", fault.module, to_string(c.code),
-                                  fault.detail, c.address, fault.cycle));
+  EXPECT_EQ(sentence, fmt::format("{}: {}: {} (address {:#x}, cycle {})", fault.module, to_string(c.code), fault.detail,
+                                  c.address, fault.cycle));
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, DescriptorFault, testing::ValuesIn(cases()),

@@ -149,8 +149,7 @@ TEST(MacEngine, PartialsInPlace) {
     t.set_l1(kA, a);
     t.set_l1(kB, b);
     for (std::uint32_t i = 0; i < 4; ++i) {
-      hal::Descriptor d =
-          matmul(20, 12, 10, {16, 16, 16}, kA + i * 20, kB + i * 10 * 24, i < 3 ? kPartials : kC);
+      hal::Descriptor d = matmul(20, 12, 10, {16, 16, 16}, kA + i * 20, kB + i * 10 * 24, i < 3 ? kPartials : kC);
       d.operand[0].row_stride = 80;
       if (i < 3) d.operand[2].row_stride = 48;
       d.flags = static_cast<std::uint8_t>((i < 3 ? hal::kPartialOut : 0) | (i > 0 ? hal::kAccumulate : 0));
@@ -189,8 +188,8 @@ TEST(MacEngine, TransposedBWithStrides) {
   EXPECT_EQ(cycles, kPush + 7 + 9 + 9 + 30 + 1);
   std::vector<arith::Half> expected = guard;
   arith::Workspace workspace;
-  arith::matmul({m, n, k, true}, {a.data(), 16}, {b.data(), 12}, {},
-                arith::Matrix<arith::Half>{expected.data(), 10}, workspace);
+  arith::matmul({m, n, k, true}, {a.data(), 16}, {b.data(), 12}, {}, arith::Matrix<arith::Half>{expected.data(), 10},
+                workspace);
   EXPECT_EQ(bench.l1<arith::Half>(kC, m * 10), expected);
 }
 
@@ -217,8 +216,7 @@ TEST(MacEngine, TwoEnginesShareOnePort) {
 
 TEST(MacEngine, TimingModeTakesTheSameCycles) {
   Bench bench(machine(), false);
-  EXPECT_EQ(cycles_of(bench, kMac, matmul(64, 64, 64, {16, 16, 16}, kA, kB, kC)),
-            kPush + 16 + 1128 + 16 + 30 + 8);
+  EXPECT_EQ(cycles_of(bench, kMac, matmul(64, 64, 64, {16, 16, 16}, kA, kB, kC)), kPush + 16 + 1128 + 16 + 30 + 8);
 }
 
 }  // namespace

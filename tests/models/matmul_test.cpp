@@ -102,8 +102,7 @@ TEST_P(MatmulTest, TilesOfTheAttentionLayer) {
                                   MatmulShape{1, 512, 64, true}, MatmulShape{1, 64, 512, false}}) {
     const std::size_t b_stride = shape.b_transposed ? shape.k : shape.n;
     const Problem p{
-        shape, shape.k, b_stride, shape.n, random_halves(shape.m * shape.k), random_halves(shape.n * shape.k),
-        {}};
+        shape, shape.k, b_stride, shape.n, random_halves(shape.m * shape.k), random_halves(shape.n * shape.k), {}};
     expect_exact(p, workspace_);
   }
 }
@@ -112,8 +111,7 @@ TEST_P(MatmulTest, SplitAlongKIsTheSame) {
   const MatmulShape whole{37, 45, 300, true};
   const std::vector<Half> a = random_halves(whole.m * whole.k), b = random_halves(whole.n * whole.k);
   std::vector<Half> expected(whole.m * whole.n), c16(expected.size());
-  matmul(whole, {a.data(), whole.k}, {b.data(), whole.k}, {}, Matrix<Half>{expected.data(), whole.n},
-         workspace_);
+  matmul(whole, {a.data(), whole.k}, {b.data(), whole.k}, {}, Matrix<Half>{expected.data(), whole.n}, workspace_);
   std::vector<float> c(expected.size());
   Matrix<const float> partials;
   for (std::size_t k = 0; k < 250; k += 50) {
@@ -125,8 +123,8 @@ TEST_P(MatmulTest, SplitAlongKIsTheSame) {
   }
   MatmulShape last = whole;
   last.k = 50;
-  matmul(last, {a.data() + 250, whole.k}, {b.data() + 250, whole.k}, partials,
-         Matrix<Half>{c16.data(), whole.n}, workspace_);
+  matmul(last, {a.data() + 250, whole.k}, {b.data() + 250, whole.k}, partials, Matrix<Half>{c16.data(), whole.n},
+         workspace_);
   EXPECT_EQ(c16, expected);
 }
 

@@ -73,8 +73,7 @@ TEST(SoftmaxSteps, FixedPointIsRoundedToNearestEven) {
   for (std::uint32_t i = 0; i < 65536; ++i) {
     const auto h = static_cast<Half>(i);
     if (!is_finite(h)) continue;
-    ASSERT_EQ(fixed_from_half(h), static_cast<std::int32_t>(std::nearbyint(double_from_half(h) * 16384)))
-        << i;
+    ASSERT_EQ(fixed_from_half(h), static_cast<std::int32_t>(std::nearbyint(double_from_half(h) * 16384))) << i;
   }
   EXPECT_EQ(fixed_from_half(kMinusInfinity), INT32_MIN);
 }
@@ -124,8 +123,7 @@ TEST(SoftmaxSteps, ReciprocalHas16Bits) {
 TEST(SoftmaxSteps, NormaliseRoundsOnceToNearestEven) {
   std::mt19937 random(4);
   for (int i = 0; i < 300000; ++i) {
-    const ExpTerm term{static_cast<std::uint16_t>(0x8000 | random()),
-                       static_cast<std::uint8_t>(random() % 48)};
+    const ExpTerm term{static_cast<std::uint16_t>(0x8000 | random()), static_cast<std::uint8_t>(random() % 48)};
     const auto bits = static_cast<std::uint32_t>(random());
     const Reciprocal r{32768 + (bits >> 8) % 32769, bits % 24};
     const int scale = 31 + term.shift + static_cast<int>(r.exponent);

@@ -58,8 +58,7 @@ std::size_t runs_cut(const Pairs& bytes, std::uint64_t burst_bytes) {
   std::size_t bursts = 0;
   std::uint64_t run = 0;
   for (std::size_t i = 0; i < bytes.size(); ++i) {
-    const bool joined =
-        i > 0 && bytes[i].first == bytes[i - 1].first + 1 && bytes[i].second == bytes[i - 1].second + 1;
+    const bool joined = i > 0 && bytes[i].first == bytes[i - 1].first + 1 && bytes[i].second == bytes[i - 1].second + 1;
     run = joined && run < burst_bytes ? run + 1 : 1;
     if (run == 1) ++bursts;
   }

@@ -31,28 +31,27 @@ TEST_P(SoftmaxCycles, AreTheHandCount) {
   EXPECT_EQ(bench.core().vec.lane_ops.value(), std::uint64_t{c.rows} * c.columns * 32);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Shapes, SoftmaxCycles,
-    testing::Values(
-        // A row is 128 B = 2, 8 cycles of compute; body 15 x 8 = 120, traffic 15 x 256 B = 60.
-        Case{16, 64, 256, 64 << 10, kPush + 2 + 120 + 8 + 16 + 2},
-        Case{1, 64, 256, 64 << 10, kPush + 2 + 0 + 8 + 16 + 2},
-        Case{1, 1, 256, 64 << 10, kPush + 1 + 0 + 1 + 16 + 1},
-        // Four times the lanes: 2 cycles a row, and traffic sets the pace.
-        Case{16, 64, 1024, 64 << 10, kPush + 2 + 60 + 2 + 16 + 2},
-        // Ragged: 10 x 32 / 256 = 1.25, 2 cycles a row; a row is 20 B; body 80 B = 1.25 < 4.
-        Case{3, 10, 256, 64 << 10, kPush + 1 + 4 + 2 + 16 + 1},
-        // VEC's half of L0 holds a row twice, just: one pass.
-        Case{16, 64, 512, 512, kPush + 2 + 60 + 4 + 16 + 2},
-        // One byte short of it: three passes of reads and one of writes, 15 x 512 B = 120 > 60; last 256 B
-        // = 4.
-        Case{16, 64, 512, 510, kPush + 2 + 120 + 4 + 16 + 2},
-        // Last row bound by traffic: 1 cycle of compute, 256 B = 4 of reads.
-        Case{2, 64, 2048, 256, kPush + 2 + 8 + 4 + 16 + 2}),
-    [](const auto& of) {
-      const Case& c = of.param;
-      return fmt::format("{}x{}Lanes{}L0{}", c.rows, c.columns, c.lanes, c.l0_bytes);
-    });
+INSTANTIATE_TEST_SUITE_P(Shapes, SoftmaxCycles,
+                         testing::Values(
+                             // A row is 128 B = 2, 8 cycles of compute; body 15 x 8 = 120, traffic 15 x 256 B = 60.
+                             Case{16, 64, 256, 64 << 10, kPush + 2 + 120 + 8 + 16 + 2},
+                             Case{1, 64, 256, 64 << 10, kPush + 2 + 0 + 8 + 16 + 2},
+                             Case{1, 1, 256, 64 << 10, kPush + 1 + 0 + 1 + 16 + 1},
+                             // Four times the lanes: 2 cycles a row, and traffic sets the pace.
+                             Case{16, 64, 1024, 64 << 10, kPush + 2 + 60 + 2 + 16 + 2},
+                             // Ragged: 10 x 32 / 256 = 1.25, 2 cycles a row; a row is 20 B; body 80 B = 1.25 < 4.
+                             Case{3, 10, 256, 64 << 10, kPush + 1 + 4 + 2 + 16 + 1},
+                             // VEC's half of L0 holds a row twice, just: one pass.
+                             Case{16, 64, 512, 512, kPush + 2 + 60 + 4 + 16 + 2},
+                             // One byte short of it: three passes of reads and one of writes, 15 x 512 B = 120 > 60;
+                             // last 256 B = 4.
+                             Case{16, 64, 512, 510, kPush + 2 + 120 + 4 + 16 + 2},
+                             // Last row bound by traffic: 1 cycle of compute, 256 B = 4 of reads.
+                             Case{2, 64, 2048, 256, kPush + 2 + 8 + 4 + 16 + 2}),
+                         [](const auto& of) {
+                           const Case& c = of.param;
+                           return fmt::format("{}x{}Lanes{}L0{}", c.rows, c.columns, c.lanes, c.l0_bytes);
+                         });
 
 TEST(VecEngine, TwoSoftmaxesOverlapLikeMatmuls) {
   // The second's fill hides behind the first's last row, the first's drain behind the second's body.

@@ -17,8 +17,7 @@ TEST(ActionCounts, TimesTheTableAreTheEnergy) {
   const MachineConfig machine = config::load_hardware("edge");
   const config::EnergyTable table = config::load_energy(machine.energy);
   job::Runner runner(machine, table, false);
-  const job::Result result =
-      runner.run(config::load_network("H=2,N=64,E=32"), job::parse_dataflow("mas"), nullptr, {});
+  const job::Result result = runner.run(config::load_network("H=2,N=64,E=32"), job::parse_dataflow("mas"), nullptr, {});
 
   const YAML::Node root = YAML::Load(report::action_counts_yaml(result))["action_counts"];
   EXPECT_EQ(root["version"].as<std::string>(), "0.4");
@@ -30,9 +29,9 @@ TEST(ActionCounts, TimesTheTableAreTheEnergy) {
     const std::string component = "attnvp." + name.substr(name.rfind('.') + 1);
     for (const YAML::Node& action : module["action_counts"]) {
       EXPECT_TRUE(action["arguments"].IsMap());
-      energy += static_cast<double>(action["counts"].as<std::uint64_t>()) *
-                table.pj(component, action["name"].as<std::string>(),
-                         component == "attnvp.l1" ? machine.l1.size_bytes : 0);
+      energy +=
+          static_cast<double>(action["counts"].as<std::uint64_t>()) *
+          table.pj(component, action["name"].as<std::string>(), component == "attnvp.l1" ? machine.l1.size_bytes : 0);
     }
   }
   EXPECT_EQ(names.count("attnvp.cluster0.l1"), 1U);

@@ -19,9 +19,7 @@ struct Terms {
         io1(2.0 * n.heads * n.seq_q * n.emb / 8),
         cp(2.0 * elements / 8) {
     // What the 16 x 16 array makes of 196 rows and columns: 13 passes each. 16 divides all of the E.
-    const auto up = [](double x) {
-      return (x + 15 - static_cast<double>(static_cast<std::uint64_t>(x + 15) % 16));
-    };
+    const auto up = [](double x) { return (x + 15 - static_cast<double>(static_cast<std::uint64_t>(x + 15) % 16)); };
     const double rows = up(n.seq_q), columns = up(n.seq_kv);
     ragged_qk = n.heads * rows * columns * n.emb / 512;
     ragged_pv = n.heads * rows * n.seq_kv * n.emb / 512;
@@ -42,8 +40,7 @@ double closed_form(const std::string& dataflow, const Terms& t, double qk, doubl
 }
 
 // Table 2 of the MAS-Attention paper, for the networks whose 196 tokens do not divide by 16.
-const std::map<std::string, double> kPaperMas = {
-    {"vit-b-14", 0.151e6}, {"vit-l-14", 0.201e6}, {"vit-h-14", 0.251e6}};
+const std::map<std::string, double> kPaperMas = {{"vit-b-14", 0.151e6}, {"vit-l-14", 0.201e6}, {"vit-h-14", 0.251e6}};
 
 job::Result run_timing(const std::string& network, const std::string& dataflow) {
   const MachineConfig machine = config::load_hardware("edge");
@@ -87,8 +84,7 @@ TEST_P(ClosedForm, DramMovesEveryTensorOnce) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Paper, ClosedForm,
-                         testing::Combine(testing::ValuesIn(kNetworks), testing::ValuesIn(kDataflows)),
-                         name_of);
+                         testing::Combine(testing::ValuesIn(kNetworks), testing::ValuesIn(kDataflows)), name_of);
 
 }  // namespace
 }  // namespace attnvp::runs

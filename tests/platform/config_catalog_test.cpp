@@ -63,14 +63,12 @@ TEST_F(Catalog, PathsAreRelativeToTheFolderOfTheFileThatSaysThem) {
   folder_.write("x/y.yaml", "");
   EXPECT_EQ(find_config(Folder::kHardware, "./y.yaml", folder_.path("x")), folder_.path("x/y.yaml"));
   EXPECT_EQ(find_config(Folder::kHardware, folder_.path("x/y.yaml"), "/elsewhere"), folder_.path("x/y.yaml"));
-  EXPECT_EQ(message_of([&] { find_config(Folder::kHardware, "z.yml", folder_.path("x")); }),
-            "x/z.yml: no such file");
+  EXPECT_EQ(message_of([&] { find_config(Folder::kHardware, "z.yml", folder_.path("x")); }), "x/z.yml: no such file");
 }
 
 TEST(Reference, ReadmeIsWhatTheTablesSay) {
   const std::string path = config_root() + "/README.md";
-  if (::getenv("ATTNVP_UPDATE_REFERENCE") != nullptr)
-    std::ofstream(path, std::ios::binary) << reference_markdown();
+  if (::getenv("ATTNVP_UPDATE_REFERENCE") != nullptr) std::ofstream(path, std::ios::binary) << reference_markdown();
   EXPECT_EQ(read_file(path), reference_markdown())
       << "run this test with ATTNVP_UPDATE_REFERENCE=1 to rewrite " << path;
 }

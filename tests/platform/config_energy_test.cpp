@@ -22,8 +22,7 @@ std::string action_refusal(const std::string& keys) {
 }
 
 TEST(Energy, EveryShippedTableLoads) {
-  for (const CatalogEntry& entry : list(Folder::kEnergy))
-    EXPECT_NO_THROW(load_energy(entry.name)) << entry.name;
+  for (const CatalogEntry& entry : list(Folder::kEnergy)) EXPECT_NO_THROW(load_energy(entry.name)) << entry.name;
 }
 
 TEST(Energy, PatHasTheTimeloopValues) {
@@ -44,8 +43,7 @@ TEST(Energy, ACountWithoutAnEnergyIsAnError) {
   EXPECT_FALSE(pat.has("attnvp.l1", "refresh"));
   EXPECT_FALSE(pat.has("attnvp.l2", "read"));
   EXPECT_EQ(message_of([&] { pat.pj("attnvp.l1", "refresh", 0); }),
-            pat.source() +
-                ": component 'attnvp.l1' has no energy for action 'refresh'; the table has: read, write");
+            pat.source() + ": component 'attnvp.l1' has no energy for action 'refresh'; the table has: read, write");
   EXPECT_EQ(message_of([&] { pat.pj("attnvp.l2", "read", 0); }),
             pat.source() +
                 ": component 'attnvp.l2' has no energies; the table has: attnvp.dram, attnvp.l0, attnvp.l1, "
@@ -68,14 +66,10 @@ TEST(Energy, RefusesBadEnergies) {
   const std::string where = "my.yaml:6: component 'm', action 'read': key ";
   const std::string allowed = "; allowed is a plain number, 0 or more, in pJ";
   EXPECT_EQ(action_refusal("energy: -1"), where + "'energy': found '-1', which is negative" + allowed);
-  EXPECT_EQ(action_refusal("energy: much"),
-            where + "'energy': found 'much', which is not a number" + allowed);
-  EXPECT_EQ(action_refusal("energy: .inf"),
-            where + "'energy': found '.inf', which is not a number" + allowed);
-  EXPECT_EQ(action_refusal("energy: 1e999"),
-            where + "'energy': found '1e999', which is out of range" + allowed);
-  EXPECT_EQ(action_refusal("energy: 5 pJ"),
-            where + "'energy': found '5 pJ', which is not a plain number" + allowed);
+  EXPECT_EQ(action_refusal("energy: much"), where + "'energy': found 'much', which is not a number" + allowed);
+  EXPECT_EQ(action_refusal("energy: .inf"), where + "'energy': found '.inf', which is not a number" + allowed);
+  EXPECT_EQ(action_refusal("energy: 1e999"), where + "'energy': found '1e999', which is out of range" + allowed);
+  EXPECT_EQ(action_refusal("energy: 5 pJ"), where + "'energy': found '5 pJ', which is not a plain number" + allowed);
   EXPECT_EQ(action_refusal("energy: [1]"), where + "'energy' must have one value, found a list");
   EXPECT_EQ(action_refusal("energy: 1, energy_per_kib: -2"),
             where + "'energy_per_kib': found '-2', which is negative" + allowed);
@@ -88,8 +82,7 @@ TEST(Energy, RefusesUnknownAndDuplicateKeys) {
   EXPECT_EQ(action_refusal("energi: 1"), "my.yaml:6: key 'energi' is unknown; did you mean 'energy'?");
   EXPECT_EQ(action_refusal("power: 1"),
             "my.yaml:6: key 'power' is unknown; allowed: name, arguments, energy, energy_per_kib");
-  EXPECT_EQ(action_refusal("energy: 1, energy: 1"),
-            "my.yaml:6: key 'energy' is given twice, first in line 6");
+  EXPECT_EQ(action_refusal("energy: 1, energy: 1"), "my.yaml:6: key 'energy' is given twice, first in line 6");
   EXPECT_EQ(refusal("ART:\n  x: 1\n"), "my.yaml:1: key 'ART' is unknown; did you mean 'ERT'?");
   EXPECT_EQ(refusal("ERT:\n  version: 0.4\n  unit: pJ\n"),
             "my.yaml:3: key 'unit' is unknown; allowed: version, tables");
@@ -103,17 +96,13 @@ TEST(Energy, RefusesTheWrongShape) {
   EXPECT_EQ(refusal("ERT: 1\n"), "my.yaml:1: key 'ERT' must be a map of keys, found '1'");
   EXPECT_EQ(refusal("ERT: {tables: []}\n"), "my.yaml:1: key 'ERT': key 'version' is missing");
   EXPECT_EQ(refusal("ERT: {version: 0.4}\n"), "my.yaml:1: key 'ERT': key 'tables' is missing");
-  EXPECT_EQ(refusal("ERT: {version: 0.3, tables: []}\n"),
-            "my.yaml:1: key 'ERT.version': found '0.3'; allowed: 0.4");
+  EXPECT_EQ(refusal("ERT: {version: 0.3, tables: []}\n"), "my.yaml:1: key 'ERT.version': found '0.3'; allowed: 0.4");
   EXPECT_EQ(refusal("ERT: {version: 0.4, tables: []}\n"), "my.yaml:1: key 'ERT.tables' holds no component");
   EXPECT_EQ(refusal("ERT: {version: 0.4, tables: {m: 1}}\n"),
             "my.yaml:1: key 'ERT.tables' must be a list, found a map");
-  EXPECT_EQ(refusal(table("    - m\n")),
-            "my.yaml:4: an entry of 'ERT.tables' must be a map of keys, found 'm'");
-  EXPECT_EQ(refusal(table("    - actions: []\n")),
-            "my.yaml:4: an entry of 'ERT.tables': key 'name' is missing");
-  EXPECT_EQ(refusal(table("    - name: ''\n")),
-            "my.yaml:4: an entry of 'ERT.tables': key 'name': found an empty text");
+  EXPECT_EQ(refusal(table("    - m\n")), "my.yaml:4: an entry of 'ERT.tables' must be a map of keys, found 'm'");
+  EXPECT_EQ(refusal(table("    - actions: []\n")), "my.yaml:4: an entry of 'ERT.tables': key 'name' is missing");
+  EXPECT_EQ(refusal(table("    - name: ''\n")), "my.yaml:4: an entry of 'ERT.tables': key 'name': found an empty text");
   EXPECT_EQ(refusal(table("    - name: m\n")), "my.yaml:4: component 'm': key 'actions' is missing");
   EXPECT_EQ(refusal(table("    - {name: m, actions: []}\n")), "my.yaml:4: component 'm' has no actions");
   EXPECT_EQ(refusal(table("    - {name: m, actions: [{energy: 1}]}\n")),

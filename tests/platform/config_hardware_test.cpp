@@ -66,8 +66,7 @@ TEST_F(Hardware, VariantsInheritFromEdge) {
 }
 
 TEST_F(Hardware, EffectiveYamlReadsBackToTheSameMachine) {
-  MachineConfig machine =
-      load_hardware("edge-large", {"name=\"odd\": #1 \\ name", "dma.arbitration=round-robin"});
+  MachineConfig machine = load_hardware("edge-large", {"name=\"odd\": #1 \\ name", "dma.arbitration=round-robin"});
   EXPECT_TRUE(same(load(to_yaml(machine)), machine));
   EXPECT_EQ(load(to_yaml(machine)).name, "\"odd\": #1 \\ name");
   for (const char* name : {"null", "~", "12", "true", "-", "a b", "'", "é"}) {
@@ -131,16 +130,14 @@ TEST_F(Hardware, EveryKeyRefusesWhatIsBeyondItsLimits) {
   for (const auto& key : hardware_schema().keys()) {
     if (key.type != Type::kInteger && key.type != Type::kReal) continue;
     const bool real = key.type == Type::kReal;
-    std::vector<std::string> outside = {
-        real ? format_real(key.unit, key.maximum * 2)
-             : format_integer(key.unit, static_cast<std::uint64_t>(key.maximum) * 2)};
-    if (key.minimum > 0)
-      outside.push_back(real ? format_real(key.unit, key.minimum / 2) : format_integer(key.unit, 0));
+    std::vector<std::string> outside = {real ? format_real(key.unit, key.maximum * 2)
+                                             : format_integer(key.unit, static_cast<std::uint64_t>(key.maximum) * 2)};
+    if (key.minimum > 0) outside.push_back(real ? format_real(key.unit, key.minimum / 2) : format_integer(key.unit, 0));
     for (const std::string& value : outside) {
       MachineConfig machine;
       EXPECT_EQ(message_of([&] { apply_override(machine, key.path + "=" + value); }),
-                "--set " + key.path + "=" + value + ": key '" + key.path + "': found '" + value +
-                    "'; allowed is " + allowed_range(key));
+                "--set " + key.path + "=" + value + ": key '" + key.path + "': found '" + value + "'; allowed is " +
+                    allowed_range(key));
       EXPECT_TRUE(same(machine, MachineConfig{}));
     }
   }
@@ -150,13 +147,10 @@ TEST_F(Hardware, RefusesUnknownKeysNamingTheNearest) {
   EXPECT_EQ(refusal("clock: 1 GHz\nl1:\n  siz: 5 MiB\n"),
             "my.yaml:3: key 'l1.siz' is unknown; did you mean 'l1.size'?");
   EXPECT_EQ(refusal("Clock: 1 GHz\n"), "my.yaml:1: key 'Clock' is unknown; did you mean 'clock'?");
-  EXPECT_EQ(refusal("\n# x\ndmaa:\n  channels: 2\n"),
-            "my.yaml:3: key 'dmaa' is unknown; did you mean 'dma'?");
-  EXPECT_EQ(refusal("bandwidth: 30 GB/s\n"),
-            "my.yaml:1: key 'bandwidth' is unknown; did you mean 'dram.bandwidth'?");
+  EXPECT_EQ(refusal("\n# x\ndmaa:\n  channels: 2\n"), "my.yaml:3: key 'dmaa' is unknown; did you mean 'dma'?");
+  EXPECT_EQ(refusal("bandwidth: 30 GB/s\n"), "my.yaml:1: key 'bandwidth' is unknown; did you mean 'dram.bandwidth'?");
   EXPECT_EQ(refusal("l0: {ports: 2}\n"), "my.yaml:1: key 'l0.ports' is unknown; did you mean 'l1.ports'?");
-  EXPECT_EQ(refusal("l0: {associativity: 2}\n"),
-            "my.yaml:1: key 'l0.associativity' is unknown; allowed: l0.size");
+  EXPECT_EQ(refusal("l0: {associativity: 2}\n"), "my.yaml:1: key 'l0.associativity' is unknown; allowed: l0.size");
   EXPECT_EQ(refusal("frobnicate: 2\n"),
             "my.yaml:1: key 'frobnicate' is unknown; allowed: name, clock, clusters, cores, mac, vec, l0, "
             "l1, dma, dram, "
@@ -164,8 +158,7 @@ TEST_F(Hardware, RefusesUnknownKeysNamingTheNearest) {
 }
 
 TEST_F(Hardware, RefusesDuplicates) {
-  EXPECT_EQ(refusal("cores: 2\nclock: 1 GHz\ncores: 2\n"),
-            "my.yaml:3: key 'cores' is given twice, first in line 1");
+  EXPECT_EQ(refusal("cores: 2\nclock: 1 GHz\ncores: 2\n"), "my.yaml:3: key 'cores' is given twice, first in line 1");
   EXPECT_EQ(refusal("l1:\n  size: 2 MiB\nl1:\n  size: 3 MiB\n"),
             "my.yaml:4: key 'l1.size' is given twice, first in line 2");
   EXPECT_EQ(refusal("l1:\n  size: 2 MiB\nl1.size: 3 MiB\n"),
@@ -177,8 +170,7 @@ TEST_F(Hardware, RefusesTheWrongShape) {
             "my.yaml:1: key 'l1' is a section, found '5 MiB'; allowed are its keys l1.size, l1.banks, "
             "l1.bank_bandwidth, "
             "l1.ports, l1.port_bandwidth");
-  EXPECT_EQ(refusal("l0:\n"),
-            "my.yaml:1: key 'l0' is a section, found nothing; allowed are its keys l0.size");
+  EXPECT_EQ(refusal("l0:\n"), "my.yaml:1: key 'l0' is a section, found nothing; allowed are its keys l0.size");
   EXPECT_EQ(refusal("clock: {hz: 1}\n"), "my.yaml:1: key 'clock' must have one value, found a map");
   EXPECT_EQ(refusal("cores: [1, 2]\n"), "my.yaml:1: key 'cores' must have one value, found a list");
   EXPECT_EQ(refusal("cores:\n"), "my.yaml:1: key 'cores' must have one value, found nothing");
@@ -192,14 +184,12 @@ TEST_F(Hardware, RefusesBadValuesWithLineAndKey) {
   EXPECT_EQ(refusal("cores: 2\nl1:\n  size: 5\n"),
             "my.yaml:3: key 'l1.size': found '5', which has no unit; allowed units: B, KiB, MiB, GiB, TiB, "
             "KB, MB, GB, TB");
-  EXPECT_EQ(refusal("l1: {size: 8 GiB}\n"),
-            "my.yaml:1: key 'l1.size': found '8 GiB'; allowed is 1 KiB to 4 GiB");
+  EXPECT_EQ(refusal("l1: {size: 8 GiB}\n"), "my.yaml:1: key 'l1.size': found '8 GiB'; allowed is 1 KiB to 4 GiB");
   EXPECT_EQ(refusal("dma: {burst: 3 KiB}\n"),
             "my.yaml:1: key 'dma.burst': found '3 KiB'; allowed is a power of two from 16 B to 1 MiB");
   EXPECT_EQ(refusal("dma: {arbitration: fifo}\n"),
             "my.yaml:1: key 'dma.arbitration': found 'fifo'; allowed: age, priority, round-robin");
-  EXPECT_EQ(refusal("dram: {policy: banked}\n"),
-            "my.yaml:1: key 'dram.policy': found 'banked'; allowed: fixed");
+  EXPECT_EQ(refusal("dram: {policy: banked}\n"), "my.yaml:1: key 'dram.policy': found 'banked'; allowed: fixed");
   EXPECT_EQ(refusal("cores: two\n"),
             "my.yaml:1: key 'cores': found 'two', which is not a number; allowed is a plain whole number");
   EXPECT_EQ(refusal("clock: .nan\n"),
@@ -220,8 +210,7 @@ TEST_F(Hardware, RefusesFilesThatAreNotOneYamlMap) {
   EXPECT_EQ(refusal("# nothing\n"), "my.yaml: holds no keys");
   EXPECT_EQ(refusal("cores: 2\n---\ncores: 3\n"), "my.yaml:2: holds a second YAML document" + belongs);
   EXPECT_EQ(refusal(std::string("cores: 2\0\n", 10)), "my.yaml: is not a text file");
-  EXPECT_EQ(refusal("#" + std::string(2 << 20, 'x')),
-            "my.yaml: is larger than 1 MiB, which no configuration is");
+  EXPECT_EQ(refusal("#" + std::string(2 << 20, 'x')), "my.yaml: is larger than 1 MiB, which no configuration is");
   EXPECT_EQ(refusal("name: " + std::string(100000, '[')).substr(0, 8), "my.yaml:");
 }
 
@@ -237,8 +226,7 @@ TEST_F(Hardware, RefusesBadOverrides) {
             "TiB, KB, "
             "MB, GB, TB");
   EXPECT_EQ(message("l0=2"), "--set l0=2: key 'l0' is a section; allowed: l0.size");
-  EXPECT_EQ(message("base=edge"),
-            "--set base=edge: key 'base' is allowed in a file only; choose the machine by --hw");
+  EXPECT_EQ(message("base=edge"), "--set base=edge: key 'base' is allowed in a file only; choose the machine by --hw");
   EXPECT_EQ(message("name=").substr(0, 41), "--set name=: key 'name': found ''; allowe");
 }
 
@@ -283,12 +271,10 @@ TEST_F(Hardware, RefusesBadBases) {
   folder_.write("c.yaml", "clusters: 1\nbase: ./my.yaml\n");
   EXPECT_EQ(refusal("base: b.yaml\n"),
             "c.yaml:2: key 'base': the bases form a cycle: my.yaml -> b.yaml -> c.yaml -> my.yaml");
-  EXPECT_EQ(refusal("base: ./my.yaml\n"),
-            "my.yaml:1: key 'base': the bases form a cycle: my.yaml -> my.yaml");
+  EXPECT_EQ(refusal("base: ./my.yaml\n"), "my.yaml:1: key 'base': the bases form a cycle: my.yaml -> my.yaml");
   EXPECT_EQ(refusal("base: ./none.yaml\n"), "my.yaml:1: key 'base': none.yaml: no such file");
   EXPECT_EQ(refusal("base: edge\nbase: edge\n"), "my.yaml:2: key 'base' is given twice, first in line 1");
-  EXPECT_NE(refusal("base: egde\n").find("did you mean 'edge'? There are: cluster3, edge, "),
-            std::string::npos);
+  EXPECT_NE(refusal("base: egde\n").find("did you mean 'edge'? There are: cluster3, edge, "), std::string::npos);
 }
 
 TEST_F(Hardware, RefusesFilesThatCannotBeRead) {

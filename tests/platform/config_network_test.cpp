@@ -70,8 +70,7 @@ TEST(Network, InlineShapes) {
 TEST(Network, RefusesBadInlineShapes) {
   EXPECT_EQ(inline_refusal("H=12,N=512"), "key 'E' is missing; allowed is 1 to 4096");
   EXPECT_EQ(inline_refusal("N=512,E=64"), "key 'H' is missing; allowed is 1 to 65536");
-  EXPECT_EQ(inline_refusal("H=12,NQ=5,E=64"),
-            "key 'N' (or both 'NQ' and 'NKV') is missing; allowed is 1 to 4194304");
+  EXPECT_EQ(inline_refusal("H=12,NQ=5,E=64"), "key 'N' (or both 'NQ' and 'NKV') is missing; allowed is 1 to 4194304");
   EXPECT_EQ(inline_refusal("H=0,N=512,E=64"), "key 'H': found '0'; allowed is 1 to 65536");
   EXPECT_EQ(inline_refusal("H=-1,N=512,E=64"),
             "key 'H': found '-1', which is negative; allowed is a plain whole number");
@@ -85,8 +84,7 @@ TEST(Network, RefusesBadInlineShapes) {
   EXPECT_EQ(inline_refusal("H=1,N=8,E=8,D=2"), "key 'D' is unknown; allowed: B, H, N, NQ, NKV, E");
   EXPECT_EQ(inline_refusal("h=1,N=8,E=8"), "key 'h' is unknown; allowed: B, H, N, NQ, NKV, E");
   EXPECT_EQ(inline_refusal("H=1,N=8,E=8,H=1"), "key 'H' is given twice");
-  EXPECT_EQ(inline_refusal("H=1,N=8,E=8,"),
-            "found '' without '='; allowed is a shape such as H=12,N=512,E=64");
+  EXPECT_EQ(inline_refusal("H=1,N=8,E=8,"), "found '' without '='; allowed is a shape such as H=12,N=512,E=64");
   EXPECT_EQ(inline_refusal("H=1,N,E=8"), "found 'N' without '='; allowed is a shape such as H=12,N=512,E=64");
   EXPECT_EQ(inline_refusal("H=99999999999999999999,N=8,E=8"),
             "key 'H': found '99999999999999999999', which is out of range; allowed is a plain whole number");
@@ -104,8 +102,8 @@ TEST(Network, Files) {
   EXPECT_EQ(plain.name, "mine");
   EXPECT_EQ(plain.seq_q, 7u);
   EXPECT_EQ(plain.seq_kv, 7u);
-  const Network apart = load_network(
-      folder.write("a=b.yaml", "name: decode\nbatch: 4\nheads: 3\nseq_q: 1\nseq_kv: 9\nemb: 5\n"));
+  const Network apart =
+      load_network(folder.write("a=b.yaml", "name: decode\nbatch: 4\nheads: 3\nseq_q: 1\nseq_kv: 9\nemb: 5\n"));
   EXPECT_EQ(apart.name, "decode");
   EXPECT_EQ(apart.batch, 4u);
   EXPECT_EQ(apart.seq_q, 1u);

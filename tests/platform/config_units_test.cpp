@@ -14,8 +14,7 @@ constexpr const char* kByteUnits = "B, KiB, MiB, GiB, TiB, KB, MB, GB, TB";
 
 std::string refusal(Unit unit, const std::string& text) {
   return message_of([&] {
-    is_integer(unit) ? static_cast<void>(parse_integer(unit, text))
-                     : static_cast<void>(parse_real(unit, text));
+    is_integer(unit) ? static_cast<void>(parse_integer(unit, text)) : static_cast<void>(parse_real(unit, text));
   });
 }
 
@@ -51,10 +50,8 @@ TEST(Units, ForgivesBlanksAndReadsExponents) {
 }
 
 TEST(Units, RefusesAMissingUnitWithTheListOfUnits) {
-  EXPECT_EQ(refusal(Unit::kBytes, "5"),
-            std::string("found '5', which has no unit; allowed units: ") + kByteUnits);
-  EXPECT_EQ(refusal(Unit::kFrequency, "3.75"),
-            "found '3.75', which has no unit; allowed units: Hz, kHz, MHz, GHz");
+  EXPECT_EQ(refusal(Unit::kBytes, "5"), std::string("found '5', which has no unit; allowed units: ") + kByteUnits);
+  EXPECT_EQ(refusal(Unit::kFrequency, "3.75"), "found '3.75', which has no unit; allowed units: Hz, kHz, MHz, GHz");
   EXPECT_EQ(refusal(Unit::kTime, "20"), "found '20', which has no unit; allowed units: ps, ns, us, ms, s");
   EXPECT_EQ(refusal(Unit::kBytesPerCycle, "64"), "found '64', which has no unit; allowed units: B/cycle");
   EXPECT_EQ(refusal(Unit::kEnergy, "1"), "found '1', which has no unit; allowed units: pJ");
@@ -65,10 +62,9 @@ TEST(Units, RefusesAnUnknownUnitWithTheListOfUnits) {
             std::string("found '5 mb', which has the unknown unit 'mb'; allowed units: ") + kByteUnits);
   EXPECT_EQ(refusal(Unit::kBytes, "5 EiB"),
             std::string("found '5 EiB', which has the unknown unit 'EiB'; allowed units: ") + kByteUnits);
-  EXPECT_EQ(
-      refusal(Unit::kBandwidth, "30 GB"),
-      "found '30 GB', which has the unknown unit 'GB'; allowed units: B/s, KiB/s, MiB/s, GiB/s, TiB/s, KB/s, "
-      "MB/s, GB/s, TB/s");
+  EXPECT_EQ(refusal(Unit::kBandwidth, "30 GB"),
+            "found '30 GB', which has the unknown unit 'GB'; allowed units: B/s, KiB/s, MiB/s, GiB/s, TiB/s, KB/s, "
+            "MB/s, GB/s, TB/s");
   EXPECT_EQ(refusal(Unit::kFrequency, "0x10 Hz"),
             "found '0x10 Hz', which has the unknown unit 'x10 Hz'; allowed units: Hz, kHz, MHz, GHz");
   EXPECT_EQ(refusal(Unit::kTime, "1,5 us"),
@@ -95,8 +91,7 @@ TEST(Units, RefusesOverflow) {
   }
   EXPECT_EQ(refusal(Unit::kCount, "18446744073709551616"),
             "found '18446744073709551616', which is out of range; allowed is a plain whole number");
-  EXPECT_EQ(refusal(Unit::kBandwidth, "1e308 TiB/s").substr(0, 47),
-            "found '1e308 TiB/s', which is out of range; all");
+  EXPECT_EQ(refusal(Unit::kBandwidth, "1e308 TiB/s").substr(0, 47), "found '1e308 TiB/s', which is out of range; all");
 }
 
 TEST(Units, RefusesFractionsOfWholeThings) {
@@ -105,8 +100,7 @@ TEST(Units, RefusesFractionsOfWholeThings) {
             "found '1.5', which is not a plain whole number; allowed is a plain whole number");
   EXPECT_EQ(refusal(Unit::kCount, "1e3"),
             "found '1e3', which is not a plain whole number; allowed is a plain whole number");
-  EXPECT_EQ(refusal(Unit::kCount, "16 lanes"),
-            "found '16 lanes', which has a unit; allowed is a plain whole number");
+  EXPECT_EQ(refusal(Unit::kCount, "16 lanes"), "found '16 lanes', which has a unit; allowed is a plain whole number");
   EXPECT_EQ(refusal(Unit::kCount, "0x10"), "found '0x10', which has a unit; allowed is a plain whole number");
 }
 
@@ -129,8 +123,7 @@ TEST(Units, FormatsInTheShortestExactUnit) {
   EXPECT_EQ(format_integer(Unit::kBytes, 1001), "1001 B");
   EXPECT_EQ(format_integer(Unit::kBytes, 0), "0 B");
   EXPECT_EQ(format_integer(Unit::kBytes, 6442450944), "6 GiB");
-  EXPECT_EQ(format_integer(Unit::kBytes, std::numeric_limits<std::uint64_t>::max()),
-            "18446744073709551615 B");
+  EXPECT_EQ(format_integer(Unit::kBytes, std::numeric_limits<std::uint64_t>::max()), "18446744073709551615 B");
   EXPECT_EQ(format_integer(Unit::kCount, 4194304), "4194304");
   EXPECT_EQ(format_integer(Unit::kBytesPerCycle, 64), "64 B/cycle");
   EXPECT_EQ(format_real(Unit::kFrequency, 3.75e9), "3.75 GHz");

@@ -23,13 +23,13 @@ std::vector<Half> machine(const AttentionShape& s, const AttentionTensors& t) {
   for (std::size_t bh = 0; bh < s.batch * s.heads; ++bh) {
     const std::size_t q = bh * s.queries * s.width, kv = bh * s.keys * s.width;
     const arith::Matrix<Half> score_matrix{scores.data(), s.keys};
-    arith::matmul({s.queries, s.keys, s.width, true}, {t.q.data() + q, s.width}, {t.k.data() + kv, s.width},
-                  {}, score_matrix, workspace);
+    arith::matmul({s.queries, s.keys, s.width, true}, {t.q.data() + q, s.width}, {t.k.data() + kv, s.width}, {},
+                  score_matrix, workspace);
     for (std::size_t i = 0; i < s.queries; ++i) {
       arith::softmax_row(&scores[i * s.keys], &scores[i * s.keys], s.keys, workspace);
     }
-    arith::matmul({s.queries, s.width, s.keys, false}, {scores.data(), s.keys}, {t.v.data() + kv, s.width},
-                  {}, arith::Matrix<Half>{out.data() + q, s.width}, workspace);
+    arith::matmul({s.queries, s.width, s.keys, false}, {scores.data(), s.keys}, {t.v.data() + kv, s.width}, {},
+                  arith::Matrix<Half>{out.data() + q, s.width}, workspace);
   }
   return out;
 }
@@ -88,8 +88,8 @@ TEST(Golden, ReferenceOfASmallCaseByHand) {
 }
 
 TEST(Golden, PassesOnTheMachinesArithmetic) {
-  for (const AttentionShape& s : {kShape, AttentionShape{1, 1, 1, 1, 1}, AttentionShape{1, 2, 5, 3000, 64},
-                                  AttentionShape{1, 1, 64, 7, 128}}) {
+  for (const AttentionShape& s :
+       {kShape, AttentionShape{1, 1, 1, 1, 1}, AttentionShape{1, 2, 5, 3000, 64}, AttentionShape{1, 1, 64, 7, 128}}) {
     for (const double spread : {0.0, 0.1, 2.0, 8.0, 100.0, 3000.0}) {
       const AttentionTensors t = random_attention(s, 5, spread);
       const GoldenResult result = check(s, t, machine(s, t));

@@ -19,8 +19,7 @@ TEST_P(NetworkRun, GoldenPasses) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Paper, NetworkRun,
-                         testing::Combine(testing::ValuesIn(kNetworks), testing::ValuesIn(kDataflows)),
-                         name_of);
+                         testing::Combine(testing::ValuesIn(kNetworks), testing::ValuesIn(kDataflows)), name_of);
 
 }  // namespace
 }  // namespace attnvp::runs

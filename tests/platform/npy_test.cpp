@@ -34,8 +34,7 @@ std::string npy(const std::string& dictionary, const std::string& data, unsigned
   return out + dictionary + data;
 }
 
-std::string dictionary(const std::string& type, const std::string& shape,
-                       const std::string& order = "False") {
+std::string dictionary(const std::string& type, const std::string& shape, const std::string& order = "False") {
   return "{'descr': '" + type + "', 'fortran_order': " + order + ", 'shape': " + shape + ", }          \n";
 }
 
@@ -66,8 +65,8 @@ TEST_F(Npy, ReadsFloat16) {
 }
 
 TEST_F(Npy, ReadsFloat32RoundedToNearestEven) {
-  const Array array = read(
-      npy(dictionary("<f4", "(7,)"), floats({1.0f, -2.0f, 2049.0f, 2051.0f, 65519.0f, 6e-8f, -INFINITY})));
+  const Array array =
+      read(npy(dictionary("<f4", "(7,)"), floats({1.0f, -2.0f, 2049.0f, 2051.0f, 65519.0f, 6e-8f, -INFINITY})));
   EXPECT_EQ(array.half, (std::vector<std::uint16_t>{0x3c00, 0xc000, 0x6800, 0x6802, 0x7bff, 0x0001, 0xfc00}));
 }
 
@@ -89,15 +88,13 @@ TEST_F(Npy, RefusesWhatIsNotNpy) {
   EXPECT_EQ(refusal(""), "is not a .npy file");
   EXPECT_EQ(refusal("\x93NUMP"), "is not a .npy file");
   EXPECT_EQ(refusal("PK\x03\x04 some zip"), "is not a .npy file");
-  EXPECT_EQ(refusal(npy(dictionary("<f2", "(1,)"), bytes({0, 0}), 3)),
-            "has .npy version 3.0; allowed are 1.0 and 2.0");
+  EXPECT_EQ(refusal(npy(dictionary("<f2", "(1,)"), bytes({0, 0}), 3)), "has .npy version 3.0; allowed are 1.0 and 2.0");
 }
 
 TEST_F(Npy, RefusesOtherTypesAndOrders) {
   const std::string allowed = "; allowed are '<f2' and '<f4', little-endian float16 and float32";
   for (const std::string type : {">f2", "<f8", "<i4", "|u1", "f2"}) {
-    EXPECT_EQ(refusal(npy(dictionary(type, "(1,)"), bytes({0, 0}))),
-              "has element type '" + type + "'" + allowed);
+    EXPECT_EQ(refusal(npy(dictionary(type, "(1,)"), bytes({0, 0}))), "has element type '" + type + "'" + allowed);
   }
   EXPECT_EQ(refusal(npy(dictionary("<f2", "(1, 1)", "True"), bytes({0, 0}))),
             "is in Fortran order; allowed is C order (numpy.ascontiguousarray)");
@@ -122,8 +119,7 @@ TEST_F(Npy, RefusesEveryTruncation) {
   const std::string whole = npy(dictionary("<f2", "(2,)"), bytes({1, 2, 3, 4}), 2);
   for (std::size_t size = 0; size < whole.size(); ++size) {
     const std::string message = refusal(whole.substr(0, size));
-    EXPECT_TRUE(message == "is not a .npy file" || message.find("is truncated: ") == 0)
-        << size << ": " << message;
+    EXPECT_TRUE(message == "is not a .npy file" || message.find("is truncated: ") == 0) << size << ": " << message;
   }
 }
 
@@ -163,8 +159,7 @@ TEST_F(Npy, RefusesBadHeaders) {
 TEST_F(Npy, RefusesFilesThatCannotBeRead) {
   EXPECT_EQ(message_of([&] { read_npy(folder_.path("none.npy")); }),
             folder_.path("none.npy") + ": cannot be read: no such file");
-  EXPECT_EQ(message_of([&] { read_npy(folder_.path()); }),
-            folder_.path() + ": cannot be read: not a regular file");
+  EXPECT_EQ(message_of([&] { read_npy(folder_.path()); }), folder_.path() + ": cannot be read: not a regular file");
   EXPECT_EQ(message_of([&] { read_npy("/dev/zero"); }), "/dev/zero: cannot be read: not a regular file");
 }
 
@@ -226,10 +221,7 @@ TEST_F(Npy, AReadOnlyFileOrFolderIsRefused) {
   if (::geteuid() == 0) GTEST_SKIP() << "root may write everything";
   const std::string path = folder_.write("out.npy", "old");
   fs::permissions(path, fs::perms::owner_read);
-  EXPECT_EQ(message_of([&] {
-              write_npy(path, {{1}, {1}});
-            }),
-            path + ": cannot be written: Permission denied");
+  EXPECT_EQ(message_of([&] { write_npy(path, {{1}, {1}}); }), path + ": cannot be written: Permission denied");
   EXPECT_EQ(read_file(path), "old");
   fs::permissions(folder_.path(), fs::perms::owner_read | fs::perms::owner_exec);
   EXPECT_EQ(message_of([&] {

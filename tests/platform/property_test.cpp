@@ -41,8 +41,8 @@ struct Case {
     const config::Network& n = network;
     std::string tiles;
     for (const auto& [key, value] : job::tiling_text(tiling)) tiles += fmt::format(",{}={}", key, value);
-    return fmt::format("--net B={},H={},NQ={},NKV={},E={} --tiling {}\n{}", n.batch, n.heads, n.seq_q,
-                       n.seq_kv, n.emb, tiles.substr(1), config::to_yaml(machine));
+    return fmt::format("--net B={},H={},NQ={},NKV={},E={} --tiling {}\n{}", n.batch, n.heads, n.seq_q, n.seq_kv, n.emb,
+                       tiles.substr(1), config::to_yaml(machine));
   }
 };
 
@@ -61,8 +61,7 @@ MachineConfig random_machine(Random& r) {
   m.vec.pipeline_cycles = r.from(0, 20);
   m.vec.queue_depth = r.of({2, 16});
   m.l1.size_bytes = 1024 * std::uint64_t{r.of({8, 32, 64, 128, 256, 512})};
-  m.l0.size_bytes =
-      std::min<std::uint64_t>(r.of({64 << 10, 64 << 10, 16 << 10, 4096, 1024, 256}), m.l1.size_bytes / 2);
+  m.l0.size_bytes = std::min<std::uint64_t>(r.of({64 << 10, 64 << 10, 16 << 10, 4096, 1024, 256}), m.l1.size_bytes / 2);
   m.l1.banks = r.of({16, 4, 1});
   m.l1.bank_bytes_per_cycle = r.of({32, 16, 8});
   m.l1.ports = r.from(1, 2 * m.cores + 1);
@@ -145,8 +144,7 @@ void expect_counts(const Case& c, const std::string& dataflow, const job::Result
   const double l1_bytes = 2.0 * static_cast<double>(r.sum("l1", "read_words") + r.sum("l1", "write_words"));
   EXPECT_GE(cycles * m.clusters * m.l1.banks * m.l1.bank_bytes_per_cycle, l1_bytes);
   const job::Utilization& u = r.utilization;
-  for (const auto& [part, busy] :
-       {std::pair{"mac", u.mac}, {"vec", u.vec}, {"dma", u.dma}, {"dram", u.dram}}) {
+  for (const auto& [part, busy] : {std::pair{"mac", u.mac}, {"vec", u.vec}, {"dma", u.dma}, {"dram", u.dram}}) {
     EXPECT_GE(busy, 0.0) << part;
     EXPECT_LE(busy, 1.0 + 1e-6) << part;
   }
@@ -165,10 +163,9 @@ bool is_clean_refusal(const std::string& sentence) {
     const std::size_t found = sentence.find(memory);
     if (found == std::string::npos) continue;
     unsigned long long need = 0, size = 0;
-    const int fields =
-        std::sscanf(sentence.c_str() + found,
-                    "firmware: L%*d is too small: the schedule needs at least %llu bytes, l%*d.size is %llu",
-                    &need, &size);
+    const int fields = std::sscanf(
+        sentence.c_str() + found,
+        "firmware: L%*d is too small: the schedule needs at least %llu bytes, l%*d.size is %llu", &need, &size);
     return fields == 2 && need > size;
   }
   return false;
@@ -214,8 +211,7 @@ class Machine {
 bool check_case(const Case& c) {
   const job::Tensors tensors = job::random_tensors(c.network, 7);
   std::vector<hal::Tiling> tilings{c.tiling};
-  if (job::tiling_text(c.tiling) != job::tiling_text({}))
-    tilings.emplace_back();  // firmware's own choice beside it
+  if (job::tiling_text(c.tiling) != job::tiling_text({})) tilings.emplace_back();  // firmware's own choice beside it
   std::vector<Attempt> attempts;
   {
     Machine machine(c, true);

@@ -51,8 +51,7 @@ inline void expect_same_counts(const job::Result& a, const job::Result& b) {
   EXPECT_EQ(a.cycles, b.cycles);
   ASSERT_EQ(a.counters.size(), b.counters.size());
   for (std::size_t i = 0; i < a.counters.size(); ++i) {
-    EXPECT_EQ(a.counters[i].module + "." + a.counters[i].name,
-              b.counters[i].module + "." + b.counters[i].name);
+    EXPECT_EQ(a.counters[i].module + "." + a.counters[i].name, b.counters[i].module + "." + b.counters[i].name);
     EXPECT_EQ(a.counters[i].value, b.counters[i].value) << a.counters[i].module << "." << a.counters[i].name;
     EXPECT_EQ(a.counters[i].energy_pj, b.counters[i].energy_pj);
   }

@@ -144,10 +144,10 @@ TEST(Vcd, ReadsBack) {
 
 TEST(Vcd, EveryModuleIsAScope) {
   const Waveform wave = parse(trace().text);
-  for (const char* path : {"attnvp.cluster0.core0.mac.state", "attnvp.cluster0.core1.mac.queue_level",
-                           "attnvp.cluster0.core1.vec.state", "attnvp.cluster0.core0.mac.head",
-                           "attnvp.cluster0.dma.outstanding", "attnvp.cluster0.dma.channel0_state",
-                           "attnvp.cluster0.l1.allocated_bytes", "attnvp.cluster0.cpu.running"}) {
+  for (const char* path :
+       {"attnvp.cluster0.core0.mac.state", "attnvp.cluster0.core1.mac.queue_level", "attnvp.cluster0.core1.vec.state",
+        "attnvp.cluster0.core0.mac.head", "attnvp.cluster0.dma.outstanding", "attnvp.cluster0.dma.channel0_state",
+        "attnvp.cluster0.l1.allocated_bytes", "attnvp.cluster0.cpu.running"}) {
     EXPECT_FALSE(wave.of(path).changes.empty()) << path;
   }
 }
@@ -200,8 +200,7 @@ TEST(Vcd, TracingChangesNothing) {
   const Traced traced = trace();
   const MachineConfig machine = config::load_hardware("edge");
   job::Runner runner(machine, config::load_energy(machine.energy), false);
-  const job::Result plain =
-      runner.run(config::load_network("H=3,N=64,E=32"), job::parse_dataflow("mas"), nullptr, {});
+  const job::Result plain = runner.run(config::load_network("H=3,N=64,E=32"), job::parse_dataflow("mas"), nullptr, {});
   expect_same_counts(plain, traced.result);
 }
 
