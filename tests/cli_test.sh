@@ -70,7 +70,7 @@ wrong "'edgy' is not in .*did you mean 'edge'" run --hw edgy
 wrong 'nowhere.yaml: no such file' run --hw ./nowhere.yaml
 wrong "'nowhere' is not in .*bert-base" run --net nowhere
 wrong 'nowhere.yaml: no such file' run --net ./nowhere.yaml
-wrong ''nowhere' is not in' run --tiling nowhere
+wrong "'nowhere' is not in .*overwrite" run --tiling nowhere
 for option in --q --k --v; do
   wrong 'nowhere.npy: cannot be read: no such file' run "${small[@]}" "$option" nowhere.npy
   wrong 'not a regular file' run "${small[@]}" "$option" "$in"
