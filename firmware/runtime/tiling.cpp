@@ -105,7 +105,7 @@ uint64_t l1_need(const Runtime& rt, const Tiling& t, const Demand& demand) {
   const uint64_t row_bytes = uint64_t{l.emb} * kHalfBytes;
   const uint64_t kv = demand.kv_tensors * aligned(kv_rows(rt, t) * t.bb * t.hh * row_bytes);
   uint64_t core = demand.score_blocks * aligned(rows * l.seq_kv * kHalfBytes);
-  core += aligned(t.row_buffers * rows * row_bytes) + aligned(o_buffers(t) * rows * row_bytes);
+  core += aligned(uint64_t{t.row_buffers} * rows * row_bytes) + aligned(uint64_t{o_buffers(t)} * rows * row_bytes);
   if (t.kv_buffers == hal::kKvStream) core += aligned(rows * l.emb * kPartialBytes);
   return kv + lanes_of(rt, demand) * core;
 }

@@ -259,7 +259,7 @@ void DmaController::issue() {
       channel->ready = false;
       channel->issued.notify(sc_core::SC_ZERO_TIME);
     }
-    in_flight_.push_back(std::move(entry));
+    in_flight_.push_back(entry);
     outstanding_.set(in_flight_.size());
     sent_.notify(sc_core::SC_ZERO_TIME);
     // Let this channel's next descriptor compete for the next burst: its front end needs two deltas to present it.

@@ -96,7 +96,7 @@ Cluster::Cluster(sc_core::sc_module_name name, Context& context, const MachineCo
 }
 
 Platform::Platform(sc_core::sc_module_name name, const MachineConfig& m, bool full_data,
-                   ControlProcessor::Firmware firmware)
+                   const ControlProcessor::Firmware& firmware)
     : sc_module(name),
       context_{Clock(m.clock_hz), full_data, {}, {}},
       machine_(m),

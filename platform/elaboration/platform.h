@@ -47,7 +47,7 @@ class Platform : public sc_core::sc_module {
  public:
   // Only one platform may exist at a time (a SystemC process has one module tree).
   Platform(sc_core::sc_module_name name, const MachineConfig& machine, bool full_data,
-           ControlProcessor::Firmware firmware);
+           const ControlProcessor::Firmware& firmware);
 
   const MachineConfig& machine() const { return machine_; }
   Context& context() { return context_; }

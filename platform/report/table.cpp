@@ -34,6 +34,7 @@ std::string Table::text() const {
   };
   line(titles_);
   std::vector<std::string> rule;
+  rule.reserve(width.size());
   for (const std::size_t w : width) rule.emplace_back(w, '-');
   line(rule);
   for (const auto& row : rows_) line(row);
