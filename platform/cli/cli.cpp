@@ -10,6 +10,7 @@
 #include <limits>
 #include <new>
 
+#include "explore/cli/commands.h"
 #include "explore/reproduce/commands.h"
 #include "platform/cli/commands.h"
 #include "platform/config/error.h"
@@ -58,7 +59,8 @@ void add_machine_options(CLI::App& app, RunArguments& a) {
   app.add_option("--set", a.settings, "set any key of the machine: key=value, e.g. l1.size='2 MiB'")
       ->allow_extra_args(false);
   app.add_option("--tiling", a.tiling,
-                 "tile sizes: a name under configs/tilings, a file, or nq=64,nkv=128,...; what is not given is chosen")
+                 "tile sizes: a name under configs/tilings, a file, nq=64,nkv=128,... (what is not given is chosen), "
+                 "or auto: searched")
       ->check(not_empty());
   app.add_option("--data", a.data, "full moves, computes and checks tensors; timing gives the same cycles and counts")
       ->check(one_of({"full", "timing"}))
@@ -161,6 +163,32 @@ int dispatch(int argc, char** argv) {
   describe_command->add_option("--set", describe_arguments.settings, "set any key of the machine: key=value")
       ->allow_extra_args(false);
   describe_command->callback([&] { status = describe(describe_arguments); });
+
+  SearchArguments search_arguments;
+  CLI::App* search_command = app.add_subcommand("search", "the best tiling for a layer on a machine");
+  search_command->add_option("--hw", search_arguments.hardware, "machine")->capture_default_str();
+  search_command->add_option("--net", search_arguments.network, "layer")->capture_default_str();
+  search_command->add_option("--dataflow", search_arguments.dataflow, "dataflow[:option=value,...]")
+      ->capture_default_str();
+  search_command->add_option("--set", search_arguments.settings, "set any key of the machine: key=value")
+      ->allow_extra_args(false);
+  search_command->add_option("--objective", search_arguments.objective, "what is to be least")
+      ->check(one_of({"cycles", "energy", "edp"}))
+      ->capture_default_str();
+  search_command->add_option("--strategy", search_arguments.strategy, "how to search")
+      ->check(one_of({"grid", "ga", "mcts"}))
+      ->capture_default_str();
+  search_command->add_option("--budget", search_arguments.budget, "simulations; 0: all for grid, 400 otherwise")
+      ->check(whole_number())
+      ->capture_default_str();
+  search_command->add_option("--seed", search_arguments.seed, "seed")->check(whole_number())->capture_default_str();
+  search_command->add_option("--csv", search_arguments.csv, "write the convergence as CSV")->check(not_empty());
+  search_command->add_option("--svg", search_arguments.svg, "write the convergence as a plot")->check(not_empty());
+  search_command->add_option("--save", search_arguments.save, "write the best tiling, as --tiling reads it")
+      ->check(not_empty());
+  search_command->add_option("--json", search_arguments.json, "write JSON to a file, or alone to stdout with '-'")
+      ->check(not_empty());
+  search_command->callback([&] { status = search(search_arguments); });
 
   ReproduceArguments reproduce_arguments;
   CLI::App* reproduce_command = app.add_subcommand("reproduce", "a paper's tables beside this platform's");

@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "explore/search/search.h"
 #include "firmware/dataflows/dataflows.h"
 #include "platform/cli/commands.h"
 #include "platform/config/error.h"
@@ -61,7 +62,7 @@ Prepared prepare(const RunArguments& a) {
   p.machine = config::load_hardware(a.hardware, a.settings);
   p.network = config::load_network(a.network);
   p.energy = config::load_energy(p.machine.energy);
-  p.tiling = job::parse_tiling(a.tiling);
+  if (a.tiling != "auto") p.tiling = job::parse_tiling(a.tiling);
   p.full = a.data == "full";
   return p;
 }
@@ -108,6 +109,7 @@ int run(const RunArguments& a) {
   }
   check_outputs({{"--vcd", a.vcd}, {"--json", a.json}, {"--out", a.out}, {"--action-counts", a.action_counts}});
 
+  if (a.tiling == "auto") schedule.tiling = explore::find_tiling(p.machine, p.network, schedule, p.energy);
   job::Tensors tensors;
   if (p.full) tensors = make_tensors(a, p.network);
   std::string waveform;
@@ -148,6 +150,11 @@ int compare(const RunArguments& a) {
   }
   check_outputs({{"--json", a.json}});
 
+  if (a.tiling == "auto") {
+    for (job::Schedule& schedule : schedules) {
+      schedule.tiling = explore::find_tiling(p.machine, p.network, schedule, p.energy);
+    }
+  }
   job::Tensors tensors;
   if (p.full) tensors = job::random_tensors(p.network, a.seed);
   job::Runner runner(p.machine, p.energy, p.full);

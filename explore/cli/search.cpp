@@ -1,0 +1,180 @@
+// `attnvp search`: the best tile sizes of one layer on one machine.
+#include "explore/search/search.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "explore/cli/commands.h"
+#include "explore/search/convergence.h"
+#include "platform/config/error.h"
+#include "platform/config/hardware.h"
+#include "platform/config/words.h"
+#include "platform/report/table.h"
+#include "platform/tensors/atomic_file.h"
+
+namespace attnvp::cli {
+
+namespace {
+
+using explore::Objective;
+
+constexpr std::uint64_t kDefaultBudget = 400;
+
+Objective objective_of(const std::string& name) {
+  for (const Objective o : {Objective::kCycles, Objective::kEnergy, Objective::kEdp}) {
+    if (name == explore::name_of(o)) return o;
+  }
+  throw config::ConfigError(
+      fmt::format("--objective: found {}; allowed: cycles, energy, edp", config::in_quotes(name)));
+}
+
+std::string cost_text(Objective objective, double cost) {
+  if (objective == Objective::kCycles) return report::with_commas(static_cast<unsigned long long>(cost));
+  if (objective == Objective::kEnergy) return report::with_prefix(cost * 1e-12, "J");
+  return report::with_prefix(cost, "Js");
+}
+
+// One line on a terminal's stderr, rewritten a few times a second.
+class ProgressBar {
+ public:
+  ProgressBar(std::uint64_t budget, Objective objective)
+      : budget_(budget), objective_(objective), terminal_(isatty(STDERR_FILENO) != 0), start_(Clock::now()) {}
+  ~ProgressBar() {
+    if (shown_) std::fputs("\r\x1b[K", stderr);
+  }
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+
+  void update(const explore::Evaluator& e) {
+    const Clock::time_point now = Clock::now();
+    if (!terminal_ || now - last_ < std::chrono::milliseconds(100)) return;
+    last_ = now;
+    shown_ = true;
+    constexpr std::size_t kCells = 24;
+    const std::size_t n = e.log().size();
+    const std::size_t cells = budget_ > 0 ? std::min<std::size_t>(kCells, n * kCells / budget_) : 0;
+    const double seconds = std::chrono::duration<double>(now - start_).count();
+    std::fputs(fmt::format("\r\x1b[K[{}{}] {}/{}  {:.0f}/s  best {}", std::string(cells, '#'),
+                           std::string(kCells - cells, '.'), n, budget_, static_cast<double>(n) / seconds,
+                           e.found() ? cost_text(objective_, e.best().first) : "none")
+                   .c_str(),
+               stderr);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::uint64_t budget_;
+  Objective objective_;
+  bool terminal_;
+  bool shown_ = false;
+  Clock::time_point start_, last_{};
+};
+
+std::string tiling_yaml(const explore::Problem& p, const explore::SearchResult& r, Objective objective) {
+  std::string out = fmt::format("# {} under {} on {}: {} cycles, best of {} (attnvp search, objective {})\n",
+                                p.network.name, p.schedule.text, p.machine.name, report::with_commas(r.cycles),
+                                r.complete ? "all tilings in the space" : fmt::format("{} tilings", r.evaluations),
+                                explore::name_of(objective));
+  for (const auto& [key, value] : job::tiling_text(r.best)) out += fmt::format("{}: {}\n", key, value);
+  return out;
+}
+
+std::string to_json(const explore::Problem& p, const SearchArguments& a, const explore::SearchResult& r) {
+  nlohmann::ordered_json j;
+  j["schema"] = 1;
+  j["hardware"] = p.machine.name;
+  j["network"] = p.network.name;
+  j["dataflow"] = p.schedule.text;
+  j["objective"] = a.objective;
+  j["unit"] = explore::unit_of(objective_of(a.objective));
+  j["strategy"] = a.strategy;
+  j["seed"] = a.seed;
+  j["best"] = r.cost;
+  j["lower_bound"] = r.bound;
+  j["gap"] = r.gap();
+  j["complete"] = r.complete;
+  j["cycles"] = r.cycles;
+  j["energy_pj"] = r.energy_pj;
+  for (const auto& [key, value] : job::tiling_text(r.best)) j["tiling"][key] = value;
+  j["points"] = r.points;
+  j["evaluations"] = r.evaluations;
+  j["refused"] = r.refused;
+  j["wall_seconds"] = r.seconds;
+  return j.dump(2) + "\n";
+}
+
+std::string to_text(const explore::Problem& p, Objective objective, const explore::SearchResult& r) {
+  std::string out;
+  const auto line = [&out](const char* name, const std::string& value) {
+    out += fmt::format("{:<13}{}\n", name, value);
+  };
+  std::string tiling;
+  for (const auto& [key, value] : job::tiling_text(r.best)) tiling += fmt::format(" {}={}", key, value);
+  line("machine", p.machine.name);
+  line("network", p.network.name);
+  line("dataflow", p.schedule.text);
+  line("best found",
+       fmt::format("{} {}", cost_text(objective, r.cost), objective == Objective::kCycles ? "cycles" : ""));
+  line("lower bound", cost_text(objective, r.bound));
+  line("gap", fmt::format("{:.3f}%{}", 100 * r.gap(),
+                          r.complete ? "; no tiling of the space is better (all others simulated or ruled out)" : ""));
+  line("tiling", tiling.substr(1));
+  line("cycles", report::with_commas(r.cycles));
+  line("energy", report::with_prefix(r.energy_pj * 1e-12, "J"));
+  line("simulations", fmt::format("{} of {} tilings, {:.0f}/s{}", r.evaluations, r.points,
+                                  static_cast<double>(r.evaluations) / r.seconds,
+                                  r.refused > 0 ? fmt::format("; {} did not fit into L1", r.refused) : ""));
+  return out;
+}
+
+}  // namespace
+
+int search(const SearchArguments& a) {
+  const Objective objective = objective_of(a.objective);
+  const MachineConfig machine = config::load_hardware(a.hardware, a.settings);
+  const explore::Problem problem{machine, config::load_network(a.network), job::parse_dataflow(a.dataflow),
+                                 config::load_energy(machine.energy)};
+  // Opened before the search: a path that cannot be written should not cost one.
+  std::vector<std::pair<std::unique_ptr<tensors::AtomicFile>, std::string>> files;
+  for (const std::string* path : {&a.csv, &a.svg, &a.save, &a.json}) {
+    const bool none = path->empty() || (path == &a.json && *path == "-");
+    files.emplace_back(none ? nullptr : std::make_unique<tensors::AtomicFile>(*path), "");
+  }
+
+  const explore::Space space(problem);
+  explore::SearchOptions options;
+  options.objective = objective;
+  options.strategy = a.strategy;
+  options.seed = a.seed;
+  options.budget = a.budget > 0 ? a.budget : a.strategy == "grid" ? 0 : kDefaultBudget;
+  explore::SearchResult result;
+  {
+    ProgressBar bar(options.budget > 0 ? options.budget : space.size(), objective);
+    options.progress = [&bar](const explore::Evaluator& e) { bar.update(e); };
+    result = explore::search(problem, space, options);
+  }
+  const std::string json = to_json(problem, a, result);
+  files[0].second = explore::convergence_csv(result);
+  files[1].second = explore::convergence_svg(
+      result, objective,
+      fmt::format("{}, {} on {}: {}", problem.network.name, problem.schedule.text, machine.name, a.strategy));
+  files[2].second = tiling_yaml(problem, result, objective);
+  files[3].second = json;
+  for (const auto& [file, text] : files) {
+    if (file) file->write(text);
+  }
+  for (const auto& [file, text] : files) {
+    if (file) file->commit();
+  }
+  std::fputs((a.json == "-" ? json : to_text(problem, objective, result)).c_str(), stdout);
+  return 0;
+}
+
+}  // namespace attnvp::cli
