@@ -333,7 +333,7 @@ wrong "--objective.*(cycles|energy|edp)" search --objective speed
 wrong '--strategy' search --strategy luck
 wrong "nowhere/x.*cannot be written" search "${small[@]}" --svg nowhere/x
 wrong 'unknown' search "${small[@]}" --dataflow nothing --csv c.csv
-machine 'fits into L1' search "${small[@]}" --set 'l1.size=1 KiB' --csv c.csv
+machine 'fits into L1' search "${small[@]}" --set 'l0.size=64 B' --csv c.csv
 wrong 'paper|subcommand|command' reproduce nothing
 
 [[ -z $(ls -A) ]] || { command='all of them' && failed "left behind: $(ls -A)"; }
