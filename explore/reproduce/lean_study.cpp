@@ -244,7 +244,7 @@ std::string lean_markdown(const std::vector<Section>& sections) {
       "query row "
       "per head (decoding) on `configs/hardware/a100.yaml`; the partition follows the public implementation in ONNX "
       "Runtime.\n\n";
-  for (const Section& section : sections) out += to_markdown(section);
+  for (const Section& section : sections) out += to_markdown(section) + (&section == &sections.back() ? "" : "\n");
   return out;
 }
 
