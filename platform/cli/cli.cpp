@@ -16,6 +16,7 @@
 #include "platform/config/error.h"
 #include "platform/config/words.h"
 #include "platform/job/job.h"
+#include "platform/stream/graph_file.h"
 
 namespace attnvp::cli {
 
@@ -68,6 +69,30 @@ void add_machine_options(CLI::App& app, RunArguments& a) {
   app.add_option("--vec", a.vec, "the VEC engine's implementation")->check(one_of({"model"}))->capture_default_str();
   app.add_option("--cpu", a.cpu, "the control processor")->check(one_of({"native"}))->capture_default_str();
   app.add_option("--seed", a.seed, "seed of the random tensors")->check(whole_number())->capture_default_str();
+  app.add_option("--json", a.json, "write the report as JSON to a file, or alone to stdout with '-'")
+      ->check(not_empty());
+}
+
+void add_stream_options(CLI::App& app, StreamArguments& a) {
+  const auto up_to = [](std::uint64_t most) {
+    const auto check = [most](std::string& text) {
+      std::uint64_t value = 0;
+      const char* end = text.data() + text.size();
+      const auto [stop, error] = std::from_chars(text.data(), end, value);
+      if (error == std::errc() && stop == end && value >= 1 && value <= most) return std::string();
+      return fmt::format("found {}; allowed is 1 to {}", config::in_quotes(text), most);
+    };
+    return CLI::Validator(check, "", "up_to");
+  };
+  app.add_option("graph", a.graph, "a name under configs/streams, or a path")->required();
+  app.add_option("--n", a.n, "sequence length")->check(up_to(stream::kLargestSequence))->capture_default_str();
+  app.add_option("--d", a.d, "head dimension")->check(up_to(stream::kLargestHead))->capture_default_str();
+  app.add_option("--depth", a.depths, "set a channel's depth: CHANNEL=K, K as in the graph's file")
+      ->allow_extra_args(false);
+  app.add_flag("--unbounded", a.unbounded, "no channel has a depth, but those given by --depth");
+  app.add_option("--seed", a.seed, "seed of the random tensors")->check(whole_number())->capture_default_str();
+  app.add_option("--vcd", a.vcd, "write a waveform")->check(not_empty());
+  app.add_option("--dot", a.dot, "write the graph for Graphviz, with depths and high-water marks")->check(not_empty());
   app.add_option("--json", a.json, "write the report as JSON to a file, or alone to stdout with '-'")
       ->check(not_empty());
 }
@@ -150,9 +175,9 @@ int dispatch(int argc, char** argv) {
 
   std::string kind;
   CLI::App* list_command =
-      app.add_subcommand("list", "what there is: machines, networks, dataflows, tilings, energy tables");
+      app.add_subcommand("list", "what there is: machines, networks, dataflows, tilings, streams, energy tables");
   list_command->add_option("kind", kind, "only one of them")
-      ->check(one_of({"hardware", "networks", "dataflows", "tilings", "energy"}));
+      ->check(one_of({"hardware", "networks", "dataflows", "tilings", "streams", "operations", "energy"}));
   list_command->callback([&] { status = list(kind); });
 
   DescribeArguments describe_arguments;
@@ -209,6 +234,11 @@ int dispatch(int argc, char** argv) {
   reproduce_mas_command->add_option("--markdown", reproduce_arguments.markdown, "write the page (with limits)")
       ->check(not_empty());
   reproduce_mas_command->callback([&] { status = reproduce_mas(reproduce_arguments); });
+
+  StreamArguments stream_arguments;
+  CLI::App* stream_command = app.add_subcommand("stream", "run a streaming graph: nodes joined by bounded FIFOs");
+  add_stream_options(*stream_command, stream_arguments);
+  stream_command->callback([&] { status = stream(stream_arguments); });
 
   BenchArguments bench_arguments;
   CLI::App* bench_command = app.add_subcommand("bench", "measure the simulator's own speed");

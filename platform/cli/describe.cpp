@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "firmware/dataflows/dataflows.h"
+#include "models/stream/operation.h"
 #include "platform/cli/commands.h"
 #include "platform/config/catalog.h"
 #include "platform/config/document.h"
@@ -51,6 +52,33 @@ void list_dataflows() {
     table.row({(*d)->name, options_text(**d), (*d)->description});
   }
   print(table.text());
+}
+
+// What nodes of streaming graphs can do.
+void list_operations() {
+  Table table;
+  for (const char* title : {"operation", "inputs", "outputs", "per row", "meaning"})
+    table.column(title, Table::Align::kLeft);
+  const auto ports_text = [](const std::vector<stream::Port>& ports) {
+    std::string text;
+    for (const stream::Port& port : ports) {
+      const char* const shape = port.shape == stream::Shape::kVector ? "[]"
+                                : port.shape == stream::Shape::kAny  ? "*"
+                                                                     : "";
+      text += fmt::format("{}{}{}", text.empty() ? "" : " ", port.name, shape);
+    }
+    return text;
+  };
+  for (const stream::Operation& o : stream::operations()) {
+    const bool reduces = o.kind == stream::Kind::kReduction;
+    const bool scans = o.kind == stream::Kind::kScan;
+    table.row({o.name, ports_text(o.inputs), ports_text(o.outputs),
+               reduces ? "sends"
+               : scans ? "never"
+                       : "either",
+               o.meaning});
+  }
+  print(table.text() + "[] is a vector of the head dimension, * either that or a scalar\n");
 }
 
 void describe_machine(const MachineConfig& machine) {
@@ -128,6 +156,8 @@ int list(const std::string& kind) {
   section("networks", [] { list_folder("network", config::Folder::kNetworks); });
   section("dataflows", [] { list_dataflows(); });
   section("tilings", [] { list_folder("tiling", config::Folder::kTilings); });
+  section("streams", [] { list_folder("streaming graph", config::Folder::kStreams); });
+  section("operations", [] { list_operations(); });
   section("energy", [] { list_folder("energy table", config::Folder::kEnergy); });
   return 0;
 }
