@@ -11,6 +11,14 @@ enum class Opcode : std::uint8_t {
   kMatmul = 1,   // MAC: C = A.B or A.B^T
   kSoftmax = 2,  // VEC: every row of the destination = softmax of that row of the source
   kCopy = 3,     // DMA: 3D strided copy between DRAM and L1
+
+  // One-pass softmax (models/arith/online.h has the arithmetic). A row's running maximum is FP16; its sums are a row of
+  // FP32 numbers: numerators, then the denominator. A tile has sums too, and behind them the scale that the running
+  // sums must take before the tile's are added.
+  kOnlineMax = 4,      // VEC: M = max(M, m), scale = e^(M before - M)[, scale of the other = e^(m - M)]
+  kOnlineSoftmax = 5,  // VEC: M = max(M, row maximum of S), P = e^(S - M); {denominator, scale} of the tile
+  kScaleAdd = 6,       // VEC: R = R * scale + T[ * the other scale]
+  kDivide = 7,         // VEC: O = R / denominator
 };
 
 enum Flags : std::uint8_t {
@@ -18,6 +26,8 @@ enum Flags : std::uint8_t {
   kAccumulate = 2,  // matmul: start from the FP32 partials that operand 3 holds
   kPartialOut = 4,  // matmul: leave FP32 partials in operand 2 instead of the FP16 result
   kDeferrable = 8,  // copy: nobody waits for it; lets others go first (DMA arbitration `age`)
+  kFirst = 16,      // online: there is nothing before this tile: M = its maximum, scale = 0; R = T, R is not read
+  kTwoScales = 32,  // kOnlineMax, kScaleAdd: also what is added is scaled; the second scale lies behind the first
 };
 
 // `tokens` on each of the `span` consecutive events from `first`; tokens = 0 means none. Packed into 32 bits:
@@ -49,7 +59,7 @@ struct Descriptor {
   std::uint8_t flags;
   std::uint16_t head;  // for people: which head and row block this belongs to
   std::uint32_t row_block;
-  // matmul: m, n, k elements. softmax: rows, columns, 1. copy: bytes a row, rows, planes.
+  // matmul: m, n, k elements. VEC: rows, columns, 1. copy: bytes a row, rows, planes.
   std::uint32_t dims[3];
   std::uint16_t tile[3];  // matmul: the L0 sub-tile m0, n0, k0
   std::uint16_t reserved;
@@ -57,6 +67,9 @@ struct Descriptor {
   EventRef signal[kSignals];  // given when the last result byte is in memory
   std::uint32_t reserved2;
   // matmul: A, B, C, partials (may be C itself). softmax and copy: source, destination.
+  // kOnlineMax: m (FP16, one a row), M (FP16, in and out), scales out (FP32). kOnlineSoftmax: S, P (may be S), M (in
+  // and out), {denominator, scale} out (FP32). kScaleAdd: R (FP32, in and out), T (FP32), scales (FP32). kDivide: R
+  // (FP32), O (FP16), denominator (FP32).
   Operand operand[kOperands];
 };
 static_assert(sizeof(Descriptor) == 128, "descriptors are 128 bytes on every processor");
