@@ -64,7 +64,7 @@ Machine::Outcome Machine::run(bool traced) {
   outcome.finished = go_on();
   for (auto& node : nodes_.all) {
     node->count();
-    outcome.cycles = std::max(outcome.cycles, node->last_cycle());
+    outcome.cycles = std::max({outcome.cycles, node->last_cycle(), node->wait_state().since});
   }
   for (auto& channel : channels_.all) channel->count();
   const std::uint64_t last_change = traced ? log_.play() : 0;

@@ -28,7 +28,7 @@ class Machine : public sc_core::sc_module {
   // moved on by the run's cycles, signals with it.
   struct Outcome {
     bool finished = false;
-    std::uint64_t cycles = 0;  // to the last element consumed; or to the last progress
+    std::uint64_t cycles = 0;  // to the last element consumed; or until every node is done or waits
   };
   Outcome run(bool traced = false);
 

@@ -58,7 +58,7 @@ class Reader {
   }
 
   Graph read() {
-    if (const YAML::Node clock = file_.root()["clock"]) read_clock(clock);
+    read_clock();
     if (const YAML::Node energy = file_.root()["energy"]) graph_.energy = file_.scalar(energy, "key 'energy'");
     for_each("nodes", [&](const std::string& name, const YAML::Node& at, const YAML::Node& keys) {
       draft_.node_at.push_back(file_.origin(at));
@@ -118,11 +118,11 @@ class Reader {
     return true;
   }
 
-  void read_clock(const YAML::Node& node) {
+  void read_clock() {
     with(file_.root(), "the file", "clock", [&](const std::string& text) {
       graph_.clock_hz = config::parse_real(config::Unit::kFrequency, text);
       if (graph_.clock_hz >= kSlowestClock && graph_.clock_hz <= kFastestClock) return;
-      config::fail(file_.origin(node), fmt::format("found {}; allowed is 1 MHz to 100 GHz", in_quotes(text)));
+      throw ConfigError(fmt::format("found {}; allowed is 1 MHz to 100 GHz", in_quotes(text)));
     });
   }
 

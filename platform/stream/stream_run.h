@@ -25,7 +25,7 @@ struct NodeResult {
 
 struct Result {
   Graph graph;
-  std::uint64_t cycles = 0;  // to the last element consumed, or to the last progress before a deadlock
+  std::uint64_t cycles = 0;  // to the last element consumed, or to the deadlock
   bool deadlocked = false;
   Deadlock deadlock;
   GoldenResult golden;                  // not checked after a deadlock or without an `output`
