@@ -181,9 +181,10 @@ int dispatch(int argc, char** argv) {
   list_command->callback([&] { status = list(kind); });
 
   DescribeArguments describe_arguments;
-  CLI::App* describe_command = app.add_subcommand(
-      "describe",
-      "all there is to know of a machine (effective config, address map), network, dataflow, or of all keys");
+  CLI::App* describe_command = app.add_subcommand("describe",
+                                                  "all there is to know of a machine (effective config, address map), "
+                                                  "network, dataflow, streaming graph, or of all "
+                                                  "keys");
   describe_command->add_option("what", describe_arguments.what, "a name, a path, or 'keys'")->required();
   describe_command->add_option("--set", describe_arguments.settings, "set any key of the machine: key=value")
       ->allow_extra_args(false);

@@ -16,6 +16,7 @@
 #include "platform/config/words.h"
 #include "platform/elaboration/platform.h"
 #include "platform/report/table.h"
+#include "platform/stream/graph_file.h"
 
 namespace attnvp::cli {
 
@@ -110,13 +111,19 @@ void describe_network(const config::Network& n) {
                     n.batch, n.heads, n.seq_q, n.seq_kv, n.emb, macs));
 }
 
-enum class Kind : unsigned char { kKeys, kMachine, kNetwork, kDataflow, kEnergy };
+void describe_stream(const std::string& what) {
+  stream::load_graph(what, 64, 1);  // complains of what is wrong with it
+  print(config::read_text_file(config::find_config(config::Folder::kStreams, what)));
+}
+
+enum class Kind : unsigned char { kKeys, kMachine, kNetwork, kDataflow, kStream, kEnergy };
 
 // By its keys; what is neither a network nor an energy table is read, and complained of, as a machine.
 Kind kind_of_file(const std::string& path) {
   const YAML::Node root = config::Document::load(path).root();
   if (!root.IsMap()) return Kind::kMachine;
   if (root["ERT"]) return Kind::kEnergy;
+  if (root["nodes"] || root["channels"]) return Kind::kStream;
   return root["heads"] || root["emb"] ? Kind::kNetwork : Kind::kMachine;
 }
 
@@ -131,13 +138,14 @@ Kind kind_of(const std::string& what) {
   }
   for (const auto& [folder, kind] : {std::pair{config::Folder::kHardware, Kind::kMachine},
                                      {config::Folder::kNetworks, Kind::kNetwork},
+                                     {config::Folder::kStreams, Kind::kStream},
                                      {config::Folder::kEnergy, Kind::kEnergy}}) {
     for (const config::CatalogEntry& entry : config::list(folder)) {
       if (what == entry.name) return kind;
       names.push_back(entry.name);
     }
   }
-  throw config::ConfigError(fmt::format("{} is no machine, network, dataflow or energy table{}",
+  throw config::ConfigError(fmt::format("{} is no machine, network, dataflow, streaming graph or energy table{}",
                                         config::in_quotes(what), config::hint(what, names)));
 }
 
@@ -176,6 +184,9 @@ int describe(const DescribeArguments& a) {
       break;
     case Kind::kNetwork:
       describe_network(config::load_network(a.what));
+      break;
+    case Kind::kStream:
+      describe_stream(a.what);
       break;
     case Kind::kEnergy:
       print(config::read_text_file(config::load_energy(a.what).source()));

@@ -2,14 +2,11 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <memory>
-#include <utility>
 
 #include "platform/cli/commands.h"
-#include "platform/config/error.h"
+#include "platform/cli/outputs.h"
 #include "platform/stream/graph_file.h"
 #include "platform/stream/stream_report.h"
-#include "platform/tensors/atomic_file.h"
 
 namespace attnvp::cli {
 
@@ -21,26 +18,22 @@ int stream(const StreamArguments& a) {
   for (const std::string& depth : a.depths) stream::override_depth(graph, depth);
   const config::EnergyTable energy = config::load_energy(graph.energy);
 
-  // Opened before the run, so that a path that cannot be written costs none.
-  std::vector<std::pair<std::unique_ptr<tensors::AtomicFile>, std::string>> files;
-  for (const std::string* path : {&a.vcd, &a.json, &a.dot}) {
-    const bool none = path->empty() || (path == &a.json && *path == "-");
-    files.emplace_back(none ? nullptr : std::make_unique<tensors::AtomicFile>(*path), "");
-  }
+  check_outputs({{"--vcd", a.vcd}, {"--json", a.json}, {"--dot", a.dot}});
+
+  std::string waveform;
   stream::Runner::Options options;
-  if (!a.vcd.empty()) options.vcd = &files[0].second;
+  if (!a.vcd.empty()) options.vcd = &waveform;
   stream::Runner runner(graph, energy, a.seed);
   const stream::Result result = runner.run(options);
 
-  // A deadlock has a report, too: all files are written before the first is put in place, and stdout comes last.
+  // A deadlock has a report, too. All files are written before the first is put in place, and stdout comes last.
   const std::string json = stream::to_json(result);
-  files[1].second = json;
-  files[2].second = stream::to_dot(result);
-  for (const auto& [file, text] : files) {
-    if (file) file->write(text);
-  }
-  for (const auto& [file, text] : files) {
-    if (file) file->commit();
+  const OutputFile vcd_file = open_output(a.vcd), json_file = open_output(a.json), dot_file = open_output(a.dot);
+  if (vcd_file) vcd_file->write(waveform);
+  if (json_file) json_file->write(json);
+  if (dot_file) dot_file->write(stream::to_dot(result));
+  for (const OutputFile* file : {&vcd_file, &json_file, &dot_file}) {
+    if (*file) (*file)->commit();
   }
   std::fputs((a.json == "-" ? json : stream::to_text(result)).c_str(), stdout);
 

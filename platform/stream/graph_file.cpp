@@ -49,7 +49,7 @@ std::uint64_t depth_of(const std::string& text, const Graph& graph) {
 
 class Reader {
  public:
-  Reader(const std::string& path, std::uint32_t n, std::uint32_t d) : file_(config::Document::load(path)) {
+  Reader(const std::string& path, std::uint32_t n, std::uint32_t d) : path_(path), file_(config::Document::load(path)) {
     draft_.file = {file_.source()};
     graph_.name = std::filesystem::path(path).stem().string();
     graph_.n = n;
@@ -59,7 +59,10 @@ class Reader {
 
   Graph read() {
     read_clock();
-    if (const YAML::Node energy = file_.root()["energy"]) graph_.energy = file_.scalar(energy, "key 'energy'");
+    with(file_.root(), "the file", "energy", [&](const std::string& text) {
+      const std::string folder = std::filesystem::path(path_).parent_path().string();
+      graph_.energy = config::find_config(config::Folder::kEnergy, text, folder);
+    });
     for_each("nodes", [&](const std::string& name, const YAML::Node& at, const YAML::Node& keys) {
       draft_.node_at.push_back(file_.origin(at));
       graph_.nodes.push_back(read_node(name, keys));
@@ -225,6 +228,7 @@ class Reader {
     port_index = static_cast<std::uint32_t>(port - port_names.begin());
   }
 
+  std::string path_;
   config::Document file_;
   Draft draft_;
   Graph& graph_ = draft_.graph;

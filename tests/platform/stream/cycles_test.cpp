@@ -1,9 +1,9 @@
 // Cycles and peaks of the shipped graphs against the paper's machine.
 //
-// Naive: the first score is taken from its source at 1, summed at 12 and every two cycles from then on; the last row's sum
-// is there at 12 + 2 (N^2 - 1) + 23, its first quotient 8 later, its N quotients are multiplied every two cycles, the last
-// result comes 13 later: 2 N^2 + 2 N + 52. Memory-free: 1 + 11 + 3 for the first score, 2 (N^2 - 1) to the last one, then
-// 12 and 21: 2 N^2 + 46.
+// Naive: the first score is taken from its source at 1, summed at 12 and every two cycles from then on; the last row's
+// sum is there at 12 + 2 (N^2 - 1) + 23, its first quotient 8 later, its N quotients are multiplied every two cycles,
+// the last result comes 13 later: 2 N^2 + 2 N + 52. Memory-free: 1 + 11 + 3 for the first score, 2 (N^2 - 1) to the
+// last one, then 12 and 21: 2 N^2 + 46.
 #include "tests/platform/stream/runs.h"
 
 namespace attnvp::stream {

@@ -34,9 +34,10 @@ TEST(StreamDeadlock, SaysWhoWaitsForWhatSinceWhen) {
   // score takes the first score at 1 and the sixth, for which there is no room, at 6; row_sum took the fifth at
   // 12 + 2 * 4 and could take another at 22. With a depth of N each row but the first waits 32 cycles more than the
   // 2 N^2 + 2 N + 52 = 196 of all.
-  EXPECT_EQ(deadlock_sentence(result),
-            "deadlock at cycle 22: score waits for room in 'long' since cycle 6, div waits for data from 'sum' since cycle "
-            "0, row_sum waits for data from 'short' since cycle 22; smallest depth that frees it: long=8, 420 cycles then");
+  EXPECT_EQ(
+      deadlock_sentence(result),
+      "deadlock at cycle 22: score waits for room in 'long' since cycle 6, div waits for data from 'sum' since cycle "
+      "0, row_sum waits for data from 'short' since cycle 22; smallest depth that frees it: long=8, 420 cycles then");
   EXPECT_NE(to_text(result).find("circle       score -> div -> row_sum -> score\n"), std::string::npos);
   const std::string dot = to_dot(result);
   EXPECT_NE(dot.find("\"score\" -> \"div\" [label=\"long\\ndepth 5, peak 5, full\", color=red, fontcolor=red]"),

@@ -126,15 +126,17 @@ TEST(GraphFile, RefusesUnconnectedPorts) {
 TEST(GraphFile, RefusesTypesThatDoNotFit) {
   EXPECT_EQ(complaint("op: dot", "op: add"),
             "g.yaml:9: channel 'q': key 'to': node 's', add, has no input 'q'; allowed: x, y");
-  const std::string added = replaced(replaced(replaced(kNodes, "op: dot", "op: add"), "to: s.q", "to: s.x"), "s.k", "s.y");
+  const std::string added =
+      replaced(replaced(replaced(kNodes, "op: dot", "op: add"), "to: s.q", "to: s.x"), "s.k", "s.y");
   EXPECT_EQ(complaint(added), "g.yaml:11: channel 's' carries vectors; port e.x takes scalars");
   EXPECT_EQ(complaint("op: discard", "op: output"), "g.yaml:13: channel 'r' carries scalars; port end.x takes vectors");
   EXPECT_EQ(complaint("tensor: K", "tensor: K, per: row"),
             "g.yaml:6: node 'r': 'sum' works along a row, and its inputs carry one element per row; one per score is "
             "needed");
   // K per score, straight to the output.
-  EXPECT_EQ(complaint("nodes:\n  k: {op: source, tensor: K}\n  o: {op: output}\nchannels:\n  k: {from: k, to: o, depth: 1}"),
-            "g.yaml:5: channel 'k' carries an element per score; port o.x takes one per row");
+  EXPECT_EQ(
+      complaint("nodes:\n  k: {op: source, tensor: K}\n  o: {op: output}\nchannels:\n  k: {from: k, to: o, depth: 1}"),
+      "g.yaml:5: channel 'k' carries an element per score; port o.x takes one per row");
   EXPECT_EQ(complaint("nodes:\n  k: {op: source, tensor: K}\n  s: {op: dot}\n  a: {op: add}\n  end: {op: discard}\n"
                       "channels:\n  q: {from: k, to: s.q, depth: 1}\n  k: {from: k, to: s.k, depth: 1}\n"
                       "  x: {from: s, to: a.x, depth: 1}\n  y: {from: k, to: a.y, depth: 1}\n"
@@ -174,7 +176,8 @@ TEST(GraphFile, DepthsAreOverridden) {
   EXPECT_EQ(g.channels[4].depth, 80U);
   override_depth(g, "long=unbounded");
   EXPECT_EQ(g.channels[4].depth, kUnbounded);
-  EXPECT_EQ(message_of([&] { override_depth(g, "lonk=3"); }), "--depth lonk=3: channel 'lonk' is unknown; did you mean 'long'?");
+  EXPECT_EQ(message_of([&] { override_depth(g, "lonk=3"); }),
+            "--depth lonk=3: channel 'lonk' is unknown; did you mean 'long'?");
   EXPECT_EQ(message_of([&] { override_depth(g, "long"); }),
             "--depth long: has no '='; allowed is CHANNEL=DEPTH, such as long=64 or long=N+16");
   EXPECT_EQ(message_of([&] { override_depth(g, "long=0"); }),

@@ -1,5 +1,6 @@
-// The channel and node rules, cycle by cycle, as plain as they can be written; random graphs must agree with it in cycles,
-// peaks and deadlocks. The machine never steps through cycles: its nodes run ahead, each with a time of its own.
+// The channel and node rules, cycle by cycle, as plain as they can be written; random graphs must agree with it in
+// cycles, peaks and deadlocks. The machine never steps through cycles: its nodes run ahead, each with a time of its
+// own.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +15,8 @@ namespace {
 
 class CycleByCycle {
  public:
-  explicit CycleByCycle(const Graph& graph) : graph_(graph), nodes_(graph.nodes.size()), channels_(graph.channels.size()) {
+  explicit CycleByCycle(const Graph& graph)
+      : graph_(graph), nodes_(graph.nodes.size()), channels_(graph.channels.size()) {
     for (std::size_t c = 0; c < channels_.size(); ++c) {
       for (std::uint32_t i = 0; i < graph.channels[c].tokens; ++i) send(c, 0, 0);
     }
@@ -60,9 +62,8 @@ class CycleByCycle {
 
   std::uint64_t in_flight(std::size_t c, std::uint64_t now) const {
     const auto& ends = channels_[c].slots_end;
-    return channels_[c].sent - static_cast<std::uint64_t>(std::count_if(ends.begin(), ends.end(), [&](std::uint64_t end) {
-             return end <= now;
-           }));
+    return channels_[c].sent - static_cast<std::uint64_t>(std::count_if(ends.begin(), ends.end(),
+                                                                        [&](std::uint64_t end) { return end <= now; }));
   }
 
   void send(std::size_t c, std::uint64_t now, std::uint64_t arrival) {
@@ -123,7 +124,8 @@ void expect_equal(const Graph& graph, const std::string& what) {
 
 TEST(StreamReference, AgreesOnTheShippedGraphs) {
   for (const char* name : {"naive", "memory-free", "safe-softmax"}) {
-    for (const std::uint32_t n : {1, 2, 3, 5, 11, 20}) expect_equal(load_graph(name, n, 1), fmt::format("{} {}", name, n));
+    for (const std::uint32_t n : {1, 2, 3, 5, 11, 20})
+      expect_equal(load_graph(name, n, 1), fmt::format("{} {}", name, n));
   }
 }
 
@@ -164,7 +166,8 @@ class RandomGraph {
   void connect(const std::string& from, const std::string& to, std::size_t tokens = 0) {
     static const char* const kDepths[] = {"1", "2", "3", "N", "N + 3", "2*N", "unbounded"};
     const std::string depth = tokens > 0 ? "4" : kDepths[pick(7)];
-    channels_ += fmt::format("  c{}: {{from: {}, to: {}, depth: {}, tokens: {}}}\n", channels_count_++, from, to, depth, tokens);
+    channels_ +=
+        fmt::format("  c{}: {{from: {}, to: {}, depth: {}, tokens: {}}}\n", channels_count_++, from, to, depth, tokens);
     used_.insert(from);
   }
 
