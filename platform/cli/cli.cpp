@@ -41,17 +41,18 @@ CLI::Validator not_empty() {
   return {check, "", "not_empty"};
 }
 
-CLI::Validator whole_number() {
-  const auto check = [](std::string& text) {
+CLI::Validator within(std::uint64_t least, std::uint64_t most) {
+  const auto check = [least, most](std::string& text) {
     std::uint64_t value = 0;
     const char* end = text.data() + text.size();
     const auto [stop, error] = std::from_chars(text.data(), end, value);
-    if (error == std::errc() && stop == end) return std::string();
-    return fmt::format("found {}; allowed is 0 to {}", config::in_quotes(text),
-                       std::numeric_limits<std::uint64_t>::max());
+    if (error == std::errc() && stop == end && value >= least && value <= most) return std::string();
+    return fmt::format("found {}; allowed is {} to {}", config::in_quotes(text), least, most);
   };
-  return {check, "", "whole_number"};
+  return {check, "", "within"};
 }
+
+CLI::Validator whole_number() { return within(0, std::numeric_limits<std::uint64_t>::max()); }
 
 void add_machine_options(CLI::App& app, RunArguments& a) {
   app.add_option("--hw", a.hardware, "machine: a name under configs/hardware or a path")->capture_default_str();
@@ -74,19 +75,9 @@ void add_machine_options(CLI::App& app, RunArguments& a) {
 }
 
 void add_stream_options(CLI::App& app, StreamArguments& a) {
-  const auto up_to = [](std::uint64_t most) {
-    const auto check = [most](std::string& text) {
-      std::uint64_t value = 0;
-      const char* end = text.data() + text.size();
-      const auto [stop, error] = std::from_chars(text.data(), end, value);
-      if (error == std::errc() && stop == end && value >= 1 && value <= most) return std::string();
-      return fmt::format("found {}; allowed is 1 to {}", config::in_quotes(text), most);
-    };
-    return CLI::Validator(check, "", "up_to");
-  };
   app.add_option("graph", a.graph, "a name under configs/streams, or a path")->required();
-  app.add_option("--n", a.n, "sequence length")->check(up_to(stream::kLargestSequence))->capture_default_str();
-  app.add_option("--d", a.d, "head dimension")->check(up_to(stream::kLargestHead))->capture_default_str();
+  app.add_option("--n", a.n, "sequence length")->check(within(1, stream::kLargestSequence))->capture_default_str();
+  app.add_option("--d", a.d, "head dimension")->check(within(1, stream::kLargestHead))->capture_default_str();
   app.add_option("--depth", a.depths, "set a channel's depth: CHANNEL=K, K as in the graph's file")
       ->allow_extra_args(false);
   app.add_flag("--unbounded", a.unbounded, "no channel has a depth, but those given by --depth");
@@ -235,6 +226,20 @@ int dispatch(int argc, char** argv) {
   reproduce_mas_command->add_option("--markdown", reproduce_arguments.markdown, "write the page (with limits)")
       ->check(not_empty());
   reproduce_mas_command->callback([&] { status = reproduce_mas(reproduce_arguments); });
+
+  ReproduceStreamingArguments streaming_arguments;
+  CLI::App* reproduce_streaming_command = reproduce_command->add_subcommand(
+      "streaming", "Streaming SDPA: memory and throughput over N, depths of the long FIFO");
+  reproduce_streaming_command->add_option("--longest", streaming_arguments.longest, "longest sequence")
+      ->check(within(16, 32768))
+      ->capture_default_str();
+  reproduce_streaming_command
+      ->add_option("--json", streaming_arguments.json, "write JSON to a file, or alone to stdout with '-'")
+      ->check(not_empty());
+  reproduce_streaming_command
+      ->add_option("--markdown", streaming_arguments.markdown, "write the page, and its plots beside it")
+      ->check(not_empty());
+  reproduce_streaming_command->callback([&] { status = reproduce_streaming(streaming_arguments); });
 
   StreamArguments stream_arguments;
   CLI::App* stream_command = app.add_subcommand("stream", "run a streaming graph: nodes joined by bounded FIFOs");

@@ -22,7 +22,8 @@ void check_outputs(const std::vector<std::pair<const char*, std::string>>& optio
     if (path.empty() || path == "-" || (fs::exists(status) && fs::is_other(status))) continue;
     const tensors::AtomicFile probe(path);
     const auto [other, inserted] = seen.emplace(fs::weakly_canonical(fs::absolute(path), error), option);
-    if (!inserted) throw config::ConfigError(fmt::format("{} and {} are both to write {}", other->second, option, path));
+    if (!inserted)
+      throw config::ConfigError(fmt::format("{} and {} are both to write {}", other->second, option, path));
   }
 }
 

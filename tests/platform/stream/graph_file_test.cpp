@@ -170,6 +170,13 @@ TEST(GraphFile, RefusesWhatNoSourceLeadsTo) {
   EXPECT_EQ(complaint("nodes:\n  a: source"), "g.yaml:2: node 'a' must be a map of keys, found 'source'");
 }
 
+TEST(GraphFile, ThePageHasEveryOperation) {
+  const std::string page = attnvp::testing::read_file(config::config_root() + "/../docs/streaming.md");
+  for (const Operation& operation : operations()) {
+    EXPECT_NE(page.find("`" + std::string(operation.name) + "`"), std::string::npos) << operation.name;
+  }
+}
+
 TEST(GraphFile, DepthsAreOverridden) {
   Graph g = load_graph("naive", 64, 1);
   override_depth(g, "long=N + 16");
