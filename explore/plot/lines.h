@@ -27,7 +27,7 @@ struct LinePlot {
   std::vector<Mark> marks;
 };
 
-// A complete SVG file. An axis is logarithmic where its values span more than a factor of 20.
+// A complete SVG file. An axis is logarithmic where its values span much (see scale_of).
 std::string to_svg(const LinePlot& plot);
 
 }  // namespace attnvp::plot

@@ -67,7 +67,7 @@ Scale scale_of(const std::vector<double>& values, double pixel_from, double pixe
     low = *std::min_element(values.begin(), values.end());
     high = *std::max_element(values.begin(), values.end());
   }
-  Scale scale{low, high, pixel_from, pixel_to, low > 0 && high > 20 * low};
+  Scale scale{low, high, pixel_from, pixel_to, low > 0 && high > 8 * low};
   if (scale.logarithmic) {
     const double room = std::pow(high / low, 0.05);
     scale.from /= room;

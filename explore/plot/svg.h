@@ -16,7 +16,7 @@ struct Scale {
   double operator()(double value) const;
   std::vector<double> ticks(int about = 5) const;  // round numbers within
 };
-// Around the values with some room; logarithmic where they span more than a factor of 20.
+// Around the values with some room; logarithmic where they span more than a factor of 8.
 Scale scale_of(const std::vector<double>& values, double pixel_from, double pixel_to);
 
 // 1, 2 or 5 times a power of ten, so that about `count` steps cover the range.

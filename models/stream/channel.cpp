@@ -16,7 +16,7 @@ std::uint64_t power_of_two_from(std::uint64_t n) {
 
 Channel::Channel(sc_core::sc_module_name name, Context& context, const ChannelSpec& spec)
     : Module(name, context), spec_(spec), depth_(spec.depth) {
-  reset();
+  Channel::reset();
 }
 
 void Channel::set_depth(std::uint64_t depth) {

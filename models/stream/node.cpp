@@ -45,7 +45,7 @@ void Node::run() {
     if (!holds_ && !take()) return;
     if (!send()) return;
   }
-  trace(now_, kIdle);
+  record(now_, kIdle);
 }
 
 // At score (i, j) row i of Q, row j of K and V; one after the other for a node that fires per row.
@@ -78,10 +78,10 @@ bool Node::take() {
     if (input_due(input)) input.channel->pop(cycle);
   }
   if (cycle > now_) {
-    trace(now_, kWaitsForData);
+    record(now_, kWaitsForData);
     starved_cycles_ += cycle - now_;
   }
-  trace(cycle, kWaitsForRoom);  // unless it sends in the same cycle
+  record(cycle, kWaitsForRoom);  // unless it sends in the same cycle
   holds_ = true;
   last_ = taken_ = cycle;
   return true;
@@ -101,7 +101,7 @@ bool Node::send() {
   for (const Output& output : outputs_) {
     if (output_due(output)) output.channel->push(cycle, taken_ + spec_.latency, results_[output.port].data());
   }
-  trace(cycle, kWorking);
+  record(cycle, kWorking);
   stalled_cycles_ += cycle - taken_;
   holds_ = false;
   last_ = cycle;
@@ -112,7 +112,7 @@ bool Node::send() {
 }
 
 void Node::count() {
-  if (wait_.channel != nullptr && !wait_.for_room) trace(wait_.since, kWaitsForData);
+  if (wait_.channel != nullptr && !wait_.for_room) record(wait_.since, kWaitsForData);
   const Work& work = spec_.operation->work;
   elements += fired_;
   busy += fired_ * spec_.ii;

@@ -64,7 +64,7 @@ class Node : public Module {
   bool output_due(const Output& output) const { return last_column() || !output.channel->spec().per_row; }
   bool last_column() const { return column_ + 1 == row_; }
   float* tensor_row() const;
-  void trace(std::uint64_t cycle, State state) {
+  void record(std::uint64_t cycle, State state) {
     if (log_ != nullptr) log_->set(cycle, state_, state);
   }
 

@@ -212,6 +212,7 @@ class Reader {
     const char* const kind = from ? "output" : "input";
     if (ports.empty()) throw ConfigError(fmt::format("node '{}', {}, has no {}", node_name, operation.name, kind));
     std::vector<std::string> port_names;
+    port_names.reserve(ports.size());
     for (const Port& port : ports) port_names.emplace_back(port.name);
     port_index = 0;
     if (dot == std::string::npos) {
