@@ -32,8 +32,8 @@ std::string to_svg(const LinePlot& plot) {
   out += "<g font-size=\"14\" font-weight=\"bold\">" + label(kWidth / 2, 22, "middle", plot.title) + "</g>\n";
   for (const Mark& mark : plot.marks) {
     if (mark.to <= mark.x) continue;
-    out += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"#eee\"/>\n", x(mark.x),
-                       frame.top, x(mark.to) - x(mark.x), frame.bottom - frame.top);
+    out += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"#eee\"/>\n",
+                       x(mark.x), frame.top, x(mark.to) - x(mark.x), frame.bottom - frame.top);
   }
   out += axes(frame, x, y, tick_text, tick_text, plot.x_title, plot.y_title);
   for (const Mark& mark : plot.marks) {

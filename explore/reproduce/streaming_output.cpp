@@ -23,8 +23,9 @@ std::string bytes(std::uint64_t b) { return report::with_prefix(static_cast<doub
 
 std::string beside(std::uint64_t ours, std::uint64_t paper) {
   if (paper == 0) return "";
-  return ours == paper ? "the same" : fmt::format("{} ({:+})", with_commas(paper),
-                                                  static_cast<std::int64_t>(paper) - static_cast<std::int64_t>(ours));
+  return ours == paper ? "the same"
+                       : fmt::format("{} ({:+})", with_commas(paper),
+                                     static_cast<std::int64_t>(paper) - static_cast<std::int64_t>(ours));
 }
 
 // The channel other than a source's that holds most.
@@ -58,40 +59,42 @@ Section findings(const StreamingStudy& s) {
   const bool constant = std::all_of(free.begin(), free.end(), [&](const StreamingPoint* p) {
     return p->result.intermediate_bytes() == free.front()->result.intermediate_bytes();
   });
-  section.notes.push_back(fmt::format("The naive graph keeps {} between its nodes at N={} and {} at N={}: {:.2f} B more for "
-                                      "each token, one FP32 score. It is O(N).",
-                                      bytes(first.result.intermediate_bytes()), first.n,
-                                      bytes(last.result.intermediate_bytes()), last.n, slope));
-  section.notes.push_back(
-      constant ? fmt::format("The memory-free graph keeps {} at every N. It is O(1).",
-                             bytes(free.front()->result.intermediate_bytes()))
-               : fmt::format("The memory-free graph keeps {} at N={} and {} at N={}.",
-                             bytes(free.front()->result.intermediate_bytes()), free.front()->n,
-                             bytes(free.back()->result.intermediate_bytes()), free.back()->n));
+  section.notes.push_back(fmt::format(
+      "The naive graph keeps {} between its nodes at N={} and {} at N={}: {:.2f} B more for "
+      "each token, one FP32 score. It is O(N).",
+      bytes(first.result.intermediate_bytes()), first.n, bytes(last.result.intermediate_bytes()), last.n, slope));
+  section.notes.push_back(constant ? fmt::format("The memory-free graph keeps {} at every N. It is O(1).",
+                                                 bytes(free.front()->result.intermediate_bytes()))
+                                   : fmt::format("The memory-free graph keeps {} at N={} and {} at N={}.",
+                                                 bytes(free.front()->result.intermediate_bytes()), free.front()->n,
+                                                 bytes(free.back()->result.intermediate_bytes()), free.back()->n));
   std::size_t compared = 0, same = 0, passed = 0;
   for (const StreamingPoint& p : s.points) {
     compared += p.paper_cycles > 0 ? 1 : 0;
     same += p.paper_cycles == p.result.cycles ? 1 : 0;
     passed += p.result.golden.passed ? 1 : 0;
   }
-  section.notes.push_back(fmt::format("{} of {} cycle counts that the authors' simulations give are met exactly; {} of {} "
-                                      "runs passed the golden check.",
-                                      same, compared, passed, s.points.size()));
+  section.notes.push_back(
+      fmt::format("{} of {} cycle counts that the authors' simulations give are met exactly; {} of {} "
+                  "runs passed the golden check.",
+                  same, compared, passed, s.points.size()));
   section.notes.push_back(fmt::format(
       "Short FIFOs cost no time: at N={} the memory-free graph takes {} cycles, the naive one {}, softmax less its "
       "maximum in passes (safe-softmax, not in the paper) {}. All are bound by nodes that take a score every 2 cycles.",
       last.n, with_commas(free.back()->result.cycles), with_commas(last.result.cycles),
       with_commas(safe.back()->result.cycles)));
   section.notes.push_back(fmt::format(
-      "Energy per score at N={}: {:.1f} pJ for channels in the naive graph, whose long FIFO is a large SRAM, and {:.1f} pJ in "
+      "Energy per score at N={}: {:.1f} pJ for channels in the naive graph, whose long FIFO is a large SRAM, and "
+      "{:.1f} pJ in "
       "the memory-free one, which has more channels; {:.1f} and {:.1f} pJ for nodes.",
       last.n, last.result.energy_pj("channels") / last.n / last.n,
       free.back()->result.energy_pj("channels") / last.n / last.n, last.result.energy_pj("nodes") / last.n / last.n,
       free.back()->result.energy_pj("nodes") / last.n / last.n));
   if (const DepthPoint* runs = first_running(s)) {
     const DepthPoint* full = first_at_full_rate(s);
-    section.notes.push_back(fmt::format("At N={} the long FIFO needs {} slots not to deadlock and {} not to cost cycles.",
-                                        s.sweep_n, runs->depth, full->depth));
+    section.notes.push_back(
+        fmt::format("At N={} the long FIFO needs {} slots not to deadlock and {} not to cost cycles.", s.sweep_n,
+                    runs->depth, full->depth));
   }
   return section;
 }
@@ -122,7 +125,8 @@ Section cycles(const StreamingStudy& s) {
 Section memory(const StreamingStudy& s) {
   Section section;
   section.title = kMemoryTitle;
-  section.lead = "High-water marks of all channels but those from sources, in bytes, and the channel that holds most elements.";
+  section.lead =
+      "High-water marks of all channels but those from sources, in bytes, and the channel that holds most elements.";
   section.columns = {"N"};
   for (const std::string& graph : {kNaive, kMemoryFree, kSafeSoftmax}) {
     section.columns.push_back(graph);
@@ -147,10 +151,11 @@ Section depths(const StreamingStudy& s) {
   section.columns = {"depth", "over N", "cycles", "the authors'"};
   section.left = 0;
   for (const DepthPoint& p : s.sweep) {
-    section.rows.push_back({fmt::to_string(p.depth),
-                            fmt::format("{:+}", static_cast<std::int64_t>(p.depth) - static_cast<std::int64_t>(s.sweep_n)),
-                            p.deadlocked ? fmt::format("deadlock at cycle {}", p.cycles) : with_commas(p.cycles),
-                            beside(p.cycles, p.paper_cycles)});
+    section.rows.push_back(
+        {fmt::to_string(p.depth),
+         fmt::format("{:+}", static_cast<std::int64_t>(p.depth) - static_cast<std::int64_t>(s.sweep_n)),
+         p.deadlocked ? fmt::format("deadlock at cycle {}", p.cycles) : with_commas(p.cycles),
+         beside(p.cycles, p.paper_cycles)});
   }
   return section;
 }
@@ -217,8 +222,10 @@ std::string streaming_text(const std::vector<Section>& sections) {
 std::string streaming_markdown(const std::vector<Section>& sections, const std::vector<StreamingPlot>& plots,
                                const std::string& stem) {
   std::string out = fmt::format(
-      "# {}\n\nWritten by `attnvp reproduce streaming --markdown FILE`; all numbers of ours come from runs, none is typed "
-      "in.\nThe graphs are those of `configs/streams`, head dimension 1; [streaming.md](streaming.md) says how they run.\nThe "
+      "# {}\n\nWritten by `attnvp reproduce streaming --markdown FILE`; all numbers of ours come from runs, none is "
+      "typed "
+      "in.\nThe graphs are those of `configs/streams`, head dimension 1; [streaming.md](streaming.md) says how they "
+      "run.\nThe "
       "authors' cycles (arXiv 2404.16629, simulated with the Dataflow Abstract Machine) are in `configs/paper`.\n",
       kTitle);
   for (const Section& section : sections) {

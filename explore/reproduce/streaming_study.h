@@ -29,8 +29,8 @@ struct DepthPoint {
 // What the naive graph needs of its long FIFO at one N.
 struct Threshold {
   std::uint32_t n = 0;
-  bool unit_times = false;             // every latency and initiation interval is 1
-  std::uint64_t runs_from = 0;         // smallest depth without a deadlock, and its cycles
+  bool unit_times = false;      // every latency and initiation interval is 1
+  std::uint64_t runs_from = 0;  // smallest depth without a deadlock, and its cycles
   std::uint64_t slowest_cycles = 0;
   std::uint64_t full_rate_from = 0;  // smallest depth that costs nothing, and the cycles then
   std::uint64_t full_rate_cycles = 0;

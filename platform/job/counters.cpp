@@ -13,8 +13,11 @@ std::vector<CounterValue> read_counters(sc_core::sc_object& root, const config::
       if (counter->action().component != nullptr) {
         value.component = counter->action().component;
         value.action = counter->action().name;
-        value.energy_pj = static_cast<double>(counter->value()) *
-                          energy.pj(counter->action().component, counter->action().name, module.size_bytes());
+        // A table need only have what happens.
+        if (counter->value() > 0) {
+          value.energy_pj = static_cast<double>(counter->value()) *
+                            energy.pj(counter->action().component, counter->action().name, module.size_bytes());
+        }
       }
       values.push_back(std::move(value));
     }
