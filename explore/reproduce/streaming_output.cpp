@@ -54,16 +54,20 @@ Section findings(const StreamingStudy& s) {
   section.title = "What the runs say";
   const auto naive = s.of(kNaive), free = s.of(kMemoryFree), safe = s.of(kSafeSoftmax);
   const StreamingPoint &first = *naive.front(), &last = *naive.back();
-  const double slope = static_cast<double>(last.result.intermediate_bytes() - first.result.intermediate_bytes()) /
-                       std::max(1U, last.n - first.n);
+  const auto slope = [](const StreamingPoint& from, const StreamingPoint& to) {
+    return static_cast<double>(to.result.intermediate_bytes() - from.result.intermediate_bytes()) / (to.n - from.n);
+  };
+  bool linear = true;
+  for (std::size_t i = 1; i < naive.size(); ++i)
+    linear = linear && slope(*naive[i - 1], *naive[i]) == slope(first, last);
   const bool constant = std::all_of(free.begin(), free.end(), [&](const StreamingPoint* p) {
     return p->result.intermediate_bytes() == free.front()->result.intermediate_bytes();
   });
-  section.notes.push_back(fmt::format(
-      "The naive graph keeps {} between its nodes at N={} and {} at N={}: {:.2f} B more for "
-      "each token, one FP32 score. It is O(N).",
-      bytes(first.result.intermediate_bytes()), first.n, bytes(last.result.intermediate_bytes()), last.n, slope));
-  section.notes.push_back(constant ? fmt::format("The memory-free graph keeps {} at every N. It is O(1).",
+  section.notes.push_back(
+      fmt::format("The naive graph keeps {} between its nodes at N={} and {} at N={}: {:.3g} B more for each token{}.",
+                  bytes(first.result.intermediate_bytes()), first.n, bytes(last.result.intermediate_bytes()), last.n,
+                  slope(first, last), linear ? ", at every N alike: O(N)" : ""));
+  section.notes.push_back(constant ? fmt::format("The memory-free graph keeps {} at every N: O(1).",
                                                  bytes(free.front()->result.intermediate_bytes()))
                                    : fmt::format("The memory-free graph keeps {} at N={} and {} at N={}.",
                                                  bytes(free.front()->result.intermediate_bytes()), free.front()->n,
@@ -80,7 +84,7 @@ Section findings(const StreamingStudy& s) {
                   same, compared, passed, s.points.size()));
   section.notes.push_back(fmt::format(
       "Short FIFOs cost no time: at N={} the memory-free graph takes {} cycles, the naive one {}, softmax less its "
-      "maximum in passes (safe-softmax, not in the paper) {}. All are bound by nodes that take a score every 2 cycles.",
+      "maximum in passes (safe-softmax, not in the paper) {}.",
       last.n, with_commas(free.back()->result.cycles), with_commas(last.result.cycles),
       with_commas(safe.back()->result.cycles)));
   section.notes.push_back(fmt::format(

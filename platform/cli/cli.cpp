@@ -231,7 +231,7 @@ int dispatch(int argc, char** argv) {
   CLI::App* reproduce_streaming_command = reproduce_command->add_subcommand(
       "streaming", "Streaming SDPA: memory and throughput over N, depths of the long FIFO");
   reproduce_streaming_command->add_option("--longest", streaming_arguments.longest, "longest sequence")
-      ->check(within(16, 32768))
+      ->check(within(64, 32768))
       ->capture_default_str();
   reproduce_streaming_command
       ->add_option("--json", streaming_arguments.json, "write JSON to a file, or alone to stdout with '-'")
