@@ -10,8 +10,10 @@ constexpr uint32_t kMostRing = 3;
 
 uint32_t ring(const DecodePlan& p) { return p.lag + 2; }  // tiles' sums under way
 
+uint64_t q_bytes(const DecodePlan& p, uint32_t emb) { return round_up(uint64_t{p.tiling.nq} * emb * kHalfBytes, 64); }
+
 uint64_t slot_bytes(const DecodePlan& p, uint32_t emb) {
-  return round_up(uint64_t{p.tiling.nq} * emb * kHalfBytes + Sums::bytes(p.tiling.nq, emb), 64);
+  return q_bytes(p, emb) + round_up(Sums::bytes(p.tiling.nq, emb), 64);
 }
 
 uint64_t lane_bytes(const DecodePlan& p, uint32_t emb) {
@@ -105,7 +107,7 @@ Matrix Decode::q_rows(uint32_t core, uint32_t piece) const {
 }
 
 Sums Decode::running(uint32_t core, uint32_t piece) const {
-  return {slot(core, piece) + uint64_t{rows_} * emb_ * kHalfBytes, rows_, emb_};
+  return {slot(core, piece) + q_bytes(plan_, emb_), rows_, emb_};
 }
 
 Sums Decode::tile_sums(uint32_t core, uint32_t number) const {
@@ -203,7 +205,8 @@ void Decode::step(uint32_t core) {
 void Decode::second_half(uint32_t core, const Step& s) {
   const Sums tile = tile_sums(core, s.number);
   const uint32_t head = s.segment.batch * contexts_.heads() + s.segment.head;
-  Command sums = numerators(scores(core, s.number, s.keys), kv_tile(lane_[core].v, s.number, s.keys), tile, plan_.tiling);
+  Command sums =
+      numerators(scores(core, s.number, s.keys), kv_tile(lane_[core].v, s.number, s.keys), tile, plan_.tiling);
   sums.after(maxed_.of(core)).after(v_ready_.of(core)).then(summed_.of(core)).then(v_free_.of(core));
   rt_.mac(core, sums.label(head, s.tile));
   Command add = scale_add(running(core, s.piece), tile, s.first ? hal::kFirst : 0);

@@ -1,7 +1,7 @@
-// Decoding with a long context: few query rows per head, and tiles of K and V that only their worker reads. Every worker
-// goes through its pieces of contexts (stream_k.h) with the steps of a one-pass softmax; a piece that is all of a context
-// ends in O, any other in a partial result in DRAM, of which the host of the head is told by an event of its cluster. When
-// a worker has done its pieces it merges the heads that it hosts:
+// Decoding with a long context: few query rows per head, and tiles of K and V that only their worker reads. Every
+// worker goes through its pieces of contexts (stream_k.h) with the steps of a one-pass softmax; a piece that is all of
+// a context ends in O, any other in a partial result in DRAM, of which the host of the head is told by an event of its
+// cluster. When a worker has done its pieces it merges the heads that it hosts:
 //   m = max m_i, l = sum l_i e^(m_i - m), O = sum O_i e^(m_i - m) / l     (LeanAttention section 4)
 #pragma once
 
@@ -74,8 +74,8 @@ class Decode {
   uint64_t scratch_ = 0;
   static constexpr uint32_t kMaxCores = 64;
   Lane lane_[kMaxCores];
-  Events q_ready_, slot_free_, k_ready_, v_ready_, k_free_, v_free_, scored_, maxed_, summed_, ring_free_, o_ready_, merged_,
-      part_ready_, stored_;
+  Events q_ready_, slot_free_, k_ready_, v_ready_, k_free_, v_free_, scored_, maxed_, summed_, ring_free_, o_ready_,
+      merged_, part_ready_, stored_;
   uint32_t stores_ = 0;
 };
 

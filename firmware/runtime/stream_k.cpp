@@ -40,7 +40,8 @@ StreamK::StreamK(const Contexts& contexts, uint32_t slots, uint32_t splits) : co
     return;
   }
   uint64_t grid = min<uint64_t>(slots, uint64_t{32} * heads);
-  if (tiles <= 2 * slots) grid = min(grid, min<uint64_t>(ceil_div(tiles, 2), ceil_div(uint64_t{32} * tiles, contexts.most_tiles())));
+  if (tiles <= 2 * slots)
+    grid = min(grid, min<uint64_t>(ceil_div(tiles, 2), ceil_div(uint64_t{32} * tiles, contexts.most_tiles())));
   workers_ = static_cast<uint32_t>(max<uint64_t>(min<uint64_t>(grid, tiles), 1));
   most_ = static_cast<uint32_t>(ceil_div(tiles, workers_));
   high_load_ = tiles - (most_ - 1) * workers_;
@@ -125,7 +126,8 @@ uint32_t StreamK::tiles_of_worker(uint32_t worker) const {
   }
 }
 
-// Streamed, a worker has at most two pieces of heads that it shares: one whose host is before it, and one that it hosts.
+// Streamed, a worker has at most two pieces of heads that it shares: one whose host is before it, and one that it
+// hosts.
 uint32_t StreamK::record(const Segment& s, uint32_t part) const {
   return splits_ > 0 ? s.record - s.part + part : 2 * (s.host + part) + (part == 0 ? 1 : 0);
 }

@@ -1,9 +1,10 @@
-// Dealing the tiles of many heads' contexts to workers. A head here is one batch's head of K and V with all of its queries;
-// its tiles are N_KV rows of K and V. A worker is a core; workers are numbered over the clusters first, so that few of
-// them spread over many clusters.
+// Dealing the tiles of many heads' contexts to workers. A head here is one batch's head of K and V with all of its
+// queries; its tiles are N_KV rows of K and V. A worker is a core; workers are numbered over the clusters first, so
+// that few of them spread over many clusters.
 //
-//   stream-K  (LeanAttention section 4): one contiguous walk over batch x head x context, cut into as equal pieces as can be
-//   split     (FlashDecoding, FlashAttention-2): every context in the same number of pieces, dealt to the workers in turn
+//   stream-K  (LeanAttention section 4): one contiguous walk over batch x head x context, cut into as equal pieces as
+//   can be split     (FlashDecoding, FlashAttention-2): every context in the same number of pieces, dealt to the
+//   workers in turn
 #pragma once
 
 #include "firmware/runtime/runtime.h"
@@ -13,11 +14,11 @@ namespace attnvp::firmware {
 // A piece of one head's context on one worker.
 struct Segment {
   bool valid = false;
-  uint32_t batch = 0, head = 0;     // head of K and V, over all batches
-  uint32_t first = 0, tiles = 0;    // tiles of that context
-  uint32_t part = 0, parts = 1;     // which of the head's pieces, and of how many
-  uint32_t host = 0;                // the worker that has part 0, and merges
-  uint32_t record = 0;              // where the piece's partial result is kept
+  uint32_t batch = 0, head = 0;   // head of K and V, over all batches
+  uint32_t first = 0, tiles = 0;  // tiles of that context
+  uint32_t part = 0, parts = 1;   // which of the head's pieces, and of how many
+  uint32_t host = 0;              // the worker that has part 0, and merges
+  uint32_t record = 0;            // where the piece's partial result is kept
 };
 
 class Contexts {
