@@ -11,6 +11,7 @@
 namespace attnvp::firmware {
 
 using hal::Descriptor;
+using hal::L1Region;
 using hal::Status;
 using std::uint32_t;
 using std::uint64_t;
@@ -103,7 +104,7 @@ class Runtime {
   void give(Events events, uint32_t tokens = 1);
 
   // L1 space, aligned to 64 bytes; 0 (and status kL1TooSmall) when there is none left.
-  uint64_t allocate(uint64_t bytes);
+  uint64_t allocate(uint64_t bytes, L1Region region = L1Region::kOther);
   uint64_t allocated() const { return l1_used_; }
   void free_to(uint64_t mark);  // everything allocated since allocated() was `mark`
 
@@ -127,7 +128,8 @@ class Runtime {
     ++(of_k ? k_overwrites_ : v_overwrites_);
     reload_bytes_ += reload_bytes;
   }
-  void note_allocated(uint64_t bytes);  // for the scratchpad's performance monitor
+  // For the scratchpad's performance monitor: bytes held now, and what those were for that came or went.
+  void note_allocated(uint64_t bytes, L1Region region);
 
   void fail(Status status, uint64_t detail0 = 0, uint64_t detail1 = 0);
   void finish(const hal::Tiling& used);  // writes the status word

@@ -7,7 +7,6 @@
 #include <cstring>
 
 #include "firmware/dataflows/dataflows.h"
-#include "models/trace/vcd.h"
 #include "platform/config/error.h"
 #include "platform/config/units.h"
 #include "platform/job/random_tensors.h"
@@ -34,6 +33,22 @@ bool ends_with_module(std::string_view name, std::string_view module) {
   return name.size() > module.size() && name.substr(name.size() - module.size()) == module &&
          name[name.size() - module.size() - 1] == '.';
 }
+
+// Whatever the simulation throws, its signals are let go of.
+class Tracing {
+ public:
+  Tracing(trace::Session* session, Platform& platform, const config::EnergyTable& energy) : session_(session) {
+    if (session_ != nullptr) session_->begin(platform, energy);
+  }
+  ~Tracing() {
+    if (session_ != nullptr) session_->end();
+  }
+  Tracing(const Tracing&) = delete;
+  Tracing& operator=(const Tracing&) = delete;
+
+ private:
+  trace::Session* session_;
+};
 
 AttentionShape shape_of(const config::Network& n) { return {n.batch, n.heads, n.seq_q, n.seq_kv, n.emb}; }
 
@@ -135,19 +150,17 @@ Result Runner::run(const config::Network& network, const Schedule& schedule, con
     p.write(job.layer.v, tensors->v.data(), key_bytes(network));
   }
 
-  std::unique_ptr<VcdWriter> vcd;
-  if (options.vcd != nullptr) {
-    vcd = std::make_unique<VcdWriter>(std::vector<sc_core::sc_object*>{&p}, *options.vcd);
-  }
   Result result;
   result.network = network;
   result.schedule = schedule;
   const std::uint64_t deltas = sc_core::sc_delta_count();
   const auto start = std::chrono::steady_clock::now();
-  result.cycles = p.run();
+  {
+    const Tracing tracing(options.trace, p, energy_);
+    result.cycles = p.run();
+  }
   result.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   result.events = sc_core::sc_delta_count() - deltas;
-  vcd.reset();
 
   check_status(result);
   collect(result);
@@ -168,9 +181,9 @@ void Runner::check_status(Result& result) {
   Platform& p = *platform_;
   const std::string what = fmt::format("{} on {} with {}", result.network.name, p.machine().name, result.schedule.text);
   const FaultLog& faults = p.context().faults;
-  if (faults.any()) throw RunError(fmt::format("{}: {}", what, to_sentence(faults.faults().front())));
+  if (faults.any()) throw StoppedError(fmt::format("{}: {}", what, to_sentence(faults.faults().front())));
   if (!p.all_finished()) {
-    throw RunError(
+    throw StoppedError(
         fmt::format("{}: deadlock at cycle {}: {}", what, p.context().clock.now(), fmt::join(p.waiting(), "; ")));
   }
   for (std::uint32_t c = 0; c < p.machine().clusters; ++c) {

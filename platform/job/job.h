@@ -14,12 +14,18 @@
 #include "platform/config/network.h"
 #include "platform/elaboration/platform.h"
 #include "platform/job/golden.h"
+#include "platform/trace/session.h"
 
 namespace attnvp::job {
 
 // The simulated machine or its firmware failed: exit status 1.
 struct RunError : std::runtime_error {
   using std::runtime_error::runtime_error;
+};
+
+// It stopped on its own, by a fault or a deadlock: what was traced up to there is worth a look.
+struct StoppedError : RunError {
+  using RunError::RunError;
 };
 
 struct Schedule {
@@ -77,8 +83,8 @@ struct Result {
 
 struct RunOptions {
   bool full_data = true;
-  bool check_golden = true;    // full data only
-  std::string* vcd = nullptr;  // gets the waveform's text
+  bool check_golden = true;         // full data only
+  trace::Session* trace = nullptr;  // records the run, one that fails included
 };
 
 // A machine ready to run jobs, one after the other, without elaborating again. After a RunError it is spent.
