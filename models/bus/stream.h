@@ -79,7 +79,8 @@ struct TimingOnlyExtension : tlm::tlm_extension<TimingOnlyExtension> {
 
 // Which descriptor an access is made for (models/trace/journal.h). Ignorable; attached only while a journal is kept.
 struct OriginExtension : tlm::tlm_extension<OriginExtension> {
-  std::uint64_t descriptor = 0;
+  explicit OriginExtension(std::uint64_t of) : descriptor(of) {}
+  std::uint64_t descriptor;
   tlm::tlm_extension_base* clone() const override { return new OriginExtension(*this); }
   void copy_from(const tlm::tlm_extension_base& other) override { *this = static_cast<const OriginExtension&>(other); }
 };

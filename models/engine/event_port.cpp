@@ -1,18 +1,19 @@
 #include "models/engine/event_port.h"
 
+#include <optional>
+
 #include "firmware/hal/registers.h"
 
 namespace attnvp {
 
 bool EventPort::access(std::uint32_t event, std::uint64_t reg, std::uint32_t tokens, Journal::Id id) {
   tlm::tlm_generic_payload payload;
-  OriginExtension origin;
-  origin.descriptor = id;
-  if (id != Journal::kNobody) payload.set_extension(&origin);
+  std::optional<OriginExtension> origin;
+  if (id != Journal::kNobody) payload.set_extension(&origin.emplace(id));
   fill_payload(payload, tlm::TLM_WRITE_COMMAND, base_ + event * hal::kEventStride + reg, &tokens, sizeof tokens);
   sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
   out->b_transport(payload, delay);
-  if (id != Journal::kNobody) payload.clear_extension(&origin);
+  if (id != Journal::kNobody) payload.clear_extension(&*origin);
   return payload.is_response_ok();
 }
 

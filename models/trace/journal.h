@@ -20,11 +20,11 @@ class Journal {
   struct Entry {  // times in cycles of the platform clock; kNever where it did not come to it
     std::string track;
     hal::Descriptor descriptor{};
-    std::uint64_t fetched = 0;      // taken up: from here on it waits for its events
-    std::uint64_t ready = kNever;   // has taken them
-    std::uint64_t start = kNever;   // computes, or transfers
-    std::uint64_t end = kNever;     // no longer does
-    std::uint64_t done = kNever;    // result in memory, events given
+    std::uint64_t fetched = 0;     // taken up: from here on it waits for its events
+    std::uint64_t ready = kNever;  // has taken them
+    std::uint64_t start = kNever;  // computes, or transfers
+    std::uint64_t end = kNever;    // no longer does
+    std::uint64_t done = kNever;   // result in memory, events given
   };
   static constexpr std::uint64_t kNever = UINT64_MAX;
 

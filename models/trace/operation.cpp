@@ -4,9 +4,9 @@
 
 namespace attnvp {
 
-const char* const kOperationNames[] = {"idle",  "nop",        "matmul_abt",     "matmul_ab", "softmax", "load",
-                                       "store", "online_max", "online_softmax", "scale_add", "divide",  "unknown",
-                                       nullptr};
+const char* const kOperationNames[] = {"idle",   "nop",     "matmul_abt", "matmul_ab",      "softmax",
+                                       "load",   "store",   "online_max", "online_softmax", "scale_add",
+                                       "divide", "unknown", nullptr};
 
 Operation operation_of(const hal::Descriptor& d) {
   switch (d.opcode) {

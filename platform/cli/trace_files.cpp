@@ -78,10 +78,8 @@ TraceFiles::TraceFiles(const RunArguments& a, double clock_hz) : vcd_(a.vcd), ti
 }
 
 std::vector<std::pair<const char*, std::string>> TraceFiles::outputs() const {
-  return {{"--vcd", vcd_},
-          {"the save file of --vcd", gtkw_},
-          {"the names of --vcd", names_},
-          {"--timeline", timeline_}};
+  return {
+      {"--vcd", vcd_}, {"the save file of --vcd", gtkw_}, {"the names of --vcd", names_}, {"--timeline", timeline_}};
 }
 
 void TraceFiles::write() {

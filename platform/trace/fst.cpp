@@ -19,8 +19,8 @@ class TemporaryFolder {
  public:
   TemporaryFolder() : path_((std::filesystem::temp_directory_path() / "attnvp-XXXXXX").string()) {
     if (mkdtemp(path_.data()) == nullptr) {
-      throw config::ConfigError(fmt::format("no temporary folder can be made in {}",
-                                            std::filesystem::temp_directory_path().string()));
+      throw config::ConfigError(
+          fmt::format("no temporary folder can be made in {}", std::filesystem::temp_directory_path().string()));
     }
   }
   ~TemporaryFolder() {
@@ -51,7 +51,8 @@ std::string fst_from_vcd(const std::string& vcd) {
   setenv("ATTNVP_FST_OUT", out.c_str(), 1);
   const int status = std::system("exec vcd2fst -v \"$ATTNVP_FST_IN\" -f \"$ATTNVP_FST_OUT\" >/dev/null 2>&1");
   if (status == -1 || !WIFEXITED(status) || WEXITSTATUS(status) == 127) {
-    throw config::ConfigError("an .fst waveform needs the program vcd2fst (Debian package gtkwave), which is not there");
+    throw config::ConfigError(
+        "an .fst waveform needs the program vcd2fst (Debian package gtkwave), which is not there");
   }
   std::ifstream file(out, std::ios::binary);
   std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};

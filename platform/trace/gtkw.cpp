@@ -14,7 +14,8 @@ namespace attnvp::trace {
 namespace {
 
 // What a reader looks for, in colour: work is green to blue, waiting is warm, nothing is dark.
-const std::map<std::string, std::pair<const char*, const char*>> kLook = {  // name -> colour, text
+const std::map<std::string, std::pair<const char*, const char*>> kLook = {
+    // name -> colour, text
     {"idle", {"gray15", " "}},
     {"off", {"gray15", "off"}},
     {"run", {"SeaGreen", "run"}},
@@ -36,7 +37,14 @@ const std::map<std::string, std::pair<const char*, const char*>> kLook = {  // n
     {"stall", {"DarkGoldenrod4", "stall"}},
 };
 
-enum Format : unsigned { kDecimal = 0x24, kNames = 0x2024, kHex = 0x22, kBit = 0x28, kSteps = 0x88024, kCurve = 0x88420 };
+enum Format : unsigned {
+  kDecimal = 0x24,
+  kNames = 0x2024,
+  kHex = 0x22,
+  kBit = 0x28,
+  kSteps = 0x88024,
+  kCurve = 0x88420
+};
 enum Colour : int { kNormal = 0, kOrange = 2, kYellow = 3, kBlue = 5, kIndigo = 6, kViolet = 7 };
 
 struct Row {
@@ -45,10 +53,10 @@ struct Row {
   Colour colour;
 };
 // What is shown of a scope, in this order; a name that is not there is left out.
-const std::vector<Row> kEngine = {{"operation", kNames, kNormal},      {"head", kDecimal, kYellow},
-                                  {"row_block", kDecimal, kYellow},    {"state", kNames, kNormal},
-                                  {"fetch_state", kNames, kNormal},    {"waits_for_event", kDecimal, kOrange},
-                                  {"queue_level", kDecimal, kIndigo},  {"halts", kDecimal, kOrange}};
+const std::vector<Row> kEngine = {{"operation", kNames, kNormal},     {"head", kDecimal, kYellow},
+                                  {"row_block", kDecimal, kYellow},   {"state", kNames, kNormal},
+                                  {"fetch_state", kNames, kNormal},   {"waits_for_event", kDecimal, kOrange},
+                                  {"queue_level", kDecimal, kIndigo}, {"halts", kDecimal, kOrange}};
 const std::vector<Row> kChannel = {{"operation", kNames, kNormal},
                                    {"head", kDecimal, kYellow},
                                    {"state", kNames, kNormal},
@@ -56,9 +64,9 @@ const std::vector<Row> kChannel = {{"operation", kNames, kNormal},
                                    {"queue_level", kDecimal, kIndigo}};
 const std::vector<Row> kCpu = {{"state", kNames, kNormal}, {"address", kHex, kBlue}};
 const std::vector<Row> kL1 = {{"allocated_bytes", kSteps, kBlue}};
-const std::vector<Row> kRegions = {{"q_bytes", kSteps, kBlue},      {"k_bytes", kSteps, kBlue},
-                                   {"v_bytes", kSteps, kBlue},      {"scores_bytes", kSteps, kBlue},
-                                   {"o_bytes", kSteps, kBlue},      {"partials_bytes", kSteps, kBlue},
+const std::vector<Row> kRegions = {{"q_bytes", kSteps, kBlue},    {"k_bytes", kSteps, kBlue},
+                                   {"v_bytes", kSteps, kBlue},    {"scores_bytes", kSteps, kBlue},
+                                   {"o_bytes", kSteps, kBlue},    {"partials_bytes", kSteps, kBlue},
                                    {"other_bytes", kSteps, kBlue}};
 const std::vector<Row> kRate = {{"bytes_per_cycle", kCurve, kViolet}};
 const std::vector<Row> kDram = {{"bus", kNames, kNormal}, {"bytes_per_cycle", kCurve, kViolet}};

@@ -10,9 +10,9 @@
 namespace attnvp::trace {
 
 struct View {
-  std::string vcd, names;       // files beside the save file
-  std::uint64_t begin, end;     // shown at first; fs
-  std::uint64_t marker;         // at the first PV; UINT64_MAX: none
+  std::string vcd, names;    // files beside the save file
+  std::uint64_t begin, end;  // shown at first; fs
+  std::uint64_t marker;      // at the first PV; UINT64_MAX: none
 };
 
 // Groups per core and per cluster part; those of clusters beyond the first closed. Files are found beside the save file

@@ -33,12 +33,13 @@ void Session::begin(Platform& platform, const config::EnergyTable& energy) {
   for_each_module(platform, [&](Module& module) {
     if (!module.signals().empty()) modules.emplace_back(module.name());
   });
-  const auto wanted = scope_filter(request_.scopes, modules);
+  wanted_ = scope_filter(request_.scopes, modules);
   const std::uint64_t period = platform.context().clock.period_fs();
   const auto fs = [period](std::uint64_t cycle) { return cycle > UINT64_MAX / period ? UINT64_MAX : cycle * period; };
-  recorder_ = std::make_unique<Recorder>(platform, wanted, Recorder::Window{fs(request_.from_cycle), fs(request_.to_cycle)});
+  recorder_ =
+      std::make_unique<Recorder>(platform, wanted_, Recorder::Window{fs(request_.from_cycle), fs(request_.to_cycle)});
   recorder_->sample_every(fs(kSampleCycles));
-  add_energy(energy, wanted);
+  add_energy(energy);
   if (request_.waveform) {
     codes_ = std::make_unique<EnumCodes>(platform);
     vcd_ = std::make_unique<VcdWriter>(*recorder_, *codes_);
@@ -48,13 +49,15 @@ void Session::begin(Platform& platform, const config::EnergyTable& energy) {
   }
   if (request_.timeline) {
     journal_ = std::make_unique<Journal>();
+    timeline_ = std::make_unique<TimelineSignals>(*recorder_, period);
+    recorder_->add(*timeline_);
     platform.context().journal = journal_.get();
   }
   recorder_->start();
 }
 
 // Energy spent so far, per module and in all.
-void Session::add_energy(const config::EnergyTable& energy, const std::function<bool(const std::string&)>& wanted) {
+void Session::add_energy(const config::EnergyTable& energy) {
   struct Term {
     const Counter* counter;
     double pj;
@@ -73,7 +76,7 @@ void Session::add_energy(const config::EnergyTable& energy, const std::function<
       terms.push_back({counter, energy.pj(action.component, action.name, module.size_bytes())});
     }
     all.insert(all.end(), terms.begin(), terms.end());
-    if (terms.empty() || !wanted(module.name())) return;
+    if (terms.empty() || !wanted_(module.name())) return;
     recorder_->add_probe(module.name(), "energy_pj", "pJ", [terms, sum] { return sum(terms); });
   });
   recorder_->add_probe(platform_->name(), "energy_pj", "pJ", [all, sum] { return sum(all); });
@@ -91,6 +94,8 @@ std::string Session::gtkw(const std::string& vcd, const std::string& names) cons
   return trace::gtkw(*recorder_, *vcd_, {vcd, names, vcd_->first_time(), vcd_->last_time(), first_pv_->time()});
 }
 
-std::string Session::timeline() const { return {}; }
+std::string Session::timeline() const {
+  return trace::timeline(*journal_, *timeline_, platform_->map(), platform_->machine().clock_hz, wanted_);
+}
 
 }  // namespace attnvp::trace

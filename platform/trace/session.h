@@ -13,6 +13,7 @@
 #include "models/trace/vcd.h"
 #include "platform/config/energy.h"
 #include "platform/elaboration/platform.h"
+#include "platform/trace/timeline.h"
 
 namespace attnvp::trace {
 
@@ -49,13 +50,12 @@ class Session {
 
   bool recorded() const { return recorded_; }  // there is something to write
   std::string vcd() const { return vcd_->text(); }
-  std::string names() const;                                                // GTKWave's translate filter
+  std::string names() const;                                                 // GTKWave's translate filter
   std::string gtkw(const std::string& vcd, const std::string& names) const;  // given those files' names
   std::string timeline() const;
 
  private:
-  void add_energy(const config::EnergyTable& energy, const std::function<bool(const std::string&)>& wanted);
-  std::uint64_t cycle(std::uint64_t fs) const { return fs / platform_->context().clock.period_fs(); }
+  void add_energy(const config::EnergyTable& energy);
 
   Request request_;
   Platform* platform_ = nullptr;
@@ -65,6 +65,8 @@ class Session {
   std::unique_ptr<VcdWriter> vcd_;
   std::unique_ptr<FirstPv> first_pv_;
   std::unique_ptr<Journal> journal_;
+  std::unique_ptr<TimelineSignals> timeline_;
+  std::function<bool(const std::string&)> wanted_;
 };
 
 }  // namespace attnvp::trace

@@ -52,7 +52,8 @@ struct Waveform {
     std::uint64_t total = 0;
     for (std::size_t i = 0; i < v.changes.size(); ++i) {
       const std::uint64_t until = i + 1 < v.changes.size() ? v.changes[i + 1].first : times.back();
-      for (const std::string& state : states) total += name(v.changes[i].second) == state ? until - v.changes[i].first : 0;
+      for (const std::string& state : states)
+        total += name(v.changes[i].second) == state ? until - v.changes[i].first : 0;
     }
     return total;
   }
