@@ -223,6 +223,17 @@ int dispatch(int argc, char** argv) {
       ->check(not_empty());
   reproduce_mas_command->callback([&] { status = reproduce_mas(reproduce_arguments); });
 
+  ReportArguments report_arguments;
+  CLI::App* report_command =
+      app.add_subcommand("report", "one page with charts of one or more runs, to open in a browser");
+  report_command->add_option("runs", report_arguments.runs, "files of run --json or compare --json")
+      ->required()
+      ->check(not_empty());
+  report_command->add_option("-o,--output", report_arguments.output, "the page")
+      ->check(not_empty())
+      ->capture_default_str();
+  report_command->callback([&] { status = report(report_arguments); });
+
   BenchArguments bench_arguments;
   CLI::App* bench_command = app.add_subcommand("bench", "measure the simulator's own speed");
   bench_command->add_option("--hw", bench_arguments.hardware, "machine")->capture_default_str();

@@ -36,6 +36,12 @@ struct DescribeArguments {
 int describe(const DescribeArguments& arguments);
 int list(const std::string& kind);  // "", "hardware", "networks", "dataflows", "energy"
 
+struct ReportArguments {
+  std::vector<std::string> runs;  // JSON of run or compare
+  std::string output = "report.html";
+};
+int report(const ReportArguments& arguments);
+
 struct BenchArguments {
   std::string hardware = "edge";
   std::string network = "bert-base";

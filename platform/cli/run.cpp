@@ -83,6 +83,12 @@ void check_outputs(const std::vector<std::pair<const char*, std::string>>& outpu
   }
 }
 
+// The path of a file as one says it from another file's folder; as it is where that is no file.
+std::string seen_from(const std::string& file, const std::string& path) {
+  if (path.empty() || file.empty() || file == "-") return path;
+  return std::filesystem::proximate(path, std::filesystem::absolute(file).parent_path()).string();
+}
+
 // 1 when the golden check failed, which it says on stderr.
 int exit_status(const job::Result& r) {
   if (!r.golden_checked || r.golden.passed) return 0;
@@ -122,7 +128,7 @@ int run(const RunArguments& a) {
   }
 
   // All files are written before the first is put in place, and stdout comes last.
-  const std::string json = report::to_json(result, p.machine.name);
+  const std::string json = report::to_json(result, p.machine.name, seen_from(a.json, a.timeline));
   trace.write();
   const OutputFile json_file = open_output(a.json);
   const OutputFile counts_file = open_output(a.action_counts);

@@ -259,7 +259,15 @@ void Runner::collect(Result& result) {
   const auto share = [&](const char* module, std::uint32_t instances) {
     return static_cast<double>(result.sum(module, "busy_cycles")) / (total * instances);
   };
-  const std::uint32_t cores = p.machine().clusters * p.machine().cores;
+  const MachineConfig& m = p.machine();
+  const std::uint32_t cores = m.clusters * m.cores;
+  result.peak.macs_per_cycle = std::uint64_t{cores} * m.mac.rows * m.mac.columns;
+  result.peak.vec_lanes = std::uint64_t{cores} * m.vec.lanes;
+  result.peak.l1_bytes = m.clusters * m.l1.size_bytes;
+  result.peak.dram_bytes_per_cycle = m.dram.bytes_per_second / m.clock_hz;
+  const std::uint64_t ports = std::uint64_t{m.l1.ports} * m.l1.port_bytes_per_cycle;
+  const std::uint64_t banks = std::uint64_t{m.l1.banks} * m.l1.bank_bytes_per_cycle;
+  result.peak.l1_bytes_per_cycle = static_cast<double>(m.clusters * std::min(ports, banks));
   result.utilization = {share("mac", cores), share("vec", cores), share("dma", p.machine().clusters), share("dram", 1)};
 }
 

@@ -58,6 +58,12 @@ struct Utilization {
   double mac = 0, vec = 0, dma = 0, dram = 0;  // busy / total, mean over instances
 };
 
+// What the machine can do at best, for rooflines: all its instances together.
+struct Peak {
+  std::uint64_t macs_per_cycle = 0, vec_lanes = 0, l1_bytes = 0;
+  double dram_bytes_per_cycle = 0, l1_bytes_per_cycle = 0;
+};
+
 struct Result {
   config::Network network;
   Schedule schedule;  // tiling as used
@@ -66,6 +72,7 @@ struct Result {
   bool golden_checked = false;
   GoldenResult golden;
   Utilization utilization;
+  Peak peak;
   std::uint64_t k_overwrites = 0, v_overwrites = 0;  // K or V that gave way to P (section 4.3),
   std::uint64_t reload_bytes = 0;                    // and what was loaded again for that
   std::vector<CounterValue> counters;

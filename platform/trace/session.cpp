@@ -53,6 +53,7 @@ void Session::begin(Platform& platform, const config::EnergyTable& energy) {
     recorder_->add(*timeline_);
     platform.context().journal = journal_.get();
   }
+  start_fs_ = sc_core::sc_time_stamp().value();
   recorder_->start();
 }
 
@@ -84,6 +85,7 @@ void Session::add_energy(const config::EnergyTable& energy) {
 
 void Session::end() {
   recorder_->finish();
+  cycles_ = (sc_core::sc_time_stamp().value() - start_fs_) / platform_->context().clock.period_fs();
   platform_->context().journal = nullptr;
   recorded_ = true;
 }
@@ -95,7 +97,7 @@ std::string Session::gtkw(const std::string& vcd, const std::string& names) cons
 }
 
 std::string Session::timeline() const {
-  return trace::timeline(*journal_, *timeline_, platform_->map(), platform_->machine().clock_hz, wanted_);
+  return trace::timeline(*journal_, *timeline_, platform_->map(), platform_->machine().clock_hz, cycles_, wanted_);
 }
 
 }  // namespace attnvp::trace

@@ -60,6 +60,7 @@ class Session {
   Request request_;
   Platform* platform_ = nullptr;
   bool recorded_ = false;
+  std::uint64_t start_fs_ = 0, cycles_ = 0;
   std::unique_ptr<Recorder> recorder_;
   std::unique_ptr<EnumCodes> codes_;
   std::unique_ptr<VcdWriter> vcd_;

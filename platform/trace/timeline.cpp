@@ -55,8 +55,9 @@ class Tracks {
     const Place place{it->second, static_cast<int>(places_.size()) + 1};
     places_.emplace(path, place);
     meta("thread_name", place.pid, place.tid, path.substr(last + 1));
-    metadata_ += fmt::format(",\n{{\"ph\":\"M\",\"name\":\"thread_sort_index\",\"pid\":{},\"tid\":{},\"args\":{{\"sort_index\":{}}}}}",
-                             place.pid, place.tid, place.tid);
+    metadata_ += fmt::format(
+        ",\n{{\"ph\":\"M\",\"name\":\"thread_sort_index\",\"pid\":{},\"tid\":{},\"args\":{{\"sort_index\":{}}}}}",
+        place.pid, place.tid, place.tid);
     return place;
   }
   const std::string& metadata() const { return metadata_; }
@@ -172,11 +173,13 @@ class Timeline {
       const std::uint64_t waited = a.given > taker.fetched ? a.given - taker.fetched : 0;
       const std::uint64_t event_number = (a.event % hal::kClusterStride) / hal::kEventStride;
       ++number;
-      event(fmt::format("\"ph\":\"s\",\"name\":\"event\",\"cat\":\"event\",\"id\":{},\"pid\":{},\"tid\":{},\"ts\":{},"
-                        "\"args\":{{\"event\":{},\"waited\":{}}}",
-                        number, p.pid, p.tid, spans_[from].to - 1, event_number, waited));
-      event(fmt::format("\"ph\":\"f\",\"bp\":\"e\",\"name\":\"event\",\"cat\":\"event\",\"id\":{},\"pid\":{},\"tid\":{},\"ts\":{}",
-                        number, q.pid, q.tid, spans_[to].from));
+      event(
+          fmt::format("\"ph\":\"s\",\"name\":\"event\",\"cat\":\"event\",\"id\":{},\"pid\":{},\"tid\":{},\"ts\":{},"
+                      "\"args\":{{\"event\":{},\"waited\":{}}}",
+                      number, p.pid, p.tid, spans_[from].to - 1, event_number, waited));
+      event(fmt::format(
+          "\"ph\":\"f\",\"bp\":\"e\",\"name\":\"event\",\"cat\":\"event\",\"id\":{},\"pid\":{},\"tid\":{},\"ts\":{}",
+          number, q.pid, q.tid, spans_[to].from));
     }
   }
 
@@ -214,12 +217,13 @@ class Timeline {
 }  // namespace
 
 std::string timeline(const Journal& journal, const TimelineSignals& signals, const AddressMap& map, double clock_hz,
-                     const std::function<bool(const std::string& path)>& wanted) {
+                     std::uint64_t cycles, const std::function<bool(const std::string& path)>& wanted) {
   std::string events = Timeline(journal, signals, map, wanted).events();
   if (events.compare(0, 1, ",") == 0) events.erase(0, 1);
-  return fmt::format("{{\"displayTimeUnit\":\"ms\",\n\"otherData\":{{\"unit\":\"1 us is 1 cycle\",\"frequency_hz\":{}}},\n"
-                     "\"traceEvents\":[{}\n]}}\n",
-                     clock_hz, events);
+  return fmt::format(
+      "{{\"displayTimeUnit\":\"ms\",\n\"otherData\":{{\"unit\":\"1 us is 1 cycle\",\"frequency_hz\":{},\"cycles\":{},"
+      "\"first_cycle\":{},\"last_cycle\":{}}},\n\"traceEvents\":[{}\n]}}\n",
+      clock_hz, cycles, signals.first_cycle(), signals.last_cycle(), events);
 }
 
 }  // namespace attnvp::trace

@@ -46,7 +46,7 @@ class TimelineSignals : public TraceListener {
  private:
   struct Use {  // of a signal
     enum class Kind : std::uint8_t { kNone, kSeries, kState, kAddress } kind = Kind::kNone;
-    std::size_t index = 0;   // of the chart or the processor
+    std::size_t index = 0;  // of the chart or the processor
     std::size_t series = 0;
   };
   struct Processor {
@@ -66,8 +66,8 @@ class TimelineSignals : public TraceListener {
   std::uint64_t first_ = 0, last_ = 0;
 };
 
-// `wanted` selects tracks by path.
+// `cycles`: of the whole run. `wanted` selects tracks by path.
 std::string timeline(const Journal& journal, const TimelineSignals& signals, const AddressMap& map, double clock_hz,
-                     const std::function<bool(const std::string& path)>& wanted);
+                     std::uint64_t cycles, const std::function<bool(const std::string& path)>& wanted);
 
 }  // namespace attnvp::trace

@@ -38,8 +38,8 @@ TimelineSignals::TimelineSignals(const Recorder& recorder, std::uint64_t period_
 }
 
 std::size_t TimelineSignals::chart(const std::string& scope, const std::string& name) {
-  const auto it = std::find_if(charts_.begin(), charts_.end(),
-                               [&](const Chart& c) { return c.scope == scope && c.name == name; });
+  const auto it =
+      std::find_if(charts_.begin(), charts_.end(), [&](const Chart& c) { return c.scope == scope && c.name == name; });
   if (it != charts_.end()) return static_cast<std::size_t>(it - charts_.begin());
   charts_.push_back({scope, name, {}, {}});
   return charts_.size() - 1;

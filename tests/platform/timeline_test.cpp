@@ -128,13 +128,16 @@ TEST_P(Timelines, TellWhatTheReportTells) {
     if (track.find("/mac") != std::string::npos && track.find("waits") == std::string::npos) {
       EXPECT_EQ(total(slices), counter(r, module, "busy_cycles")) << track;
       std::uint64_t macs = 0;
-      for (const Slice& s : slices) macs += s.args.at("m").get<std::uint64_t>() * s.args.at("n").get<std::uint64_t>() * s.args.at("k").get<std::uint64_t>();
+      for (const Slice& s : slices)
+        macs += s.args.at("m").get<std::uint64_t>() * s.args.at("n").get<std::uint64_t>() *
+                s.args.at("k").get<std::uint64_t>();
       EXPECT_EQ(macs, counter(r, module, "macs")) << track;
     }
     if (track.find("/vec") != std::string::npos && track.find("waits") == std::string::npos) {
       EXPECT_EQ(total(slices), counter(r, module, "busy_cycles")) << track;
       std::uint64_t elements = 0;
-      for (const Slice& s : slices) elements += s.args.at("rows").get<std::uint64_t>() * s.args.at("columns").get<std::uint64_t>();
+      for (const Slice& s : slices)
+        elements += s.args.at("rows").get<std::uint64_t>() * s.args.at("columns").get<std::uint64_t>();
       EXPECT_EQ(elements, counter(r, module, "elements")) << track;
     }
     for (const Slice& s : slices) {
@@ -159,7 +162,9 @@ TEST_P(Timelines, TellWhatTheReportTells) {
     pairs.insert({from->name, to->name});
   }
   if (std::string(dataflow) == "mas" || std::string(dataflow) == "flat") {
-    for (const auto& pair : {std::pair{"load", "matmul_abt"}, {"matmul_abt", "softmax"}, {"softmax", "matmul_ab"},
+    for (const auto& pair : {std::pair{"load", "matmul_abt"},
+                             {"matmul_abt", "softmax"},
+                             {"softmax", "matmul_ab"},
                              {"matmul_ab", "store"}}) {
       EXPECT_EQ(pairs.count(pair), 1U) << pair.first << " to " << pair.second;
     }
@@ -177,7 +182,8 @@ TEST_P(Timelines, TellWhatTheReportTells) {
   EXPECT_EQ(most, r.max("l1", "peak_bytes"));
 }
 INSTANTIATE_TEST_SUITE_P(Timeline, Timelines,
-                         testing::Values(std::tuple{"bert-base", "mas", "edge"}, std::tuple{"bert-base", "flat", "edge"},
+                         testing::Values(std::tuple{"bert-base", "mas", "edge"},
+                                         std::tuple{"bert-base", "flat", "edge"},
                                          std::tuple{"H=2,N=96,E=32", "layerwise", "edge"},
                                          std::tuple{"H=3,N=64,E=32", "softpipe", "cluster3"},
                                          std::tuple{"H=4,N=128,E=32", "tileflow", "edge"},
