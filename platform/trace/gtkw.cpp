@@ -115,7 +115,7 @@ class SaveFile {
     // With this, GTKWave takes the other files to be beside this one.
     line("[savefile] \"/view.gtkw\"");
     line(fmt::format("[timestart] {}", view_.begin));
-    line("[size] 1680 1000");
+    line("[size] 1500 1000");
     line("[pos] -1 -1");
     // GTKWave's zoom is about 200 pixels; the window's waves are some 1200 wide.
     const double fs_per_frame = static_cast<double>(std::max<std::uint64_t>(view_.end - view_.begin, 1)) * 200 / 1180;
@@ -124,7 +124,7 @@ class SaveFile {
     for (int i = 1; i < 26; ++i) markers += " -1";
     line(markers);
     if (view_.marker != UINT64_MAX) line("[markername] Afirst PV");
-    line("[sst_width] 230");
+    line("[sst_width] 10");
     line("[signals_width] 240");
     line("[sst_expanded] 0");
   }

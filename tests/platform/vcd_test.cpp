@@ -114,6 +114,32 @@ TEST_P(Agrees, WithTheReport) {
 }
 INSTANTIATE_TEST_SUITE_P(Vcd, Agrees, testing::Values("layerwise", "flat", "tileflow", "mas"));
 
+// How much of VEC's work goes on beside the same core's MAC engine.
+double overlap(const char* dataflow) {
+  const Waveform wave = parse_vcd(trace({"bert-base", dataflow, "edge", "", false, {"core*"}, 0, UINT64_MAX}).text);
+  std::uint64_t both = 0, softmax = 0;
+  for (const char* core : {"core0", "core1"}) {
+    const Variable& mac = wave.of(std::string("attnvp.cluster0.") + core + ".mac.operation");
+    const Variable& vec = wave.of(std::string("attnvp.cluster0.") + core + ".vec.operation");
+    for (std::size_t i = 0; i + 1 < vec.changes.size(); ++i) {
+      if (wave.name(vec.changes[i].second) != "softmax") continue;
+      const std::uint64_t from = vec.changes[i].first, to = vec.changes[i + 1].first;
+      softmax += to - from;
+      for (std::size_t j = 0; j + 1 < mac.changes.size(); ++j) {
+        if (wave.name(mac.changes[j].second) == "idle") continue;
+        const std::uint64_t a = std::max(from, mac.changes[j].first), b = std::min(to, mac.changes[j + 1].first);
+        if (a < b) both += b - a;
+      }
+    }
+  }
+  return static_cast<double>(both) / static_cast<double>(softmax);
+}
+
+TEST(Vcd, MacAndVecTakeTurnsInFlatAndOverlapInMas) {
+  EXPECT_LT(overlap("flat"), 0.01);
+  EXPECT_GT(overlap("mas"), 0.9);
+}
+
 // L1: never more than there is, the report's peak, and the regions are all of it at any time.
 void expect_space(const Waveform& wave, const job::Result& r, std::uint64_t size) {
   const Variable& allocated = wave.of("attnvp.cluster0.l1.allocated_bytes");

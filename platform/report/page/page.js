@@ -93,7 +93,7 @@ function overview() {
   bars('cycles', 'Cycles of each run', labels, [{label: 'cycles', values: runs.map(r => r.cycles)}], {show: whole, tick: short, horizontal: true});
   const parts = [['dram', 'DRAM'], ['l1', 'L1'], ['l0', 'L0'], ['mac', 'MAC'], ['vec', 'VEC']];
   bars('energy', 'Energy of each run by component', labels,
-       parts.map(([key, label]) => ({label, values: runs.map(r => r.energy_pj[key] * 1e-12)})), {stacked: true, show: v => prefixed(v, 'J')});
+       parts.map(([key, label]) => ({label, values: runs.map(r => r.energy_pj[key] * 1e-12)})), {stacked: true, show: v => prefixed(v, 'J'), tick: v => prefixed(v, 'J').replace(/\.0+ /, ' ')});
   bars('utilisation', 'Utilisation of each run', labels,
        [['mac', 'MAC'], ['vec', 'VEC'], ['dma', 'DMA'], ['dram', 'DRAM bus']].map(([key, label]) => ({label, values: runs.map(r => r.utilization[key])})),
        {show: percent, tick: v => `${Math.round(100 * v)}%`, top: 1});
@@ -115,7 +115,7 @@ function roofline() {
     return {type: 'line', label: `roof of ${r.hardware}`, data: [low, top / slope, high].map(x => ({x, y: Math.min(top, x * slope)})),
             borderColor: colour('--ink'), borderDash: [[], [6, 4], [2, 3]][i % 3], pointRadius: 0, pointStyle: 'line', borderWidth: 2};
   });
-  const shapes = ['circle', 'rect', 'triangle', 'rectRot', 'star', 'cross'];
+  const shapes = ['circle', 'rect', 'triangle', 'rectRot', 'rectRounded', 'crossRot'];
   const points = known.map((r, i) => ({label: r.label, data: [point(r)], backgroundColor: palette(i), borderColor: palette(i), pointRadius: 7,
                                        pointHoverRadius: 9, pointStyle: shapes[i % shapes.length]}));
   const axis = text => ({type: 'logarithmic', title: {display: true, text}, ticks: {maxRotation: 0, callback: v => round125(v) ? v : null}});
