@@ -26,7 +26,7 @@ std::uint64_t parse_cycle(const char* option, const std::string& text, double cl
     if (cycles >= 1.8e19) throw config::ConfigError("found a time beyond every run");
     return static_cast<std::uint64_t>(std::llround(cycles));
   } catch (const config::ConfigError& e) {
-    throw config::ConfigError(fmt::format("{}: {} (cycles as a whole number, or a time)", option, e.what()));
+    throw config::ConfigError(fmt::format("{}: {}; a whole number without a unit is cycles", option, e.what()));
   }
 }
 

@@ -43,7 +43,8 @@ void check_run(const std::string& path, const ordered_json& run) {
       {"l0", {"read_bytes", "write_bytes"}},
       {"energy_pj", {"total", "dram", "l1", "l0", "mac", "vec"}}};
   const auto need = [&](bool good, const std::string& what) {
-    if (!good) throw config::ConfigError(fmt::format("{}: not a run's JSON: {} is missing or of another kind", path, what));
+    if (!good)
+      throw config::ConfigError(fmt::format("{}: not a run's JSON: {} is missing or of another kind", path, what));
   };
   need(run.is_object() && run.contains("schema") && run["schema"] == 1, "\"schema\": 1");
   for (const char* key : {"cycles", "seconds"}) need(run.contains(key) && run[key].is_number(), key);
@@ -60,7 +61,8 @@ void check_run(const std::string& path, const ordered_json& run) {
 
 std::string detail_of(const ordered_json& args) {
   const auto has = [&](const char* key) { return args.contains(key) && args[key].is_number(); };
-  if (has("m") && has("n") && has("k")) return fmt::format("{} x {} x {}", args["m"].dump(), args["n"].dump(), args["k"].dump());
+  if (has("m") && has("n") && has("k"))
+    return fmt::format("{} x {} x {}", args["m"].dump(), args["n"].dump(), args["k"].dump());
   if (has("bytes")) return fmt::format("{} bytes", args["bytes"].dump());
   if (has("columns")) return fmt::format("{} rows of {}", args["rows"].dump(), args["columns"].dump());
   return {};

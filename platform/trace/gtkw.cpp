@@ -68,7 +68,7 @@ const std::vector<Row> kRegions = {{"q_bytes", kSteps, kBlue},    {"k_bytes", kS
                                    {"v_bytes", kSteps, kBlue},    {"scores_bytes", kSteps, kBlue},
                                    {"o_bytes", kSteps, kBlue},    {"partials_bytes", kSteps, kBlue},
                                    {"other_bytes", kSteps, kBlue}};
-const std::vector<Row> kRate = {{"bytes_per_cycle", kCurve, kViolet}};
+const Row kRate = {"bytes_per_cycle", kCurve, kViolet};
 const std::vector<Row> kDram = {{"bus", kNames, kNormal}, {"bytes_per_cycle", kCurve, kViolet}};
 const std::vector<Row> kDma = {{"busy", kBit, kNormal}, {"outstanding", kDecimal, kIndigo}};
 const std::vector<Row> kEnergy = {{"energy_pj", kCurve, kOrange}};
@@ -165,10 +165,12 @@ class SaveFile {
       group("l1", true, [&] {
         rows(top + ".l1", kL1, "");
         rows(top + ".l1.regions", kRegions, "regions", false);
-        for (const std::string& scope : scopes_) {
-          if (scope.compare(0, top.size() + 8, top + ".l1.port") != 0) continue;
-          rows(scope, kRate, scope.substr(top.size() + 4), false);
-        }
+        group("bytes per cycle", false, [&] {
+          for (const std::string& scope : scopes_) {
+            if (scope.compare(0, top.size() + 8, top + ".l1.port") != 0) continue;
+            row(ids_[scope].begin()->second, kRate, scope.substr(top.size() + 4));
+          }
+        });
       });
       const auto events = ids_.find(top + ".events");
       if (events == ids_.end()) return;

@@ -2,9 +2,14 @@
 #include "models/trace/vcd.h"
 
 #include <algorithm>
-#include <memory>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
 #include <set>
 
+#include "platform/cli/trace_files.h"
 #include "platform/config/error.h"
 #include "platform/trace/scope.h"
 #include "tests/models/bench.h"
@@ -299,13 +304,26 @@ Stopped stopped(const hal::Descriptor& descriptor) {
     hal::write(cpu, bench::kVec + hal::kQueueDescriptor, &descriptor, sizeof descriptor);
     hal::write32(cpu, bench::kVec + hal::kQueueDoorbell, 1);
   });
-  trace::Request request;
-  request.waveform = true;
-  trace::Session session(request);
-  session.begin(platform, config::load_energy("pat"));
+  // As the command line writes it.
+  std::string folder = (std::filesystem::temp_directory_path() / "attnvp-test-XXXXXX").string();
+  EXPECT_NE(mkdtemp(folder.data()), nullptr);
+  cli::RunArguments arguments;
+  arguments.vcd = folder + "/run.vcd";
+  arguments.timeline = folder + "/run.json";
+  cli::TraceFiles files(arguments, 1e9);
+  files.session()->begin(platform, config::load_energy("pat"));
   platform.run();
-  session.end();
-  return {session.vcd(), platform.waiting()};
+  files.session()->end();
+  files.write();
+  EXPECT_FALSE(std::filesystem::exists(arguments.vcd));
+  files.commit();
+  EXPECT_EQ(files.where(), "; what happened up to there is in " + arguments.vcd + " and " + arguments.timeline);
+  for (const char* name : {"run.gtkw", "run.names"}) EXPECT_TRUE(std::filesystem::exists(folder + "/" + name));
+  std::ifstream timeline(arguments.timeline), vcd(arguments.vcd);
+  EXPECT_TRUE(nlohmann::json::parse(timeline).contains("traceEvents"));
+  Stopped s{{std::istreambuf_iterator<char>(vcd), std::istreambuf_iterator<char>()}, platform.waiting()};
+  std::filesystem::remove_all(folder);
+  return s;
 }
 
 TEST(Vcd, ShowsWhatWasBeforeADeadlock) {
