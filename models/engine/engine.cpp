@@ -225,13 +225,12 @@ void Engine::execute() {
     if (!nop) {
       count(executing_.descriptor);
       if (ctx_.full_data) compute_values(executing_.descriptor);
-      executing_.drain_at = ctx_.clock.now() + pipeline_cycles_;
+      executing_.drain_at = ctx_.clock.now() + pipeline_cycles_ + executing_.plan.latency_cycles;
     }
-    while (draining_full_) sc_core::wait(drained_event_);
+    while (draining_.full()) sc_core::wait(drained_event_);
     state_.set(kIdle);
     show_current(nullptr);
-    draining_ = executing_;
-    draining_full_ = true;
+    draining_.push_back(executing_);
     drain_event_.notify(sc_core::SC_ZERO_TIME);
   }
 }
@@ -270,16 +269,17 @@ bool Engine::halted_then_again() {
 
 void Engine::drain() {
   while (true) {
-    while (!draining_full_) sc_core::wait(drain_event_);
+    while (draining_.empty()) sc_core::wait(drain_event_);
+    const Job& job = draining_.front();
     const std::uint64_t now = ctx_.clock.now();
-    if (draining_.drain_at > now) sc_core::wait(ctx_.clock.cycles(draining_.drain_at - now));
-    if (!run_stream(drain_payload_, draining_.plan.drain)) return;
-    if (!events.give(draining_.descriptor, draining_.id)) return;
-    if (Journal::Entry* entry = entry_of(draining_)) entry->done = ctx_.clock.now();
+    if (job.drain_at > now) sc_core::wait(ctx_.clock.cycles(job.drain_at - now));
+    if (!run_stream(drain_payload_, job.plan.drain)) return;
+    if (!events.give(job.descriptor, job.id)) return;
+    if (Journal::Entry* entry = entry_of(job)) entry->done = ctx_.clock.now();
     descriptors += 1;
     queue_.count_done();
     --in_flight_;
-    draining_full_ = false;
+    draining_.pop_front();
     drained_event_.notify(sc_core::SC_ZERO_TIME);
   }
 }

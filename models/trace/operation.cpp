@@ -4,9 +4,9 @@
 
 namespace attnvp {
 
-const char* const kOperationNames[] = {"idle",   "nop",     "matmul_abt", "matmul_ab",      "softmax",
-                                       "load",   "store",   "online_max", "online_softmax", "scale_add",
-                                       "divide", "unknown", nullptr};
+const char* const kOperationNames[] = {"idle",       "nop",         "matmul_abt",     "matmul_ab", "softmax", "load",
+                                       "store",      "online_max",  "online_softmax", "scale_add", "divide",  "rescale",
+                                       "score_tile", "attend_tile", "unknown",        nullptr};
 
 Operation operation_of(const hal::Descriptor& d) {
   switch (d.opcode) {
@@ -26,6 +26,12 @@ Operation operation_of(const hal::Descriptor& d) {
       return Operation::kScaleAdd;
     case hal::Opcode::kDivide:
       return Operation::kDivide;
+    case hal::Opcode::kRescale:
+      return Operation::kRescale;
+    case hal::Opcode::kScoreTile:
+      return Operation::kScoreTile;
+    case hal::Opcode::kAttendTile:
+      return Operation::kAttendTile;
   }
   return Operation::kUnknown;
 }

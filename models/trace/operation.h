@@ -20,6 +20,9 @@ enum class Operation : std::uint8_t {
   kOnlineSoftmax,
   kScaleAdd,
   kDivide,
+  kRescale,
+  kScoreTile,
+  kAttendTile,
   kUnknown,
 };
 // Indexed by Operation, ends with nullptr.

@@ -24,7 +24,9 @@ void FirstPv::begin(std::uint64_t time, const std::vector<std::uint64_t>& values
 }
 
 void FirstPv::change(std::uint64_t time, std::uint32_t id, std::uint64_t value) {
-  if (time_ == kNever && watched_[id] && value == static_cast<std::uint64_t>(Operation::kMatmulAb)) time_ = time;
+  if (time_ != kNever || !watched_[id]) return;
+  const auto operation = static_cast<Operation>(value);
+  if (operation == Operation::kMatmulAb || operation == Operation::kAttendTile) time_ = time;
 }
 
 void Session::begin(Platform& platform, const config::EnergyTable& energy) {

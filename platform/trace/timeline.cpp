@@ -23,7 +23,7 @@ std::string arguments(const hal::Descriptor& d) {
   const auto address = [&out](const char* name, const hal::Operand& o) {
     out += fmt::format(",\"{}\":\"{:#x}\"", name, o.address);
   };
-  if (d.opcode == hal::Opcode::kMatmul) {
+  if (d.opcode == hal::Opcode::kMatmul || d.opcode == hal::Opcode::kScoreTile || d.opcode == hal::Opcode::kAttendTile) {
     for (const auto& [name, i] : {std::pair{"m", 0}, {"n", 1}, {"k", 2}}) add(name, d.dims[i]);
     for (const auto& [name, i] : {std::pair{"m0", 0}, {"n0", 1}, {"k0", 2}}) add(name, d.tile[i]);
     for (const auto& [name, i] : {std::pair{"a", 0}, {"b", 1}, {"c", 2}}) address(name, d.operand[i]);

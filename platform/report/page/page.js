@@ -140,8 +140,8 @@ function roofline() {
 
 // The Gantt chart. A run's timeline: {tracks, names, details, slices: [track, from, to, name, head, row block, detail]}.
 const gantt = {run: null, from: 0, to: 1, drag: null};
-const shown = {matmul_abt: 'QK^T', matmul_ab: 'PV'};
-const order = ['matmul_abt', 'matmul_ab', 'softmax', 'load', 'store'];
+const shown = {matmul_abt: 'QK^T', matmul_ab: 'PV', score_tile: 'QK^T', attend_tile: 'PV'};
+const order = ['matmul_abt', 'matmul_ab', 'softmax', 'load', 'store', 'score_tile', 'attend_tile'];
 
 function visible(timeline, waits) {
   const pixel = (gantt.to - gantt.from) / 1200;
@@ -172,7 +172,7 @@ function drawGantt() {
   });
   const paint = n => {
     const i = order.indexOf(timeline.names[n]);
-    return i < 0 ? palette(5 + n % 2) : palette([0, 2, 3, 4, 1][i]);
+    return i < 0 ? palette(5 + n % 2) : palette([0, 2, 3, 4, 1, 0, 2][i]);
   };
   $('gantt-box').style.height = `${6 + 2.1 * tracks.length}rem`;
   draw('gantt', {
