@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <tuple>
 
 #include "firmware/hal/registers.h"
@@ -32,12 +31,25 @@ DmaController::Channel::Channel(DmaController& owner, std::uint32_t i)
   events.show_waiting_in(&waits_for);
 }
 
-// The descriptor being transferred, or nothing.
-void DmaController::Channel::show(const hal::Descriptor* d) {
-  operation.set(static_cast<std::uint64_t>(d != nullptr ? operation_of(*d) : Operation::kNone));
-  number.set(d != nullptr ? taken : Signal::kNone);
-  head.set(d != nullptr ? d->head : Signal::kNone);
-  row_block.set(d != nullptr ? d->row_block : Signal::kNone);
+// The oldest descriptor under way, or nothing.
+void DmaController::Channel::show() {
+  const UnderWay* now = under_way.empty() ? nullptr : &under_way.front();
+  operation.set(static_cast<std::uint64_t>(now != nullptr ? operation_of(now->descriptor) : Operation::kNone));
+  number.set(now != nullptr ? now->number : Signal::kNone);
+  head.set(now != nullptr ? now->descriptor.head : Signal::kNone);
+  row_block.set(now != nullptr ? now->descriptor.row_block : Signal::kNone);
+}
+
+void DmaController::Channel::begun() {
+  if (!operation.on()) return;
+  under_way.push_back({current, taken});
+  show();
+}
+
+void DmaController::Channel::done() {
+  if (under_way.empty()) return;
+  under_way.pop_front();
+  show();
 }
 
 DmaController::DmaController(sc_core::sc_module_name name, Context& context, const DmaConfig& config,
@@ -94,7 +106,8 @@ void DmaController::reset() {
     c->ages.clear();
     c->taken = 0;
     c->waits_for.set_none();
-    c->show(nullptr);
+    c->under_way.clear();
+    c->show();
   }
   next_ = 0;
   next_buffer_ = 0;
@@ -158,7 +171,6 @@ FaultCode DmaController::check(const hal::Descriptor& d, std::string& detail, st
 void DmaController::front(Channel& channel) {
   while (true) {
     channel.state.set(kIdle);
-    channel.show(nullptr);
     while (channel.queue.empty()) sc_core::wait(channel.queue.pushed());
     const hal::Descriptor& d = channel.queue.front();
     channel.state.set(kWaitEvent);
@@ -186,11 +198,11 @@ void DmaController::front(Channel& channel) {
         return;
       }
       channel.state.set(kTransfer);
-      channel.show(&d);
       channel.current = d;
       channel.to_l1 = d.operand[1].address >= place_.l1_base;
       channel.transfer = Transfer(d, config_.burst_bytes);
       channel.ready = true;
+      channel.started = false;
       channel.deferrable = (d.flags & hal::kDeferrable) != 0;
       channel.age = channel.ages.front();
       channel.ages.pop_front();
@@ -263,9 +275,10 @@ void DmaController::issue() {
     const Burst burst = entry.burst;
     if (active_++ == 0) busy_since_ = ctx_.clock.now();
     busy_.set(1);
-    if (channel->id != Journal::kNobody) {
-      Journal::Entry& journal = ctx_.journal->of(channel->id);
-      journal.start = std::min(journal.start, ctx_.clock.now());
+    if (!channel->started) {
+      channel->started = true;
+      channel->begun();
+      if (channel->id != Journal::kNobody) ctx_.journal->of(channel->id).start = ctx_.clock.now();
     }
 
     sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
@@ -318,6 +331,7 @@ void DmaController::retire() {
         Journal::Entry& journal = ctx_.journal->of(entry.id);
         journal.end = journal.done = ctx_.clock.now();
       }
+      entry.channel->done();
       descriptors += 1;
       entry.channel->queue.count_done();
       --entry.channel->pending;

@@ -10,6 +10,7 @@
 #include <tlm_utils/simple_target_socket.h>
 
 #include <boost/circular_buffer.hpp>
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -65,8 +66,16 @@ class DmaController : public Module {
     sc_core::sc_event drained;                   // a descriptor is done
     std::uint64_t taken = 0;                     // descriptors out of the queue
     Journal::Id id = Journal::kNobody;           // of `current`
+    bool started = false;                        // a burst of `transfer` has been issued
+    struct UnderWay {
+      hal::Descriptor descriptor;
+      std::uint64_t number;
+    };
+    std::deque<UnderWay> under_way;  // oldest first, kept while a waveform is written: what the signals show
+    void begun();                    // the first burst of `current`
+    void done();                     // the oldest descriptor under way
     Signal state, operation, number, head, row_block, waits_for, level;
-    void show(const hal::Descriptor* descriptor);
+    void show();
   };
   struct InFlight {
     Burst burst;

@@ -26,7 +26,7 @@ class EventPort {
   void show_waiting_in(Signal* signal) { signal_ = signal; }
 
  private:
-  bool access(std::uint32_t event, std::uint64_t reg, std::uint32_t tokens, Journal::Id id);
+  bool access(std::uint64_t base, std::uint32_t event, std::uint64_t reg, std::uint32_t tokens, Journal::Id id);
 
   std::uint64_t base_;
   std::uint32_t events_;

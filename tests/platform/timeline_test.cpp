@@ -9,6 +9,7 @@
 
 #include "tests/platform/runs.h"
 #include "tests/platform/traced.h"
+#include "tests/platform/waveform.h"
 
 namespace attnvp::runs {
 namespace {
@@ -147,6 +148,12 @@ TEST_P(Timelines, TellWhatTheReportTells) {
   }
   EXPECT_EQ(loaded, r.sum("dma", "read_bytes"));
   EXPECT_EQ(stored, r.sum("dma", "write_bytes"));
+
+  // The waveform shows a DMA channel's descriptors at the same times.
+  const Waveform wave = parse_vcd(traced.text);
+  const std::vector<Slice>& loads = t.tracks.at("cluster0.dma/channel0");
+  EXPECT_EQ(wave.time_in(wave.of("attnvp.cluster0.dma.channel0.operation"), {"load", "store"}),
+            total(loads) * period_of(r));
 
   // Arrows start and end in slices, and never point back.
   if (std::string(dataflow) != "mas:overwrite=on") {  // there the control processor gives the word
