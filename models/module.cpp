@@ -14,7 +14,7 @@ Counter::Counter(CounterOwner& owner, const char* name, const char* unit, const 
 
 Signal::Signal(CounterOwner& owner, std::string name, Kind kind, unsigned bits, const char* const* names,
                const char* unit)
-    : name_(std::move(name)), kind_(kind), bits_(bits), names_(names), unit_(unit) {
+    : kind_(kind), bits_(bits), names_(names), unit_(unit), name_(std::move(name)) {
   owner.signals_.push_back(this);
 }
 Signal::Signal(CounterOwner& owner, std::string name, unsigned bits)

@@ -16,4 +16,12 @@ struct ReproduceArguments {
 // Exit status: 0, or 1 when a golden check failed. Throws config::ConfigError and job::RunError.
 int reproduce_mas(const ReproduceArguments& arguments);
 
+struct ReproduceLeanArguments {
+  std::string hardware = "a100";
+  std::string json;  // "-" is stdout, alone
+  std::string csv;
+  std::string markdown;
+};
+int reproduce_lean(const ReproduceLeanArguments& arguments);
+
 }  // namespace attnvp::cli

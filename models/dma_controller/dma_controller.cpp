@@ -183,7 +183,8 @@ void DmaController::front(Channel& channel) {
       return;
     }
     if (!channel.events.take(d, channel.id)) return;
-    if (channel.id != Journal::kNobody) ctx_.journal->of(channel.id).ready = ctx_.clock.now();
+    if (ctx_.journal != nullptr && channel.id != Journal::kNobody)
+      ctx_.journal->of(channel.id).ready = ctx_.clock.now();
     if (d.opcode != hal::Opcode::kCopy && d.opcode != hal::Opcode::kNop) {
       stop_with(channel, FaultCode::kBadOpcode, 0,
                 fmt::format("a DMA controller has no opcode {}", static_cast<int>(d.opcode)));
@@ -278,7 +279,8 @@ void DmaController::issue() {
     if (!channel->started) {
       channel->started = true;
       channel->begun();
-      if (channel->id != Journal::kNobody) ctx_.journal->of(channel->id).start = ctx_.clock.now();
+      if (ctx_.journal != nullptr && channel->id != Journal::kNobody)
+        ctx_.journal->of(channel->id).start = ctx_.clock.now();
     }
 
     sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
@@ -327,7 +329,7 @@ void DmaController::retire() {
     }
     if (entry.burst.last) {
       if (!entry.channel->events.give(entry.descriptor, entry.id)) return;
-      if (entry.id != Journal::kNobody) {
+      if (ctx_.journal != nullptr && entry.id != Journal::kNobody) {
         Journal::Entry& journal = ctx_.journal->of(entry.id);
         journal.end = journal.done = ctx_.clock.now();
       }

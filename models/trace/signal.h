@@ -79,15 +79,16 @@ class Signal {
  private:
   Signal(CounterOwner& owner, std::string name, Kind kind, unsigned bits, const char* const* names, const char* unit);
 
-  std::string name_;
-  Kind kind_;
-  bool sparse_ = false;
-  unsigned bits_;
-  const char* const* names_;
-  const char* unit_;
+  // What set() touches comes first.
   std::uint64_t value_ = 0;
   TraceSink* sink_ = nullptr;
   std::uint32_t id_ = 0;
+  bool sparse_ = false;
+  Kind kind_;
+  unsigned bits_;
+  const char* const* names_;
+  const char* unit_;
+  std::string name_;
 };
 
 }  // namespace attnvp
