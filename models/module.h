@@ -14,6 +14,8 @@
 
 namespace attnvp {
 
+class Journal;
+
 // A clock domain: cycles to SystemC time and back. The period is rounded to whole femtoseconds (the kernel's time
 // resolution), so that every multiple of it is exact.
 class Clock {
@@ -51,6 +53,7 @@ struct Context {
   // The fault line: every blocking register access ends with an error once a fault was raised. Whoever blocks on an
   // event registers it here at construction.
   std::vector<sc_core::sc_event*> fault_line;
+  Journal* journal = nullptr;  // descriptors are written down while there is one
 };
 
 class Module : public sc_core::sc_module, public CounterOwner {
