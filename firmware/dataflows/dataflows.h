@@ -18,6 +18,8 @@ struct Dataflow {
   hal::Scores scores;             // which of C and P need DRAM space
   // Runs the job to its end and returns the tiling it used; failures are in the runtime's status.
   hal::Tiling (*run)(Runtime& rt);
+  // Softmax in one pass over tiles of nkv keys, which rounds otherwise than softmax of whole rows.
+  bool one_pass = false;
 };
 
 extern const Dataflow kLayerwise;

@@ -155,8 +155,9 @@ Result Runner::run(const config::Network& network, const Schedule& schedule, con
     result.output.resize(query_bytes(network) / sizeof(arith::Half));
     p.read(job.layer.o, result.output.data(), query_bytes(network));
     if (options.check_golden && tensors != nullptr) {
+      const firmware::Dataflow* dataflow = firmware::find_dataflow(schedule.dataflow.c_str());
       result.golden = check_attention(shape_of(network), tensors->q.data(), tensors->k.data(), tensors->v.data(),
-                                      result.output.data());
+                                      result.output.data(), dataflow->one_pass ? result.schedule.tiling.nkv : 0);
       result.golden_checked = true;
     }
   }
