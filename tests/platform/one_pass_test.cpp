@@ -46,7 +46,7 @@ std::vector<Case> cases() {
   return all;
 }
 INSTANTIATE_TEST_SUITE_P(Machines, OnePass, testing::ValuesIn(cases()), [](const auto& of) {
-  return test_name(of.param.hardware + "_" + of.param.dataflow + "_" + of.param.shape.substr(4, 4));
+  return test_name(of.param.hardware + "_" + of.param.dataflow + "_" + of.param.shape.substr(4));
 });
 
 // Scores that FP16 holds exactly: q = (1, 0 ...), k = (score, 0 ...). Then the result is known to what the one pass itself
@@ -92,7 +92,7 @@ TEST(OnePassScores, AllEqual) {
 
 TEST(OnePassScores, Huge) {
   Exact e;  // most of a row vanishes beside its maximum, which is met late
-  for (std::size_t j = 0; j < e.network.seq_kv; ++j) e.score(j, (j * 7919 % 1201 - 600.0) * 100);
+  for (std::size_t j = 0; j < e.network.seq_kv; ++j) e.score(j, 100 * (static_cast<double>(j * 7919 % 1201) - 600));
   e.check_all(kTight);
 }
 
