@@ -18,8 +18,11 @@ struct Dataflow {
   hal::Scores scores;             // which of C and P need DRAM space
   // Runs the job to its end and returns the tiling it used; failures are in the runtime's status.
   hal::Tiling (*run)(Runtime& rt);
-  // Softmax in one pass over tiles of nkv keys, which rounds otherwise than softmax of whole rows.
+  bool ragged = false;  // takes batches with contexts of different lengths
+  // Softmax in one pass over tiles of nkv keys, which rounds otherwise than softmax of whole rows; of several pieces of
+  // a row, merged.
   bool one_pass = false;
+  bool merged = false;
 };
 
 extern const Dataflow kLayerwise;
@@ -29,6 +32,9 @@ extern const Dataflow kTileflow;
 extern const Dataflow kMas;
 extern const Dataflow kFusemax;
 extern const Dataflow kCascade;
+extern const Dataflow kLean;
+extern const Dataflow kFlashDecoding;
+extern const Dataflow kFlash2;
 
 // All of them, nullptr-terminated.
 extern const Dataflow* const kDataflows[];

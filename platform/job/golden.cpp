@@ -59,7 +59,8 @@ struct Block {
 
 class BlockEvaluator {
  public:
-  explicit BlockEvaluator(std::size_t keys_per_tile) : keys_per_tile_(static_cast<Index>(keys_per_tile)) {}
+  explicit BlockEvaluator(const OnePass& softmax)
+      : keys_per_tile_(static_cast<Index>(softmax.keys_per_tile)), merged_(softmax.merged) {}
 
   Block evaluate(const Head& head, const MatrixD& q, bool with_bound) {
     Block block;
@@ -156,7 +157,7 @@ class BlockEvaluator {
       const Index n = std::min(keys_per_tile_, p_.cols() - j);
       const auto s = p_.row(i).segment(j, n).array();
       const auto d = d_.segment(j, n);
-      if (j == 0 || (s + d).maxCoeff() > below) ++steps;
+      if (j == 0 || merged_ || (s + d).maxCoeff() > below) ++steps;
       below = std::max(below, (s - d).maxCoeff());
     }
     return 2 * (0x1p-15 + steps * arith::kExpStepError) + static_cast<double>(p_.cols()) * 0x1p-39 +
@@ -164,6 +165,7 @@ class BlockEvaluator {
   }
 
   Index keys_per_tile_;
+  bool merged_;
   MatrixD p_;
   MatrixF w_;
   Eigen::Array<double, 1, Eigen::Dynamic> d_, growth_, t_;
@@ -177,10 +179,10 @@ std::size_t rows_per_block(const AttentionShape& shape) {
 // Calls visit(b, h, first_row, head, block) for every block of rows.
 template <typename Visit>
 void for_each_block(const AttentionShape& shape, const Half* q, const Half* k, const Half* v, bool with_bound,
-                    std::size_t keys_per_tile, Visit visit) {
+                    const OnePass& softmax, Visit visit) {
   if (shape.keys == 0 || shape.width == 0) return;
   const std::size_t step = rows_per_block(shape);
-  BlockEvaluator evaluator(keys_per_tile);
+  BlockEvaluator evaluator(softmax);
   for (std::size_t bh = 0; bh < shape.batch * shape.heads; ++bh) {
     const Head head(shape, k + bh * shape.keys * shape.width, v + bh * shape.keys * shape.width);
     for (std::size_t row = 0; row < shape.queries; row += step) {
@@ -218,7 +220,7 @@ Verdict judge(double expected, double bound, RowKind kind, bool column_finite, H
 }  // namespace
 
 GoldenResult check_attention(const AttentionShape& shape, const Half* q, const Half* k, const Half* v,
-                             const Half* output, std::size_t keys_per_tile) {
+                             const Half* output, const OnePass& softmax) {
   GoldenResult result;
   double worst = -1.0;
   const auto visit = [&](std::size_t bh, std::size_t first, const Head& head, const Block& block) {
@@ -251,7 +253,7 @@ GoldenResult check_attention(const AttentionShape& shape, const Half* q, const H
       }
     }
   };
-  for_each_block(shape, q, k, v, true, keys_per_tile, visit);
+  for_each_block(shape, q, k, v, true, softmax, visit);
   result.passed = result.failures == 0;
   return result;
 }
@@ -267,7 +269,7 @@ std::vector<double> reference_attention(const AttentionShape& shape, const Half*
       }
     }
   };
-  for_each_block(shape, q, k, v, false, 0, visit);
+  for_each_block(shape, q, k, v, false, {}, visit);
   return reference;
 }
 

@@ -76,9 +76,14 @@ struct GoldenResult {
   std::string to_string() const;
 };
 
-// keys_per_tile: of a one-pass softmax; 0: whole rows.
+// How a row's softmax is taken: whole, or in one pass over tiles of so many keys, the last of which may be shorter.
+struct OnePass {
+  std::size_t keys_per_tile = 0;  // 0: whole rows
+  bool merged = false;            // a row is taken in pieces that are merged
+};
+
 GoldenResult check_attention(const AttentionShape& shape, const arith::Half* q, const arith::Half* k,
-                             const arith::Half* v, const arith::Half* output, std::size_t keys_per_tile = 0);
+                             const arith::Half* v, const arith::Half* output, const OnePass& softmax = {});
 
 // The reference alone, [batch, heads, queries, width] in double; NaN for NaN rows and for the columns of V
 // that are not finite.

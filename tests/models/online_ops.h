@@ -21,7 +21,8 @@ inline hal::Descriptor online(hal::Opcode opcode, std::uint32_t rows, std::uint3
 
 inline hal::Descriptor score(std::uint32_t m, std::uint32_t n, std::uint32_t k, std::uint16_t slot, std::uint64_t a,
                              std::uint64_t b, std::uint64_t maxima) {
-  hal::Descriptor d = online(hal::Opcode::kScoreTile, m, n, hal::kTransposeB, {{a, 2 * k, 0}, {b, 2 * k, 0}, {maxima, 2, 0}});
+  hal::Descriptor d =
+      online(hal::Opcode::kScoreTile, m, n, hal::kTransposeB, {{a, 2 * k, 0}, {b, 2 * k, 0}, {maxima, 2, 0}});
   d.dims[2] = k;
   d.slot = slot;
   return d;
@@ -30,7 +31,8 @@ inline hal::Descriptor score(std::uint32_t m, std::uint32_t n, std::uint32_t k, 
 // n columns of V, k keys.
 inline hal::Descriptor attend(std::uint32_t m, std::uint32_t n, std::uint32_t k, std::uint16_t slot,
                               std::uint64_t maxima, std::uint64_t v, std::uint64_t sums) {
-  hal::Descriptor d = online(hal::Opcode::kAttendTile, m, n, 0, {{maxima, 2, 0}, {v, 2 * n, 0}, {sums, 4 * (n + 1), 0}});
+  hal::Descriptor d =
+      online(hal::Opcode::kAttendTile, m, n, 0, {{maxima, 2, 0}, {v, 2 * n, 0}, {sums, 4 * (n + 1), 0}});
   d.dims[2] = k;
   d.slot = slot;
   return d;

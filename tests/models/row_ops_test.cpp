@@ -1,10 +1,12 @@
 // Row operations of the one-pass softmax on the VEC engine. Cycle counts by hand, from the doorbell on:
-//   fill   the operands of the first sub-tile over the 64 B/cycle port: as many whole rows as the 256 lanes hold elements
+//   fill   the operands of the first sub-tile over the 64 B/cycle port: as many whole rows as the 256 lanes hold
+//   elements
 //          of, one row of kOnlineSoftmax (and all running maxima)
 //   body   the longer of compute and of the traffic left but the last result
 //   last   the last sub-tile computes
 //   drain  16 cycles of pipeline, then the last sub-tile's result
-// Compute: lane-cycles, 2 for a maximum, sum or product, 20 for an exponential, 6 for a quotient, over the lanes, rounded up.
+// Compute: lane-cycles, 2 for a maximum, sum or product, 20 for an exponential, 6 for a quotient, over the lanes,
+// rounded up.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -62,15 +64,15 @@ TEST_P(RowOpCycles, AreTheHandCount) {
 INSTANTIATE_TEST_SUITE_P(
     Shapes, RowOpCycles,
     testing::Values(
-        // 256 rows and 44. 24 lane-cycles a row: 300 x 24 / 256 = 28.1, last 44 x 24 / 256 = 4.1, body 24. Fill 256 x 4 B
-        // = 16; body 44 x 4 in, 256 x (2 + 4) out: 1712 B = 26.75 > 24. Drain 264 B.
+        // 256 rows and 44. 24 lane-cycles a row: 300 x 24 / 256 = 28.1, last 44 x 24 / 256 = 4.1, body 24. Fill 256 x 4
+        // B = 16; body 44 x 4 in, 256 x (2 + 4) out: 1712 B = 26.75 > 24. Drain 264 B.
         Case{"Max", max_op(300, 0), kPush + 16 + 27 + 5 + 16 + 5},
         // One maximum a row of 2 bytes, which is the running one.
         Case{"MaxFirstUnscaled", max_op(10, hal::kFirst | hal::kUnscaled), kPush + 1 + 0 + 1 + 16 + 1},
         // Two differences, two exponentials: 46 x 100 / 256 = 17.97. Fill 400 B; drain 100 x (2 + 8) B = 15.6.
         Case{"MaxTwoScales", max_op(100, hal::kTwoScales), kPush + 7 + 0 + 18 + 16 + 16},
-        // 26 lane-cycles an element, 6.5: 7 a row; 24 a row, all in 384 / 256: 2. 114 in all, last 8. Fill 128 B of S and
-        // 16 x 2 of M; body (128 + 128 + 8) x 15 B = 61.9 < 106; drain 128 + 8 + 32 B.
+        // 26 lane-cycles an element, 6.5: 7 a row; 24 a row, all in 384 / 256: 2. 114 in all, last 8. Fill 128 B of S
+        // and 16 x 2 of M; body (128 + 128 + 8) x 15 B = 61.9 < 106; drain 128 + 8 + 32 B.
         Case{"Softmax", softmax_op(16, 64, 0), kPush + 3 + 106 + 8 + 16 + 3},
         // M is not read, and written row by row.
         Case{"SoftmaxFirst", softmax_op(16, 64, hal::kFirst), kPush + 2 + 106 + 8 + 16 + 3},
@@ -80,8 +82,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"SoftmaxFitsL0", softmax_op(16, 64, 0), kPush + 3 + 62 + 3 + 16 + 3, 1024, 1064},
         // ... or not: S is read twice, (3 x 128 + 8) x 15 B = 91.9, and once more in the last row.
         Case{"SoftmaxTwiceFromL1", softmax_op(16, 64, 0), kPush + 3 + 92 + 3 + 16 + 3, 1024, 1062},
-        // Sub-tiles of 3 rows: fill 3 x (260 + 260 + 4) B = 24.6; compute 4 x 260 / 256 = 4.06, last 260 / 256; body 524 in,
-        // 780 out: 20.4 > 3; drain 260 B.
+        // Sub-tiles of 3 rows: fill 3 x (260 + 260 + 4) B = 24.6; compute 4 x 260 / 256 = 4.06, last 260 / 256; body
+        // 524 in, 780 out: 20.4 > 3; drain 260 B.
         Case{"ScaleAdd", scale_add_op(4, 65, 0), kPush + 25 + 21 + 2 + 16 + 5},
         // R is not read: fill 780 B = 12.2, body 260 in, 780 out = 16.25. As many lane-cycles.
         Case{"ScaleAddFirst", scale_add_op(4, 65, hal::kFirst), kPush + 13 + 17 + 2 + 16 + 5},
@@ -97,8 +99,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"Divide", divide_op(5, 64), kPush + 17 + 13 + 2 + 16 + 2},
         // 5 x 384 / 8 = 240, last 48. Fill 260 B = 4.1.
         Case{"DivideFewLanes", divide_op(5, 64), kPush + 5 + 192 + 48 + 16 + 2, 8},
-        // 130 lane-cycles and 22 for the scale: 4 rows 2.4, last 1. Fill 3 x 264 B = 12.4; body 264 + 780 B = 16.3; drain
-        // 260 B.
+        // 130 lane-cycles and 22 for the scale: 4 rows 2.4, last 1. Fill 3 x 264 B = 12.4; body 264 + 780 B = 16.3;
+        // drain 260 B.
         Case{"Rescale", rescale_op(4, 65), kPush + 13 + 17 + 1 + 16 + 5},
         // 4 x 152 / 8 = 76, last 19. Fill 264 B = 4.1.
         Case{"RescaleFewLanes", rescale_op(4, 65), kPush + 5 + 57 + 19 + 16 + 5, 8}),
@@ -160,10 +162,12 @@ TEST(RowOps, SoftmaxAndScaleAddAreArith) {
       sums[i] = 0.25F * static_cast<float>(i % 17) - 1;
       tile[i] = 0.125F * static_cast<float>(i % 13);
     }
-    hal::Descriptor soft = online(Opcode::kOnlineSoftmax, rows, columns, first ? hal::kFirst : 0,
-                                  {{kA, 2 * stride, 0}, {kA, 2 * stride, 0}, {kB, 8, 0}, {kD + 4 * emb, 4 * (emb + 3), 0}});
-    hal::Descriptor add = online(Opcode::kScaleAdd, rows, emb + 1, first ? hal::kFirst : 0,
-                                 {{kC, 4 * (emb + 3), 0}, {kD, 4 * (emb + 3), 0}, {kD + 4 * (emb + 1), 4 * (emb + 3), 0}});
+    hal::Descriptor soft =
+        online(Opcode::kOnlineSoftmax, rows, columns, first ? hal::kFirst : 0,
+               {{kA, 2 * stride, 0}, {kA, 2 * stride, 0}, {kB, 8, 0}, {kD + 4 * emb, 4 * (emb + 3), 0}});
+    hal::Descriptor add =
+        online(Opcode::kScaleAdd, rows, emb + 1, first ? hal::kFirst : 0,
+               {{kC, 4 * (emb + 3), 0}, {kD, 4 * (emb + 3), 0}, {kD + 4 * (emb + 1), 4 * (emb + 3), 0}});
     Bench bench;
     bench.run([&](Bench& b) {
       b.set_l1(kA, s);
@@ -257,9 +261,10 @@ TEST(RowOps, MergeAndDivide) {
                         {{kA, 2, 0}, {kA + 0x1000, 2, 0}, {kB, 8, 0}, {kA + 0x1000, 2, 0}}));  // M in place
     b.push(kVec, online(Opcode::kScaleAdd, rows, columns, hal::kTwoScales | hal::kInOrder,
                         {{kC, 4 * columns, 0}, {kD, 4 * columns, 0}, {kB, 8, 0}}));
-    b.push(kVec, then(online(Opcode::kDivide, rows, columns - 1, hal::kInOrder,
-                             {{kC, 4 * columns, 0}, {kB + 0x1000, 2 * columns, 0}, {kC + 4 * (columns - 1), 4 * columns, 0}}),
-                      0));
+    b.push(kVec,
+           then(online(Opcode::kDivide, rows, columns - 1, hal::kInOrder,
+                       {{kC, 4 * columns, 0}, {kB + 0x1000, 2 * columns, 0}, {kC + 4 * (columns - 1), 4 * columns, 0}}),
+                0));
     b.take(0);
   });
   const auto o = bench.l1<arith::Half>(kB + 0x1000, rows * columns);
@@ -291,26 +296,26 @@ const std::uint64_t kEnd = kL1 + machine().l1.size_bytes;
 using F = FaultCode;
 INSTANTIATE_TEST_SUITE_P(
     Cases, RowOpFault,
-    testing::Values(
-        FaultCase{"MaxNoRows", F::kZeroSize, kA, max_op(0, 0)},
-        FaultCase{"SoftmaxNoColumns", F::kZeroSize, kA, softmax_op(4, 0, 0)},
-        FaultCase{"ScaleAddNoColumns", F::kZeroSize, kA, scale_add_op(4, 0, 0)},
-        FaultCase{"MaxScaleAtHalfAWord", F::kMisaligned, kC + 2, at(max_op(8, 0), 2, kC + 2)},
-        FaultCase{"SoftmaxSumsStride", F::kMisaligned, kD, stride(softmax_op(4, 16, 0), 3, 10)},
-        FaultCase{"ScaleAddSumsAtHalfAWord", F::kMisaligned, kA + 2, at(scale_add_op(4, 8, 0), 0, kA + 2)},
-        FaultCase{"DivideByHalfAWord", F::kMisaligned, kC + 2, at(divide_op(4, 8), 2, kC + 2)},
-        FaultCase{"RescaleStride", F::kMisaligned, kA, stride(rescale_op(4, 8), 0, 34)},
-        FaultCase{"MaxOddAddress", F::kMisaligned, kA + 1, at(max_op(8, 0), 0, kA + 1)},
-        FaultCase{"MaxOverScales", F::kOverlap, kC, at(max_op(8, 0), 3, kC + 2)},
-        FaultCase{"SoftmaxShifted", F::kOverlap, kA + 2, at(softmax_op(4, 16, 0), 1, kA + 2)},
-        FaultCase{"SoftmaxSumsOverScores", F::kOverlap, kA + 64, at(softmax_op(4, 16, 0), 3, kA + 64)},
-        FaultCase{"ScaleAddShifted", F::kOverlap, kA + 4, at(scale_add_op(4, 8, 0), 1, kA + 4)},
-        FaultCase{"DivideOverItsSums", F::kOverlap, kA, at(divide_op(4, 8), 1, kA)},
-        FaultCase{"RescaleOverMaxima", F::kOverlap, kA + 8, at(rescale_op(4, 8), 1, kA + 8)},
-        FaultCase{"SoftmaxRowTooLong", F::kBadOperand, kA, softmax_op(1, (1U << 23) + 1, 0)},
-        FaultCase{"ScaleAddStrideShorterThanARow", F::kBadOperand, kB, stride(scale_add_op(4, 8, 0), 1, 28)},
-        FaultCase{"DividePastL1", F::kOutOfRange, kEnd - 16, at(divide_op(4, 8), 1, kEnd - 16)},
-        FaultCase{"RescaleUnmapped", F::kUnmapped, 0x4000, at(rescale_op(4, 8), 2, 0x4000)}),
+    testing::Values(FaultCase{"MaxNoRows", F::kZeroSize, kA, max_op(0, 0)},
+                    FaultCase{"SoftmaxNoColumns", F::kZeroSize, kA, softmax_op(4, 0, 0)},
+                    FaultCase{"ScaleAddNoColumns", F::kZeroSize, kA, scale_add_op(4, 0, 0)},
+                    FaultCase{"MaxScaleAtHalfAWord", F::kMisaligned, kC + 2, at(max_op(8, 0), 2, kC + 2)},
+                    FaultCase{"SoftmaxSumsStride", F::kMisaligned, kD, stride(softmax_op(4, 16, 0), 3, 10)},
+                    FaultCase{"ScaleAddSumsAtHalfAWord", F::kMisaligned, kA + 2, at(scale_add_op(4, 8, 0), 0, kA + 2)},
+                    FaultCase{"DivideByHalfAWord", F::kMisaligned, kC + 2, at(divide_op(4, 8), 2, kC + 2)},
+                    FaultCase{"RescaleStride", F::kMisaligned, kA, stride(rescale_op(4, 8), 0, 34)},
+                    FaultCase{"MaxOddAddress", F::kMisaligned, kA + 1, at(max_op(8, 0), 0, kA + 1)},
+                    FaultCase{"MaxOverScales", F::kOverlap, kC, at(max_op(8, 0), 3, kC + 2)},
+                    FaultCase{"SoftmaxShifted", F::kOverlap, kA + 2, at(softmax_op(4, 16, 0), 1, kA + 2)},
+                    FaultCase{"SoftmaxSumsOverScores", F::kOverlap, kA + 64, at(softmax_op(4, 16, 0), 3, kA + 64)},
+                    FaultCase{"ScaleAddShifted", F::kOverlap, kA + 4, at(scale_add_op(4, 8, 0), 1, kA + 4)},
+                    FaultCase{"DivideOverItsSums", F::kOverlap, kA, at(divide_op(4, 8), 1, kA)},
+                    FaultCase{"RescaleOverMaxima", F::kOverlap, kA + 8, at(rescale_op(4, 8), 1, kA + 8)},
+                    FaultCase{"SoftmaxRowTooLong", F::kBadOperand, kA, softmax_op(1, (1U << 23) + 1, 0)},
+                    FaultCase{"ScaleAddStrideShorterThanARow", F::kBadOperand, kB,
+                              stride(scale_add_op(4, 8, 0), 1, 28)},
+                    FaultCase{"DividePastL1", F::kOutOfRange, kEnd - 16, at(divide_op(4, 8), 1, kEnd - 16)},
+                    FaultCase{"RescaleUnmapped", F::kUnmapped, 0x4000, at(rescale_op(4, 8), 2, 0x4000)}),
     [](const auto& of) { return std::string(of.param.name); });
 
 }  // namespace

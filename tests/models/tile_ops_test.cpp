@@ -1,7 +1,8 @@
-// Row operations on the MAC array's own PEs, a 16 x 16 array here that holds 4 tiles. Cycle counts by hand, from the doorbell
-// on: fill (operands of the first pass over the 64 B/cycle port), body (all passes but the last, or their traffic), last, 30
-// cycles of skew, drain (the results). A pass of scores is k cycles and 1 for the maximum, which leaves the array 15 later;
-// a pass of numerators 1 + 6 + 1 for difference, exponential and sum, and one cycle per column of V.
+// Row operations on the MAC array's own PEs, a 16 x 16 array here that holds 4 tiles. Cycle counts by hand, from the
+// doorbell on: fill (operands of the first pass over the 64 B/cycle port), body (all passes but the last, or their
+// traffic), last, 30 cycles of skew, drain (the results). A pass of scores is k cycles and 1 for the maximum, which
+// leaves the array 15 later; a pass of numerators 1 + 6 + 1 for difference, exponential and sum, and one cycle per
+// column of V.
 #include <fmt/format.h>
 
 #include "models/arith/matmul.h"
@@ -55,28 +56,27 @@ TEST_P(TileCycles, AreTheHandCount) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Shapes, TileCycles,
-    testing::Values(
-        // One pass. Scores: fill 2 x 256 B = 8, last 8 + 1, drain 32 B. Numerators: fill 32 + 256 B = 4.5, last 8 + 8, drain
-        // 16 x 9 x 4 B = 9.
-        Case{16, 16, 8, 64, 8 + 0 + 9 + 45 + 1, 5 + 0 + 16 + 30 + 9},
-        // One score, one column: fill 4 B, last 2; fill 4 B, last 9, drain 8 B.
-        Case{1, 1, 1, 64, 1 + 0 + 2 + 45 + 1, 1 + 0 + 9 + 30 + 1},
-        // Four passes of 11. Fill 640 B = 10; A twice, B twice, less that: 1440 B = 22.5 < 33; drain 64 B. Numerators: passes
-        // of 18. Fill 32 + 16 x 20 B = 5.5; body 32 + V twice 800 - 320, and the first 16 rows of sums, 704: 1216 B = 19 < 54;
-        // drain 704 B = 11.
-        Case{32, 20, 10, 64, 10 + 33 + 11 + 45 + 1, 6 + 54 + 18 + 30 + 11},
-        // The same over a port of 8 B a cycle: traffic sets the pace, 80, 180, 8; 44, 152, 88.
-        Case{32, 20, 10, 8, 80 + 180 + 11 + 45 + 8, 44 + 152 + 18 + 30 + 88},
-        // Ragged rows: 2 passes of 33. Fill 32 x 64 B = 32; A once, 17 rows, B twice, less that: 17 x 64 + 2 x 1024 - 2048 B =
-        // 17 < 33; drain 34 B. Numerators: passes of 40; fill 32 + 1024 B = 16.5; body 2 + 1024 and 16 rows of 132 B: 3138 B =
-        // 49.03 > 40; drain one row.
-        Case{17, 16, 32, 64, 32 + 33 + 33 + 45 + 1, 17 + 50 + 40 + 30 + 3}),
-    [](const auto& of) {
-      const Case& c = of.param;
-      return fmt::format("{}x{}x{}Port{}", c.rows, c.keys, c.emb, c.port);
-    });
+INSTANTIATE_TEST_SUITE_P(Shapes, TileCycles,
+                         testing::Values(
+                             // One pass. Scores: fill 2 x 256 B = 8, last 8 + 1, drain 32 B. Numerators: fill 32 + 256
+                             // B = 4.5, last 8 + 8, drain 16 x 9 x 4 B = 9.
+                             Case{16, 16, 8, 64, 8 + 0 + 9 + 45 + 1, 5 + 0 + 16 + 30 + 9},
+                             // One score, one column: fill 4 B, last 2; fill 4 B, last 9, drain 8 B.
+                             Case{1, 1, 1, 64, 1 + 0 + 2 + 45 + 1, 1 + 0 + 9 + 30 + 1},
+                             // Four passes of 11. Fill 640 B = 10; A twice, B twice, less that: 1440 B = 22.5 < 33;
+                             // drain 64 B. Numerators: passes of 18. Fill 32 + 16 x 20 B = 5.5; body 32 + V twice 800 -
+                             // 320, and the first 16 rows of sums, 704: 1216 B = 19 < 54; drain 704 B = 11.
+                             Case{32, 20, 10, 64, 10 + 33 + 11 + 45 + 1, 6 + 54 + 18 + 30 + 11},
+                             // The same over a port of 8 B a cycle: traffic sets the pace, 80, 180, 8; 44, 152, 88.
+                             Case{32, 20, 10, 8, 80 + 180 + 11 + 45 + 8, 44 + 152 + 18 + 30 + 88},
+                             // Ragged rows: 2 passes of 33. Fill 32 x 64 B = 32; A once, 17 rows, B twice, less that:
+                             // 17 x 64 + 2 x 1024 - 2048 B = 17 < 33; drain 34 B. Numerators: passes of 40; fill 32 +
+                             // 1024 B = 16.5; body 2 + 1024 and 16 rows of 132 B: 3138 B = 49.03 > 40; drain one row.
+                             Case{17, 16, 32, 64, 32 + 33 + 33 + 45 + 1, 17 + 50 + 40 + 30 + 3}),
+                         [](const auto& of) {
+                           const Case& c = of.param;
+                           return fmt::format("{}x{}x{}Port{}", c.rows, c.keys, c.emb, c.port);
+                         });
 
 TEST(TileOps, TwoTilesInterleave) {
   // Scores of a second tile are computed while the first's maxima leave the array: after a second push the second tile
@@ -114,8 +114,8 @@ TEST(TileOps, ValuesAreArith) {
   std::vector<arith::Half> s(rows * keys);
   std::vector<float> sums(rows * (emb + 1));
   arith::Workspace workspace;
-  arith::matmul({rows, keys, emb, true}, {q.data(), emb}, {k.data(), emb}, {}, arith::Matrix<arith::Half>{s.data(), keys},
-                workspace);
+  arith::matmul({rows, keys, emb, true}, {q.data(), emb}, {k.data(), emb}, {},
+                arith::Matrix<arith::Half>{s.data(), keys}, workspace);
   for (std::uint32_t r = 0; r < rows; ++r) {
     if (r % 3 != 0 && r != 4) {
       EXPECT_EQ(top[r], arith::row_max(&s[r * keys], keys)) << r;
@@ -181,9 +181,11 @@ INSTANTIATE_TEST_SUITE_P(
         // A tile of two passes from slot 0 on takes slot 1 from the one that began there.
         TileFault{{score(16, 16, 8, 1, kA, kB, kMax), score(32, 16, 8, 0, kA, kB, kMax)},
                   {"AttendAnOverwrittenTile", F::kBadOperand, 0, attend(16, 8, 16, 1, kMax, kV, kSums)}},
-        TileFault{{good_score()}, {"AttendSumsAtHalfAWord", F::kMisaligned, kSums + 2, attend(16, 8, 16, 0, kMax, kV, kSums + 2)}},
         TileFault{{good_score()},
-                  {"AttendSumsStride", F::kMisaligned, kSums, with_stride(attend(16, 8, 16, 0, kMax, kV, kSums), 2, 38)}},
+                  {"AttendSumsAtHalfAWord", F::kMisaligned, kSums + 2, attend(16, 8, 16, 0, kMax, kV, kSums + 2)}},
+        TileFault{
+            {good_score()},
+            {"AttendSumsStride", F::kMisaligned, kSums, with_stride(attend(16, 8, 16, 0, kMax, kV, kSums), 2, 38)}},
         TileFault{{good_score()}, {"AttendSumsOverV", F::kOverlap, kV + 128, attend(16, 8, 16, 0, kMax, kV, kV + 128)}},
         TileFault{{good_score()}, {"AttendSumsOverMaxima", F::kOverlap, kMax, attend(16, 8, 16, 0, kMax, kV, kMax)}},
         TileFault{{good_score()}, {"AttendUnmapped", F::kUnmapped, 0x4000, attend(16, 8, 16, 0, kMax, 0x4000, kSums)}}),

@@ -37,7 +37,7 @@ std::vector<Half> machine(const AttentionShape& s, const AttentionTensors& t) {
 
 GoldenResult check(const AttentionShape& s, const AttentionTensors& t, const std::vector<Half>& out,
                    std::size_t keys_per_tile = 0) {
-  return check_attention(s, t.q.data(), t.k.data(), t.v.data(), out.data(), keys_per_tile);
+  return check_attention(s, t.q.data(), t.k.data(), t.v.data(), out.data(), {keys_per_tile});
 }
 
 // The same in one pass over tiles of keys. A mistake to be found: the sums are not scaled, or not once.

@@ -36,7 +36,8 @@ TEST_P(OnePass, IsGolden) {
 std::vector<Case> cases() {
   std::vector<Case> all;
   for (const char* shape : {"H=2,N=1024,E=64", "H=2,N=1000,E=64", "H=2,N=777,E=64"}) {
-    for (const char* dataflow : {"fusemax", "fusemax:binding=serial", "cascade"}) all.push_back({"fusemax", dataflow, shape});
+    for (const char* dataflow : {"fusemax", "fusemax:binding=serial", "cascade"})
+      all.push_back({"fusemax", dataflow, shape});
     all.push_back({"fusemax-baseline", "cascade", shape});
     all.push_back({"edge", "fusemax", shape});
     for (const char* dataflow : {"mas", "flat"}) {
@@ -49,8 +50,8 @@ INSTANTIATE_TEST_SUITE_P(Machines, OnePass, testing::ValuesIn(cases()), [](const
   return test_name(of.param.hardware + "_" + of.param.dataflow + "_" + of.param.shape.substr(4));
 });
 
-// Scores that FP16 holds exactly: q = (1, 0 ...), k = (score, 0 ...). Then the result is known to what the one pass itself
-// rounds, where the general tolerance, which allows for rounded scores, says little.
+// Scores that FP16 holds exactly: q = (1, 0 ...), k = (score, 0 ...). Then the result is known to what the one pass
+// itself rounds, where the general tolerance, which allows for rounded scores, says little.
 struct Exact {
   config::Network network = config::load_network("H=1,N=600,E=16");
   job::Tensors tensors = job::random_tensors(network, 3);
@@ -136,7 +137,8 @@ TEST(OnePassMemory, IsIndependentOfTheLength) {
   EXPECT_EQ(peak("fusemax-baseline", "cascade", 4096), peak("fusemax-baseline", "cascade", 65536));
   EXPECT_EQ(peak("edge", "fusemax", 4096), peak("edge", "fusemax", 65536));
   // Three passes hold whole rows of scores, fewer where L1 ends.
-  const std::uint64_t short_rows = peak("edge", "flat:overlap=off", 512), long_rows = peak("edge", "flat:overlap=off", 4096);
+  const std::uint64_t short_rows = peak("edge", "flat:overlap=off", 512),
+                      long_rows = peak("edge", "flat:overlap=off", 4096);
   EXPECT_GT(long_rows, 3 * short_rows);
 }
 
