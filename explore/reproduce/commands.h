@@ -1,6 +1,7 @@
-// `attnvp reproduce mas`: the MAS-Attention paper's tables beside this platform's.
+// `attnvp reproduce PAPER`: the paper's tables beside this platform's.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace attnvp::cli {
@@ -15,5 +16,13 @@ struct ReproduceArguments {
 };
 // Exit status: 0, or 1 when a golden check failed. Throws config::ConfigError and job::RunError.
 int reproduce_mas(const ReproduceArguments& arguments);
+
+struct ReproduceFusemaxArguments {
+  std::uint32_t tokens = 1U << 20;  // the longest sequence
+  std::string json;                 // "-" is stdout, alone
+  std::string csv;
+  std::string markdown;
+};
+int reproduce_fusemax(const ReproduceFusemaxArguments& arguments);
 
 }  // namespace attnvp::cli

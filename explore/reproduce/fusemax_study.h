@@ -26,7 +26,8 @@ struct FusemaxPoint {
 
 struct FusemaxStudy {
   MachineConfig machine, baseline;
-  std::vector<std::string> dataflows;  // fusemax, its steps, and what it is compared with; all but the first two on `baseline`
+  std::vector<std::string>
+      dataflows;  // fusemax, its steps, and what it is compared with; all but the first two on `baseline`
   std::vector<FusemaxPoint> points;
   std::map<std::pair<std::string, std::string>, double> claims;
 

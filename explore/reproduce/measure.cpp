@@ -21,8 +21,8 @@ std::uint32_t rows_of(std::uint32_t tokens) {
   return (tokens <= 4 * kWholeHeads ? kScoresOfRows : kScoresOfFewRows) / tokens;
 }
 
-Measure run(job::Runner& runner, job::Schedule schedule, std::uint32_t heads, std::uint32_t queries,
-            std::uint32_t keys, std::uint32_t emb, const hal::Tiling& tiling) {
+Measure run(job::Runner& runner, job::Schedule schedule, std::uint32_t heads, std::uint32_t queries, std::uint32_t keys,
+            std::uint32_t emb, const hal::Tiling& tiling) {
   config::Network n;
   n.name = fmt::format("H={},NQ={},NKV={},E={}", heads, queries, keys, emb);
   n.heads = heads;
@@ -37,7 +37,9 @@ Measure run(job::Runner& runner, job::Schedule schedule, std::uint32_t heads, st
 
 Measure measure(const job::Result& r) {
   Measure m;
-  const auto sum = [&r](const char* module, const char* counter) { return static_cast<double>(r.sum(module, counter)); };
+  const auto sum = [&r](const char* module, const char* counter) {
+    return static_cast<double>(r.sum(module, counter));
+  };
   m.value[kCycles] = static_cast<double>(r.cycles);
   m.value[kMacBusy] = sum("mac", "busy_cycles");
   m.value[kVecBusy] = sum("vec", "busy_cycles");

@@ -1,6 +1,6 @@
-// What a layer of many identical heads, or of very long rows, counts, from a few short simulations: cycles and counts of a
-// schedule in its steady state grow by the same amount for every further head, tile of keys or block of query rows. Tests
-// hold such figures to whole simulations.
+// What a layer of many identical heads, or of very long rows, counts, from a few short simulations: cycles and counts
+// of a schedule in its steady state grow by the same amount for every further head, tile of keys or block of query
+// rows. Tests hold such figures to whole simulations.
 #pragma once
 
 #include <array>
@@ -34,9 +34,7 @@ struct Measure {
   double operator[](Quantity q) const { return value[q]; }
   double mac_utilization() const { return value[kMacBusy] / value[kCycles]; }
   double vec_utilization() const { return value[kVecBusy] / value[kCycles]; }
-  double energy_pj() const {
-    return value[kDramPj] + value[kL1Pj] + value[kL0Pj] + value[kMacPj] + value[kVecPj];
-  }
+  double energy_pj() const { return value[kDramPj] + value[kL1Pj] + value[kL0Pj] + value[kMacPj] + value[kVecPj]; }
 };
 Measure measure(const job::Result& result);  // of a machine of one core
 

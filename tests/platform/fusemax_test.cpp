@@ -1,6 +1,7 @@
-// FuseMax's machines against the closed forms of its model, in cycles: w = heads * N * N / 65536 tiles of 256 x 256 scores,
-// E per head. The one-dimensional array (256 lanes) and the two-dimensional one work side by side (fusemax), in turn (serial),
-// or the former does all of softmax (cascade); FLAT and the unfused baseline spend 4 lane-cycles a score.
+// FuseMax's machines against the closed forms of its model, in cycles: w = heads * N * N / 65536 tiles of 256 x 256
+// scores, E per head. The one-dimensional array (256 lanes) and the two-dimensional one work side by side (fusemax), in
+// turn (serial), or the former does all of softmax (cascade); FLAT and the unfused baseline spend 4 lane-cycles a
+// score.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,9 +35,7 @@ double closed_form(const Case& c) {
 }
 
 bool one_pass(const Case& c) { return c.dataflow != "flat" && c.dataflow != "layerwise"; }
-std::string machine_of(const Case& c) {
-  return c.dataflow.rfind("fusemax", 0) == 0 ? "fusemax" : "fusemax-baseline";
-}
+std::string machine_of(const Case& c) { return c.dataflow.rfind("fusemax", 0) == 0 ? "fusemax" : "fusemax-baseline"; }
 
 class Fusemax : public testing::TestWithParam<Case> {};
 
