@@ -25,4 +25,12 @@ struct ReproduceFusemaxArguments {
 };
 int reproduce_fusemax(const ReproduceFusemaxArguments& arguments);
 
+struct ReproduceLeanArguments {
+  std::string hardware = "a100";
+  std::string json;  // "-" is stdout, alone
+  std::string csv;
+  std::string markdown;
+};
+int reproduce_lean(const ReproduceLeanArguments& arguments);
+
 }  // namespace attnvp::cli

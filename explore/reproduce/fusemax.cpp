@@ -19,9 +19,11 @@ std::string fusemax_text(const FusemaxStudy& s) {
 std::string fusemax_markdown(const FusemaxStudy& s) {
   std::string out = fmt::format(
       "# The FuseMax paper, reproduced\n\n"
-      "Written by `attnvp reproduce fusemax --markdown FILE`; all numbers of ours and all reasons come from runs, none is typed "
+      "Written by `attnvp reproduce fusemax --markdown FILE`; all numbers of ours and all reasons come from runs, none "
+      "is typed "
       "in.\nThe paper's numbers, `configs/paper/fusemax_*.csv`, are its published model's.\n\n"
-      "`fusemax` and its serial binding run on the machine `{}`, the others on `{}`. Tile sizes are the firmware's choice.\n",
+      "`fusemax` and its serial binding run on the machine `{}`, the others on `{}`. Tile sizes are the firmware's "
+      "choice.\n",
       s.machine.name, s.baseline.name);
   for (const Section& section : fusemax_sections(s)) out += "\n" + to_markdown(section);
   return out;
@@ -45,11 +47,11 @@ std::string fusemax_json(const FusemaxStudy& s) {
     for (const std::string& d : s.dataflows) {
       const Measure& m = p.ours.at(d);
       ordered_json run{{"network", p.name()},
-                       {"heads", p.layer.heads},
-                       {"tokens", p.layer.tokens},
-                       {"emb", p.layer.emb},
+                       {"heads", p.heads},
+                       {"tokens", p.tokens},
+                       {"emb", p.emb},
                        {"dataflow", d},
-                       {"simulated", sample_text(sample_for(job::parse_dataflow(d), p.layer.tokens), p.layer.tokens)},
+                       {"simulated", sample_text(sample_for(job::parse_dataflow(d), p.tokens), p.tokens)},
                        {"cycles", m[kCycles]},
                        {"utilization", {{"mac", m.mac_utilization()}, {"vec", m.vec_utilization()}}},
                        {"dram_bytes", m[kDramBytes]},

@@ -17,10 +17,11 @@ std::string why_rows(const FusemaxStudy& s, const FusemaxPoint& p, const std::st
   const Measure& m = p.ours.at(dataflow);
   const double passes = static_cast<double>(s.baseline.mac.rows) / m.tiling.nq;
   return fmt::format(
-      "whole rows of {} scores: {} has room for {} query rows at a time where the array has {}, so that matmuls take {:.1f} "
+      "whole rows of {} scores: {} has room for {} query rows at a time where the array has {}, so that matmuls take "
+      "{:.1f} "
       "times the passes and K and V come {:.0f} times; the paper's model counts full arrays",
-      tokens_text(p.layer.tokens), report::with_prefix(static_cast<double>(s.baseline.l1.size_bytes), "B"), m.tiling.nq,
-      s.baseline.mac.rows, passes, std::ceil(1.0 * p.layer.tokens / m.tiling.nq));
+      tokens_text(p.tokens), fmt::format("{} MiB", s.baseline.l1.size_bytes >> 20), m.tiling.nq, s.baseline.mac.rows,
+      passes, std::ceil(1.0 * p.tokens / m.tiling.nq));
 }
 
 std::string why_cycles_of(const FusemaxStudy& s, const FusemaxPoint& p, const std::string& dataflow) {
@@ -34,12 +35,14 @@ double beside_operations(double total, const Measure& m) { return total - m[kMac
 std::string why_flat_energy(const FusemaxPoint& p, double paper_flat, double paper_fusemax) {
   const Measure &flat = p.ours.at(kFlat), &fusemax = p.ours.at(kFusemax);
   return fmt::format(
-      "operations and DRAM take {:.2f} of flat's and {:.2f} of fusemax's 10^12 pJ, by their counts; that leaves the paper's flat "
+      "operations and DRAM take {:.2f} of flat's and {:.2f} of fusemax's 10^12 pJ, by their counts; that leaves the "
+      "paper's flat "
       "{:.1f} pJ a multiply-accumulate for registers and buffer, its fusemax {:.1f}, ours {:.1f} and {:.1f}: its flat "
       "moves more between PEs and memories than an output-stationary array that keeps sums in L0",
       (flat[kMacPj] + flat[kVecPj] + flat[kDramPj]) / 1e12,
       (fusemax[kMacPj] + fusemax[kVecPj] + fusemax[kDramPj]) / 1e12, beside_operations(paper_flat, flat) / flat[kMacs],
-      beside_operations(paper_fusemax, fusemax) / fusemax[kMacs], beside_operations(flat.energy_pj(), flat) / flat[kMacs],
+      beside_operations(paper_fusemax, fusemax) / fusemax[kMacs],
+      beside_operations(flat.energy_pj(), flat) / flat[kMacs],
       beside_operations(fusemax.energy_pj(), fusemax) / fusemax[kMacs]);
 }
 
@@ -103,7 +106,8 @@ std::vector<Entry> fusemax_entries(const FusemaxStudy& s) {
   for (const FusemaxPoint& p : s.points) {
     add("dram_bytes", p.name(), kFusemax, p.paper_dram_bytes, p.ours.at(kFusemax)[kDramBytes], "");
   }
-  const double paper_fusemax = claim(s, "energy_pj", "BERT 1K fusemax"), paper_flat = claim(s, "energy_pj", "BERT 1K flat");
+  const double paper_fusemax = claim(s, "energy_pj", "BERT 1K fusemax"),
+               paper_flat = claim(s, "energy_pj", "BERT 1K flat");
   if (const FusemaxPoint* p = s.find("BERT 1K")) {
     const std::string why = why_flat_energy(*p, paper_flat, paper_fusemax);
     add("energy_pj", p->name(), kFusemax, paper_fusemax, p->ours.at(kFusemax).energy_pj(), why);

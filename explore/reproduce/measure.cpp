@@ -79,34 +79,34 @@ std::string sample_text(Sample sample, std::uint32_t tokens) {
     case Sample::kQueries:
       break;
   }
-  return fmt::format("{} and {} queries of a head, all keys", rows_of(tokens), 2 * rows_of(tokens));
+  return fmt::format("some {} and {} queries of a head, all keys", rows_of(tokens), 2 * rows_of(tokens));
 }
 
-Measure sampled(job::Runner& runner, const job::Schedule& schedule, const Layer& l, Sample sample) {
+Line sampled(job::Runner& runner, const job::Schedule& schedule, std::uint32_t tokens, std::uint32_t emb,
+             Sample sample) {
   // The smaller simulation takes the tile sizes that firmware chooses for the larger one.
-  switch (sample) {
-    case Sample::kHeads: {
-      const std::uint32_t h = heads_of(l.tokens);
-      const Measure high = run(runner, schedule, 2 * h, l.tokens, l.tokens, l.emb, {});
-      const Measure low = run(runner, schedule, h, l.tokens, l.tokens, l.emb, high.tiling);
-      return extrapolated(low, h, high, 2 * h, l.heads);
+  Line line;
+  if (sample == Sample::kHeads) {
+    const std::uint32_t heads = heads_of(tokens);
+    line.x_low = heads;
+    line.x_high = 2 * heads;
+    line.high = run(runner, schedule, 2 * heads, tokens, tokens, emb, {});
+    line.low = run(runner, schedule, heads, tokens, tokens, emb, line.high.tiling);
+  } else if (sample == Sample::kHeadsAndKeys) {
+    for (std::uint32_t heads = 1; heads <= 2; ++heads) {
+      const Measure high = run(runner, schedule, heads, tokens, 2 * kFewKeys, emb, {});
+      const Measure low = run(runner, schedule, heads, tokens, kFewKeys, emb, high.tiling);
+      (heads == 1 ? line.low : line.high) = extrapolated(low, kFewKeys, high, 2 * kFewKeys, tokens);
     }
-    case Sample::kHeadsAndKeys: {
-      std::array<Measure, 2> of_heads;
-      for (std::uint32_t h = 1; h <= 2; ++h) {
-        const Measure high = run(runner, schedule, h, l.tokens, 2 * kFewKeys, l.emb, {});
-        const Measure low = run(runner, schedule, h, l.tokens, kFewKeys, l.emb, high.tiling);
-        of_heads.at(h - 1) = extrapolated(low, kFewKeys, high, 2 * kFewKeys, l.tokens);
-      }
-      return extrapolated(of_heads[0], 1, of_heads[1], 2, l.heads);
-    }
-    case Sample::kQueries:
-      break;
+  } else {
+    const hal::Tiling tiling = run(runner, schedule, 1, rows_of(tokens), tokens, emb, {}).tiling;
+    const std::uint32_t rows = std::max(rows_of(tokens) / tiling.nq, 1U) * tiling.nq;  // whole row blocks
+    line.x_low = 1.0 * rows / tokens;
+    line.x_high = 2.0 * rows / tokens;
+    line.high = run(runner, schedule, 1, 2 * rows, tokens, emb, tiling);
+    line.low = run(runner, schedule, 1, rows, tokens, emb, tiling);
   }
-  const std::uint32_t rows = rows_of(l.tokens);
-  const Measure high = run(runner, schedule, 1, 2 * rows, l.tokens, l.emb, {});
-  const Measure low = run(runner, schedule, 1, rows, l.tokens, l.emb, high.tiling);
-  return extrapolated(low, rows, high, 2 * rows, static_cast<double>(l.heads) * l.tokens);
+  return line;
 }
 
 }  // namespace attnvp::reproduce

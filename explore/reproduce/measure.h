@@ -41,11 +41,6 @@ Measure measure(const job::Result& result);  // of a machine of one core
 // On the line through `low` at x_low and `high` at x_high.
 Measure extrapolated(const Measure& low, double x_low, const Measure& high, double x_high, double x);
 
-// A layer of `heads` heads in all, self-attention.
-struct Layer {
-  std::uint32_t heads = 0, tokens = 0, emb = 0;
-};
-
 // How the figures of a layer come about: what grows.
 enum class Sample : std::uint8_t {
   kHeads,         // whole heads, some and twice as many
@@ -55,7 +50,14 @@ enum class Sample : std::uint8_t {
 Sample sample_for(const job::Schedule& schedule, std::uint32_t tokens);
 std::string sample_text(Sample sample, std::uint32_t tokens);
 
-// Throws job::RunError.
-Measure sampled(job::Runner& runner, const job::Schedule& schedule, const Layer& layer, Sample sample);
+// A measure that grows with the number of heads.
+struct Line {
+  Measure low, high;
+  double x_low = 1, x_high = 2;
+  Measure at(double heads) const { return extrapolated(low, x_low, high, x_high, heads); }
+};
+// Self-attention with heads of tokens x emb. Throws job::RunError.
+Line sampled(job::Runner& runner, const job::Schedule& schedule, std::uint32_t tokens, std::uint32_t emb,
+             Sample sample);
 
 }  // namespace attnvp::reproduce

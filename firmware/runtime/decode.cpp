@@ -10,8 +10,10 @@ constexpr uint32_t kMostRing = 3;
 
 uint32_t ring(const DecodePlan& p) { return p.lag + 2; }  // tiles' sums under way
 
+uint64_t q_bytes(const DecodePlan& p, uint32_t emb) { return round_up(uint64_t{p.tiling.nq} * emb * kHalfBytes, 64); }
+
 uint64_t slot_bytes(const DecodePlan& p, uint32_t emb) {
-  return round_up(uint64_t{p.tiling.nq} * emb * kHalfBytes + Sums::bytes(p.tiling.nq, emb), 64);
+  return q_bytes(p, emb) + round_up(Sums::bytes(p.tiling.nq, emb), 64);
 }
 
 uint64_t lane_bytes(const DecodePlan& p, uint32_t emb) {
@@ -105,7 +107,7 @@ Matrix Decode::q_rows(uint32_t core, uint32_t piece) const {
 }
 
 Sums Decode::running(uint32_t core, uint32_t piece) const {
-  return {slot(core, piece) + uint64_t{rows_} * emb_ * kHalfBytes, rows_, emb_};
+  return {slot(core, piece) + q_bytes(plan_, emb_), rows_, emb_};
 }
 
 Sums Decode::tile_sums(uint32_t core, uint32_t number) const {

@@ -223,6 +223,16 @@ int dispatch(int argc, char** argv) {
   reproduce_fusemax_command->add_option("--markdown", fusemax_arguments.markdown, "write the page")->check(not_empty());
   reproduce_fusemax_command->callback([&] { status = reproduce_fusemax(fusemax_arguments); });
 
+  ReproduceLeanArguments lean_arguments;
+  CLI::App* reproduce_lean_command = reproduce_command->add_subcommand(
+      "lean", "LeanAttention: decoding under stream-K, FlashDecoding and FlashAttention-2");
+  reproduce_lean_command->add_option("--hw", lean_arguments.hardware, "machine")->capture_default_str();
+  reproduce_lean_command->add_option("--json", lean_arguments.json, "write JSON to a file, or alone to stdout with '-'")
+      ->check(not_empty());
+  reproduce_lean_command->add_option("--csv", lean_arguments.csv, "write CSV")->check(not_empty());
+  reproduce_lean_command->add_option("--markdown", lean_arguments.markdown, "write the page")->check(not_empty());
+  reproduce_lean_command->callback([&] { status = reproduce_lean(lean_arguments); });
+
   BenchArguments bench_arguments;
   CLI::App* bench_command = app.add_subcommand("bench", "measure the simulator's own speed");
   bench_command->add_option("--hw", bench_arguments.hardware, "machine")->capture_default_str();

@@ -1,0 +1,25 @@
+// `attnvp reproduce lean`.
+#include "explore/reproduce/commands.h"
+#include "explore/reproduce/lean_study.h"
+#include "explore/reproduce/outputs.h"
+#include "platform/config/hardware.h"
+
+namespace attnvp::cli {
+
+int reproduce_lean(const ReproduceLeanArguments& a) {
+  namespace rp = reproduce;
+  rp::Outputs outputs(a.json, a.csv, a.markdown);
+  const MachineConfig machine = config::load_hardware(a.hardware);
+  rp::LeanStudy study;
+  {
+    rp::Progress progress;
+    study = rp::run_lean_study(machine, [&progress](const std::string& what) { progress.show(what); });
+  }
+  const std::vector<rp::Section> sections = rp::lean_sections(study);
+  std::string text;
+  for (const rp::Section& section : sections) text += (text.empty() ? "" : "\n") + rp::to_text(section);
+  outputs.write(rp::lean_json(study), rp::lean_csv(study), rp::lean_markdown(sections), text);
+  return 0;
+}
+
+}  // namespace attnvp::cli
