@@ -46,33 +46,32 @@ TEST_P(Sampled, EqualsTheWhole) {
 
 constexpr double kExact = 1e-12;
 std::string case_name(const testing::TestParamInfo<Case>& of) {
-  std::string name = fmt::format("{}_{}_{}_{}", of.param.dataflow, of.param.heads, of.param.tokens,
-                                 static_cast<int>(of.param.sample));
+  std::string name =
+      fmt::format("{}_{}_{}_{}", of.param.dataflow, of.param.heads, of.param.tokens, static_cast<int>(of.param.sample));
   for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
   return name;
 }
 
 #ifndef ATTNVP_LONG
 // Loads and stores of layerwise meet anew in every head: a cycle or two, of a million, depend on which.
-INSTANTIATE_TEST_SUITE_P(
-    Layers, Sampled,
-    testing::Values(Case{"fusemax", 768, 1024, 64, Sample::kHeads, kExact},
-                    Case{"fusemax:binding=serial", 768, 1024, 64, Sample::kHeads, kExact},
-                    Case{"cascade", 768, 1024, 64, Sample::kHeads, kExact},
-                    Case{"flat", 768, 1024, 64, Sample::kHeads, kExact},
-                    Case{"layerwise", 768, 1024, 64, Sample::kHeads, 1e-5},
-                    Case{"fusemax", 48, 4096, 128, Sample::kHeads, kExact},
-                    Case{"fusemax:binding=serial", 48, 4096, 128, Sample::kHeads, kExact},
-                    Case{"cascade", 48, 4096, 128, Sample::kHeads, kExact},
-                    Case{"flat", 48, 4096, 128, Sample::kHeads, kExact},
-                    Case{"layerwise", 48, 4096, 128, Sample::kHeads, 1e-5},
-                    Case{"fusemax", 3, 16384, 64, Sample::kHeadsAndKeys, kExact},
-                    Case{"fusemax", 2, 65536, 64, Sample::kHeadsAndKeys, kExact},
-                    Case{"fusemax:binding=serial", 3, 16384, 64, Sample::kHeadsAndKeys, kExact},
-                    Case{"cascade", 2, 65536, 128, Sample::kHeadsAndKeys, kExact},
-                    // Row blocks of a head are not all alike, the first and the last least of all.
-                    Case{"flat", 1, 65536, 64, Sample::kQueries, 0.01}),
-    case_name);
+INSTANTIATE_TEST_SUITE_P(Layers, Sampled,
+                         testing::Values(Case{"fusemax", 768, 1024, 64, Sample::kHeads, kExact},
+                                         Case{"fusemax:binding=serial", 768, 1024, 64, Sample::kHeads, kExact},
+                                         Case{"cascade", 768, 1024, 64, Sample::kHeads, kExact},
+                                         Case{"flat", 768, 1024, 64, Sample::kHeads, kExact},
+                                         Case{"layerwise", 768, 1024, 64, Sample::kHeads, 1e-5},
+                                         Case{"fusemax", 48, 4096, 128, Sample::kHeads, kExact},
+                                         Case{"fusemax:binding=serial", 48, 4096, 128, Sample::kHeads, kExact},
+                                         Case{"cascade", 48, 4096, 128, Sample::kHeads, kExact},
+                                         Case{"flat", 48, 4096, 128, Sample::kHeads, kExact},
+                                         Case{"layerwise", 48, 4096, 128, Sample::kHeads, 1e-5},
+                                         Case{"fusemax", 3, 16384, 64, Sample::kHeadsAndKeys, kExact},
+                                         Case{"fusemax", 2, 65536, 64, Sample::kHeadsAndKeys, kExact},
+                                         Case{"fusemax:binding=serial", 3, 16384, 64, Sample::kHeadsAndKeys, kExact},
+                                         Case{"cascade", 2, 65536, 128, Sample::kHeadsAndKeys, kExact},
+                                         // Row blocks of a head are not all alike, the first and the last least of all.
+                                         Case{"flat", 1, 65536, 64, Sample::kQueries, 0.01}),
+                         case_name);
 
 const FusemaxStudy& short_study() {
   static const FusemaxStudy study = run_fusemax_study(4096, [](const std::string& /*what*/) {});

@@ -10,7 +10,11 @@
 namespace attnvp::runs {
 namespace {
 
-constexpr int kShards = 12;
+#ifdef ATTNVP_LONG
+constexpr int kFirst = 12, kShards = 200;
+#else
+constexpr int kFirst = 0, kShards = 12;
+#endif
 constexpr int kCasesPerShard = 10;
 
 struct Case {
@@ -78,7 +82,8 @@ Case random_case(std::uint32_t number) {
 }
 
 bool is_clean_refusal(const std::string& sentence) {
-  for (const char* what : {"L1 is too small: the schedule needs", "L0 is too small: the schedule needs", "tiling nq="}) {
+  for (const char* what :
+       {"L1 is too small: the schedule needs", "L0 is too small: the schedule needs", "tiling nq="}) {
     if (sentence.find(what) != std::string::npos) return true;
   }
   return false;
@@ -142,7 +147,7 @@ TEST_P(OnePassProperty, HoldsForRandomJobs) {
   EXPECT_GE(fit, kCasesPerShard / 4) << "too few cases fit their machine";
 }
 
-INSTANTIATE_TEST_SUITE_P(Shards, OnePassProperty, testing::Range(0, kShards));
+INSTANTIATE_TEST_SUITE_P(Shards, OnePassProperty, testing::Range(kFirst, kFirst + kShards));
 
 }  // namespace
 }  // namespace attnvp::runs
