@@ -37,8 +37,8 @@ std::string why_flat_energy(const FusemaxPoint& p, double paper_flat, double pap
   return fmt::format(
       "operations and DRAM take {:.2f} of flat's and {:.2f} of fusemax's 10^12 pJ, by their counts; that leaves the "
       "paper's flat "
-      "{:.1f} pJ a multiply-accumulate for registers and buffer, its fusemax {:.1f}, ours {:.1f} and {:.1f}: its flat "
-      "moves more between PEs and memories than an output-stationary array that keeps sums in L0",
+      "{:.1f} pJ a multiply-accumulate for registers and buffer, its fusemax {:.1f}, ours {:.1f} and {:.1f}; what its "
+      "flat spends that on, the published constants do not say",
       (flat[kMacPj] + flat[kVecPj] + flat[kDramPj]) / 1e12,
       (fusemax[kMacPj] + fusemax[kVecPj] + fusemax[kDramPj]) / 1e12, beside_operations(paper_flat, flat) / flat[kMacs],
       beside_operations(paper_fusemax, fusemax) / fusemax[kMacs],
