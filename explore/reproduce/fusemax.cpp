@@ -51,7 +51,7 @@ std::string fusemax_json(const FusemaxStudy& s) {
                        {"tokens", p.tokens},
                        {"emb", p.emb},
                        {"dataflow", d},
-                       {"simulated", sample_text(sample_for(job::parse_dataflow(d), p.tokens), p.tokens)},
+                       {"simulated", sample_text(job::parse_dataflow(d), p.tokens)},
                        {"cycles", m[kCycles]},
                        {"utilization", {{"mac", m.mac_utilization()}, {"vec", m.vec_utilization()}}},
                        {"dram_bytes", m[kDramBytes]},

@@ -24,7 +24,18 @@ std::string why_rows(const FusemaxStudy& s, const FusemaxPoint& p, const std::st
       passes, std::ceil(1.0 * p.tokens / m.tiling.nq));
 }
 
+// Scores by way of DRAM in tiles: what comes more than once.
+std::string why_tiles(const FusemaxPoint& p, const std::string& dataflow) {
+  const hal::Tiling& t = p.ours.at(dataflow).tiling;
+  return fmt::format(
+      "K and V do not fit beside tiles of scores and come {} times, once for every {} query rows; the paper's model "
+      "counts them once",
+      (p.tokens + t.nq - 1) / t.nq, t.nq);
+}
+
 std::string why_cycles_of(const FusemaxStudy& s, const FusemaxPoint& p, const std::string& dataflow) {
+  const hal::Tiling& t = p.ours.at(dataflow).tiling;
+  if (t.np > 0 && t.kv_buffers == hal::kKvStream) return why_tiles(p, dataflow);
   if (p.ours.at(dataflow).tiling.nq < s.baseline.mac.rows) return why_rows(s, p, dataflow);
   return "start and end of the layer, which closed forms leave out";
 }

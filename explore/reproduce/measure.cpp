@@ -11,13 +11,20 @@ namespace attnvp::reproduce {
 namespace {
 
 constexpr std::uint32_t kFewKeys = 1024;           // of one-pass dataflows: four tiles
-constexpr std::uint32_t kWholeHeads = 16384;       // tokens up to which heads are simulated whole
+constexpr std::uint32_t kWholeHeads = 16384;       // tokens up to which heads are simulated whole,
+constexpr std::uint32_t kWholeUnfused = 65536;     // of dataflows that keep scores in DRAM, whose commands are larger
+constexpr std::uint32_t kRowsOfTiles = 2048;       // query rows in the smaller simulation of those: no tile is higher
 constexpr std::uint32_t kScoresOfRows = 1U << 29;  // in the smaller simulation of some query rows
 constexpr std::uint32_t kScoresOfFewRows = 1U << 27;
 
 std::uint32_t heads_of(std::uint32_t tokens) { return std::clamp(kWholeHeads / tokens, 1U, 16U); }
 
-std::uint32_t rows_of(std::uint32_t tokens) {
+bool unfused(const job::Schedule& schedule) {
+  return firmware::find_dataflow(schedule.dataflow.c_str())->scores != hal::kScoresOnChip;
+}
+
+std::uint32_t rows_of(const job::Schedule& schedule, std::uint32_t tokens) {
+  if (unfused(schedule)) return kRowsOfTiles;
   return (tokens <= 4 * kWholeHeads ? kScoresOfRows : kScoresOfFewRows) / tokens;
 }
 
@@ -66,12 +73,12 @@ Measure extrapolated(const Measure& low, double x_low, const Measure& high, doub
 }
 
 Sample sample_for(const job::Schedule& schedule, std::uint32_t tokens) {
-  if (tokens <= kWholeHeads) return Sample::kHeads;
+  if (tokens <= (unfused(schedule) ? kWholeUnfused : kWholeHeads)) return Sample::kHeads;
   return firmware::find_dataflow(schedule.dataflow.c_str())->one_pass ? Sample::kHeadsAndKeys : Sample::kQueries;
 }
 
-std::string sample_text(Sample sample, std::uint32_t tokens) {
-  switch (sample) {
+std::string sample_text(const job::Schedule& schedule, std::uint32_t tokens) {
+  switch (sample_for(schedule, tokens)) {
     case Sample::kHeads:
       return fmt::format("{} and {} whole heads", heads_of(tokens), 2 * heads_of(tokens));
     case Sample::kHeadsAndKeys:
@@ -79,7 +86,8 @@ std::string sample_text(Sample sample, std::uint32_t tokens) {
     case Sample::kQueries:
       break;
   }
-  return fmt::format("some {} and {} queries of a head, all keys", rows_of(tokens), 2 * rows_of(tokens));
+  const std::uint32_t rows = rows_of(schedule, tokens);
+  return fmt::format("some {} and {} queries of a head, all keys", rows, 2 * rows);
 }
 
 Line sampled(job::Runner& runner, const job::Schedule& schedule, std::uint32_t tokens, std::uint32_t emb,
@@ -99,12 +107,14 @@ Line sampled(job::Runner& runner, const job::Schedule& schedule, std::uint32_t t
       (heads == 1 ? line.low : line.high) = extrapolated(low, kFewKeys, high, 2 * kFewKeys, tokens);
     }
   } else {
-    const hal::Tiling tiling = run(runner, schedule, 1, rows_of(tokens), tokens, emb, {}).tiling;
-    const std::uint32_t rows = std::max(rows_of(tokens) / tiling.nq, 1U) * tiling.nq;  // whole row blocks
+    const std::uint32_t some = rows_of(schedule, tokens);
+    const Measure first = run(runner, schedule, 1, some, tokens, emb, {});
+    const hal::Tiling& tiling = first.tiling;
+    const std::uint32_t rows = std::max(some / tiling.nq, 1U) * tiling.nq;  // whole row blocks
     line.x_low = 1.0 * rows / tokens;
     line.x_high = 2.0 * rows / tokens;
     line.high = run(runner, schedule, 1, 2 * rows, tokens, emb, tiling);
-    line.low = run(runner, schedule, 1, rows, tokens, emb, tiling);
+    line.low = rows == some ? first : run(runner, schedule, 1, rows, tokens, emb, tiling);
   }
   return line;
 }

@@ -48,7 +48,7 @@ enum class Sample : std::uint8_t {
   kQueries        // one head, some of its query rows and twice as many, with all of its keys
 };
 Sample sample_for(const job::Schedule& schedule, std::uint32_t tokens);
-std::string sample_text(Sample sample, std::uint32_t tokens);
+std::string sample_text(const job::Schedule& schedule, std::uint32_t tokens);
 
 // A measure that grows with the number of heads.
 struct Line {

@@ -170,7 +170,9 @@ Section limits_table(const Study& s, const std::vector<Limit>& limits) {
       "such rows). A length "
       "counts when its run ends. Rows of scores are held whole, as softmax needs them, and each core holds "
       "its own; the "
-      "paper counts those of one core. The N x N scores that layerwise and softpipe would keep in DRAM for a "
+      "paper counts those of one core. Where L1 has no room for as many rows as a MAC array has, layerwise takes them "
+      "for softmax alone, one by one, and its matmuls take tiles. The N x N scores that layerwise and softpipe would "
+      "keep in DRAM for a "
       "whole layer are "
       "not counted against them.",
       kLimitStep, kLimitEmb, kLimitRowsPerCore);

@@ -67,12 +67,15 @@ std::string tick_text(double value, double step) {
 
 std::string convergence_csv(const SearchResult& r) {
   std::string out = "evaluation,cost,best";
-  for (const auto& [key, value] : job::tiling_text({})) out += "," + key;
+  hal::Tiling all{};
+  for (const Evaluation& e : r.log) all.np = std::max(all.np, e.tiling.np);
+  for (const auto& [key, value] : job::tiling_text(all)) out += "," + key;
   out += "\n";
   const auto number = [](double v) { return std::isfinite(v) ? fmt::format("{:.17g}", v) : std::string(); };
   for (std::size_t i = 0; i < r.log.size(); ++i) {
     out += fmt::format("{},{},{}", i + 1, number(r.log[i].cost), number(r.log[i].best));
     for (const auto& [key, value] : job::tiling_text(r.log[i].tiling)) out += "," + value;
+    if (all.np > 0 && r.log[i].tiling.np == 0) out += ",0";
     out += "\n";
   }
   return out;

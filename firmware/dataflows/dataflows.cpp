@@ -31,6 +31,8 @@ void boot(hal::Cpu& cpu, uint32_t cluster) {
     const Dataflow* dataflow = find_dataflow(rt.job().dataflow);
     if (dataflow == nullptr) {
       rt.fail(Status::kUnknownDataflow);
+    } else if (rt.job().tiling.np > 0 && dataflow->scores != hal::kScoresCAndP) {
+      rt.fail(Status::kBadTiling, hal::kNpUnused, rt.job().tiling.np);
     } else {
       used = dataflow->run(rt);
     }

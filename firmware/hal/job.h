@@ -23,7 +23,7 @@ enum class Status : std::uint32_t {
   kTooFewChannels = 7,  // detail: DMA channels needed, channels there are
   kEngineFault = 8,     // detail: the access that was answered with an error; the engine's own registers say more
   kTooManyEvents = 10,  // a command waits for, or signals, more events than a descriptor can name
-  kBadTiling = 9,       // detail: which field of Tiling (counted from 0), its value
+  kBadTiling = 9,       // detail: 0 to 4: bb, hh, nq, nkv, np; kNpUnused; its value
   kDramTooSmall = 11,   // for partial results; detail: bytes needed, bytes there are
 };
 
@@ -39,8 +39,9 @@ struct Tiling {
   // How K and V live in L1: 0 streams sub-blocks once per round, n >= 1 holds n groups' whole K (or V).
   std::uint32_t kv_buffers;   // kKvStream, or the number of groups
   std::uint32_t row_buffers;  // buffers for row blocks of Q, and twice as many for O, per core
-  std::uint32_t reserved;
+  std::uint32_t np;  // N_P: query rows of one softmax, where scores go in tiles (score_tiles.h); 0: they do not
 };
+constexpr std::uint32_t kNpUnused = 5;  // for kBadTiling: N_P given to a dataflow that takes none
 constexpr std::uint32_t kKvAuto = 0;
 constexpr std::uint32_t kKvStream = 0xFFFF'FFFF;
 

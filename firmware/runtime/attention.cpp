@@ -40,27 +40,6 @@ Matrix Attention::score_block(const Lane& lane, uint32_t n, const Item& item) co
   return {lane.scores + uint64_t{n % demand_.score_blocks} * rows_ * stride, item.rows, columns, stride};
 }
 
-Matrix Attention::dram_rows(uint64_t tensor, const Item& item, uint32_t columns) const {
-  const uint64_t row = uint64_t{item.head} * rt_.layer().seq_q + item.row;
-  const uint32_t stride = columns * kHalfBytes;
-  return {tensor + row * stride, item.rows, columns, stride};
-}
-
-bool Attention::last_use(const KvBuffer& kv, const Work::Round& i, uint32_t lane, uint32_t block,
-                         uint32_t blocks) const {
-  return kv.streamed() || (block + 1 == blocks && i.round == work_.last_round(i.group, lane));
-}
-
-// A lane without work in this round still has to pass on the tokens that it gets.
-void Attention::pass_tokens(KvBuffer& kv, const Work::Round& i, uint32_t lane, uint32_t core, uint32_t block) {
-  const bool never = work_.last_round(i.group, lane) == Work::kNoRound;
-  if (!kv.streamed() && !(never && i.round == 0 && block + 1 == kv.blocks())) return;
-  Command nothing = fence();
-  kv.acquire(nothing, lane, i.group, block);
-  kv.release(nothing, lane);
-  rt_.mac(core, nothing);
-}
-
 Matrix Attention::q_block(const Lane& lane, uint32_t n, const Item& item) const {
   const uint32_t emb = rt_.layer().emb;
   const uint32_t stride = emb * kHalfBytes;
@@ -74,7 +53,7 @@ uint32_t Attention::first_strip() const {
 }
 
 void Attention::load_q_rows(const Item& item, const Matrix& q, uint32_t row, uint32_t rows) {
-  const Matrix dram = dram_rows(rt_.layer().q, item, rt_.layer().emb);
+  const Matrix dram = dram_rows(rt_, rt_.layer().q, item, rt_.layer().emb);
   Command load = copy(rows_of(dram, row, rows), rows_of(q, row, rows));
   if (row == 0) load.after(q_free_.of(item.lane));
   rt_.dma(kLoadChannel, load.then(q_ready_.of(item.lane)).label(item.head, item.block));
@@ -121,7 +100,7 @@ void Attention::produce_c(KvBuffer& k, const Work::Round& i, Loads& ahead, const
     for (uint32_t c = 0; c < lanes_.count; ++c) {
       const Item item = work_.item(i.group, i.round, c);
       if (!item.valid) {
-        pass_tokens(k, i, c, lanes_.c_core(c), j);
+        k.pass_tokens(i, c, lanes_.c_core(c), j);
         continue;
       }
       const Matrix q = q_block(lane_[c], lane_[c].c_items, item);
@@ -144,7 +123,7 @@ void Attention::produce_c(KvBuffer& k, const Work::Round& i, Loads& ahead, const
           multiply.then(lanes_.of_lane(c_ready_, c)).then(q_free_.of(c));
           if (sync.then.span > 0) multiply.then(sync.then);
         }
-        if (ends_block && last_use(k, i, c, j, k.blocks())) k.release(multiply, c);
+        if (ends_block && k.last_use(i, c, j)) k.release(multiply, c);
         rt_.mac(lanes_.c_core(c), multiply);
       }
     }
@@ -189,7 +168,7 @@ void Attention::produce_o(KvBuffer& v, const Work::Round& i, const Discipline& d
 // Rows [row, row + rows) of a block of O; the last ones of the block free its buffer.
 void Attention::store_o(const Item& item, const Matrix& o, uint32_t row, uint32_t rows, bool last) {
   const uint32_t c = item.lane;
-  const Matrix dram = dram_rows(rt_.layer().o, item, o.columns);
+  const Matrix dram = dram_rows(rt_, rt_.layer().o, item, o.columns);
   Command store = copy(rows_of(o, row, rows), rows_of(dram, row, rows));
   store.deferrable().after(o_ready_.of(c)).then(stored_).label(item.head, item.block);
   if (last) store.then(o_free_.of(c));
@@ -204,7 +183,7 @@ void Attention::resident_o(KvBuffer& v, const Work::Round& i, const Discipline& 
   for (uint32_t c = 0; rt_.ok() && c < lanes_.count; ++c) {
     const Item item = work_.item(i.group, i.round, c);
     if (!item.valid) {
-      pass_tokens(v, i, c, lanes_.o_core(c), v.blocks() - 1);
+      v.pass_tokens(i, c, lanes_.o_core(c), v.blocks() - 1);
       continue;
     }
     const Lane& lane = lane_[c];
@@ -225,7 +204,7 @@ void Attention::resident_o(KvBuffer& v, const Work::Round& i, const Discipline& 
       multiply.then(o_ready_.of(c));
       if (last && demand_.score_tokens) multiply.then(scores_free_.of(c));
       if (last && sync.then.span > 0) multiply.then(sync.then);
-      if (last && last_use(v, i, c, v.blocks() - 1, v.blocks())) v.release(multiply, c);
+      if (last && v.last_use(i, c, v.blocks() - 1)) v.release(multiply, c);
       rt_.mac(lanes_.o_core(c), multiply);
     }
   }
@@ -245,7 +224,7 @@ void Attention::stream_o(KvBuffer& v, const Work::Round& i, const Discipline& di
     for (uint32_t c = 0; c < lanes_.count; ++c) {
       const Item item = work_.item(i.group, i.round, c);
       if (!item.valid) {
-        pass_tokens(v, i, c, lanes_.o_core(c), j);
+        v.pass_tokens(i, c, lanes_.o_core(c), j);
         continue;
       }
       const Lane& lane = lane_[c];
@@ -279,7 +258,7 @@ void Attention::store_scores(const Work::Round& i, uint64_t tensor, Events ready
     const Item item = work_.item(i.group, i.round, c);
     if (!item.valid) continue;
     const Matrix block = score_block(lane_[c], lane_[c].stored++, item);
-    rt_.dma(kStoreChannel, copy(block, dram_rows(tensor, item, rt_.layer().seq_kv))
+    rt_.dma(kStoreChannel, copy(block, dram_rows(rt_, tensor, item, rt_.layer().seq_kv))
                                .after(lanes_.of_lane(ready, c))
                                .then(scores_free_.of(c))
                                .then(stored_)
@@ -293,7 +272,7 @@ void Attention::load_scores(const Work::Round& i, uint64_t tensor, Events ready)
     const Item item = work_.item(i.group, i.round, c);
     if (!item.valid) continue;
     const Matrix block = score_block(lane_[c], lane_[c].loaded++, item);
-    rt_.dma(kLoadChannel, copy(dram_rows(tensor, item, rt_.layer().seq_kv), block)
+    rt_.dma(kLoadChannel, copy(dram_rows(rt_, tensor, item, rt_.layer().seq_kv), block)
                               .after(scores_free_.of(c))
                               .then(lanes_.of_lane(ready, c))
                               .label(item.head, item.block));

@@ -91,14 +91,11 @@ class Attention {
                 const Discipline& discipline);  // O_i (+)= P_i,j V_j as the V_j come by
   void resident_o(KvBuffer& v, const Work::Round& i, const Discipline& discipline);  // O_i = P_i V
   void store_o(const Item& item, const Matrix& o, uint32_t row, uint32_t rows, bool last);
-  bool last_use(const KvBuffer& kv, const Work::Round& i, uint32_t lane, uint32_t block, uint32_t blocks) const;
-  void pass_tokens(KvBuffer& kv, const Work::Round& i, uint32_t lane, uint32_t core, uint32_t block);
   uint32_t first_strip() const;
   void load_q_rows(const Item& item, const Matrix& q, uint32_t row, uint32_t rows);
   Matrix q_block(const Lane& lane, uint32_t n, const Item& item) const;
   Matrix score_block(const Lane& lane, uint32_t n, const Item& item) const;
   Matrix o_block(const Lane& lane, const Item& item) const;
-  Matrix dram_rows(uint64_t tensor, const Item& item, uint32_t columns) const;
 
   Runtime& rt_;
   const Work& work_;

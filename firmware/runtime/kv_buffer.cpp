@@ -2,10 +2,6 @@
 
 namespace attnvp::firmware {
 
-namespace {
-constexpr uint32_t kStreamSlots = 4;
-}  // namespace
-
 KvBuffer::KvBuffer(Runtime& rt, const Work& work, const hal::Tiling& t, uint64_t dram, uint32_t channel)
     : rt_(rt),
       work_(work),
@@ -76,6 +72,19 @@ void KvBuffer::acquire(Command& command, uint32_t lane, uint32_t group, uint32_t
   if (block + 1 <= taken_[lane]) return;
   command.after(ready_.of(lane), block + 1 - taken_[lane]);
   taken_[lane] = block + 1;
+}
+
+bool KvBuffer::last_use(const Work::Round& i, uint32_t lane, uint32_t block) const {
+  return streamed_ || (block + 1 == blocks_ && i.round == work_.last_round(i.group, lane));
+}
+
+void KvBuffer::pass_tokens(const Work::Round& i, uint32_t lane, uint32_t core, uint32_t block) {
+  const bool never = work_.last_round(i.group, lane) == Work::kNoRound;
+  if (!streamed_ && !(never && i.round == 0 && block + 1 == blocks_)) return;
+  Command nothing = fence();
+  acquire(nothing, lane, i.group, block);
+  release(nothing, lane);
+  rt_.mac(core, nothing);
 }
 
 }  // namespace attnvp::firmware

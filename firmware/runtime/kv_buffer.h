@@ -12,6 +12,8 @@ namespace attnvp::firmware {
 
 class KvBuffer {
  public:
+  static constexpr uint32_t kStreamSlots = 4;  // sub-blocks in L1 when they are streamed
+
   // `dram` is the tensor's address; allocates L1 and events.
   KvBuffer(Runtime& rt, const Work& work, const hal::Tiling& tiling, uint64_t dram, uint32_t channel);
 
@@ -33,6 +35,10 @@ class KvBuffer {
   void acquire(Command& command, uint32_t lane, uint32_t group, uint32_t block);
   // Makes the command give back: streamed, the sub-block; resident, the group (when this was the lane's last use).
   void release(Command& command, uint32_t lane) const { command.then(free_.of(lane)); }
+  // What a lane reads of sub-block `block` in that round is the last it reads of what it must give back.
+  bool last_use(const Work::Round& i, uint32_t lane, uint32_t block) const;
+  // A lane without work in that round passes on the tokens that it gets: on the MAC engine of `core`.
+  void pass_tokens(const Work::Round& i, uint32_t lane, uint32_t core, uint32_t block);
 
  private:
   void issue(uint32_t group, uint32_t block);

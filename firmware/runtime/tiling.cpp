@@ -1,5 +1,6 @@
 #include "firmware/runtime/tiling.h"
 
+#include "firmware/runtime/kv_buffer.h"
 #include "firmware/runtime/work.h"
 
 namespace attnvp::firmware {
@@ -8,7 +9,6 @@ namespace {
 
 using hal::Tiling;
 
-constexpr uint32_t kStreamSlots = 4;  // sub-blocks of K (or V) in L1 when they are streamed
 constexpr uint32_t kRowBuffers = 4;
 constexpr uint32_t kSubBlocks = 32;  // of a long sequence
 // Cycles of latencies that a round shows where operators follow each other, and where they overlap.
@@ -18,7 +18,8 @@ constexpr uint64_t kOverlappedRound = 40;
 uint32_t lanes_of(const Runtime& rt, const Demand& demand) { return demand.lanes > 0 ? demand.lanes : rt.cores(); }
 
 uint64_t kv_rows(const Runtime& rt, const Tiling& t) {
-  return t.kv_buffers == hal::kKvStream ? uint64_t{kStreamSlots} * t.nkv : uint64_t{t.kv_buffers} * rt.layer().seq_kv;
+  return t.kv_buffers == hal::kKvStream ? uint64_t{KvBuffer::kStreamSlots} * t.nkv
+                                        : uint64_t{t.kv_buffers} * rt.layer().seq_kv;
 }
 
 // Cycles the cluster needs at least with this tiling, for comparing tilings with each other.
@@ -66,9 +67,9 @@ uint64_t estimate(const Runtime& rt, const Tiling& t, const Demand& demand) {
 
 bool check_given(Runtime& rt, const Tiling& t) {
   const hal::Layer& l = rt.layer();
-  const uint32_t given[] = {t.bb, t.hh, t.nq, t.nkv};
-  const uint32_t most[] = {l.batch, l.heads, l.seq_q, l.seq_kv};
-  for (uint32_t i = 0; i < 4; ++i) {
+  const uint32_t given[] = {t.bb, t.hh, t.nq, t.nkv, t.np};
+  const uint32_t most[] = {l.batch, l.heads, l.seq_q, l.seq_kv, l.seq_q};
+  for (uint32_t i = 0; i < 5; ++i) {
     if (given[i] <= most[i]) continue;
     rt.fail(Status::kBadTiling, i, given[i]);
     return false;
@@ -111,22 +112,32 @@ uint64_t l1_need(const Runtime& rt, const Tiling& t, const Demand& demand) {
   return kv + lanes_of(rt, demand) * core;
 }
 
-Tiling choose_tiling(Runtime& rt, const Demand& demand) {
+bool begin_tiling(Runtime& rt, Tiling& t) {
+  if (check_given(rt, t)) choose_l0(rt, t);
+  return rt.ok();
+}
+
+uint32_t heads_together(const Runtime& rt) {
+  const auto passes = static_cast<uint32_t>(ceil_div(rt.layer().seq_q, rt.machine().mac_rows));
+  return min(rt.layer().heads, static_cast<uint32_t>(ceil_div(rt.cores(), min(passes, rt.cores()))));
+}
+
+Choice find_tiling(Runtime& rt, const Demand& demand) {
   const hal::Layer& l = rt.layer();
   const uint32_t unit = rt.machine().mac_rows;
   Tiling t = rt.job().tiling;
+  t.np = 0;
   if (demand.single_kv) {
     t.bb = t.hh = t.kv_buffers = t.row_buffers = 1;
     t.nkv = l.seq_kv;
   }
-  if (!check_given(rt, t)) return t;
-  choose_l0(rt, t);
+  if (!begin_tiling(rt, t)) return {};
 
   // Enough heads at a time that every core has a row block.
   if (t.bb == 0) t.bb = 1;
   if (t.hh == 0) {
     const auto passes = static_cast<uint32_t>(ceil_div(l.seq_q, unit));
-    t.hh = min(l.heads, static_cast<uint32_t>(ceil_div(rt.cores(), min(passes, rt.cores()))));
+    t.hh = heads_together(rt);
     // In lock-step all cores wait for the longest block of a round: give them equal blocks, of different heads.
     if (!demand.dram_overlap && passes % rt.cores() != 0 && l.heads % rt.cores() == 0) t.hh = rt.cores();
   }
@@ -135,7 +146,7 @@ Tiling choose_tiling(Runtime& rt, const Demand& demand) {
     const uint32_t eighth = (l.seq_kv / 8 + t.n0 / 2) / t.n0 * t.n0;
     t.nkv = min(l.seq_kv, max(min(eighth, 512U), max(32U, rt.machine().mac_columns)));
     // Of a long sequence no more sub-blocks than queues hold, as far as their buffers take little of L1.
-    const uint64_t little = rt.machine().l1_bytes / 8 / (uint64_t{2 * kStreamSlots} * l.emb * kHalfBytes);
+    const uint64_t little = rt.machine().l1_bytes / 8 / (uint64_t{2 * KvBuffer::kStreamSlots} * l.emb * kHalfBytes);
     const auto few = static_cast<uint32_t>(min(round_up(ceil_div(l.seq_kv, kSubBlocks), t.n0), little / t.n0 * t.n0));
     t.nkv = max(t.nkv, few);
   }
@@ -195,11 +206,13 @@ Tiling choose_tiling(Runtime& rt, const Demand& demand) {
     again = best_cycles == resident && nkv_free && given.nkv / 2 >= min_nkv;
     if (again) given.nkv /= 2;
   }
-  if (best_cycles == UINT64_MAX) {
-    rt.fail(Status::kL1TooSmall, least_need, rt.machine().l1_bytes);
-    return given;
-  }
-  return best;
+  return {best_cycles != UINT64_MAX, best, least_need};
+}
+
+Tiling choose_tiling(Runtime& rt, const Demand& demand) {
+  const Choice choice = find_tiling(rt, demand);
+  if (!choice.fits) rt.fail(Status::kL1TooSmall, choice.least_need, rt.machine().l1_bytes);
+  return choice.tiling;
 }
 
 }  // namespace attnvp::firmware

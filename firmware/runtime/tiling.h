@@ -36,7 +36,19 @@ constexpr bool vec_bound(uint32_t mac_rows, uint32_t mac_columns, uint32_t softm
 // Fills in the L0 sub-tile m0, n0, k0.
 void choose_l0(Runtime& rt, hal::Tiling& tiling);
 
+struct Choice {
+  bool fits = false;
+  hal::Tiling tiling{};         // complete, if it fits
+  uint64_t least_need = ~0ULL;  // bytes of L1 of the smallest that was considered
+};
+// A failure other than L1's size is in the runtime's status.
+Choice find_tiling(Runtime& rt, const Demand& demand);
 // The complete tiling; on failure the runtime's status says why.
 hal::Tiling choose_tiling(Runtime& rt, const Demand& demand);
+
+// What `find_tiling` begins with: what the job gives, checked against the layer, and the L0 sub-tile. False: refused.
+bool begin_tiling(Runtime& rt, hal::Tiling& tiling);
+// Heads at a time so that every core has a row block.
+uint32_t heads_together(const Runtime& rt);
 
 }  // namespace attnvp::firmware

@@ -9,6 +9,12 @@ uint32_t row_blocks(uint32_t seq_q, uint32_t nq, uint32_t unit, uint32_t workers
   return even <= units ? even : blocks;
 }
 
+Matrix dram_rows(const Runtime& rt, uint64_t tensor, const Item& item, uint32_t columns) {
+  const uint64_t row = uint64_t{item.head} * rt.layer().seq_q + item.row;
+  const uint32_t stride = columns * kHalfBytes;
+  return {tensor + row * stride, item.rows, columns, stride};
+}
+
 Work::Work(const Runtime& rt, const hal::Tiling& t, uint32_t lanes)
     : lanes_(lanes),
       batch_(rt.layer().batch),

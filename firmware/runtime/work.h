@@ -65,6 +65,9 @@ class Work {
   uint32_t first_item_ = 0, last_item_ = 0;
 };
 
+// The item's rows of a tensor in DRAM: [batch, heads, seq_q, columns].
+Matrix dram_rows(const Runtime& rt, uint64_t tensor, const Item& item, uint32_t columns);
+
 // Row blocks that seq_q rows are cut into: a multiple of `workers` where there are enough passes of `unit` rows.
 uint32_t row_blocks(uint32_t seq_q, uint32_t nq, uint32_t unit, uint32_t workers);
 

@@ -291,8 +291,12 @@ void Runner::check_status(Result& result) {
         say(fmt::format("its access to {:#x} was answered with an error", answer.detail[0]));
         break;
       case hal::Status::kBadTiling: {
-        static const char* const kFields[] = {"bb", "hh", "nq", "nkv"};
-        say(fmt::format("tiling {}={} is larger than the layer", kFields[answer.detail[0] % 4], answer.detail[1]));
+        static const char* const kFields[] = {"bb", "hh", "nq", "nkv", "np"};
+        if (answer.detail[0] == hal::kNpUnused) {
+          say(fmt::format("tiling np={}: the dataflow takes no softmax apart from its row blocks", answer.detail[1]));
+        } else {
+          say(fmt::format("tiling {}={} is larger than the layer", kFields[answer.detail[0] % 5], answer.detail[1]));
+        }
         break;
       }
     }

@@ -76,6 +76,7 @@ const config::Schema<hal::Tiling>& tiling_schema() {
       size("k0", kLargestSubTile, "L0 sub-tile of a matmul: depth loaded at a time", &T::k0),
       kv_key(),
       size("rb", 64, "buffers for row blocks of Q, and twice as many for O, per core", &T::row_buffers),
+      size("np", kLargest, "N_P: query rows of one softmax where scores go in tiles of nq x nkv (layerwise)", &T::np),
   });
   return schema;
 }
@@ -139,6 +140,7 @@ hal::Tiling parse_tiling(const std::string& text) {
 std::vector<std::pair<std::string, std::string>> tiling_text(const hal::Tiling& tiling) {
   std::vector<std::pair<std::string, std::string>> out;
   for (const auto& key : tiling_schema().keys()) {
+    if (key.path == "np" && tiling.np == 0) continue;  // scores do not go in tiles
     out.emplace_back(key.path, config::format_value(key, key.get(tiling)));
   }
   return out;

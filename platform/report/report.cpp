@@ -49,6 +49,7 @@ std::string to_json(const job::Result& r, const std::string& hardware, const std
     j["tiling"]["kv"] = t.kv_buffers;
   }
   j["tiling"]["rb"] = t.row_buffers;
+  if (t.np > 0) j["tiling"]["np"] = t.np;
   j["cycles"] = r.cycles;
   j["frequency_hz"] = r.frequency_hz;
   j["seconds"] = r.seconds();

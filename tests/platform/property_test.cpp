@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
-#include <random>
 #include <utility>
 
+#include "tests/platform/random_jobs.h"
 #include "tests/platform/runs.h"
 
 namespace attnvp::runs {
@@ -16,21 +16,6 @@ namespace {
 
 constexpr int kShards = 40;
 constexpr int kCasesPerShard = 10;
-
-class Random {
- public:
-  explicit Random(std::uint32_t seed) : engine_(seed) {}
-  std::uint32_t from(std::uint32_t low, std::uint32_t high) {
-    return low + static_cast<std::uint32_t>(engine_() % (high - low + 1));
-  }
-  bool one_in(std::uint32_t n) { return engine_() % n == 0; }
-  std::uint32_t of(std::initializer_list<std::uint32_t> values) {
-    return *(values.begin() + from(0, static_cast<std::uint32_t>(values.size()) - 1));
-  }
-
- private:
-  std::mt19937 engine_;
-};
 
 struct Case {
   MachineConfig machine;
@@ -45,50 +30,6 @@ struct Case {
                        tiles.substr(1), config::to_yaml(machine));
   }
 };
-
-MachineConfig random_machine(Random& r) {
-  MachineConfig m;
-  m.name = "random";
-  m.clock_hz = 1e6 * r.of({1000, 3750, 1410});
-  m.clusters = r.one_in(2) ? 1 : r.from(1, 3);
-  m.cores = r.from(1, 4);
-  m.mac.rows = r.of({16, 16, 8, 4, 5, 32});
-  m.mac.columns = r.of({16, 16, 8, 4, 7, 32});
-  m.mac.pipeline_cycles = r.from(0, 40);
-  m.mac.queue_depth = r.of({2, 4, 16});
-  m.vec.lanes = r.of({256, 64, 10, 1000});
-  m.vec.softmax_lane_cycles = r.of({32, 8, 1});
-  m.vec.pipeline_cycles = r.from(0, 20);
-  m.vec.queue_depth = r.of({2, 16});
-  m.l1.size_bytes = 1024 * std::uint64_t{r.of({8, 32, 64, 128, 256, 512})};
-  m.l0.size_bytes = std::min<std::uint64_t>(r.of({64 << 10, 64 << 10, 16 << 10, 4096, 1024, 256}), m.l1.size_bytes / 2);
-  m.l1.banks = r.of({16, 4, 1});
-  m.l1.bank_bytes_per_cycle = r.of({32, 16, 8});
-  m.l1.ports = r.from(1, 2 * m.cores + 1);
-  m.l1.port_bytes_per_cycle = r.of({64, 32, 7});
-  m.dma.channels = r.from(3, 6);
-  m.dma.burst_bytes = r.of({1024, 256, 64, 16});
-  m.dma.outstanding = r.of({1, 2, 4, 16});
-  m.dma.queue_depth = r.of({2, 4, 16});
-  m.dma.arbitration = static_cast<DmaArbitration>(r.from(0, 2));
-  m.dram.size_bytes = 16 << 20;
-  m.dram.bytes_per_second = 1e9 * r.of({30, 8, 120, 3});
-  m.dram.latency_seconds = 1e-9 * r.of({20, 0, 100});
-  m.control.access_cycles = r.of({1, 1, 4});
-  m.control.bus_bytes = r.of({8, 4, 64});
-  return m;
-}
-
-config::Network random_network(Random& r) {
-  config::Network n;
-  n.name = "random";
-  n.batch = r.one_in(3) ? r.from(1, 3) : 1;
-  n.heads = r.from(1, 5);
-  n.seq_q = r.one_in(6) ? 1 : r.one_in(2) ? 16 * r.from(1, 6) : r.from(1, 90);
-  n.seq_kv = r.one_in(2) ? n.seq_q : r.one_in(6) ? 1 : r.from(1, 120);
-  n.emb = r.one_in(8) ? r.from(1, 3) : r.one_in(2) ? 16 * r.from(1, 4) : r.from(1, 70);
-  return n;
-}
 
 hal::Tiling random_tiling(Random& r, const config::Network& n) {
   hal::Tiling t{};

@@ -1,0 +1,211 @@
+// layerwise by tiles of scores (firmware/runtime/score_tiles.h): when it is chosen, its values, its DRAM traffic, and
+// its time against counts by hand.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "tests/platform/random_jobs.h"
+#include "tests/platform/runs.h"
+
+namespace attnvp::runs {
+namespace {
+
+job::Schedule layerwise(const std::string& tiling) {
+  job::Schedule schedule = job::parse_dataflow("layerwise");
+  schedule.tiling = job::parse_tiling(tiling);
+  return schedule;
+}
+
+job::Result run_timing(const MachineConfig& machine, const std::string& network, const std::string& tiling = "") {
+  job::Runner runner(machine, config::load_energy(machine.energy), false);
+  return runner.run(config::load_network(network), layerwise(tiling), nullptr, {});
+}
+
+std::uint64_t moved(const job::Result& r) { return 2 * (r.sum("dram", "read_words") + r.sum("dram", "write_words")); }
+
+// One core of 4 x 4 PEs and 64 lanes at 1 GHz. Nothing has latency, L1's ports do not matter.
+MachineConfig small_machine(double dram_bytes_per_cycle) {
+  MachineConfig m;
+  m.name = "small";
+  m.clock_hz = 1e9;
+  m.cores = 1;
+  m.mac.rows = m.mac.columns = 4;
+  m.mac.pipeline_cycles = m.vec.pipeline_cycles = 0;
+  m.mac.queue_depth = m.vec.queue_depth = 64;
+  m.vec.lanes = 64;
+  m.vec.softmax_lane_cycles = 4;
+  m.l1.size_bytes = 1 << 20;
+  m.l1.banks = 64;
+  m.l1.bank_bytes_per_cycle = m.l1.port_bytes_per_cycle = 4096;
+  m.l1.ports = 3;
+  m.dma.burst_bytes = 64;
+  m.dma.outstanding = 16;
+  m.dma.queue_depth = 64;
+  m.dram.size_bytes = 64 << 20;
+  m.dram.bytes_per_second = dram_bytes_per_cycle * m.clock_hz;
+  m.dram.latency_seconds = 0;
+  m.control.bus_bytes = 64;
+  config::check_machine(m, {"small"});
+  return m;
+}
+
+// 24 queries in blocks of 8, 192 keys in tiles of 64, E = 8; softmax of 4 rows at a time. In cycles:
+constexpr char kShape[] = "H=1,NQ=24,NKV=192,E=8";
+constexpr char kTiling[] = "nq=8,nkv=64,np=4,kv=1,rb=2";
+constexpr std::uint64_t kTiles = 3 * 3, kSoftmaxes = 24 / 4;
+constexpr std::uint64_t kTileMac = 2 * 16 * 8;        // of C: 8/4 x 64/4 passes, E steps; of O as many: 2 x 2, 64 steps
+constexpr std::uint64_t kSoftmax = 4 * 192 * 4 / 64;  // 48
+constexpr std::uint64_t kTileBytes = 8 * 64 * 2, kSoftmaxBytes = 4 * 192 * 2, kSubBlock = 64 * 8 * 2;
+constexpr std::uint64_t kQBytes = 24 * 8 * 2, kKBytes = 192 * 8 * 2, kScoreBytes = 24 * 192 * 2;
+constexpr std::uint64_t kAllBytes = 2 * kQBytes + 2 * kKBytes + 4 * kScoreBytes;
+// Booting and three operators that begin when the one before has ended: some descriptors' way through the queues.
+constexpr std::uint64_t kBootAndTurns = 60;
+
+TEST(ScoreTilesByHand, OnlyDramMatters) {
+  const job::Result r = run_timing(small_machine(1), kShape, kTiling);
+  EXPECT_EQ(moved(r), kAllBytes);
+  // The bus rests where only one engine can go on: when the last sub-block of K has come and its first tile is
+  // multiplied, beside which there is one more block of Q to load; when the last rows are in softmax; when the last
+  // tile of O is multiplied.
+  const std::uint64_t form = kAllBytes + (kTileMac - kQBytes / 3) + kSoftmax + kTileMac;
+  EXPECT_GE(r.cycles, form);
+  EXPECT_LE(r.cycles, form + kBootAndTurns);
+}
+
+TEST(ScoreTilesByHand, OnlyEnginesMatter) {
+  const job::Result r = run_timing(small_machine(64), kShape, kTiling);
+  EXPECT_EQ(moved(r), kAllBytes);
+  EXPECT_EQ(r.sum("mac", "slots"), 2 * kTiles * kTileMac * 16);
+  // Each operator shows its first loads and its last store.
+  const std::uint64_t c = (kQBytes / 3 + kSubBlock) / 64 + kTiles * kTileMac + kTileBytes / 64;
+  const std::uint64_t p = kSoftmaxBytes / 64 + kSoftmaxes * kSoftmax + kSoftmaxBytes / 64;
+  const std::uint64_t o = (kSubBlock + kTileBytes) / 64 + kTiles * kTileMac + kQBytes / 3 / 64;
+  EXPECT_GE(r.cycles, c + p + o);
+  // A tile of O begins when the sums of the one before are there: its first operands, a cycle or two, show.
+  EXPECT_LE(r.cycles, c + p + o + kBootAndTurns + kTiles * 4);
+}
+
+// K and V streamed come once for every row block; nothing else changes.
+TEST(ScoreTilesByHand, Streamed) {
+  const job::Result r = run_timing(small_machine(1), kShape, "nq=8,nkv=64,np=4,kv=stream,rb=2");
+  const std::uint64_t bytes = kAllBytes + 2 * (3 - 1) * kKBytes;
+  EXPECT_EQ(moved(r), bytes);
+  // The bus rests when the last tile of C is multiplied, whose keys came last; then as above.
+  const std::uint64_t form = bytes + kTileMac + kSoftmax + kTileMac;
+  EXPECT_GE(r.cycles, form);
+  EXPECT_LE(r.cycles, form + kBootAndTurns);
+}
+
+// Whole rows as long as L1 holds as many as a MAC array has, or as many as there are for a core.
+TEST(ScoreTiles, AreChosenWhereRowsAreTooLong) {
+  const MachineConfig edge = config::load_hardware("edge");
+  for (const char* whole : {"H=8,N=512,E=64", "H=1,NQ=64,NKV=24000,E=64", "H=1,NQ=4,NKV=100000,E=64"}) {
+    EXPECT_EQ(run_timing(edge, whole).schedule.tiling.np, 0U) << whole;
+  }
+  EXPECT_EQ(run_timing(edge, "H=1,NQ=64,NKV=32000,E=64", "nq=8").schedule.tiling.np, 0U) << "what is given is kept";
+  for (const char* tiles : {"H=1,NQ=64,NKV=32000,E=64", "H=1,NQ=4,NKV=1000000,E=64"}) {
+    const hal::Tiling t = run_timing(edge, tiles).schedule.tiling;
+    EXPECT_GT(t.np, 0U) << tiles;
+    EXPECT_GE(t.nq, 4U) << tiles;
+  }
+  // 5 MiB are a row of 1,310,720 scores on each of two cores.
+  EXPECT_EQ(run_timing(edge, "H=1,NQ=2,NKV=1310720,E=64").schedule.tiling.np, 1U);
+  try {
+    run_timing(edge, "H=1,NQ=2,NKV=1310721,E=64");
+    ADD_FAILURE() << "a longer row fits";
+  } catch (const job::RunError& e) {
+    EXPECT_NE(std::string(e.what()).find("L1 is too small: the schedule needs at least"), std::string::npos);
+  }
+}
+
+TEST(ScoreTiles, RefuseRowsOfSoftmaxThatAreNotTheirs) {
+  const MachineConfig edge = config::load_hardware("edge");
+  const config::Network network = config::load_network("H=1,N=64,E=16");
+  for (const auto& [dataflow, np, sentence] : {std::tuple{"mas", 4U, "np=4: the dataflow takes no softmax"},
+                                               {"fusemax", 4U, "np=4: the dataflow takes no softmax"},
+                                               {"layerwise", 65U, "np=65 is larger than the layer"}}) {
+    job::Runner runner(edge, config::load_energy(edge.energy), false);
+    job::Schedule schedule = job::parse_dataflow(dataflow);
+    schedule.tiling.np = np;
+    try {
+      runner.run(network, schedule, nullptr, {});
+      ADD_FAILURE() << dataflow << " takes np";
+    } catch (const job::RunError& e) {
+      EXPECT_NE(std::string(e.what()).find(sentence), std::string::npos) << e.what();
+    }
+  }
+}
+
+hal::Tiling random_tiles(Random& r, const config::Network& n) {
+  hal::Tiling t{};
+  t.np = r.from(1, std::min(n.seq_q, 20U));
+  if (r.one_in(3)) t.bb = r.from(1, n.batch);
+  if (r.one_in(3)) t.hh = r.from(1, n.heads);
+  if (r.one_in(2)) t.nq = r.from(1, n.seq_q);
+  if (r.one_in(2)) t.nkv = r.from(1, n.seq_kv);
+  if (r.one_in(2)) t.kv_buffers = r.one_in(2) ? hal::kKvStream : r.from(1, 3);
+  if (r.one_in(3)) t.row_buffers = r.from(1, 3);
+  return t;
+}
+
+class RandomScoreTiles : public testing::TestWithParam<std::uint32_t> {};
+
+// Values do not depend on how scores are cut, counts do not depend on data, DRAM moves nothing twice but K and V.
+TEST_P(RandomScoreTiles, AreGolden) {
+  int fit = 0;
+  for (std::uint32_t i = 0; i < 20; ++i) {
+    Random r((GetParam() * 20 + i) * 2654435761U + 7);
+    const MachineConfig machine = random_machine(r);
+    const config::Network n = random_network(r);
+    job::Schedule schedule = layerwise("");
+    schedule.tiling = random_tiles(r, n);
+    SCOPED_TRACE(fmt::format("case {}: B={},H={},NQ={},NKV={},E={}\n{}", GetParam() * 20 + i, n.batch, n.heads, n.seq_q,
+                             n.seq_kv, n.emb, config::to_yaml(machine)));
+    config::check_machine(machine, {"random"});
+    const job::Tensors tensors = job::random_tensors(n, 7);
+    const config::EnergyTable energy = config::load_energy(machine.energy);
+    job::Result full;
+    try {
+      job::Runner runner(machine, energy, true);
+      full = runner.run(n, schedule, &tensors, {});
+    } catch (const job::RunError& e) {
+      EXPECT_NE(std::string(e.what()).find(" is too small: the schedule needs at least"), std::string::npos) << e.what();
+      continue;
+    }
+    ++fit;
+    EXPECT_EQ(full.schedule.tiling.np, schedule.tiling.np);
+    EXPECT_TRUE(full.golden.passed) << full.golden.to_string();
+    const DramBytes least = least_dram_bytes(n, "layerwise");
+    EXPECT_EQ(full.sum("dma", "write_bytes"), least.write);
+    EXPECT_GE(full.sum("dma", "read_bytes"), least.read);
+    if (machine.clusters == 1 && full.schedule.tiling.kv_buffers != hal::kKvStream) {
+      EXPECT_EQ(full.sum("dma", "read_bytes"), least.read);
+    }
+    EXPECT_EQ(full.sum("mac", "macs"), 2ULL * n.batch * n.heads * n.seq_q * n.seq_kv * n.emb);
+    EXPECT_LE(full.max("l1", "peak_bytes"), machine.l1.size_bytes);
+    {
+      job::Runner timing(machine, energy, false);
+      expect_same_counts(timing.run(n, schedule, nullptr, {}), full);
+      schedule.tiling = full.schedule.tiling;  // what was chosen, given
+      expect_same_counts(timing.run(n, schedule, nullptr, {}), full);
+    }
+    // Whole rows, where there is room for them.
+    MachineConfig large = machine;
+    large.l1.size_bytes = 64 << 20;
+    large.l0.size_bytes = 64 << 10;
+    job::Runner rows(large, energy, true);
+    const job::Result whole = rows.run(n, layerwise(""), &tensors, {});
+    EXPECT_EQ(whole.schedule.tiling.np, 0U);
+    EXPECT_TRUE(whole.output == full.output) << "other values than by whole rows";
+    if (HasFailure()) return;
+  }
+  EXPECT_GE(fit, 5) << "too few cases fit their machine";
+}
+#ifdef ATTNVP_LONG
+INSTANTIATE_TEST_SUITE_P(Shards, RandomScoreTiles, testing::Range(4U, 100U));
+#else
+INSTANTIATE_TEST_SUITE_P(Shards, RandomScoreTiles, testing::Range(0U, 4U));
+#endif
+
+}  // namespace
+}  // namespace attnvp::runs
