@@ -60,6 +60,34 @@ TEST(Bound, IsNeverAboveASimulation) {
   }
 }
 
+// layerwise by tiles of scores, as L1 is too small for whole rows.
+TEST(Bound, IsNeverAboveASimulationByTiles) {
+  int by_tiles = 0;
+  for (const char* net : {"H=2,N=1024,E=32", "H=3,NQ=100,NKV=900,E=40"}) {
+    for (const std::uint32_t port : {64, 16}) {
+      Problem p = problem(net, "layerwise");
+      p.machine.l1.size_bytes = 320 << 10;
+      p.machine.l1.port_bytes_per_cycle = port;
+      const Space space(p);
+      const Bound bound(p);
+      job::Runner runner(p.machine, p.energy, false);
+      for (std::uint64_t i = 0; i < 80; ++i) {
+        job::Schedule schedule = p.schedule;
+        schedule.tiling = space.tiling(i * 7919 % space.size());
+        try {
+          const job::Result r = runner.run(p.network, schedule, nullptr, {});
+          by_tiles += r.schedule.tiling.np > 0 ? 1 : 0;
+          EXPECT_LE(bound.cycles(schedule.tiling), static_cast<double>(r.cycles)) << net << " " << i;
+          EXPECT_LE(bound.energy_pj(schedule.tiling), r.total_energy_pj() * (1 + 1e-9)) << net << " " << i;
+        } catch (const job::RunError& e) {
+          EXPECT_NE(std::string(e.what()).find("too small"), std::string::npos) << e.what();
+        }
+      }
+    }
+  }
+  EXPECT_GE(by_tiles, 40);
+}
+
 TEST(Search, StrategiesReachTheGridsOptimumInATenthOfItsRuns) {
   const Problem p = problem("H=2,N=256,E=32");
   const SearchResult grid = run_search(p, "grid", 0);
