@@ -3,16 +3,16 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <exception>
-#include <limits>
 #include <new>
 
 #include "explore/cli/commands.h"
+#include "explore/cli/options.h"
 #include "explore/reproduce/commands.h"
 #include "platform/cli/commands.h"
+#include "platform/cli/validators.h"
 #include "platform/config/error.h"
 #include "platform/config/words.h"
 #include "platform/job/job.h"
@@ -24,33 +24,6 @@ namespace {
 constexpr int kDone = 0;
 constexpr int kRunFailed = 1;
 constexpr int kWrongUsage = 2;
-
-// Checks that complain as the configuration does: what was found, what is allowed.
-CLI::Validator one_of(std::vector<std::string> names) {
-  const std::string shown = fmt::format("{}", fmt::join(names, ", "));
-  const auto check = [names = std::move(names), shown](std::string& text) {
-    const bool known = std::find(names.begin(), names.end(), text) != names.end();
-    return known ? std::string() : fmt::format("found {}; allowed: {}", config::in_quotes(text), shown);
-  };
-  return {check, fmt::format("({})", shown), "one_of"};
-}
-
-CLI::Validator not_empty() {
-  const auto check = [](std::string& text) { return text.empty() ? std::string("found ''") : std::string(); };
-  return {check, "", "not_empty"};
-}
-
-CLI::Validator whole_number() {
-  const auto check = [](std::string& text) {
-    std::uint64_t value = 0;
-    const char* end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, value);
-    if (error == std::errc() && stop == end) return std::string();
-    return fmt::format("found {}; allowed is 0 to {}", config::in_quotes(text),
-                       std::numeric_limits<std::uint64_t>::max());
-  };
-  return {check, "", "whole_number"};
-}
 
 void add_machine_options(CLI::App& app, RunArguments& a) {
   app.add_option("--hw", a.hardware, "machine: a name under configs/hardware or a path")->capture_default_str();
@@ -209,6 +182,9 @@ int dispatch(int argc, char** argv) {
   reproduce_mas_command->add_option("--markdown", reproduce_arguments.markdown, "write the page (with limits)")
       ->check(not_empty());
   reproduce_mas_command->callback([&] { status = reproduce_mas(reproduce_arguments); });
+
+  SweepCommands sweep_commands;
+  sweep_commands.add_to(app, status);
 
   BenchArguments bench_arguments;
   CLI::App* bench_command = app.add_subcommand("bench", "measure the simulator's own speed");
