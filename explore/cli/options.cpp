@@ -8,7 +8,8 @@ void SweepCommands::add_sweep(CLI::App& app, int& status) {
   CLI::App* command = app.add_subcommand("sweep", "run many jobs: machines, layers, dataflows and tilings from a file");
   SweepArguments& a = sweep_;
   command->add_option("sweep", a.sweep, "a name under configs/sweeps or a path")->required();
-  command->add_option("--db", a.database, "where results go; what is there already is not run again (default: SWEEP.db)")
+  command
+      ->add_option("--db", a.database, "where results go; what is there already is not run again (default: SWEEP.db)")
       ->check(not_empty());
   command->add_option("--jobs", a.jobs, "processes; 0: one for each processor")
       ->check(whole_number())
@@ -32,7 +33,8 @@ void SweepCommands::add_pareto(CLI::App& app, int& status) {
   CLI::App* command = app.add_subcommand("pareto", "the jobs of a sweep that no other job beats in everything");
   ParetoArguments& a = pareto_;
   command->add_option("database", a.database, "made by attnvp sweep")->required();
-  command->add_option("-x", a.x, "what is to be least: a column or an expression; max:... for most")->capture_default_str();
+  command->add_option("-x", a.x, "what is to be least: a column or an expression; max:... for most")
+      ->capture_default_str();
   command->add_option("-y", a.y, "the same, upwards in the plot")->capture_default_str();
   command->add_option("-z", a.z, "a third one, the colour in the plot")->check(not_empty());
   command->add_option("--where", a.where, "only jobs for which it holds, e.g. \"cores == 2\"")->check(not_empty());

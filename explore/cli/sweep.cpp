@@ -47,8 +47,8 @@ Share parse_share(const std::string& text) {
   int end = 0;
   const bool two = std::sscanf(text.c_str(), "%5u/%5u%n", &k, &n, &end) == 2 && text.size() == std::size_t(end);
   if (!two || k < 1 || k > n || n > kMostShards) {
-    throw ConfigError(fmt::format("--shard: found {}; allowed is k/n with 1 <= k <= n <= {}", config::in_quotes(text),
-                                  kMostShards));
+    throw ConfigError(
+        fmt::format("--shard: found {}; allowed is k/n with 1 <= k <= n <= {}", config::in_quotes(text), kMostShards));
   }
   return {k, n};
 }
@@ -87,12 +87,14 @@ std::string to_text(const explore::SweepFile& sweep, const explore::Plan& plan, 
     out += fmt::format("{:<13}{}\n", name, value);
   };
   line("sweep", sweep.name);
-  line("jobs", fmt::format("{} on {}{}", report::with_commas(p.jobs), counted(plan.machines.size(), "machine"),
-                           plan.excluded > 0 ? fmt::format("; constraints refuse {}", report::with_commas(plan.excluded))
-                                             : ""));
+  line(
+      "jobs",
+      fmt::format("{} on {}{}", report::with_commas(p.jobs), counted(plan.machines.size(), "machine"),
+                  plan.excluded > 0 ? fmt::format("; constraints refuse {}", report::with_commas(plan.excluded)) : ""));
   if (p.skipped > 0) line("done before", report::with_commas(p.skipped));
   if (p.done > 0) line("done", report::with_commas(p.done));
-  if (p.failed > 0) line("failed", fmt::format("{}; each says why in its row's 'error'", report::with_commas(p.failed)));
+  if (p.failed > 0)
+    line("failed", fmt::format("{}; each says why in its row's 'error'", report::with_commas(p.failed)));
   if (p.crashed > 0) line("crashed", fmt::format("{}; tried anew by the next run", report::with_commas(p.crashed)));
   if (p.left() > 0) line("left", report::with_commas(p.left()));
   line("database", database);
@@ -107,10 +109,9 @@ int sweep(const SweepArguments& a) {
   if (a.jobs > kMostProcesses) {
     throw ConfigError(fmt::format("--jobs: found {}; allowed is 0 to {}", a.jobs, kMostProcesses));
   }
-  const std::string database =
-      !a.database.empty() ? a.database
-      : share.n == 1      ? file.name + ".db"
-                          : fmt::format("{}.{}-of-{}.db", file.name, share.k, share.n);
+  const std::string database = !a.database.empty() ? a.database
+                               : share.n == 1      ? file.name + ".db"
+                                                   : fmt::format("{}.{}-of-{}.db", file.name, share.k, share.n);
   if (a.slurm) {
     explore::make_plan(file);  // a mistake in the file is told of here, not by a job
     return submit(a, file, database);
@@ -146,8 +147,9 @@ int sweep(const SweepArguments& a) {
   const std::uint64_t run = progress.done + progress.failed + progress.crashed;
   std::string text = to_text(file, plan, progress, database);
   if (run > 0) {
-    text += fmt::format("{:<13}{}, {:.0f} jobs/s by {}\n", "time", report::with_prefix(seconds, "s"),
-                        static_cast<double>(run) / seconds, counted(std::min<std::uint64_t>(options.jobs, run), "worker"));
+    text +=
+        fmt::format("{:<13}{}, {:.0f} jobs/s by {}\n", "time", report::with_prefix(seconds, "s"),
+                    static_cast<double>(run) / seconds, counted(std::min<std::uint64_t>(options.jobs, run), "worker"));
   }
   std::fputs(text.c_str(), stdout);
   if (interrupted != 0) {

@@ -55,8 +55,8 @@ double limit(const config::Document& d, const YAML::Node& map, const char* which
 Range parse_range(const config::Document& d, const YAML::Node& map, const config::KeyInfo& key) {
   d.require_keys(map, fmt::format("axis '{}'", key.path), {"from", "to", "scale", "multiple", "points"});
   const Origin origin = d.origin(map);
-  if (!is_number(key)) fail(origin, fmt::format("axis '{}': found a range; allowed is a list: {}", key.path,
-                                                config::allowed_range(key)));
+  if (!is_number(key))
+    fail(origin, fmt::format("axis '{}': found a range; allowed is a list: {}", key.path, config::allowed_range(key)));
   Range r;
   r.key = &key;
   r.from = limit(d, map, "from", key);
@@ -65,8 +65,8 @@ Range parse_range(const config::Document& d, const YAML::Node& map, const config
   if (map["scale"]) {
     const std::string scale = d.scalar(map["scale"], "scale");
     if (scale != "log" && scale != "linear") {
-      fail(d.origin(map["scale"]), fmt::format("axis '{}': key 'scale': found {}; allowed: linear, log", key.path,
-                                               in_quotes(scale)));
+      fail(d.origin(map["scale"]),
+           fmt::format("axis '{}': key 'scale': found {}; allowed: linear, log", key.path, in_quotes(scale)));
     }
     r.logarithmic = scale == "log";
     if (r.logarithmic && r.from <= 0) fail(origin, fmt::format("axis '{}': a log scale starts above 0", key.path));
@@ -75,7 +75,8 @@ Range parse_range(const config::Document& d, const YAML::Node& map, const config
     if (map["multiple"]) r.multiple = config::parse_real(key.unit, d.scalar(map["multiple"], "multiple"));
     if (map["points"]) {
       const std::uint64_t points = config::parse_integer(config::Unit::kCount, d.scalar(map["points"], "points"));
-      if (points < 2 || points > 10000) throw config::ConfigError(fmt::format("found '{}'; allowed is 2 to 10000", points));
+      if (points < 2 || points > 10000)
+        throw config::ConfigError(fmt::format("found '{}'; allowed is 2 to 10000", points));
       r.points = static_cast<std::uint32_t>(points);
     }
   } catch (const config::ConfigError& problem) {
@@ -140,7 +141,8 @@ Axis parse_axis(const config::Document& d, const YAML::Node& name, const YAML::N
     axis.range = parse_range(d, value, *key);
     if (!grid) return axis;
     if (axis.range->points == 0) {
-      fail(axis.origin, fmt::format("axis '{}': a range in a grid needs 'points', how many values it takes", axis.name()));
+      fail(axis.origin,
+           fmt::format("axis '{}': a range in a grid needs 'points', how many values it takes", axis.name()));
     }
     std::set<std::string> seen;
     for (std::uint32_t i = 0; i < axis.range->points; ++i) {
@@ -151,8 +153,8 @@ Axis parse_axis(const config::Document& d, const YAML::Node& name, const YAML::N
     return axis;
   }
   if (!value.IsSequence() || value.size() == 0) {
-    fail(axis.origin, fmt::format("axis '{}' has no values; allowed is a list such as [a, b], or a range from and to",
-                                  axis.name()));
+    fail(axis.origin,
+         fmt::format("axis '{}' has no values; allowed is a list such as [a, b], or a range from and to", axis.name()));
   }
   for (const YAML::Node& item : value) {
     std::vector<std::string> texts;
@@ -167,7 +169,8 @@ Axis parse_axis(const config::Document& d, const YAML::Node& name, const YAML::N
       texts.push_back(d.scalar(item, fmt::format("a value of axis '{}'", axis.name())));
     }
     if (std::find(axis.values.begin(), axis.values.end(), texts) != axis.values.end()) {
-      fail(d.origin(item), fmt::format("axis '{}': {} is given twice", axis.name(), in_quotes(fmt::format("{}", fmt::join(texts, ", ")))));
+      fail(d.origin(item), fmt::format("axis '{}': {} is given twice", axis.name(),
+                                       in_quotes(fmt::format("{}", fmt::join(texts, ", ")))));
     }
     axis.values.push_back(std::move(texts));
   }

@@ -62,7 +62,8 @@ void add_results(std::vector<Column>& all) {
   const auto count = [&](const char* name, const char* meaning, const Dimension& d = kPlain) {
     all.push_back(whole(name, Role::kResult, d, meaning));
   };
-  for (const char* name : {"tiling.bb", "tiling.hh", "tiling.nq", "tiling.nkv", "tiling.m0", "tiling.n0", "tiling.k0"}) {
+  for (const char* name :
+       {"tiling.bb", "tiling.hh", "tiling.nq", "tiling.nkv", "tiling.m0", "tiling.n0", "tiling.k0"}) {
     count(name, "tile size as used");
   }
   all.push_back(text("tiling.kv", Role::kResult, "tile size as used"));
@@ -85,8 +86,8 @@ void add_results(std::vector<Column>& all) {
   count("overwrites.reload_bytes", "loaded again for that", kBytes);
   count("overwrites.k", "of K");
   count("overwrites.v", "of V");
-  for (const char* name : {"energy_pj.total", "energy_pj.dram", "energy_pj.l1", "energy_pj.l0", "energy_pj.mac",
-                           "energy_pj.vec"}) {
+  for (const char* name :
+       {"energy_pj.total", "energy_pj.dram", "energy_pj.l1", "energy_pj.l0", "energy_pj.mac", "energy_pj.vec"}) {
     all.push_back(real(name, kPicojoules, "energy"));
   }
   all.push_back(text("counters", Role::kResult, "every module's counters, as JSON"));

@@ -14,9 +14,9 @@ enum class Role : std::uint8_t { kKey, kInput, kStatus, kResult };
 struct Column {
   std::string name;  // "l1.size"; a result has its JSON report's path: "energy_pj.total"
   Role role = Role::kResult;
-  const char* sql_type = "INTEGER";       // or "REAL", "TEXT"
-  Dimension dimension;                    // of a number, which is in base units
-  const config::KeyInfo* key = nullptr;   // a machine's key: how its values are written
+  const char* sql_type = "INTEGER";      // or "REAL", "TEXT"
+  Dimension dimension;                   // of a number, which is in base units
+  const config::KeyInfo* key = nullptr;  // a machine's key: how its values are written
   std::string meaning;
 
   bool is_text() const { return *sql_type == 'T'; }

@@ -134,10 +134,10 @@ void Database::check() {
 
 void Database::require_this_simulator() const {
   if (simulator_ == simulator_fingerprint()) return;
-  throw config::ConfigError(
-      fmt::format("{}: holds results of another version of the simulator ({}, this one is {}), which would not compare; "
-                  "choose another file with --db",
-                  path_, simulator_, simulator_fingerprint()));
+  throw config::ConfigError(fmt::format(
+      "{}: holds results of another version of the simulator ({}, this one is {}), which would not compare; "
+      "choose another file with --db",
+      path_, simulator_, simulator_fingerprint()));
 }
 
 void Database::adopt_simulator(const std::string& simulator) {
@@ -147,6 +147,28 @@ void Database::adopt_simulator(const std::string& simulator) {
     update.exec();
   });
   simulator_ = simulator;
+}
+
+std::vector<std::string> Database::axes() {
+  return guarded("read", [&] {
+    std::vector<std::string> names;
+    for (const Column& c : columns()) {
+      SQLite::Statement query(*db_, "SELECT 1 FROM meta WHERE name = ?");
+      query.bind(1, "axis " + c.name);
+      if (query.executeStep()) names.push_back(c.name);
+    }
+    return names;
+  });
+}
+
+void Database::add_axes(const std::vector<std::string>& names) {
+  guarded("written", [&] {
+    for (const std::string& name : names) {
+      SQLite::Statement insert(*db_, "INSERT OR IGNORE INTO meta VALUES (?, NULL)");
+      insert.bind(1, "axis " + name);
+      insert.exec();
+    }
+  });
 }
 
 std::set<std::string> Database::finished_keys() {
@@ -160,9 +182,8 @@ std::set<std::string> Database::finished_keys() {
 }
 
 std::uint64_t Database::count() {
-  return guarded("read", [&] {
-    return static_cast<std::uint64_t>(db_->execAndGet("SELECT count(*) FROM jobs").getInt64());
-  });
+  return guarded("read",
+                 [&] { return static_cast<std::uint64_t>(db_->execAndGet("SELECT count(*) FROM jobs").getInt64()); });
 }
 
 std::vector<Row> Database::rows() {

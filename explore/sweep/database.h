@@ -37,6 +37,10 @@ class Database {
   void require_this_simulator() const;
   void adopt_simulator(const std::string& simulator);  // of an empty database that takes rows from elsewhere
 
+  // Columns that a sweep varies on purpose, in the order of columns(); of keys that move together the first.
+  std::vector<std::string> axes();
+  void add_axes(const std::vector<std::string>& names);
+
   std::set<std::string> finished_keys();  // done or failed
   std::uint64_t count();
   std::vector<Row> rows();  // by key

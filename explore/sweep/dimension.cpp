@@ -48,8 +48,9 @@ std::string shown(double value, const Dimension& d) {
   if (d == Dimension{0, -1, 0}) return report::with_prefix(value, "Hz");
   if (d == Dimension{0, 1, 0}) return report::with_prefix(value, "s");
   if (d == Dimension{0, 0, 1}) return report::with_prefix(value * 1e-12, "J");
-  const bool whole = value == std::floor(value) && value >= 0 && value < 1e15;
-  return whole ? report::with_commas(static_cast<unsigned long long>(value)) : fmt::format("{:.4g}", value);
+  const bool whole = value == std::floor(value) && value >= 0;
+  if ((whole || value >= 1000) && value < 1e15) return report::with_commas(std::llround(value));
+  return fmt::format("{:.4g}", value);
 }
 
 }  // namespace attnvp::explore

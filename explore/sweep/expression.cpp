@@ -41,8 +41,8 @@ const std::vector<std::pair<std::string, config::Unit>>& units() {
   static const auto all = [] {
     using config::Unit;
     std::vector<std::pair<std::string, Unit>> list;
-    for (const Unit unit : {Unit::kBytes, Unit::kBytesPerCycle, Unit::kFrequency, Unit::kBandwidth, Unit::kTime,
-                            Unit::kEnergy}) {
+    for (const Unit unit :
+         {Unit::kBytes, Unit::kBytesPerCycle, Unit::kFrequency, Unit::kBandwidth, Unit::kTime, Unit::kEnergy}) {
       const std::string names = config::allowed_units(unit);
       for (std::size_t start = 0; start < names.size();) {
         const std::size_t comma = std::min(names.find(", ", start), names.size());
@@ -235,7 +235,8 @@ class Parser {
     while (at_ < text_.size() && (is_digit(text_[at_]) || text_[at_] == '.')) ++at_;
     const std::size_t exponent = at_ + 1;
     if (exponent < text_.size() && (text_[at_] == 'e' || text_[at_] == 'E') &&
-        (is_digit(text_[exponent]) || (text_[exponent] == '-' && exponent + 1 < text_.size() && is_digit(text_[exponent + 1])))) {
+        (is_digit(text_[exponent]) ||
+         (text_[exponent] == '-' && exponent + 1 < text_.size() && is_digit(text_[exponent + 1])))) {
       at_ = exponent + 1;
       while (at_ < text_.size() && is_digit(text_[at_])) ++at_;
     }

@@ -14,6 +14,7 @@ MergeResult merge_databases(const std::string& destination, const std::vector<st
   // All sources first: a missing one should not leave half of the others behind.
   std::unordered_map<std::string, std::pair<Row, const std::string*>> joined;  // with where it came from
   std::string simulator;
+  std::vector<std::string> axes;
   const auto join = [&](const std::string& path, Database& database) {
     if (!simulator.empty() && database.simulator() != simulator) {
       throw config::ConfigError(fmt::format(
@@ -21,6 +22,7 @@ MergeResult merge_databases(const std::string& destination, const std::vector<st
           database.simulator(), sources.front(), simulator));
     }
     simulator = database.simulator();
+    for (const std::string& name : database.axes()) axes.push_back(name);
     for (Row& row : database.rows()) {
       const std::string name = std::get<std::string>(row[key]);
       const auto [known, inserted] = joined.try_emplace(name, row, &path);
@@ -52,6 +54,7 @@ MergeResult merge_databases(const std::string& destination, const std::vector<st
     database.store(entry.first);
     ++result.added;
   }
+  database.add_axes(axes);
   database.commit();
   result.rows = database.count();
   result.equal = offered - result.added;

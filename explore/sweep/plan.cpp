@@ -38,14 +38,19 @@ class Planner {
   explicit Planner(const SweepFile& sweep) : sweep_(sweep) {
     plan_.full = sweep.full;
     for (const Axis& axis : sweep.axes) keys_.insert(keys_.end(), axis.keys.begin(), axis.keys.end());
+    for (const auto* list : {&sweep.axes, &sweep.crossed}) {
+      for (const Axis& axis : *list) {
+        if (axis.range || axis.values.size() > 1) plan_.axes.push_back(axis.keys.front());
+      }
+    }
   }
 
   Plan plan() {
     if (sweep_.kind == SweepKind::kGrid) check_size(grid_size(sweep_.axes) * crossed_size());
     for_each_point(sweep_, [this](const SweepPoint& point) { return add_point(point); });
     if (plan_.jobs.empty()) {
-      fail({sweep_.source}, fmt::format("the constraints refuse all of the {} points; there is no job to do",
-                                        plan_.excluded));
+      fail({sweep_.source},
+           fmt::format("the constraints refuse all of the {} points; there is no job to do", plan_.excluded));
     }
     std::stable_sort(plan_.jobs.begin(), plan_.jobs.end(),
                      [](const Job& a, const Job& b) { return a.machine < b.machine; });
@@ -60,8 +65,8 @@ class Planner {
   }
   void check_size(double jobs) const {
     if (jobs > static_cast<double>(kMostJobs)) {
-      fail({sweep_.source}, fmt::format("the sweep has {:.4g} jobs; allowed are {}; kind random or lhs takes samples",
-                                        jobs, kMostJobs));
+      fail({sweep_.source},
+           fmt::format("the sweep has {:.4g} jobs; allowed are {}; kind random or lhs takes samples", jobs, kMostJobs));
     }
   }
 
@@ -128,8 +133,8 @@ class Planner {
       const auto* key = config::hardware_schema().find(name);
       if (key != nullptr) return key_quantity(*key, m.config);
       if (name == "hardware") return m.hardware;
-      fail(derived.origin, fmt::format("key '{}': '{}' is not known of a machine; allowed are its keys", derived.key,
-                                       name));
+      fail(derived.origin,
+           fmt::format("key '{}': '{}' is not known of a machine; allowed are its keys", derived.key, name));
     };
     const auto* key = config::hardware_schema().find(derived.key);
     const double value = derived.expression.value(values);
@@ -204,10 +209,10 @@ class Planner {
   std::string text_of(const PlannedMachine& m, const config::Network& n, const PlannedSchedule& s) {
     std::string& energies = energy_texts_[m.config.energy];
     if (energies.empty()) energies = uuid_of(config::read_text_file(config::load_energy(m.config.energy).source()));
-    std::string text = fmt::format("simulator {}\n{}energies {}\nnetwork {} {} {} {} {} {}\ndataflow {} {}\ntiling",
-                                   simulator_fingerprint(), config::to_yaml(m.config), energies, n.name, n.batch,
-                                   n.heads, n.seq_q, n.seq_kv, n.emb, s.schedule.dataflow,
-                                   fmt::join(s.schedule.options, " "));
+    std::string text =
+        fmt::format("simulator {}\n{}energies {}\nnetwork {} {} {} {} {} {}\ndataflow {} {}\ntiling",
+                    simulator_fingerprint(), config::to_yaml(m.config), energies, n.name, n.batch, n.heads, n.seq_q,
+                    n.seq_kv, n.emb, s.schedule.dataflow, fmt::join(s.schedule.options, " "));
     for (const auto& [key, value] : job::tiling_text(s.schedule.tiling)) text += fmt::format(" {}={}", key, value);
     return text + fmt::format("{}\ndata {}\n", s.searched ? " auto" : "", plan_.full ? "full" : "timing");
   }

@@ -36,7 +36,8 @@ struct Plan {
   std::vector<config::Network> networks;
   std::vector<std::string> network_texts;
   std::vector<PlannedSchedule> schedules;
-  std::vector<Job> jobs;  // machine by machine; no key twice
+  std::vector<Job> jobs;          // machine by machine; no key twice
+  std::vector<std::string> axes;  // columns that take several values; of keys that move together the first
   bool full = false;
   std::uint64_t excluded = 0;  // points that a constraint refused
 

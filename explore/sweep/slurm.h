@@ -8,8 +8,8 @@
 namespace attnvp::explore {
 
 struct SlurmJob {
-  std::string program;   // attnvp, absolute
-  std::string sweep;     // as given to attnvp sweep; absolute where it is a path
+  std::string program;  // attnvp, absolute
+  std::string sweep;    // as given to attnvp sweep; absolute where it is a path
   std::string name;
   std::string database;  // absolute; gets everything
   std::uint32_t shards = 1;

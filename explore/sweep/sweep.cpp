@@ -15,6 +15,7 @@ std::vector<std::uint32_t> left_of(const Plan& plan, const SweepOptions& o, Swee
                                    Database::Mode mode) {
   Database database(o.database, mode);
   database.require_this_simulator();
+  if (mode == Database::Mode::kWrite) database.add_axes(plan.axes);
   const std::set<std::string> finished = database.finished_keys();
   std::vector<std::uint32_t> left;
   for (const std::uint32_t job : share_of(plan, o.shard, o.shards)) {

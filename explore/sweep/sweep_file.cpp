@@ -18,8 +18,8 @@ using config::Document;
 using config::fail;
 using config::in_quotes;
 
-const std::vector<std::string> kKeys = {"kind",    "samples",  "seed",   "data", "hardware", "network",
-                                        "dataflow", "tiling", "set", "axes", "constraints"};
+const std::vector<std::string> kKeys = {"kind",     "samples", "seed", "data", "hardware",   "network",
+                                        "dataflow", "tiling",  "set",  "axes", "constraints"};
 constexpr std::uint64_t kMostSamples = 1000000;
 
 std::uint64_t whole_number(const Document& d, const char* key, std::uint64_t least, std::uint64_t most) {
@@ -43,8 +43,7 @@ std::size_t choice(const Document& d, const char* key, const std::vector<std::st
   const std::string text = d.scalar(node, fmt::format("key '{}'", key));
   const auto found = std::find(names.begin(), names.end(), text);
   if (found == names.end()) {
-    fail(d.origin(node),
-         fmt::format("key '{}': found {}; allowed: {}", key, in_quotes(text), fmt::join(names, ", ")));
+    fail(d.origin(node), fmt::format("key '{}': found {}; allowed: {}", key, in_quotes(text), fmt::join(names, ", ")));
   }
   return static_cast<std::size_t>(found - names.begin());
 }
@@ -107,8 +106,8 @@ Axis read_crossed(const Document& d, const SweepFile& sweep, const std::string& 
   }
   axis.origin = d.origin(node);
   if (other != sweep.axes.end()) {
-    fail(axis.origin, fmt::format("key '{}' is an axis too, in line {}; allowed is one of the two", key,
-                                  other->origin.line));
+    fail(axis.origin,
+         fmt::format("key '{}' is an axis too, in line {}; allowed is one of the two", key, other->origin.line));
   }
   if (node.IsSequence()) {
     const YAML::Node name(key);

@@ -26,7 +26,7 @@ struct SweepFile {
   SweepKind kind = SweepKind::kGrid;
   std::uint64_t samples = 0;  // random, lhs
   std::uint64_t seed = 1;
-  bool full = false;  // data: full
+  bool full = false;                      // data: full
   std::vector<config::Setting> settings;  // of every machine
   std::vector<Derived> derived;
   std::vector<Axis> axes;

@@ -1,4 +1,5 @@
-// Forked processes that run jobs: SystemC has one simulation per process, and a process that dies takes one job with it.
+// Forked processes that run jobs: SystemC has one simulation per process, and a process that dies takes one job with
+// it.
 #pragma once
 
 #include <sys/types.h>
@@ -36,8 +37,8 @@ class WorkerPool {
  private:
   struct Worker {
     pid_t pid = -1;
-    int commands = -1, results = -1;   // pipes
-    std::deque<std::uint32_t> given;   // not answered yet; the first one is at work
+    int commands = -1, results = -1;  // pipes
+    std::deque<std::uint32_t> given;  // not answered yet; the first one is at work
     std::string received;
   };
   void start(Worker& worker);
