@@ -85,10 +85,12 @@ std::string front_svg(const Selection& s, const Front& front, const std::string&
     const double z = third ? front.goals[2].value(row) : 0;
     const std::string fill = third ? plot::shade(high > low ? (z - low) / (high - low) : 0)
                                    : std::string(plot::color(static_cast<std::size_t>(d)));
-    out += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\" fill=\"{}\" stroke=\"#222\"><title>{}</title></circle>\n",
-                       x(xs[i]), y(ys[i]), kRing, fill, plot::escaped(s.settings(row)));
+    out += fmt::format(
+        "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\" fill=\"{}\" stroke=\"#222\"><title>{}</title></circle>\n",
+        x(xs[i]), y(ys[i]), kRing, fill, plot::escaped(s.settings(row)));
   }
-  out += plot::label(kLegend - 5, kFrame.bottom, "start", fmt::format("{} of {} jobs", front.rows.size(), s.rows().size()));
+  out += plot::label(kLegend - 5, kFrame.bottom, "start",
+                     fmt::format("{} of {} jobs", front.rows.size(), s.rows().size()));
   return out + "</svg>\n";
 }
 

@@ -56,8 +56,8 @@ const wanted = data.jobs.findIndex(job => '#' + job.key === location.hash);
 show(wanted >= 0 ? wanted : data.first);
 )";
 
-const char* const kNumbers[] = {"cycles", "seconds", "energy_pj.total", "utilization.mac", "utilization.vec",
-                                "utilization.dram", "l1.peak_bytes"};
+const char* const kNumbers[] = {"cycles",          "seconds",          "energy_pj.total", "utilization.mac",
+                                "utilization.vec", "utilization.dram", "l1.peak_bytes"};
 
 std::string number_text(const Selection& s, const Row& row, std::size_t column) {
   return shown(s.number(row, column), columns()[column].dimension);
@@ -92,11 +92,12 @@ nlohmann::json data_of(const Selection& s, const Front& front) {
     }
     values.push_back(tiling);
     const auto rounded = [](double v) { return std::round(v * 10) / 10; };
-    data["jobs"].push_back({{"at", {rounded(scales.x(front.goals[0].value(row))), rounded(scales.y(front.goals[1].value(row)))}},
-                            {"values", std::move(values)},
-                            {"front", on_front.count(i) != 0},
-                            {"key", s.text(row, column_index("key"))},
-                            {"command", s.text(row, column_index("command"))}});
+    data["jobs"].push_back(
+        {{"at", {rounded(scales.x(front.goals[0].value(row))), rounded(scales.y(front.goals[1].value(row)))}},
+         {"values", std::move(values)},
+         {"front", on_front.count(i) != 0},
+         {"key", s.text(row, column_index("key"))},
+         {"command", s.text(row, column_index("command"))}});
   }
   data["first"] = front.rows.empty() ? 0 : front.rows.front();
   return data;
@@ -125,7 +126,8 @@ std::string page_html(const Page& page, const Selection& s, const Front& front, 
   std::string data = data_of(s, front).dump();
   for (std::size_t at = 0; (at = data.find("</", at)) != std::string::npos;) data.replace(at, 2, "<\\/");
   std::string out = fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{0}</title><style>{1}</style></head><body>\n"
+      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta "
+      "charset=\"utf-8\"><title>{0}</title><style>{1}</style></head><body>\n"
       "<h1>{0}</h1>\n<div id=\"top\"><div>{2}</div>\n"
       "<div id=\"job\"><b>A job</b>, <span id=\"which\"></span>; click a point for another one\n"
       "<table id=\"rows\"></table>\n<p>Runs it again: <button id=\"copy\">copy</button></p>\n"

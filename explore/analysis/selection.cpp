@@ -66,7 +66,8 @@ std::string Selection::text(const Row& row, std::size_t column) const {
   if (c.key != nullptr && c.key->type == config::Type::kReal) {
     return config::format_real(c.key->unit, number_of(row[column]));
   }
-  if (c.key != nullptr) return config::format_integer(c.key->unit, static_cast<std::uint64_t>(std::get<std::int64_t>(row[column])));
+  if (c.key != nullptr)
+    return config::format_integer(c.key->unit, static_cast<std::uint64_t>(std::get<std::int64_t>(row[column])));
   return explore::shown(number_of(row[column]), c.dimension);
 }
 

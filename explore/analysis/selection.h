@@ -10,7 +10,6 @@
 
 namespace attnvp::explore {
 
-
 class Selection {
  public:
   // The rows of the database that are done and for which `where` holds (empty: all). Throws ConfigError: as Database
@@ -42,10 +41,10 @@ class Goal {
   explicit Goal(const std::string& text, const char* option);
   const std::string& name() const { return name_; }  // the expression
   bool most() const { return most_; }
-  double value(const Row& row) const;                                          // NaN: has none
+  double value(const Row& row) const;                                             // NaN: has none
   double cost(const Row& row) const { return most_ ? -value(row) : value(row); }  // less is better
-  std::string shown(double value) const;  // with its unit
-  std::string tick(double value) const;   // the same, short
+  std::string shown(double value) const;                                          // with its unit
+  std::string tick(double value) const;                                           // the same, short
 
  private:
   std::string name_;

@@ -31,8 +31,9 @@ std::vector<std::pair<std::string, std::vector<std::size_t>>> levels_of(const Se
   for (auto group = groups.begin(); group != groups.end(); ++group) {
     part.insert(part.end(), group->second.begin(), group->second.end());
     if (part.size() < want && std::next(group) != groups.end()) continue;
-    levels.emplace_back(fmt::format("{} to {}", s.text(s.rows()[part.front()], axis), s.text(s.rows()[part.back()], axis)),
-                        std::move(part));
+    levels.emplace_back(
+        fmt::format("{} to {}", s.text(s.rows()[part.front()], axis), s.text(s.rows()[part.back()], axis)),
+        std::move(part));
     part.clear();
   }
   return levels;
@@ -119,8 +120,9 @@ std::string sensitivity_csv(const std::vector<Effect>& effects, const std::vecto
   std::string out = "axis,objective,level,jobs,mean,least,most,axis_explains\n";
   for (const Effect& e : effects) {
     for (const Level& l : e.levels) {
-      out += fmt::format("{},{},{},{},{},{},{},{:.6f}\n", columns()[e.axis].name, csv_cell(goals[e.goal].name()),
-                         csv_cell(l.text), l.rows, csv_number(l.mean), csv_number(l.least), csv_number(l.most), e.share);
+      out +=
+          fmt::format("{},{},{},{},{},{},{},{:.6f}\n", columns()[e.axis].name, csv_cell(goals[e.goal].name()),
+                      csv_cell(l.text), l.rows, csv_number(l.mean), csv_number(l.least), csv_number(l.most), e.share);
     }
   }
   return out;

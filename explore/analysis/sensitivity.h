@@ -8,10 +8,10 @@
 
 namespace attnvp::explore {
 
-struct Level {          // one value of an axis, or one of some equal parts of its values
+struct Level {  // one value of an axis, or one of some equal parts of its values
   std::string text;
   std::size_t rows = 0;
-  double mean = 0;      // geometric; arithmetic where a value is not above 0
+  double mean = 0;  // geometric; arithmetic where a value is not above 0
   double least = 0, most = 0;
 };
 

@@ -32,10 +32,12 @@ std::string panel(const Effect& e, const Goal& goal, double x0, double y0, bool 
   std::string path;
   for (std::size_t i = 0; i < e.levels.size(); ++i) {
     const Level& l = e.levels[i];
-    out += plot::line(x(i), y(l.least), x(i), y(l.most), "stroke=\"#9bb8d3\" stroke-width=\"6\" stroke-linecap=\"round\"");
+    out +=
+        plot::line(x(i), y(l.least), x(i), y(l.most), "stroke=\"#9bb8d3\" stroke-width=\"6\" stroke-linecap=\"round\"");
     path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", x(i), y(l.mean));
-    out += fmt::format("<text transform=\"translate({:.1f} {:.1f}) rotate(-35)\" text-anchor=\"end\" font-size=\"10\">{}</text>\n",
-                       x(i) + 4, f.bottom + 13, plot::escaped(l.text));
+    out += fmt::format(
+        "<text transform=\"translate({:.1f} {:.1f}) rotate(-35)\" text-anchor=\"end\" font-size=\"10\">{}</text>\n",
+        x(i) + 4, f.bottom + 13, plot::escaped(l.text));
   }
   if (!columns()[e.axis].is_text()) {
     out += fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"#0b4a7f\" stroke-width=\"1.6\"/>\n", path);

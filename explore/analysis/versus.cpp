@@ -48,8 +48,8 @@ Versus versus_of(const Selection& s, const std::string& names, const Goal& goal)
   Versus v;
   const std::size_t comma = names.find(',');
   if (comma == std::string::npos) {
-    throw config::ConfigError(fmt::format("--versus: found {}; allowed are two dataflows of the sweep, such as mas,flat",
-                                          config::in_quotes(names)));
+    throw config::ConfigError(fmt::format(
+        "--versus: found {}; allowed are two dataflows of the sweep, such as mas,flat", config::in_quotes(names)));
   }
   v.first = std::string(config::trimmed(std::string_view(names).substr(0, comma)));
   v.second = std::string(config::trimmed(std::string_view(names).substr(comma + 1)));
@@ -102,7 +102,9 @@ std::string versus_text(const Selection& s, const Versus& v, const Goal& goal, s
     }
     above = bin.from;
     if (gains.empty()) continue;
-    const auto count = [&](auto condition) { return std::to_string(std::count_if(gains.begin(), gains.end(), condition)); };
+    const auto count = [&](auto condition) {
+      return std::to_string(std::count_if(gains.begin(), gains.end(), condition));
+    };
     bins.row({bin.text, std::to_string(gains.size()), count([](double g) { return g > 1; }),
               count([](double g) { return g == 1; }), count([](double g) { return g < 1; }),
               fmt::format("{:.3f}x", gains.front()), fmt::format("{:.3f}x", gains[gains.size() / 2]),
@@ -110,8 +112,8 @@ std::string versus_text(const Selection& s, const Versus& v, const Goal& goal, s
   }
   std::string out = fmt::format("{} versus {}, {}\n\n{}", v.first, v.second, goal.name(), bins.text());
 
-  const auto worse = static_cast<std::size_t>(
-      std::count_if(v.pairs.begin(), v.pairs.end(), [](const Pair& p) { return p.gain < 1; }));
+  const auto worse =
+      static_cast<std::size_t>(std::count_if(v.pairs.begin(), v.pairs.end(), [](const Pair& p) { return p.gain < 1; }));
   if (worse == 0) return out + fmt::format("\n{} is never worse.\n", v.first);
   const auto reloads = std::count_if(v.pairs.begin(), v.pairs.end(), [&](const Pair& p) {
     return p.gain < 1 && dram_bytes(s, p.first) > dram_bytes(s, p.second);

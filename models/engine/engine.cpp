@@ -71,7 +71,7 @@ void Engine::command(std::uint32_t value) {
   if (!halted_ || (value != hal::kResume && value != hal::kReplace)) return;
   replace_ = value == hal::kReplace;
   halt_.requested = false;
-  resume_event_.notify(sc_core::SC_ZERO_TIME);
+  resume_event_.notify();
 }
 
 std::string Engine::waiting_for() const {
@@ -129,9 +129,9 @@ bool Engine::fetch_one(Job& job) {
   }
   if (job.descriptor.opcode != hal::Opcode::kNop && !prepare(job)) return false;
   if (job.plan.after_previous) {
-    while (in_flight_ > 0) sc_core::wait(drained_event_);
+    while (in_flight_ > 0) drained_event_.wait();
   }
-  while (!buffer_free_) sc_core::wait(buffer_event_);
+  while (!buffer_free_) buffer_event_.wait();
   buffer_free_ = false;
   front_state_.set(kFrontLoad);
   return run_stream(fetch_payload_, job.plan.fill);
@@ -159,21 +159,21 @@ void Engine::fetch() {
   Job job;
   while (true) {
     front_state_.set(kFrontIdle);
-    while (queue_.empty()) sc_core::wait(queue_.pushed());
+    while (queue_.empty()) queue_.pushed().wait();
     if (!fetch_one(job)) return;
     front_state_.set(kFrontReady);
     queue_.pop();
     fetched_ = job;
     fetched_full_ = true;
     ++in_flight_;
-    fetched_event_.notify(sc_core::SC_ZERO_TIME);
+    fetched_event_.notify();
   }
 }
 
 void Engine::execute() {
   execute_payload_.withdraw_by(&halt_);
   while (true) {
-    while (!fetched_full_) sc_core::wait(fetched_event_);
+    while (!fetched_full_) fetched_event_.wait();
     executing_ = fetched_;
     fetched_full_ = false;
     const bool nop = executing_.descriptor.opcode == hal::Opcode::kNop;
@@ -192,11 +192,11 @@ void Engine::execute() {
       if (ctx_.full_data) compute_values(executing_.descriptor);
       executing_.drain_at = ctx_.clock.now() + pipeline_cycles_;
     }
-    while (draining_full_) sc_core::wait(drained_event_);
+    while (draining_full_) drained_event_.wait();
     state_.set(kIdle);
     draining_ = executing_;
     draining_full_ = true;
-    drain_event_.notify(sc_core::SC_ZERO_TIME);
+    drain_event_.notify();
   }
 }
 
@@ -213,7 +213,7 @@ bool Engine::execute_one() {
     state_.set(kLastTile);
   }
   buffer_free_ = true;
-  buffer_event_.notify(sc_core::SC_ZERO_TIME);
+  buffer_event_.notify();
   if (!run_stream(execute_payload_, p.last) || stopped_) return false;
   if (!halt_.requested) stall_cycles += ctx_.clock.now() - start - (p.body.pace_cycles + p.last.pace_cycles);
   return true;
@@ -224,7 +224,7 @@ bool Engine::halted_then_again() {
   halts += 1;
   halted_ = true;
   state_.set(kHalted);
-  while (halt_.requested) sc_core::wait(resume_event_);
+  while (halt_.requested) resume_event_.wait();
   halted_ = false;
   if (replace_) executing_.descriptor = queue_.building();
   if (!prepare(executing_)) return false;
@@ -233,7 +233,7 @@ bool Engine::halted_then_again() {
 
 void Engine::drain() {
   while (true) {
-    while (!draining_full_) sc_core::wait(drain_event_);
+    while (!draining_full_) drain_event_.wait();
     const std::uint64_t now = ctx_.clock.now();
     if (draining_.drain_at > now) sc_core::wait(ctx_.clock.cycles(draining_.drain_at - now));
     if (!run_stream(drain_payload_, draining_.plan.drain)) return;
@@ -242,7 +242,7 @@ void Engine::drain() {
     queue_.count_done();
     --in_flight_;
     draining_full_ = false;
-    drained_event_.notify(sc_core::SC_ZERO_TIME);
+    drained_event_.notify();
   }
 }
 

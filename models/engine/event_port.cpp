@@ -4,8 +4,8 @@
 
 namespace attnvp {
 
-bool EventPort::access(std::uint32_t event, std::uint64_t reg, std::uint32_t tokens) {
-  tlm::tlm_generic_payload payload;
+bool EventPort::access(tlm::tlm_generic_payload& payload, std::uint32_t event, std::uint64_t reg,
+                       std::uint32_t tokens) {
   fill_payload(payload, tlm::TLM_WRITE_COMMAND, base_ + event * hal::kEventStride + reg, &tokens, sizeof tokens);
   sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
   out->b_transport(payload, delay);
@@ -17,7 +17,7 @@ bool EventPort::take(const hal::Descriptor& descriptor) {
     if (ref.tokens() == 0) continue;
     for (std::uint32_t i = 0; i < ref.span(); ++i) {
       waiting_ = static_cast<int>(ref.first() + i);
-      if (!access(ref.first() + i, hal::kEventTake, ref.tokens())) return false;
+      if (!access(take_, ref.first() + i, hal::kEventTake, ref.tokens())) return false;
     }
   }
   waiting_ = -1;
@@ -28,7 +28,7 @@ bool EventPort::give(const hal::Descriptor& descriptor) {
   for (const hal::EventRef& ref : descriptor.signal) {
     if (ref.tokens() == 0) continue;
     for (std::uint32_t i = 0; i < ref.span(); ++i) {
-      if (!access(ref.first() + i, hal::kEventSignal, ref.tokens())) return false;
+      if (!access(give_, ref.first() + i, hal::kEventSignal, ref.tokens())) return false;
     }
   }
   return true;

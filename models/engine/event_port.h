@@ -23,11 +23,12 @@ class EventPort {
   int waiting_for() const { return waiting_; }
 
  private:
-  bool access(std::uint32_t event, std::uint64_t reg, std::uint32_t tokens);
+  bool access(tlm::tlm_generic_payload& payload, std::uint32_t event, std::uint64_t reg, std::uint32_t tokens);
 
   std::uint64_t base_;
   std::uint32_t events_;
   int waiting_ = -1;
+  tlm::tlm_generic_payload take_, give_;  // one may take, and be blocked, while another gives
 };
 
 }  // namespace attnvp

@@ -9,7 +9,7 @@ namespace attnvp {
 EventUnit::EventUnit(sc_core::sc_module_name name, Context& context, const EventUnitConfig& config, std::uint64_t base)
     : Module(name, context), base_(base), slots_(config.events) {
   in.register_b_transport(this, &EventUnit::b_transport);
-  for (Slot& slot : slots_) context.fault_line.push_back(&slot.changed);
+  for (Slot& slot : slots_) context.fault_line.push_back(&slot.changed.event());
 }
 
 void EventUnit::reset() {
@@ -19,7 +19,7 @@ void EventUnit::reset() {
 bool EventUnit::take(Slot& slot, std::uint32_t tokens) {
   while (slot.tokens < tokens) {
     if (ctx_.faults.any()) return false;
-    sc_core::wait(slot.changed);
+    slot.changed.wait();
   }
   slot.tokens -= tokens;
   takes += tokens;
@@ -52,7 +52,7 @@ void EventUnit::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time&
       if (!payload.is_write()) break;
       slot.tokens += value;
       signals += value;
-      slot.changed.notify(sc_core::SC_ZERO_TIME);
+      slot.changed.notify();
       payload.set_response_status(tlm::TLM_OK_RESPONSE);
       return;
     case hal::kEventTake:
