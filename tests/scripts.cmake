@@ -4,3 +4,12 @@ add_test(NAME CommandLine
 add_test(NAME Readme
   COMMAND ${PROJECT_SOURCE_DIR}/tests/readme_test.sh $<TARGET_FILE:attnvp> ${PROJECT_SOURCE_DIR})
 set_tests_properties(CommandLine Readme PROPERTIES TIMEOUT 900)
+add_test(NAME Sweep
+  COMMAND ${PROJECT_SOURCE_DIR}/tests/sweep_test.sh $<TARGET_FILE:attnvp> ${PROJECT_SOURCE_DIR})
+add_test(NAME SweepKilledOften
+  COMMAND ${PROJECT_SOURCE_DIR}/tests/sweep_test.sh $<TARGET_FILE:attnvp> ${PROJECT_SOURCE_DIR} 20)
+add_test(NAME SweepUnderSlurm
+  COMMAND ${PROJECT_SOURCE_DIR}/tests/slurm_test.sh $<TARGET_FILE:attnvp> ${PROJECT_SOURCE_DIR})
+set_tests_properties(Sweep SweepKilledOften SweepUnderSlurm PROPERTIES TIMEOUT 900)
+set_tests_properties(SweepKilledOften SweepUnderSlurm PROPERTIES LABELS long)
+set_tests_properties(SweepUnderSlurm PROPERTIES SKIP_RETURN_CODE 77)

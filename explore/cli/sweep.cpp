@@ -36,6 +36,7 @@ void watch_signals() {
   action.sa_handler = [](int) { interrupted = 1; };
   ::sigaction(SIGINT, &action, nullptr);
   ::sigaction(SIGTERM, &action, nullptr);
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes is an error like a full disk
 }
 
 struct Share {
@@ -162,9 +163,9 @@ int sweep(const SweepArguments& a) {
 
 int merge(const MergeArguments& a) {
   const explore::MergeResult r = explore::merge_databases(a.destination, a.sources);
-  std::fputs(fmt::format("{:<13}{}\n{:<13}{}\n{:<13}{}\n{:<13}{}\n", "merged", counted(a.sources.size(), "database"),
-                         "added", counted(r.added, "row"), "there before", report::with_commas(r.equal), a.destination,
-                         counted(r.rows, "row"))
+  std::fputs(fmt::format("merged       {}\nadded        {}\nthere before {}\ndatabase     {}, {}\n",
+                         counted(a.sources.size(), "database"), counted(r.added, "row"), report::with_commas(r.equal),
+                         a.destination, counted(r.rows, "row"))
                  .c_str(),
              stdout);
   return 0;

@@ -258,6 +258,12 @@ class Parser {
     } catch (const config::ConfigError& problem) {
       refuse(problem.what());
     }
+    if (at_ < text_.size() && is_name_start(text_[at_])) {  // "3 and" is fine, "3 MiBB" is not
+      std::size_t stop = at_;
+      while (stop < text_.size() && is_name(text_[stop])) ++stop;
+      const std::string_view word = text_.substr(at_, stop - at_);
+      if (word != "and" && word != "or") refuse(fmt::format("unit {} is unknown", config::in_quotes(word)));
+    }
     at_ = end;
     return {type, [value](const Values&) -> Quantity { return value; }};
   }
@@ -271,7 +277,9 @@ class Parser {
     if (symbol == symbols_.end()) {
       std::vector<std::string> names;
       for (const auto& [known, type] : symbols_) names.push_back(known);
-      refuse(fmt::format("{} is unknown{}; texts are in quotes", config::in_quotes(word), config::hint(word, names)));
+      const std::string near = config::nearest(word, names);
+      refuse(fmt::format("{} is unknown; {}", config::in_quotes(word),
+                         near.empty() ? "texts are in quotes" : fmt::format("did you mean '{}'?", near)));
     }
     return {symbol->second, [word](const Values& v) { return v(word); }};
   }

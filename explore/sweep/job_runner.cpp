@@ -13,6 +13,11 @@ namespace {
 constexpr std::uint64_t kTensorSeed = 1;  // as `attnvp run` has it
 }
 
+const config::EnergyTable& JobRunner::energy(const std::string& name) {
+  const auto known = energies_.find(name);
+  return known != energies_.end() ? known->second : energies_.emplace(name, config::load_energy(name)).first->second;
+}
+
 std::string JobRunner::simulate(const Job& job) {
   const PlannedMachine& machine = plan_.machines[job.machine];
   if (!machine.problem.empty()) throw config::ConfigError(machine.problem);
@@ -21,11 +26,11 @@ std::string JobRunner::simulate(const Job& job) {
   job::Schedule schedule = planned.schedule;
   if (planned.searched) {  // elaborates platforms of its own
     runner_.reset();
-    schedule.tiling = find_tiling(machine.config, network, schedule, config::load_energy(machine.config.energy));
+    schedule.tiling = find_tiling(machine.config, network, schedule, energy(machine.config.energy));
   }
   if (runner_ == nullptr || machine_ != job.machine) {
     runner_.reset();
-    runner_ = std::make_unique<job::Runner>(machine.config, config::load_energy(machine.config.energy), plan_.full);
+    runner_ = std::make_unique<job::Runner>(machine.config, energy(machine.config.energy), plan_.full);
     machine_ = job.machine;
   }
   if (!plan_.full) return report::to_json(runner_->run(network, schedule, nullptr, {}), machine.config.name);
