@@ -25,6 +25,8 @@ extern const Dataflow kSoftpipe;
 extern const Dataflow kFlat;
 extern const Dataflow kTileflow;
 extern const Dataflow kMas;
+extern const Dataflow kFusemax;
+extern const Dataflow kCascade;
 
 // All of them, nullptr-terminated.
 extern const Dataflow* const kDataflows[];

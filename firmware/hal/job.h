@@ -48,7 +48,7 @@ struct MachineInfo {
   std::uint32_t clusters, cores;
   std::uint32_t mac_rows, mac_columns;
   std::uint32_t dma_channels, dma_queue_depth, events;
-  std::uint32_t reserved;
+  std::uint32_t resident_tiles;  // that the PEs of a MAC array hold for row operations; 0: they only multiply
   std::uint64_t l1_bytes, l0_bytes;
   // Rates for choosing tile sizes, never for timing: 1/1024 of an element (byte) per cycle.
   std::uint32_t softmax_rate_1024, dram_rate_1024;

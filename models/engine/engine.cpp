@@ -190,12 +190,11 @@ void Engine::execute() {
     if (!nop) {
       count(executing_.descriptor);
       if (ctx_.full_data) compute_values(executing_.descriptor);
-      executing_.drain_at = ctx_.clock.now() + pipeline_cycles_;
+      executing_.drain_at = ctx_.clock.now() + pipeline_cycles_ + executing_.plan.latency_cycles;
     }
-    while (draining_full_) drained_event_.wait();
+    while (draining_.full()) drained_event_.wait();
     state_.set(kIdle);
-    draining_ = executing_;
-    draining_full_ = true;
+    draining_.push_back(executing_);
     drain_event_.notify();
   }
 }
@@ -233,15 +232,16 @@ bool Engine::halted_then_again() {
 
 void Engine::drain() {
   while (true) {
-    while (!draining_full_) drain_event_.wait();
+    while (draining_.empty()) drain_event_.wait();
+    const Job& job = draining_.front();
     const std::uint64_t now = ctx_.clock.now();
-    if (draining_.drain_at > now) sc_core::wait(ctx_.clock.cycles(draining_.drain_at - now));
-    if (!run_stream(drain_payload_, draining_.plan.drain)) return;
-    if (!events.give(draining_.descriptor)) return;
+    if (job.drain_at > now) sc_core::wait(ctx_.clock.cycles(job.drain_at - now));
+    if (!run_stream(drain_payload_, job.plan.drain)) return;
+    if (!events.give(job.descriptor)) return;
     descriptors += 1;
     queue_.count_done();
     --in_flight_;
-    draining_full_ = false;
+    draining_.pop_front();
     drained_event_.notify();
   }
 }

@@ -140,9 +140,7 @@ int run(const RunArguments& a) {
 int compare(const RunArguments& a) {
   const Prepared p = prepare(a);
   std::vector<std::string> names = a.dataflows;
-  for (const firmware::Dataflow* const* d = firmware::kDataflows; a.dataflows.empty() && *d != nullptr; ++d) {
-    names.emplace_back((*d)->name);
-  }
+  if (names.empty()) names = {"layerwise", "softpipe", "flat", "tileflow", "mas"};  // of the MAS-Attention paper
   std::vector<job::Schedule> schedules;
   for (const std::string& name : names) {
     schedules.push_back(job::parse_dataflow(name));

@@ -236,8 +236,11 @@ void Runner::collect(Result& result) {
       if (counter->action().component != nullptr) {
         value.component = counter->action().component;
         value.action = counter->action().name;
-        value.energy_pj = static_cast<double>(counter->value()) *
-                          energy_.pj(counter->action().component, counter->action().name, module.size_bytes());
+        // A table need only have what happens.
+        value.energy_pj = counter->value() == 0 ? 0
+                                                : static_cast<double>(counter->value()) *
+                                                      energy_.pj(counter->action().component, counter->action().name,
+                                                                 module.size_bytes());
       }
       result.counters.push_back(std::move(value));
     }
