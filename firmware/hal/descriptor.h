@@ -72,7 +72,7 @@ struct Descriptor {
   std::uint16_t slot;         // kScoreTile, kAttendTile: the first of the PEs' resident tiles that S takes
   EventRef wait[kWaits];      // taken before the engine touches an operand
   EventRef signal[kSignals];  // given when the last result byte is in memory
-  std::uint32_t reserved2;
+  std::uint32_t remote;       // 0, or 1 + the cluster whose events the last signal names
   // matmul: A, B, C, partials (may be C itself). softmax and copy: source, destination.
   // kOnlineMax: m (FP16, one a row), M before, scales out (FP32), M (FP16, may be M before).
   // kOnlineSoftmax: S, P (may be S), M (in and out), {denominator, scale} out (FP32).

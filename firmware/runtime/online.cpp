@@ -39,11 +39,15 @@ Command online_softmax(const Matrix& s, const Matrix& p, const Matrix& maximum, 
 }
 
 Command scale_add(const Sums& running, const Sums& tile, uint32_t flags) {
+  return scale_add(running, tile, tile.scales(), flags);
+}
+
+Command scale_add(const Sums& running, const Sums& tile, const Matrix& scales, uint32_t flags) {
   Command command = row_op(hal::Opcode::kScaleAdd, running.rows, running.emb + 1, flags);
   Descriptor& d = command.raw();
   d.operand[0] = operand(running.all());
   d.operand[1] = operand(tile.all());
-  d.operand[2] = operand(tile.scales());
+  d.operand[2] = operand(scales);
   return command;
 }
 

@@ -36,6 +36,7 @@ Command online_max(const Matrix& m, const Matrix& before, const Matrix& scales, 
 Command online_softmax(const Matrix& s, const Matrix& p, const Matrix& maximum, const Sums& tile, bool first);
 // R = R * scale + T[ * scale], denominators too.
 Command scale_add(const Sums& running, const Sums& tile, uint32_t flags);
+Command scale_add(const Sums& running, const Sums& tile, const Matrix& scales, uint32_t flags);
 // R = R * e^(before - after), denominators too.
 Command rescale(const Sums& running, const Matrix& before, const Matrix& after);
 // O = numerators / denominator.

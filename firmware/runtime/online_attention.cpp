@@ -102,8 +102,8 @@ void OnlineAttention::load_tiles(uint32_t until) {
   }
 }
 
-// Loads of Q up to the core's slab `until`, as far as the stores that free their slots have been issued. They follow those
-// stores in the same channel.
+// Loads of Q up to the core's slab `until`, as far as the stores that free their slots have been issued. They follow
+// those stores in the same channel.
 void OnlineAttention::load_slabs(uint32_t core, uint32_t until) {
   Core& c = core_[core];
   const uint32_t stride = emb_ * kHalfBytes;
@@ -113,8 +113,7 @@ void OnlineAttention::load_slabs(uint32_t core, uint32_t until) {
       c.load_index = 0;
     }
     if (c.load_block >= last_block_) return;
-    const uint32_t slab =
-        c.load_block % blocks_per_head_ * slabs_per_block_ + c.load_index++ * rt_.cores() + core;
+    const uint32_t slab = c.load_block % blocks_per_head_ * slabs_per_block_ + c.load_index++ * rt_.cores() + core;
     const uint32_t row = slab * plan_.tiling.nq, head = c.load_block / blocks_per_head_;
     const uint32_t rows = min(plan_.tiling.nq, rt_.layer().seq_q - row);
     const uint64_t from = rt_.layer().q + (uint64_t{head} * rt_.layer().seq_q + row) * stride;
@@ -129,7 +128,8 @@ void OnlineAttention::load_slabs(uint32_t core, uint32_t until) {
 void OnlineAttention::first_half_in_array(uint32_t core, const Step& s) {
   const Sums running = this->running(core, s), tile = tile_sums(core, s);
   const Matrix before = running.maximum(s.j + 3), after = running.maximum(s.j);
-  Command score = score_tile(q_rows(core, s.slab, s.rows), kv_tile(k_, s.tile, s.keys), tile.tile_maximum(), array_slot(s));
+  Command score =
+      score_tile(q_rows(core, s.slab, s.rows), kv_tile(k_, s.tile, s.keys), tile.tile_maximum(), array_slot(s));
   score.after(ring_free_.of(core)).then(scored_.of(core)).label(s.head, s.block);
   if (s.takes_tile) score.after(k_ready_.of(core));
   if (s.leaves_tile) score.then(k_free_.of(core));
@@ -194,7 +194,8 @@ void OnlineAttention::end_slab(uint32_t core, const Step& s) {
 // A core without a slab lets the tile pass, after those that it has taken.
 void OnlineAttention::pass(uint32_t core) {
   drain(core, 0);
-  rt_.mac(core, fence().after(k_ready_.of(core)).after(v_ready_.of(core)).then(k_free_.of(core)).then(v_free_.of(core)));
+  rt_.mac(core,
+          fence().after(k_ready_.of(core)).after(v_ready_.of(core)).then(k_free_.of(core)).then(v_free_.of(core)));
 }
 
 void OnlineAttention::drain(uint32_t core, uint32_t left) {

@@ -1,10 +1,11 @@
 // One-pass attention: tiles of keys go by once, and every query row keeps a running maximum and running sums.
 //
-// A slab is as many query rows as one command works on (N_Q); a row block is the slabs of all cores of a cluster whose sums
-// are in L1 together (row_buffers per core). For every row block all of K and V goes by, tile by tile (N_KV rows), and each
-// tile meets every slab: one step. A step's first half makes the scores and brings the running maxima up to date, its
-// second half makes the tile's sums and adds them to the running ones; `lag` steps of a core lie between them, so that the
-// MAC and the VEC engine need not wait for each other. FuseMax sections 4 and 5; LeanAttention's tiles are the same steps.
+// A slab is as many query rows as one command works on (N_Q); a row block is the slabs of all cores of a cluster whose
+// sums are in L1 together (row_buffers per core). For every row block all of K and V goes by, tile by tile (N_KV rows),
+// and each tile meets every slab: one step. A step's first half makes the scores and brings the running maxima up to
+// date, its second half makes the tile's sums and adds them to the running ones; `lag` steps of a core lie between
+// them, so that the MAC and the VEC engine need not wait for each other. FuseMax sections 4 and 5; LeanAttention's
+// tiles are the same steps.
 #pragma once
 
 #include "firmware/runtime/online.h"
@@ -13,14 +14,14 @@
 namespace attnvp::firmware {
 
 struct OnlinePlan {
-  bool in_array = false;   // row operations on the MAC array's own PEs
-  bool serial = false;     // one step after the other, and unscaled sums scaled on the side
-  uint32_t lag = 0;        // steps of a core between its two halves
-  uint32_t slots = 0;      // slabs of a core in L1: row_buffers of them in a row block, the others ahead
-  uint32_t slot_tiles = 0; // resident tiles that a slab takes in the array
-  uint32_t kv_ring = 0;    // tiles of K, and of V, in L1
-  uint32_t ring = 0;       // steps of a core under way
-  hal::Tiling tiling{};    // complete
+  bool in_array = false;    // row operations on the MAC array's own PEs
+  bool serial = false;      // one step after the other, and unscaled sums scaled on the side
+  uint32_t lag = 0;         // steps of a core between its two halves
+  uint32_t slots = 0;       // slabs of a core in L1: row_buffers of them in a row block, the others ahead
+  uint32_t slot_tiles = 0;  // resident tiles that a slab takes in the array
+  uint32_t kv_ring = 0;     // tiles of K, and of V, in L1
+  uint32_t ring = 0;        // steps of a core under way
+  hal::Tiling tiling{};     // complete
 };
 // Chooses what the job leaves open; on failure the runtime's status says why.
 OnlinePlan plan_online(Runtime& rt, bool in_array, bool serial);
@@ -37,7 +38,7 @@ class OnlineAttention {
     uint32_t slab = 0;    // of the core: picks the slot
     uint32_t head = 0, block = 0, row = 0, rows = 0;
     uint32_t tile = 0, j = 0, keys = 0;  // tile of K and V of this cluster, counted on; within its head; rows of it
-    bool first = false, last = false;          // of the slab
+    bool first = false, last = false;    // of the slab
     bool takes_tile = false, leaves_tile = false;  // the core's first and last step with it
   };
   struct Core {
@@ -77,8 +78,8 @@ class OnlineAttention {
   uint32_t tiles_loaded_ = 0;
   static constexpr uint32_t kMaxCores = 64;
   Core core_[kMaxCores];
-  Events q_ready_, slot_free_, k_ready_, v_ready_, k_free_, v_free_, scored_, maxed_, summed_, ring_free_, o_ready_, turn_,
-      stored_;
+  Events q_ready_, slot_free_, k_ready_, v_ready_, k_free_, v_free_, scored_, maxed_, summed_, ring_free_, o_ready_,
+      turn_, stored_;
   uint32_t stores_ = 0;
 };
 

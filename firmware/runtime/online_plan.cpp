@@ -6,9 +6,9 @@ namespace attnvp::firmware {
 namespace {
 
 constexpr uint32_t kLag = 2;
-constexpr uint32_t kSlotsAhead = 2;      // slabs that may be loaded or stored while a row block is computed
-constexpr uint32_t kRowPasses = 4;       // of a slab, where the array does not limit it
-constexpr uint32_t kLeastKeys = 256;     // of a tile for VEC: makes the work per row small beside the work per element
+constexpr uint32_t kSlotsAhead = 2;   // slabs that may be loaded or stored while a row block is computed
+constexpr uint32_t kRowPasses = 4;    // of a slab, where the array does not limit it
+constexpr uint32_t kLeastKeys = 256;  // of a tile for VEC: makes the work per row small beside the work per element
 
 uint64_t slab_bytes(const OnlinePlan& p, uint32_t emb) {
   return round_up(uint64_t{p.tiling.nq} * emb * kHalfBytes + Sums::bytes(p.tiling.nq, emb), 64);

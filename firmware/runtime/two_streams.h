@@ -1,5 +1,5 @@
-// The MAC and the VEC stream side by side (MAS-Attention Algorithm 1): softmax of one row block on VEC while MAC multiplies
-// for the blocks around it. The two go on across heads; they are filled once and drained once.
+// The MAC and the VEC stream side by side (MAS-Attention Algorithm 1): softmax of one row block on VEC while MAC
+// multiplies for the blocks around it. The two go on across heads; they are filled once and drained once.
 #pragma once
 
 #include "firmware/runtime/tiling.h"

@@ -23,7 +23,7 @@ class EventPort {
   int waiting_for() const { return waiting_; }
 
  private:
-  bool access(tlm::tlm_generic_payload& payload, std::uint32_t event, std::uint64_t reg, std::uint32_t tokens);
+  bool access(tlm::tlm_generic_payload& payload, std::uint64_t address, std::uint32_t tokens);
 
   std::uint64_t base_;
   std::uint32_t events_;

@@ -161,8 +161,7 @@ void MacEngine::compute_tile(const hal::Descriptor& d) {
   }
   for (std::uint64_t r = 0; r < m; ++r) {
     arith::Half* const p = tile.data() + r * k;
-    reinterpret_cast<float*>(row(2, r))[n] =
-        arith::exp_row(p, p, k, *reinterpret_cast<const arith::Half*>(row(0, r)));
+    reinterpret_cast<float*>(row(2, r))[n] = arith::exp_row(p, p, k, *reinterpret_cast<const arith::Half*>(row(0, r)));
   }
   const arith::Matrix<float> sums{reinterpret_cast<float*>(row(2, 0)), d.operand[2].row_stride / kFloatBytes};
   arith::matmul({m, n, k, false}, {tile.data(), k}, halves(1), {}, sums, workspace_);

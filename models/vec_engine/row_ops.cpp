@@ -35,8 +35,7 @@ void check(RowOp& op, const char* name) {
   for (int i = 0; i < op.count; ++i) {
     const RowOp::Part& a = op.parts[static_cast<std::size_t>(i)];
     const Region& r = a.region;
-    if (a.fp32 &&
-        ((r.address | (r.rows > 1 ? r.row_stride : 0)) & 3) != 0) {
+    if (a.fp32 && ((r.address | (r.rows > 1 ? r.row_stride : 0)) & 3) != 0) {
       refuse(op, FaultCode::kMisaligned, r.address, "FP32 rows need addresses and strides of whole 4-byte words");
     }
     for (int j = i + 1; j < op.count; ++j) {
@@ -97,9 +96,9 @@ RowOp row_op_of(const hal::Descriptor& d) {
       add_part(op, d.operand[2], 1, kHalfBytes, first ? kOut : kInOut);
       add_part(op, d.operand[3], 2, kFloatBytes, kOut);
       if (op.elements > arith::kSoftmaxMaxLength) {
-        refuse(op, FaultCode::kBadOperand, d.operand[0].address,
-               fmt::format("rows of {} elements; the sum is wide enough for {}", op.elements,
-                           arith::kSoftmaxMaxLength));
+        refuse(
+            op, FaultCode::kBadOperand, d.operand[0].address,
+            fmt::format("rows of {} elements; the sum is wide enough for {}", op.elements, arith::kSoftmaxMaxLength));
       }
       break;
     }

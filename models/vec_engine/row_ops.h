@@ -1,9 +1,9 @@
-// The VEC engine's primitive row operations: the steps of a one-pass softmax (models/arith/online.h). What each one needs of
-// the lanes, of L1 and of L0, and its values.
+// The VEC engine's primitive row operations: the steps of a one-pass softmax (models/arith/online.h). What each one
+// needs of the lanes, of L1 and of L0, and its values.
 //
 // Elementwise operations are packed over the lanes whatever the rows' length: rows x elements x cost / lanes cycles.
-// kOnlineSoftmax reduces rows, so that a row starts on the first lane; its few operations per row (maximum with the running
-// one, scale) are packed over the rows.
+// kOnlineSoftmax reduces rows, so that a row starts on the first lane; its few operations per row (maximum with the
+// running one, scale) are packed over the rows.
 #pragma once
 
 #include <array>
@@ -34,9 +34,9 @@ struct RowOp {
   std::array<Part, 4> parts{};
   int count = 0;
   std::uint64_t rows = 0;
-  std::uint64_t elements = 0;      // of a row
+  std::uint64_t elements = 0;  // of a row
   LaneOperations per_element, per_row;
-  bool reduces = false;            // rows start on the first lane
+  bool reduces = false;  // rows start on the first lane
   FaultCode fault = FaultCode::kNone;
   std::uint64_t fault_address = 0;
   std::string detail;
