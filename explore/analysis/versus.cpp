@@ -31,6 +31,8 @@ double dram_bytes(const Selection& s, std::size_t row) {
          s.number(s.rows()[row], column_index("dram.write_bytes"));
 }
 
+double row_block(const Selection& s, std::size_t row) { return s.number(s.rows()[row], column_index("tiling.nq")); }
+
 std::string busiest(const Selection& s, std::size_t row) {
   std::string name;
   double most = -1;
@@ -118,13 +120,18 @@ std::string versus_text(const Selection& s, const Versus& v, const Goal& goal, s
   const auto reloads = std::count_if(v.pairs.begin(), v.pairs.end(), [&](const Pair& p) {
     return p.gain < 1 && dram_bytes(s, p.first) > dram_bytes(s, p.second);
   });
-  out += fmt::format("\n{} is worse in {} of {} pairs; in {} of these it moves more bytes through DRAM.\n\n", v.first,
-                     worse, v.pairs.size(), reloads);
+  const auto shorter = std::count_if(v.pairs.begin(), v.pairs.end(), [&](const Pair& p) {
+    return p.gain < 1 && row_block(s, p.first) < row_block(s, p.second);
+  });
+  out += fmt::format(
+      "\n{} is worse in {} of {} pairs; in {} of these it moves more bytes through DRAM, in {} its row blocks (nq) are "
+      "shorter.\n\n",
+      v.first, worse, v.pairs.size(), reloads, shorter);
   report::Table losses;
   for (const std::size_t axis : s.axes()) {
     if (axis != column_index("dataflow")) losses.column(columns()[axis].name);
   }
-  for (const char* title : {"gain", "busiest", "DRAM traffic"}) losses.column(title);
+  for (const char* title : {"gain", "busiest", "DRAM traffic", "nq"}) losses.column(title);
   for (std::size_t i = 0; i < std::min(worse, most_rows); ++i) {
     const Pair& pair = v.pairs[i];
     std::vector<std::string> cells;
@@ -134,6 +141,7 @@ std::string versus_text(const Selection& s, const Versus& v, const Goal& goal, s
     cells.push_back(fmt::format("{:.3f}x", pair.gain));
     cells.push_back(busiest(s, pair.first));
     cells.push_back(fmt::format("{:.2f}x", dram_bytes(s, pair.first) / dram_bytes(s, pair.second)));
+    cells.push_back(fmt::format("{} for {}", row_block(s, pair.first), row_block(s, pair.second)));
     losses.row(std::move(cells));
   }
   out += losses.text();

@@ -123,9 +123,9 @@ int dispatch(int argc, char** argv) {
 
   std::string kind;
   CLI::App* list_command =
-      app.add_subcommand("list", "what there is: machines, networks, dataflows, tilings, energy tables");
+      app.add_subcommand("list", "what there is: machines, networks, dataflows, tilings, sweeps, energy tables");
   list_command->add_option("kind", kind, "only one of them")
-      ->check(one_of({"hardware", "networks", "dataflows", "tilings", "energy"}));
+      ->check(one_of({"hardware", "networks", "dataflows", "tilings", "sweeps", "energy"}));
   list_command->callback([&] { status = list(kind); });
 
   DescribeArguments describe_arguments;

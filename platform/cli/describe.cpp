@@ -153,6 +153,7 @@ int list(const std::string& kind) {
   section("networks", [] { list_folder("network", config::Folder::kNetworks); });
   section("dataflows", [] { list_dataflows(); });
   section("tilings", [] { list_folder("tiling", config::Folder::kTilings); });
+  section("sweeps", [] { list_folder("sweep", config::Folder::kSweeps); });
   section("energy", [] { list_folder("energy table", config::Folder::kEnergy); });
   return 0;
 }

@@ -160,14 +160,15 @@ TEST(SweepFile, MistakesAreToldWithTheirLine) {
 
 TEST(Plan, GridTakesEveryPointOnce) {
   const TemporaryFolder folder;
-  const Plan plan = make_plan(sweep_of(folder,
-                                       "dataflow: [mas, flat]\n"
-                                       "axes:\n"
-                                       "  cores: [1, 2, 4]\n"
-                                       "  mac.rows, mac.columns: [[8, 16], [16, 8]]\n"
-                                       "  l1.size: {from: 1 MiB, to: 8 MiB, scale: log, points: 4}\n"
-                                       "set:\n  l1.ports: = 2 * cores + 1\n"
-                                       "constraints:\n  - l1.size * cores <= 16 MiB\n  - dataflow == 'mas' or cores > 1\n"));
+  const Plan plan =
+      make_plan(sweep_of(folder,
+                         "dataflow: [mas, flat]\n"
+                         "axes:\n"
+                         "  cores: [1, 2, 4]\n"
+                         "  mac.rows, mac.columns: [[8, 16], [16, 8]]\n"
+                         "  l1.size: {from: 1 MiB, to: 8 MiB, scale: log, points: 4}\n"
+                         "set:\n  l1.ports: = 2 * cores + 1\n"
+                         "constraints:\n  - l1.size * cores <= 16 MiB\n  - dataflow == 'mas' or cores > 1\n"));
   // 3 x 2 x 4 x 2, less 4 cores with 8 MiB (2 arrays, 2 dataflows), less flat on 1 core (2 arrays, 4 sizes).
   EXPECT_EQ(plan.jobs.size(), 48U - 4 - 8);
   EXPECT_EQ(plan.excluded, 12U);
@@ -184,9 +185,10 @@ TEST(Plan, GridTakesEveryPointOnce) {
   EXPECT_EQ(sizes, (std::set<std::uint64_t>{1 << 20, 2 << 20, 4 << 20, 8 << 20}));
   EXPECT_TRUE(std::is_sorted(plan.jobs.begin(), plan.jobs.end(),
                              [](const Job& a, const Job& b) { return a.machine < b.machine; }));
-  EXPECT_EQ(plan.command(plan.jobs.front()),
-            "attnvp run --hw edge --set cores=1 --set mac.rows=8 --set 'l1.size=1 MiB' --set l1.ports=3 --net bert-base "
-            "--dataflow mas --data timing");
+  EXPECT_EQ(
+      plan.command(plan.jobs.front()),
+      "attnvp run --hw edge --set cores=1 --set mac.rows=8 --set 'l1.size=1 MiB' --set l1.ports=3 --net bert-base "
+      "--dataflow mas --data timing");
 }
 
 TEST(Plan, KeysSayWhatResultsDependOn) {
@@ -278,7 +280,7 @@ TEST(Row, HasEveryNumberOfTheReport) {
   const Row row = row_of(plan, plan.jobs[0], outcome);
   const nlohmann::json report = nlohmann::json::parse(outcome.text);
   std::function<void(const nlohmann::json&, const std::string&)> visit = [&](const nlohmann::json& node,
-                                                                            const std::string& path) {
+                                                                             const std::string& path) {
     if (path == "simulation" || path == "schema" || path == "hardware" || path == "network") return;
     if (node.is_object() && path != "counters") {
       for (const auto& [key, value] : node.items()) visit(value, path.empty() ? key : path + "." + key);
@@ -335,7 +337,8 @@ TEST(Sweep, FailuresAreRowsAndNothingIsDoneTwice) {
     if (done) continue;
     ++failed;
     const std::string error = std::get<std::string>(row[column_index("error")]);
-    EXPECT_TRUE(error.find("larger than the layer") != std::string::npos || error.find("'l0.size'") != std::string::npos)
+    EXPECT_TRUE(error.find("larger than the layer") != std::string::npos ||
+                error.find("'l0.size'") != std::string::npos)
         << error;
   }
   EXPECT_EQ(failed, first.failed);
@@ -352,8 +355,8 @@ TEST(Sweep, RowsDependOnNeitherOrderNorProcesses) {
   run(plan, folder.file("one.db"), 1);
   run(plan, folder.file("two.db"), 2);
   for (std::uint32_t k = 1; k <= 3; ++k) run(plan, folder.file("shard" + std::to_string(k) + ".db"), 1, k, 3);
-  const MergeResult merged =
-      merge_databases(folder.file("all.db"), {folder.file("shard1.db"), folder.file("shard2.db"), folder.file("shard3.db")});
+  const MergeResult merged = merge_databases(
+      folder.file("all.db"), {folder.file("shard1.db"), folder.file("shard2.db"), folder.file("shard3.db")});
   EXPECT_EQ(merged.rows, 54U);
   EXPECT_EQ(merged.added, 54U);
   const std::vector<Row> expected = rows(folder.file("one.db"));
@@ -396,7 +399,9 @@ TEST(Merge, RefusesWhatDoesNotGoTogether) {
   EXPECT_EQ(rows(a), rows(b));
   sql(b, "UPDATE meta SET value = 'other' WHERE name = 'simulator'");
   EXPECT_NE(complaint([&] { merge_databases(c, {a, b}); }).find("another version of the simulator"), std::string::npos);
-  EXPECT_NE(complaint([&] { merge_databases(c, {a, folder.file("none.db")}); }).find("none.db: no such file"),
+  EXPECT_NE(complaint([&] {
+              merge_databases(c, {a, folder.file("none.db")});
+            }).find("none.db: no such file"),
             std::string::npos);
 }
 
