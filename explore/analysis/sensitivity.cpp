@@ -51,6 +51,7 @@ Effect effect_of(const Selection& s, std::size_t axis, const std::vector<double>
   const bool logarithms = std::all_of(values.begin(), values.end(), [](double v) { return v > 0; });
   const auto scaled = [&](double v) { return logarithms ? std::log(v) : v; };
   std::vector<double> all;
+  all.reserve(values.size());
   for (const double v : values) all.push_back(scaled(v));
   const double centre = mean(all);
   double total = 0, between = 0;

@@ -22,7 +22,7 @@ constexpr std::size_t kMostLosses = 10;
 // All are written before the first is put in place.
 class Outputs {
  public:
-  void add(const std::string& path, std::string text) {
+  void add(const std::string& path, const std::string& text) {
     if (path.empty()) return;
     files_.emplace_back(std::make_unique<tensors::AtomicFile>(path));
     files_.back()->write(text);

@@ -55,7 +55,8 @@ std::string convergence_svg(const SearchResult& r, Objective objective, const st
   out += "<g font-size=\"14\" font-weight=\"bold\">" + label(kWidth / 2, 22, "middle", title) + "</g>\n";
   const double y_step = plot::tick_step(y.to - y.from);
   out += plot::axes(
-      {kLeft, kWidth - kRight, kTop, kHeight - kBottom}, x, y, [](double v) { return fmt::format("{:.0f}", v); },
+      {kLeft, kWidth - kRight, kTop, kHeight - kBottom}, x, y,
+      [](double v) { return v == std::floor(v) ? fmt::format("{:.0f}", v) : ""; },
       [&](double v) { return tick_text(v, y_step); }, "simulations",
       objective == Objective::kCycles   ? "cycles"
       : objective == Objective::kEnergy ? "energy [pJ]"
