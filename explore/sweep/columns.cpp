@@ -47,6 +47,8 @@ void add_inputs(std::vector<Column>& all) {
   all.push_back(whole("network.seq_q", Role::kInput, kPlain, "sequence length of the queries"));
   all.push_back(whole("network.seq_kv", Role::kInput, kPlain, "sequence length of keys and values"));
   all.push_back(whole("network.emb", Role::kInput, kPlain, "embedding per head"));
+  all.push_back(whole("network.kv_heads", Role::kInput, kPlain, "heads of K and V"));
+  all.push_back(text("network.contexts", Role::kInput, "keys of each batch, where they differ"));
   all.push_back(text("dataflow", Role::kInput, "with its options"));
   all.push_back(text("tiling", Role::kInput, "as asked for; default: firmware's choice, auto: searched"));
   all.push_back(text("data", Role::kInput, "full or timing"));
@@ -86,6 +88,12 @@ void add_results(std::vector<Column>& all) {
   count("overwrites.reload_bytes", "loaded again for that", kBytes);
   count("overwrites.k", "of K");
   count("overwrites.v", "of V");
+  for (const char* name : {"partition.tiles", "partition.workers", "partition.max", "partition.high_load"}) {
+    count(name, "how tiles of split heads are shared among workers");
+  }
+  count("partition.splits", "parts that a head's keys are cut into, where a dataflow says so");
+  all.push_back(real("partition.occupancy", kPlain, "mean busy share of the workers"));
+  all.push_back(text("workers", Role::kResult, "each worker's share, as JSON"));
   for (const char* name :
        {"energy_pj.total", "energy_pj.dram", "energy_pj.l1", "energy_pj.l0", "energy_pj.mac", "energy_pj.vec"}) {
     all.push_back(real(name, kPicojoules, "energy"));

@@ -189,6 +189,8 @@ class Planner {
       if (name == "network.heads") return static_cast<double>(n.heads);
       if (name == "network.seq_q") return static_cast<double>(n.seq_q);
       if (name == "network.seq_kv") return static_cast<double>(n.seq_kv);
+      if (name == "network.kv_heads") return static_cast<double>(n.heads_of_kv());
+      if (name == "network.contexts") return fmt::format("{}", fmt::join(n.contexts, "+"));
       if (name == "network.emb") return static_cast<double>(n.emb);
       return std::string(plan_.full ? "full" : "timing");
     };
@@ -209,10 +211,10 @@ class Planner {
   std::string text_of(const PlannedMachine& m, const config::Network& n, const PlannedSchedule& s) {
     std::string& energies = energy_texts_[m.config.energy];
     if (energies.empty()) energies = uuid_of(config::read_text_file(config::load_energy(m.config.energy).source()));
-    std::string text =
-        fmt::format("simulator {}\n{}energies {}\nnetwork {} {} {} {} {} {}\ndataflow {} {}\ntiling",
-                    simulator_fingerprint(), config::to_yaml(m.config), energies, n.name, n.batch, n.heads, n.seq_q,
-                    n.seq_kv, n.emb, s.schedule.dataflow, fmt::join(s.schedule.options, " "));
+    std::string text = fmt::format(
+        "simulator {}\n{}energies {}\nnetwork {} {} {} {} {} {} {} {}\ndataflow {} {}\ntiling", simulator_fingerprint(),
+        config::to_yaml(m.config), energies, n.name, n.batch, n.heads, n.heads_of_kv(), n.seq_q, n.seq_kv,
+        fmt::join(n.contexts, "+"), n.emb, s.schedule.dataflow, fmt::join(s.schedule.options, " "));
     for (const auto& [key, value] : job::tiling_text(s.schedule.tiling)) text += fmt::format(" {}={}", key, value);
     return text + fmt::format("{}\ndata {}\n", s.searched ? " auto" : "", plan_.full ? "full" : "timing");
   }

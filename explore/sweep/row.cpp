@@ -1,4 +1,6 @@
 // A plan's job and its outcome as a row.
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "explore/sweep/sweep.h"
@@ -50,6 +52,8 @@ Row row_of(const Plan& plan, const Job& job, const Outcome& outcome) {
   set("network.seq_q", cell(network.seq_q));
   set("network.seq_kv", cell(network.seq_kv));
   set("network.emb", cell(network.emb));
+  set("network.kv_heads", cell(network.heads_of_kv()));
+  if (network.ragged()) set("network.contexts", fmt::format("{}", fmt::join(network.contexts, "+")));
   set("dataflow", schedule.schedule.text);
   set("tiling", schedule.tiling);
   set("data", plan.full ? "full" : "timing");

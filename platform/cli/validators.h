@@ -29,16 +29,17 @@ inline CLI::Validator not_empty() {
   return {check, "", "not_empty"};
 }
 
-inline CLI::Validator whole_number() {
-  const auto check = [](std::string& text) {
+inline CLI::Validator within(std::uint64_t least, std::uint64_t most) {
+  const auto check = [least, most](std::string& text) {
     std::uint64_t value = 0;
     const char* end = text.data() + text.size();
     const auto [stop, error] = std::from_chars(text.data(), end, value);
-    if (error == std::errc() && stop == end) return std::string();
-    return fmt::format("found {}; allowed is 0 to {}", config::in_quotes(text),
-                       std::numeric_limits<std::uint64_t>::max());
+    if (error == std::errc() && stop == end && value >= least && value <= most) return std::string();
+    return fmt::format("found {}; allowed is {} to {}", config::in_quotes(text), least, most);
   };
-  return {check, "", "whole_number"};
+  return {check, "", "within"};
 }
+
+inline CLI::Validator whole_number() { return within(0, std::numeric_limits<std::uint64_t>::max()); }
 
 }  // namespace attnvp::cli

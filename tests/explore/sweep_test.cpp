@@ -271,9 +271,7 @@ TEST(Plan, SharesHaveEveryJobOnce) {
 }
 
 // Whatever the report has is in the table, but for the simulator's own effort.
-TEST(Row, HasEveryNumberOfTheReport) {
-  const TemporaryFolder folder;
-  const Plan plan = make_plan(sweep_of(folder, "network: H=2,N=48,E=16\ndata: full\n"));
+void expect_whole_report(const Plan& plan) {
   JobRunner runner(plan);
   const Outcome outcome = runner.run(0);
   ASSERT_STREQ(outcome.status, kDone) << outcome.text;
@@ -303,6 +301,15 @@ TEST(Row, HasEveryNumberOfTheReport) {
   EXPECT_EQ(std::get<std::int64_t>(row[column_index("l1.size")]), 5 << 20);
   EXPECT_EQ(std::get<double>(row[column_index("dram.bandwidth")]), 30e9);
   EXPECT_EQ(std::get<std::int64_t>(row[column_index("golden.passed")]), 1);
+}
+
+TEST(Row, HasEveryNumberOfTheReport) {
+  const TemporaryFolder folder;
+  for (const char* text : {"network: H=2,N=48,E=16\ndata: full\n",
+                           "network: 'H=2,HKV=1,NQ=1,L=300+90,E=16'\ndataflow: lean\ndata: full\n"}) {
+    SCOPED_TRACE(text);
+    expect_whole_report(make_plan(sweep_of(folder, text)));
+  }
 }
 
 SweepProgress run(const Plan& plan, const std::string& database, unsigned jobs = 1, std::uint32_t shard = 1,
