@@ -376,6 +376,11 @@ holds ".cycles == $best" "$log/stdout"
 done_well run "${small[@]}" --tiling auto --data timing --json -
 holds ".cycles <= $best" "$log/stdout"
 done_well compare "${small[@]}" --tiling auto --data timing
+# What one dataflow cannot do does not keep the others from it.
+run compare --net H=1,N=512,E=16 --set 'dram.size=1 MiB' --dataflow layerwise --dataflow flat --dataflow mas
+[[ $status -eq 1 ]] || failed "exit status $status, not 1"
+grep -q '^attnvp: .* with layerwise: the tensors need' "$log/stderr" || failed "stderr: $(<"$log/stderr")"
+[[ $(grep -cE '^(flat|mas) ' "$log/stdout") -eq 2 ]] || failed "not the other two: $(<"$log/stdout")"
 for strategy in grid mcts; do done_well search "${small[@]}" --strategy $strategy --budget 20 --objective edp; done
 wrong "--objective.*(cycles|energy|edp)" search --objective speed
 wrong '--strategy' search --strategy luck

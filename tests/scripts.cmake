@@ -12,3 +12,12 @@ add_test(NAME Look
   COMMAND ${PROJECT_SOURCE_DIR}/tests/look_test.sh $<TARGET_FILE:attnvp> ${PROJECT_SOURCE_DIR})
 set_tests_properties(Traces PROPERTIES TIMEOUT 300)
 set_tests_properties(Look PROPERTIES TIMEOUT 600 LABELS long)
+add_test(NAME Sweep
+  COMMAND ${PROJECT_SOURCE_DIR}/tests/sweep_test.sh $<TARGET_FILE:attnvp> ${PROJECT_SOURCE_DIR})
+add_test(NAME SweepKilledOften
+  COMMAND ${PROJECT_SOURCE_DIR}/tests/sweep_test.sh $<TARGET_FILE:attnvp> ${PROJECT_SOURCE_DIR} 20)
+add_test(NAME SweepUnderSlurm
+  COMMAND ${PROJECT_SOURCE_DIR}/tests/slurm_test.sh $<TARGET_FILE:attnvp> ${PROJECT_SOURCE_DIR})
+set_tests_properties(Sweep SweepKilledOften SweepUnderSlurm PROPERTIES TIMEOUT 900)
+set_tests_properties(SweepKilledOften SweepUnderSlurm PROPERTIES LABELS long)
+set_tests_properties(SweepUnderSlurm PROPERTIES SKIP_RETURN_CODE 77)

@@ -22,4 +22,42 @@ struct SearchArguments {
 };
 int search(const SearchArguments& arguments);
 
+struct SweepArguments {
+  std::string sweep;          // a name under configs/sweeps or a path
+  std::string database;       // default: SWEEP.db, SWEEP.K-of-N.db for a shard
+  std::uint64_t jobs = 0;     // processes; 0: as many as the host has processors
+  std::string shard = "1/1";  // this share of how many
+  bool dry_run = false;       // says what there is to do
+  bool status = false;        // says what is left; exit status 1 when something is
+  bool slurm = false;         // writes and submits an array and a merge job
+  bool submit = true;
+  std::uint64_t shards = 4;                // of the array
+  std::vector<std::string> slurm_options;  // "--time=1:00:00", for sbatch
+};
+// Exit status 1 also when a job crashed, 130 after Ctrl-C.
+int sweep(const SweepArguments& arguments);
+
+struct MergeArguments {
+  std::string destination;
+  std::vector<std::string> sources;
+};
+int merge(const MergeArguments& arguments);
+
+struct ParetoArguments {
+  std::string database;
+  std::string x = "cycles", y = "energy_pj.total", z;  // expressions over columns; less is better, "max:..." more
+  std::string where;                                   // only rows for which this holds
+  std::string versus;                                  // "mas,flat": where does the first win?
+  std::string csv, svg, html;
+};
+int pareto(const ParetoArguments& arguments);
+
+struct SensitivityArguments {
+  std::string database;
+  std::vector<std::string> objectives = {"cycles", "energy_pj.total"};
+  std::string where;
+  std::string csv, svg;
+};
+int sensitivity(const SensitivityArguments& arguments);
+
 }  // namespace attnvp::cli

@@ -2,16 +2,14 @@
 #include "explore/search/search.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "explore/cli/commands.h"
+#include "explore/cli/progress.h"
 #include "explore/search/convergence.h"
 #include "platform/config/error.h"
 #include "platform/config/hardware.h"
@@ -40,42 +38,6 @@ std::string cost_text(Objective objective, double cost) {
   if (objective == Objective::kEnergy) return report::with_prefix(cost * 1e-12, "J");
   return report::with_prefix(cost, "Js");
 }
-
-// One line on a terminal's stderr, rewritten a few times a second.
-class ProgressBar {
- public:
-  ProgressBar(std::uint64_t budget, Objective objective)
-      : budget_(budget), objective_(objective), terminal_(isatty(STDERR_FILENO) != 0), start_(Clock::now()) {}
-  ~ProgressBar() {
-    if (shown_) std::fputs("\r\x1b[K", stderr);
-  }
-  ProgressBar(const ProgressBar&) = delete;
-  ProgressBar& operator=(const ProgressBar&) = delete;
-
-  void update(const explore::Evaluator& e) {
-    const Clock::time_point now = Clock::now();
-    if (!terminal_ || now - last_ < std::chrono::milliseconds(100)) return;
-    last_ = now;
-    shown_ = true;
-    constexpr std::size_t kCells = 24;
-    const std::size_t n = e.log().size();
-    const std::size_t cells = budget_ > 0 ? std::min<std::size_t>(kCells, n * kCells / budget_) : 0;
-    const double seconds = std::chrono::duration<double>(now - start_).count();
-    std::fputs(fmt::format("\r\x1b[K[{}{}] {}/{}  {:.0f}/s  best {}", std::string(cells, '#'),
-                           std::string(kCells - cells, '.'), n, budget_, static_cast<double>(n) / seconds,
-                           e.found() ? cost_text(objective_, e.best().first) : "none")
-                   .c_str(),
-               stderr);
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  std::uint64_t budget_;
-  Objective objective_;
-  bool terminal_;
-  bool shown_ = false;
-  Clock::time_point start_, last_{};
-};
 
 std::string tiling_yaml(const explore::Problem& p, const explore::SearchResult& r, Objective objective) {
   std::string out = fmt::format("# {} under {} on {}: {} cycles, best of {} (attnvp search, objective {})\n",
@@ -156,8 +118,11 @@ int search(const SearchArguments& a) {
   options.budget = a.budget > 0 ? a.budget : a.strategy == "grid" ? 0 : kDefaultBudget;
   explore::SearchResult result;
   {
-    ProgressBar bar(options.budget > 0 ? options.budget : space.size(), objective);
-    options.progress = [&bar](const explore::Evaluator& e) { bar.update(e); };
+    ProgressBar bar;
+    const std::uint64_t total = options.budget > 0 ? options.budget : space.size();
+    options.progress = [&](const explore::Evaluator& e) {
+      bar.update(e.log().size(), total, "best " + (e.found() ? cost_text(objective, e.best().first) : "none"));
+    };
     result = explore::search(problem, space, options);
   }
   const std::string json = to_json(problem, a, result);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <iterator>
 
 namespace attnvp::plot {
@@ -49,13 +50,18 @@ std::vector<double> Scale::ticks(int about) const {
   std::vector<double> values;
   if (!logarithmic) {
     const double step = tick_step(to - from, about);
-    for (double v = std::ceil(from / step) * step; v <= to; v += step) values.push_back(v);
+    const auto last = static_cast<std::int64_t>(std::floor(to / step));
+    for (auto i = static_cast<std::int64_t>(std::ceil(from / step)); i <= last; ++i) {
+      values.push_back(static_cast<double>(i) * step);
+    }
     return values;
   }
   const bool few = std::log10(to / from) > 2.5;
-  for (double power = std::pow(10, std::floor(std::log10(from))); power <= to; power *= 10) {
+  const auto last = static_cast<int>(std::floor(std::log10(to)));
+  for (int exponent = static_cast<int>(std::floor(std::log10(from))); exponent <= last; ++exponent) {
     for (const double factor : few ? std::vector<double>{1.0} : std::vector<double>{1.0, 2.0, 5.0}) {
-      if (factor * power >= from && factor * power <= to) values.push_back(factor * power);
+      const double value = factor * std::pow(10, exponent);
+      if (value >= from && value <= to) values.push_back(value);
     }
   }
   return values;

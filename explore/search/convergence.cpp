@@ -5,56 +5,17 @@
 #include <algorithm>
 #include <cmath>
 
+#include "explore/plot/svg.h"
+
 namespace attnvp::explore {
 
 namespace {
 
+using plot::label;
+using plot::line;
+
 constexpr double kWidth = 760, kHeight = 420, kLeft = 110, kRight = 20, kTop = 48, kBottom = 56;
 constexpr double kShownAbove = 0.10;  // of the best: dots further up are left out, the line is cut off
-constexpr int kTicks = 5;
-
-// 1, 2 or 5 times a power of ten, so that about kTicks steps cover the range.
-double tick_step(double range) {
-  const double raw = range / kTicks;
-  const double power = std::pow(10, std::floor(std::log10(raw)));
-  for (const double factor : {1.0, 2.0, 5.0}) {
-    if (factor * power >= raw * (1 - 1e-9)) return factor * power;
-  }
-  return 10 * power;
-}
-
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
-
-struct Axis {
-  double from, to, pixel_from, pixel_to;
-  double operator()(double value) const { return pixel_from + (value - from) / (to - from) * (pixel_to - pixel_from); }
-};
-
-std::string label(double x, double y, const char* anchor, const std::string& text) {
-  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor, escaped(text));
-}
-
-std::string line(double x1, double y1, double x2, double y2, const char* style) {
-  return fmt::format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" {}/>\n", x1, y1, x2, y2, style);
-}
 
 // Enough digits that neighbouring ticks differ.
 std::string tick_text(double value, double step) {
@@ -90,33 +51,19 @@ std::string convergence_svg(const SearchResult& r, Objective objective, const st
   }
   const double margin = std::max((highest - low) * 0.06, r.cost * 1e-6);
   const auto count = static_cast<double>(std::max<std::size_t>(r.log.size(), 2));
-  const Axis x{1, count, kLeft, kWidth - kRight};
-  const Axis y{low - margin, highest + margin, kHeight - kBottom, kTop};
+  const plot::Scale x{1, count, kLeft, kWidth - kRight};
+  const plot::Scale y{low - margin, highest + margin, kHeight - kBottom, kTop};
 
-  std::string out = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" "
-      "font-family=\"sans-serif\" font-size=\"12\" fill=\"#222\">\n<rect width=\"{0}\" height=\"{1}\" "
-      "fill=\"#fff\"/>\n",
-      kWidth, kHeight);
+  std::string out = plot::open_svg(kWidth, kHeight);
   out += "<g font-size=\"14\" font-weight=\"bold\">" + label(kWidth / 2, 22, "middle", title) + "</g>\n";
-  const double y_step = tick_step(y.to - y.from);
-  for (double v = std::ceil(y.from / y_step) * y_step; v <= y.to; v += y_step) {
-    out += line(kLeft, y(v), kWidth - kRight, y(v), "stroke=\"#ddd\"");
-    out += label(kLeft - 8, y(v) + 4, "end", tick_text(v, y_step));
-  }
-  const double x_step = std::max(1.0, tick_step(x.to - x.from));
-  for (double v = x_step; v <= x.to; v += x_step) {
-    out += line(x(v), kHeight - kBottom, x(v), kHeight - kBottom + 5, "stroke=\"#222\"");
-    out += label(x(v), kHeight - kBottom + 19, "middle", fmt::format("{:.0f}", v));
-  }
-  out += line(kLeft, kHeight - kBottom, kWidth - kRight, kHeight - kBottom, "stroke=\"#222\"");
-  out += line(kLeft, kTop, kLeft, kHeight - kBottom, "stroke=\"#222\"");
-  out += label((kLeft + kWidth - kRight) / 2, kHeight - 14, "middle", "simulations");
-  out += fmt::format("<text transform=\"translate(18 {:.1f}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n",
-                     (kTop + kHeight - kBottom) / 2,
-                     objective == Objective::kCycles   ? "cycles"
-                     : objective == Objective::kEnergy ? "energy [pJ]"
-                                                       : "energy-delay product [J s]");
+  const double y_step = plot::tick_step(y.to - y.from);
+  out += plot::axes(
+      {kLeft, kWidth - kRight, kTop, kHeight - kBottom}, x, y,
+      [](double v) { return v == std::floor(v) ? fmt::format("{:.0f}", v) : ""; },
+      [&](double v) { return tick_text(v, y_step); }, "simulations",
+      objective == Objective::kCycles   ? "cycles"
+      : objective == Objective::kEnergy ? "energy [pJ]"
+                                        : "energy-delay product [J s]");
 
   out += "<g fill=\"#9bb8d3\">\n";
   std::string path;

@@ -123,10 +123,13 @@ void DmaController::stop_with(Channel& channel, FaultCode code, std::uint64_t ad
 
 FaultCode DmaController::check(const hal::Descriptor& d, std::string& detail, std::uint64_t& address) const {
   const std::uint64_t row_bytes = d.dims[0], rows = d.dims[1], planes = d.dims[2];
-  const std::string shape = fmt::format("copy of {} planes of {} rows of {} bytes", planes, rows, row_bytes);
+  // Only what is wrong is put into words.
+  const auto shape = [&] { return fmt::format("copy of {} planes of {} rows of {} bytes", planes, rows, row_bytes); };
   address = d.operand[0].address;
-  detail = shape;
-  if (row_bytes == 0 || rows == 0 || planes == 0) return FaultCode::kZeroSize;
+  if (row_bytes == 0 || rows == 0 || planes == 0) {
+    detail = shape();
+    return FaultCode::kZeroSize;
+  }
 
   Region side[2];
   bool in_l1[2] = {};
@@ -135,34 +138,34 @@ FaultCode DmaController::check(const hal::Descriptor& d, std::string& detail, st
     const char* const which = i == 0 ? "source" : "destination";
     address = o.address;
     if ((o.address | row_bytes | (rows > 1 ? o.row_stride : 0) | (planes > 1 ? o.plane_stride : 0)) & 1) {
-      detail = fmt::format("{}: {} addresses, strides and lengths must be even", shape, which);
+      detail = fmt::format("{}: {} addresses, strides and lengths must be even", shape(), which);
       return FaultCode::kMisaligned;
     }
     const std::uint64_t plane_bytes = (rows - 1) * o.row_stride + row_bytes;
     if ((rows > 1 && o.row_stride < row_bytes) || (planes > 1 && o.plane_stride < plane_bytes)) {
-      detail = fmt::format("{}: the {}'s stride is shorter than what it strides over", shape, which);
+      detail = fmt::format("{}: the {}'s stride is shorter than what it strides over", shape(), which);
       return FaultCode::kBadOperand;
     }
     side[i] = {o.address, planes, plane_bytes, o.plane_stride};
     const auto within = [&](std::uint64_t base, std::uint64_t bytes, const char* memory) {
       if (o.address < base || o.address >= base + bytes) return FaultCode::kUnmapped;
       if (side[i].end() <= base + bytes) return FaultCode::kNone;
-      detail =
-          fmt::format("{}: the {} ends at {:#x}, {} ends at {:#x}", shape, which, side[i].end(), memory, base + bytes);
+      detail = fmt::format("{}: the {} ends at {:#x}, {} ends at {:#x}", shape(), which, side[i].end(), memory,
+                           base + bytes);
       return FaultCode::kOutOfRange;
     };
     FaultCode code = within(place_.l1_base, place_.l1_bytes, "L1");
     in_l1[i] = code == FaultCode::kNone;
     if (code == FaultCode::kUnmapped) code = within(place_.dram_base, place_.dram_bytes, "DRAM");
     if (code == FaultCode::kUnmapped) {
-      detail = fmt::format("{}: the {} is neither in DRAM nor in this cluster's L1", shape, which);
+      detail = fmt::format("{}: the {} is neither in DRAM nor in this cluster's L1", shape(), which);
     }
     if (code != FaultCode::kNone) return code;
   }
   if (in_l1[0] == in_l1[1]) {
     address = d.operand[1].address;
     const bool over = overlap(side[0], side[1]);
-    detail = fmt::format("{}: one side must be DRAM, the other L1", shape);
+    detail = fmt::format("{}: one side must be DRAM, the other L1", shape());
     return over ? FaultCode::kOverlap : FaultCode::kBadOperand;
   }
   return FaultCode::kNone;
@@ -171,7 +174,7 @@ FaultCode DmaController::check(const hal::Descriptor& d, std::string& detail, st
 void DmaController::front(Channel& channel) {
   while (true) {
     channel.state.set(kIdle);
-    while (channel.queue.empty()) sc_core::wait(channel.queue.pushed());
+    while (channel.queue.empty()) channel.queue.pushed().wait();
     const hal::Descriptor& d = channel.queue.front();
     channel.state.set(kWaitEvent);
     ++channel.taken;
@@ -208,10 +211,10 @@ void DmaController::front(Channel& channel) {
       channel.age = channel.ages.front();
       channel.ages.pop_front();
       channel.queue.pop();
-      work_.notify(sc_core::SC_ZERO_TIME);
-      while (channel.ready) sc_core::wait(channel.issued);
+      work_.notify();
+      while (channel.ready) channel.issued.wait();
     } else {
-      while (channel.pending > 0) sc_core::wait(channel.drained);
+      while (channel.pending > 0) channel.drained.wait();
       const hal::Descriptor nop = d;
       channel.ages.pop_front();
       channel.queue.pop();
@@ -260,10 +263,10 @@ bool DmaController::access_l1(tlm::tlm_command command, std::uint64_t address, u
 
 void DmaController::issue() {
   while (true) {
-    while (in_flight_.full()) sc_core::wait(credit_);
+    while (in_flight_.full()) credit_.wait();
     Channel* channel = choose();
     if (channel == nullptr) {
-      sc_core::wait(work_);
+      work_.wait();
       continue;
     }
     InFlight entry;
@@ -303,11 +306,11 @@ void DmaController::issue() {
       entry.id = channel->id;
       ++channel->pending;
       channel->ready = false;
-      channel->issued.notify(sc_core::SC_ZERO_TIME);
+      channel->issued.notify();
     }
     in_flight_.push_back(entry);
     outstanding_.set(in_flight_.size());
-    sent_.notify(sc_core::SC_ZERO_TIME);
+    sent_.notify();
     // Let this channel's next descriptor compete for the next burst: its front end needs two deltas to present it.
     if (burst.last) {
       sc_core::wait(sc_core::SC_ZERO_TIME);
@@ -318,7 +321,7 @@ void DmaController::issue() {
 
 void DmaController::retire() {
   while (true) {
-    while (in_flight_.empty()) sc_core::wait(sent_);
+    while (in_flight_.empty()) sent_.wait();
     InFlight& entry = in_flight_.front();
     const std::uint64_t now = ctx_.clock.now();
     if (entry.done_cycle > now) sc_core::wait(ctx_.clock.cycles(entry.done_cycle - now));
@@ -337,7 +340,7 @@ void DmaController::retire() {
       descriptors += 1;
       entry.channel->queue.count_done();
       --entry.channel->pending;
-      entry.channel->drained.notify(sc_core::SC_ZERO_TIME);
+      entry.channel->drained.notify();
     }
     in_flight_.pop_front();
     outstanding_.set(in_flight_.size());
@@ -345,7 +348,7 @@ void DmaController::retire() {
       busy_cycles += ctx_.clock.now() - busy_since_;
       busy_.set(0);
     }
-    credit_.notify(sc_core::SC_ZERO_TIME);
+    credit_.notify();
   }
 }
 

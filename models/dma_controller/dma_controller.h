@@ -62,8 +62,8 @@ class DmaController : public Module {
     std::uint64_t age = 0;                       // number of its doorbell
     boost::circular_buffer<std::uint64_t> ages;  // of the descriptors in the queue
     std::uint32_t pending = 0;                   // descriptors issued, not yet done
-    sc_core::sc_event issued;                    // all bursts of `transfer` have been issued
-    sc_core::sc_event drained;                   // a descriptor is done
+    Wake issued;                                 // all bursts of `transfer` have been issued
+    Wake drained;                                // a descriptor is done
     std::uint64_t taken = 0;                     // descriptors out of the queue
     Journal::Id id = Journal::kNobody;           // of `current`
     bool started = false;                        // a burst of `transfer` has been issued
@@ -110,7 +110,7 @@ class DmaController : public Module {
   std::uint32_t active_ = 0;  // bursts under way, those being read from L1 included
   std::uint64_t busy_since_ = 0;
   bool stopped_ = false;
-  sc_core::sc_event work_, credit_, sent_;
+  Wake work_, credit_, sent_;
   // One payload per thread and socket: a blocking call keeps its payload for as long as it takes.
   tlm::tlm_generic_payload dram_payload_, l1_read_payload_, l1_write_payload_;
   Signal busy_{*this, "busy", 1};

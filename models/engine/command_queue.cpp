@@ -9,20 +9,20 @@ namespace attnvp {
 bool CommandQueue::push() {
   while (queue_.full()) {
     if (ctx_.faults.any()) return false;
-    sc_core::wait(popped_);
+    popped_.wait();
   }
   if (ctx_.faults.any()) return false;
   queue_.push_back(building_);
   ++pushed_count_;
   if (level_signal_ != nullptr) level_signal_->set(queue_.size());
-  pushed_.notify(sc_core::SC_ZERO_TIME);
+  pushed_.notify();
   return true;
 }
 
 void CommandQueue::pop() {
   queue_.pop_front();
   if (level_signal_ != nullptr) level_signal_->set(queue_.size());
-  popped_.notify(sc_core::SC_ZERO_TIME);
+  popped_.notify();
 }
 
 void CommandQueue::reset() {

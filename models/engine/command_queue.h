@@ -7,13 +7,14 @@
 
 #include "firmware/hal/descriptor.h"
 #include "models/module.h"
+#include "models/wake.h"
 
 namespace attnvp {
 
 class CommandQueue {
  public:
   CommandQueue(Context& context, std::uint32_t depth) : ctx_(context), queue_(depth) {
-    context.fault_line.push_back(&popped_);
+    context.fault_line.push_back(&popped_.event());
   }
 
   // A register access at `offset` in the queue's window. The doorbell stalls the caller while the queue is full.
@@ -30,7 +31,7 @@ class CommandQueue {
     fault_ = code;
     fault_address_ = address;
   }
-  const sc_core::sc_event& pushed() const { return pushed_; }
+  Wake& pushed() { return pushed_; }
   void reset();
   void show_level_in(Signal* signal) { level_signal_ = signal; }
 
@@ -44,8 +45,8 @@ class CommandQueue {
   std::uint32_t done_ = 0;
   FaultCode fault_ = FaultCode::kNone;
   std::uint64_t fault_address_ = 0;
-  sc_core::sc_event pushed_;
-  sc_core::sc_event popped_;
+  Wake pushed_;
+  Wake popped_;
   Signal* level_signal_ = nullptr;
 };
 

@@ -76,7 +76,7 @@ void Engine::command(std::uint32_t value) {
   if (!halted_ || (value != hal::kResume && value != hal::kReplace)) return;
   replace_ = value == hal::kReplace;
   halt_.requested = false;
-  resume_event_.notify(sc_core::SC_ZERO_TIME);
+  resume_event_.notify();
 }
 
 std::string Engine::waiting_for() const {
@@ -161,9 +161,9 @@ bool Engine::fetch_one(Job& job) {
   if (Journal::Entry* entry = entry_of(job)) entry->ready = ctx_.clock.now();
   if (job.descriptor.opcode != hal::Opcode::kNop && !prepare(job)) return false;
   if (job.plan.after_previous) {
-    while (in_flight_ > 0) sc_core::wait(drained_event_);
+    while (in_flight_ > 0) drained_event_.wait();
   }
-  while (!buffer_free_) sc_core::wait(buffer_event_);
+  while (!buffer_free_) buffer_event_.wait();
   buffer_free_ = false;
   front_state_.set(kFrontLoad);
   return run_stream(fetch_payload_, job.plan.fill);
@@ -191,21 +191,21 @@ void Engine::fetch() {
   Job job;
   while (true) {
     front_state_.set(kFrontIdle);
-    while (queue_.empty()) sc_core::wait(queue_.pushed());
+    while (queue_.empty()) queue_.pushed().wait();
     if (!fetch_one(job)) return;
     front_state_.set(kFrontReady);
     queue_.pop();
     fetched_ = job;
     fetched_full_ = true;
     ++in_flight_;
-    fetched_event_.notify(sc_core::SC_ZERO_TIME);
+    fetched_event_.notify();
   }
 }
 
 void Engine::execute() {
   execute_payload_.withdraw_by(&halt_);
   while (true) {
-    while (!fetched_full_) sc_core::wait(fetched_event_);
+    while (!fetched_full_) fetched_event_.wait();
     executing_ = fetched_;
     fetched_full_ = false;
     const bool nop = executing_.descriptor.opcode == hal::Opcode::kNop;
@@ -227,11 +227,11 @@ void Engine::execute() {
       if (ctx_.full_data) compute_values(executing_.descriptor);
       executing_.drain_at = ctx_.clock.now() + pipeline_cycles_ + executing_.plan.latency_cycles;
     }
-    while (draining_.full()) sc_core::wait(drained_event_);
+    while (draining_.full()) drained_event_.wait();
     state_.set(kIdle);
     show_current(nullptr);
     draining_.push_back(executing_);
-    drain_event_.notify(sc_core::SC_ZERO_TIME);
+    drain_event_.notify();
   }
 }
 
@@ -247,7 +247,7 @@ bool Engine::execute_one() {
     state_.set(kLastTile);
   }
   buffer_free_ = true;
-  buffer_event_.notify(sc_core::SC_ZERO_TIME);
+  buffer_event_.notify();
   if (!run_stream(execute_payload_, p.last) || stopped_) return false;
   if (!halt_.requested) stall_cycles += ctx_.clock.now() - start - (p.body.pace_cycles + p.last.pace_cycles);
   return true;
@@ -259,7 +259,7 @@ bool Engine::halted_then_again() {
   halts_.set(halts.value());
   halted_ = true;
   state_.set(kHalted);
-  while (halt_.requested) sc_core::wait(resume_event_);
+  while (halt_.requested) resume_event_.wait();
   halted_ = false;
   if (replace_) executing_.descriptor = queue_.building();
   if (Journal::Entry* entry = entry_of(executing_)) entry->descriptor = executing_.descriptor;
@@ -269,7 +269,7 @@ bool Engine::halted_then_again() {
 
 void Engine::drain() {
   while (true) {
-    while (draining_.empty()) sc_core::wait(drain_event_);
+    while (draining_.empty()) drain_event_.wait();
     const Job& job = draining_.front();
     const std::uint64_t now = ctx_.clock.now();
     if (job.drain_at > now) sc_core::wait(ctx_.clock.cycles(job.drain_at - now));
@@ -280,7 +280,7 @@ void Engine::drain() {
     queue_.count_done();
     --in_flight_;
     draining_.pop_front();
-    drained_event_.notify(sc_core::SC_ZERO_TIME);
+    drained_event_.notify();
   }
 }
 

@@ -114,8 +114,8 @@ class Engine : public Module {
   bool executing_now_ = false;
   bool replace_ = false;
   Withdrawal halt_;  // requested: execute is to stop, or has
-  sc_core::sc_event resume_event_;
-  sc_core::sc_event fetched_event_, buffer_event_, drain_event_, drained_event_;
+  Wake resume_event_;
+  Wake fetched_event_, buffer_event_, drain_event_, drained_event_;
 
   StreamPayload fetch_payload_, execute_payload_, drain_payload_, l0_payload_;
   tlm::tlm_dmi dmi_;

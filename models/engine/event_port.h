@@ -26,12 +26,17 @@ class EventPort {
   void show_waiting_in(Signal* signal) { signal_ = signal; }
 
  private:
-  bool access(std::uint64_t base, std::uint32_t event, std::uint64_t reg, std::uint32_t tokens, Journal::Id id);
+  struct Access {
+    OriginExtension origin;  // outlives the payload that it may be attached to
+    tlm::tlm_generic_payload payload;
+  };
+  bool access(Access& access, std::uint64_t address, std::uint32_t tokens, Journal::Id id);
 
   std::uint64_t base_;
   std::uint32_t events_;
   int waiting_ = -1;
   Signal* signal_ = nullptr;
+  Access take_, give_;  // one may take, and be blocked, while another gives
 };
 
 }  // namespace attnvp

@@ -15,7 +15,7 @@ EventUnit::EventUnit(sc_core::sc_module_name name, Context& context, const Event
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     slots_[i].signal = std::make_unique<Signal>(*this, "event" + std::to_string(i), 16);
     slots_[i].signal->sparse();
-    context.fault_line.push_back(&slots_[i].changed);
+    context.fault_line.push_back(&slots_[i].changed.event());
   }
 }
 
@@ -31,7 +31,7 @@ void EventUnit::set(Slot& slot, std::uint32_t tokens) {
 bool EventUnit::take(Slot& slot, std::uint32_t tokens) {
   while (slot.tokens < tokens) {
     if (ctx_.faults.any()) return false;
-    sc_core::wait(slot.changed);
+    slot.changed.wait();
   }
   set(slot, slot.tokens - tokens);
   takes += tokens;
@@ -66,9 +66,10 @@ void EventUnit::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time&
       if (!payload.is_write()) break;
       set(slot, slot.tokens + value);
       signals += value;
-      if (ctx_.journal != nullptr)
+      if (ctx_.journal != nullptr) {
         ctx_.journal->gave(base_ + event * hal::kEventStride, value, origin, ctx_.clock.now());
-      slot.changed.notify(sc_core::SC_ZERO_TIME);
+      }
+      slot.changed.notify();
       payload.set_response_status(tlm::TLM_OK_RESPONSE);
       return;
     case hal::kEventTake:

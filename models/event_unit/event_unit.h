@@ -9,6 +9,7 @@
 
 #include "models/machine.h"
 #include "models/module.h"
+#include "models/wake.h"
 
 namespace attnvp {
 
@@ -27,7 +28,7 @@ class EventUnit : public Module {
  private:
   struct Slot {
     std::uint32_t tokens = 0;
-    sc_core::sc_event changed;
+    Wake changed;
     std::unique_ptr<Signal> signal;
   };
   void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);

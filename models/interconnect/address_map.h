@@ -21,6 +21,10 @@ class AddressMap {
   std::size_t add(AddressRange range);
   // Index of the range that holds the address, or -1.
   int find(std::uint64_t address) const;
+  bool holds(int index, std::uint64_t address) const {
+    const AddressRange& range = ranges_[static_cast<std::size_t>(index)];
+    return address - range.base < range.bytes;  // an address below wraps around to a large number
+  }
   const std::vector<AddressRange>& ranges() const { return ranges_; }
   std::vector<AddressRange> sorted() const;
 

@@ -8,6 +8,7 @@ tlm_utils::simple_target_socket_tagged<Interconnect>& Interconnect::add_initiato
   socket->register_b_transport(this, &Interconnect::b_transport, tag);
   socket->register_transport_dbg(this, &Interconnect::transport_dbg, tag);
   in_.push_back(std::move(socket));
+  last_target_.push_back(-1);
   return *in_.back();
 }
 
@@ -18,8 +19,9 @@ tlm_utils::simple_initiator_socket<Interconnect>& Interconnect::add_target(Addre
   return *out_.back();
 }
 
-void Interconnect::b_transport(int /*initiator*/, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
-  const int target = map_.find(payload.get_address());
+void Interconnect::b_transport(int initiator, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
+  int& target = last_target_[static_cast<std::size_t>(initiator)];
+  if (target < 0 || !map_.holds(target, payload.get_address())) target = map_.find(payload.get_address());
   if (target < 0) {
     payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
     return;

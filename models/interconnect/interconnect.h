@@ -29,6 +29,7 @@ class Interconnect : public Module {
   unsigned transport_dbg(int initiator, tlm::tlm_generic_payload& payload);
 
   AddressMap map_;
+  std::vector<int> last_target_;  // of each initiator; most go on where they were
   std::vector<std::unique_ptr<tlm_utils::simple_target_socket_tagged<Interconnect>>> in_;
   std::vector<std::unique_ptr<tlm_utils::simple_initiator_socket<Interconnect>>> out_;
 };

@@ -10,7 +10,11 @@ constexpr double kSlack = 1e-9;  // relative: sums of rates are not exact
 }
 
 FairShare::FairShare(std::uint32_t ports, double port_rate, double total_rate)
-    : port_rate_(port_rate), total_rate_(total_rate), port_demand_(ports, 0.0), port_left_(ports, 0.0) {}
+    : port_rate_(port_rate),
+      total_rate_(total_rate),
+      port_demand_(ports, 0.0),
+      port_left_(ports, 0.0),
+      users_(ports, 0) {}
 
 std::size_t FairShare::open(std::uint64_t now, std::uint32_t port, std::uint64_t bytes, std::uint64_t pace) {
   std::size_t slot = 0;
@@ -28,7 +32,7 @@ std::size_t FairShare::open(std::uint64_t now, std::uint32_t port, std::uint64_t
 
   moved_.clear();
   if (contended_ || !everyone_at_cap()) reallocate(now);
-  moved_.erase(std::remove(moved_.begin(), moved_.end(), slot), moved_.end());
+  if (!moved_.empty()) moved_.erase(std::remove(moved_.begin(), moved_.end(), slot), moved_.end());
   return slot;
 }
 
@@ -93,7 +97,8 @@ void FairShare::progressive_fill() {
   std::size_t open = active_;
   double level = 0;
   while (open > 0) {
-    std::vector<std::uint32_t> users(port_left_.size(), 0);
+    std::vector<std::uint32_t>& users = users_;
+    std::fill(users.begin(), users.end(), 0U);
     double step = left / static_cast<double>(open);
     for (const Flow& f : flows_) {
       if (f.active && f.rate < 0) {

@@ -59,6 +59,7 @@ class FairShare {
   std::vector<Flow> flows_;
   std::vector<std::size_t> moved_;
   std::vector<double> port_left_;
+  std::vector<std::uint32_t> users_;  // per port
 };
 
 }  // namespace attnvp

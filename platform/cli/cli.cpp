@@ -3,16 +3,16 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <exception>
-#include <limits>
 #include <new>
 
 #include "explore/cli/commands.h"
+#include "explore/cli/options.h"
 #include "explore/reproduce/commands.h"
 #include "platform/cli/commands.h"
+#include "platform/cli/validators.h"
 #include "platform/config/error.h"
 #include "platform/config/words.h"
 #include "platform/job/job.h"
@@ -25,34 +25,6 @@ namespace {
 constexpr int kDone = 0;
 constexpr int kRunFailed = 1;
 constexpr int kWrongUsage = 2;
-
-// Checks that complain as the configuration does: what was found, what is allowed.
-CLI::Validator one_of(std::vector<std::string> names) {
-  const std::string shown = fmt::format("{}", fmt::join(names, ", "));
-  const auto check = [names = std::move(names), shown](std::string& text) {
-    const bool known = std::find(names.begin(), names.end(), text) != names.end();
-    return known ? std::string() : fmt::format("found {}; allowed: {}", config::in_quotes(text), shown);
-  };
-  return {check, fmt::format("({})", shown), "one_of"};
-}
-
-CLI::Validator not_empty() {
-  const auto check = [](std::string& text) { return text.empty() ? std::string("found ''") : std::string(); };
-  return {check, "", "not_empty"};
-}
-
-CLI::Validator within(std::uint64_t least, std::uint64_t most) {
-  const auto check = [least, most](std::string& text) {
-    std::uint64_t value = 0;
-    const char* end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, value);
-    if (error == std::errc() && stop == end && value >= least && value <= most) return std::string();
-    return fmt::format("found {}; allowed is {} to {}", config::in_quotes(text), least, most);
-  };
-  return {check, "", "within"};
-}
-
-CLI::Validator whole_number() { return within(0, std::numeric_limits<std::uint64_t>::max()); }
 
 void add_machine_options(CLI::App& app, RunArguments& a) {
   app.add_option("--hw", a.hardware, "machine: a name under configs/hardware or a path")->capture_default_str();
@@ -178,10 +150,10 @@ int dispatch(int argc, char** argv) {
   compare_command->callback([&] { status = compare(compare_arguments); });
 
   std::string kind;
-  CLI::App* list_command =
-      app.add_subcommand("list", "what there is: machines, networks, dataflows, tilings, streams, energy tables");
+  CLI::App* list_command = app.add_subcommand(
+      "list", "what there is: machines, networks, dataflows, tilings, sweeps, streams, energy tables");
   list_command->add_option("kind", kind, "only one of them")
-      ->check(one_of({"hardware", "networks", "dataflows", "tilings", "streams", "operations", "energy"}));
+      ->check(one_of({"hardware", "networks", "dataflows", "tilings", "sweeps", "streams", "operations", "energy"}));
   list_command->callback([&] { status = list(kind); });
 
   DescribeArguments describe_arguments;
@@ -252,6 +224,8 @@ int dispatch(int argc, char** argv) {
   reproduce_fusemax_command->add_option("--csv", fusemax_arguments.csv, "write CSV")->check(not_empty());
   reproduce_fusemax_command->add_option("--markdown", fusemax_arguments.markdown, "write the page")->check(not_empty());
   reproduce_fusemax_command->callback([&] { status = reproduce_fusemax(fusemax_arguments); });
+  SweepCommands sweep_commands;
+  sweep_commands.add_to(app, status);
 
   ReproduceLeanArguments lean_arguments;
   CLI::App* reproduce_lean_command = reproduce_command->add_subcommand(

@@ -192,6 +192,7 @@ int list(const std::string& kind) {
   section("networks", [] { list_folder("network", config::Folder::kNetworks); });
   section("dataflows", [] { list_dataflows(); });
   section("tilings", [] { list_folder("tiling", config::Folder::kTilings); });
+  section("sweeps", [] { list_folder("sweep", config::Folder::kSweeps); });
   section("streams", [] { list_folder("streaming graph", config::Folder::kStreams); });
   section("operations", [] { list_operations(); });
   section("energy", [] { list_folder("energy table", config::Folder::kEnergy); });

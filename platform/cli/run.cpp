@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <utility>
 
 #include "explore/search/search.h"
@@ -151,13 +152,28 @@ int compare(const RunArguments& a) {
   }
   job::Tensors tensors;
   if (p.full) tensors = job::random_tensors(p.network, a.seed);
-  job::Runner runner(p.machine, p.energy, p.full);
+  std::unique_ptr<job::Runner> runner;
   std::vector<job::Result> results;
-  std::string json;
+  std::string json, failures;
+  bool impossible = false;                                  // one that the machine cannot even begin
+  const auto failed = [&](const std::exception& problem) {  // the others may do
+    failures += (failures.empty() ? "" : "; ") + std::string(problem.what());
+    runner.reset();  // it is spent
+  };
   for (const job::Schedule& schedule : schedules) {
-    results.push_back(runner.run(p.network, schedule, p.full ? &tensors : nullptr, {}));
-    json += (json.empty() ? "[\n" : ",\n") + report::to_json(results.back(), p.machine.name);
+    if (runner == nullptr) runner = std::make_unique<job::Runner>(p.machine, p.energy, p.full);
+    try {
+      results.push_back(runner->run(p.network, schedule, p.full ? &tensors : nullptr, {}));
+      json += (json.empty() ? "[\n" : ",\n") + report::to_json(results.back(), p.machine.name);
+    } catch (const job::RunError& problem) {
+      failed(problem);
+    } catch (const ConfigError& problem) {
+      failed(problem);
+      impossible = true;
+    }
   }
+  if (results.empty() && impossible) throw ConfigError(failures);
+  if (results.empty()) throw job::RunError(failures);
   json += "]\n";
   if (const OutputFile json_file = open_output(a.json)) {
     json_file->write(json);
@@ -165,6 +181,7 @@ int compare(const RunArguments& a) {
   }
   print(a.json == "-" ? json
                       : fmt::format("{} on {}\n\n{}", p.network.name, p.machine.name, report::comparison(results)));
+  if (!failures.empty()) throw job::RunError(failures);
   int status = 0;
   for (const job::Result& result : results) status = std::max(status, exit_status(result));
   return status;

@@ -21,6 +21,8 @@ This page is generated from the tables in `platform/config` that also check the 
 | `networks/` | attention layers | `--net NAME`, `--net PATH` or inline, `--net H=12,N=512,E=64` |
 | `streams/` | streaming graphs | `attnvp stream NAME` or `attnvp stream PATH` |
 | `energy/` | energy per action | the machine's or the graph's key `energy` |
+| `tilings/` | tile sizes | `--tiling NAME` or `--tiling PATH` |
+| `sweeps/` | many jobs ([docs/sweeps.md](../docs/sweeps.md)) | `attnvp sweep NAME` or `attnvp sweep PATH` |
 
 A name is a file's name without `.yaml`; text with a `/` or ending in `.yaml` is a path. The environment variable
 `ATTNVP_CONFIGS` names another folder to take the place of this one. A file's first line, a comment, is what

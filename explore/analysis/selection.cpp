@@ -1,0 +1,108 @@
+#include "explore/analysis/selection.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+#include "platform/config/error.h"
+
+namespace attnvp::explore {
+
+namespace {
+
+double number_of(const Cell& cell) {
+  if (const auto* whole = std::get_if<std::int64_t>(&cell)) return static_cast<double>(*whole);
+  if (const auto* real = std::get_if<double>(&cell)) return *real;
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+}  // namespace
+
+Values values_of(const Row& row) {
+  return [&row](const std::string& name) -> Quantity {
+    const std::size_t i = column_index(name);
+    if (!columns()[i].is_text()) return number_of(row[i]);
+    const auto* text = std::get_if<std::string>(&row[i]);
+    return text != nullptr ? *text : std::string();
+  };
+}
+
+Selection::Selection(const std::string& path, const std::string& where) {
+  Expression condition;
+  if (!where.empty()) condition = Expression::condition(where, row_symbols(), {"--where"});
+  Database database(path, Database::Mode::kRead);
+  const std::size_t status = column_index("status");
+  std::uint64_t all = 0;
+  for (Row& row : database.rows()) {
+    ++all;
+    if (std::get<std::string>(row[status]) != kDone) {
+      ++failed_;
+    } else if (where.empty() || condition.holds(values_of(row))) {
+      rows_.push_back(std::move(row));
+    }
+  }
+  if (rows_.empty()) {
+    throw config::ConfigError(fmt::format("{}: none of its {} rows is done{}", path, all,
+                                          where.empty() ? "" : fmt::format(" and has {}", where)));
+  }
+  find_axes(database.axes());
+}
+
+void Selection::find_axes(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    const std::size_t c = column_index(name);
+    bool varies = false;
+    for (const Row& row : rows_) varies = varies || row[c] != rows_.front()[c];
+    if (varies) axes_.push_back(c);
+  }
+}
+
+double Selection::number(const Row& row, std::size_t column) const { return number_of(row[column]); }
+
+std::string Selection::text(const Row& row, std::size_t column) const {
+  const Column& c = columns()[column];
+  if (const auto* text = std::get_if<std::string>(&row[column])) return *text;
+  if (c.key != nullptr && c.key->type == config::Type::kReal) {
+    return config::format_real(c.key->unit, number_of(row[column]));
+  }
+  if (c.key != nullptr)
+    return config::format_integer(c.key->unit, static_cast<std::uint64_t>(std::get<std::int64_t>(row[column])));
+  return explore::shown(number_of(row[column]), c.dimension);
+}
+
+std::string Selection::settings(const Row& row) const {
+  std::string out;
+  for (const std::size_t axis : axes_) {
+    out += fmt::format("{}{}={}", out.empty() ? "" : ", ", columns()[axis].name, text(row, axis));
+  }
+  return out;
+}
+
+Goal::Goal(const std::string& text, const char* option) {
+  most_ = text.rfind("max:", 0) == 0;
+  name_ = most_ ? text.substr(4) : text;
+  expression_ = Expression::number(name_, row_symbols(), {option});
+}
+
+double Goal::value(const Row& row) const { return expression_.value(values_of(row)); }
+
+std::string Goal::shown(double value) const { return explore::shown(value, expression_.type().dimension); }
+
+std::string Goal::tick(double value) const {
+  const Dimension& d = expression_.type().dimension;
+  if (d == Dimension{} && std::abs(value) < 1000) return fmt::format("{:.4g}", value);
+  if (d == Dimension{} && value < 0) return fmt::format("{:.3g}", value);
+  // "1.50 M" to "1.5 M", "12.0 mJ" to "12 mJ".
+  std::string text = d == Dimension{} ? explore::shown(value, {1, 0, 0}) : explore::shown(value, d);
+  if (d == Dimension{}) text.erase(text.find('B'));
+  const std::size_t space = text.find(' ');
+  std::string digits = text.substr(0, space);
+  if (digits.find('.') != std::string::npos) {
+    digits.erase(digits.find_last_not_of('0') + 1);
+    if (digits.back() == '.') digits.pop_back();
+  }
+  return digits + text.substr(space);
+}
+
+}  // namespace attnvp::explore

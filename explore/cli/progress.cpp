@@ -1,0 +1,38 @@
+#include "explore/cli/progress.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace attnvp::cli {
+
+ProgressBar::ProgressBar() : terminal_(isatty(STDERR_FILENO) != 0), start_(Clock::now()) {}
+
+ProgressBar::~ProgressBar() {
+  if (shown_) std::fputs("\r\x1b[K", stderr);
+}
+
+void ProgressBar::update(std::uint64_t done, std::uint64_t total, const std::string& note, std::uint64_t skipped) {
+  const Clock::time_point now = Clock::now();
+  if (!terminal_ || now - last_ < std::chrono::milliseconds(100)) return;
+  last_ = now;
+  shown_ = true;
+  constexpr std::uint64_t kCells = 24;
+  const std::uint64_t cells = total > 0 ? std::min(kCells, done * kCells / total) : 0;
+  const double rate =
+      static_cast<double>(done - skipped) / std::max(std::chrono::duration<double>(now - start_).count(), 1e-3);
+  std::string left;
+  if (total > done && rate > 0) {
+    const auto seconds = static_cast<std::uint64_t>(static_cast<double>(total - done) / rate);
+    left = seconds >= 3600 ? fmt::format("  {}:{:02}:{:02} left", seconds / 3600, seconds / 60 % 60, seconds % 60)
+                           : fmt::format("  {}:{:02} left", seconds / 60, seconds % 60);
+  }
+  std::fputs(fmt::format("\r\x1b[K[{}{}] {}/{}  {:.0f}/s{}  {}", std::string(cells, '#'),
+                         std::string(kCells - cells, '.'), done, total, rate, left, note)
+                 .c_str(),
+             stderr);
+}
+
+}  // namespace attnvp::cli

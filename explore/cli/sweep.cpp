@@ -1,0 +1,174 @@
+// `attnvp sweep` and `attnvp merge`.
+#include "explore/sweep/sweep.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <thread>
+
+#include "explore/cli/commands.h"
+#include "explore/cli/progress.h"
+#include "explore/sweep/slurm.h"
+#include "platform/config/catalog.h"
+#include "platform/config/words.h"
+#include "platform/report/table.h"
+
+namespace attnvp::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+using config::ConfigError;
+
+constexpr int kInterrupted = 130;  // as a shell says of SIGINT
+constexpr std::uint64_t kMostProcesses = 1024;
+constexpr std::uint64_t kMostShards = 10000;
+
+volatile std::sig_atomic_t interrupted = 0;
+
+// Ctrl-C, and what schedulers send first.
+void watch_signals() {
+  struct sigaction action {};
+  action.sa_handler = [](int) { interrupted = 1; };
+  ::sigaction(SIGINT, &action, nullptr);
+  ::sigaction(SIGTERM, &action, nullptr);
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes is an error like a full disk
+}
+
+struct Share {
+  std::uint32_t k = 1, n = 1;
+};
+
+Share parse_share(const std::string& text) {
+  unsigned k = 0, n = 0;
+  int end = 0;
+  const bool two = std::sscanf(text.c_str(), "%5u/%5u%n", &k, &n, &end) == 2 && text.size() == std::size_t(end);
+  if (!two || k < 1 || k > n || n > kMostShards) {
+    throw ConfigError(
+        fmt::format("--shard: found {}; allowed is k/n with 1 <= k <= n <= {}", config::in_quotes(text), kMostShards));
+  }
+  return {k, n};
+}
+
+std::string counted(std::uint64_t n, const char* what) {
+  return fmt::format("{} {}{}", report::with_commas(n), what, n == 1 ? "" : "s");
+}
+
+int submit(const SweepArguments& a, const explore::SweepFile& sweep, const std::string& database) {
+  if (a.shards < 1 || a.shards > kMostShards) {
+    throw ConfigError(fmt::format("--shards: found {}; allowed is 1 to {}", a.shards, kMostShards));
+  }
+  explore::SlurmJob job;
+  job.program = fs::read_symlink("/proc/self/exe").string();
+  job.sweep = config::is_path(a.sweep) ? fs::absolute(a.sweep).lexically_normal().string() : a.sweep;
+  job.name = sweep.name;
+  job.database = fs::absolute(database).lexically_normal().string();
+  job.shards = static_cast<std::uint32_t>(a.shards);
+  job.processes = static_cast<std::uint32_t>(std::max<std::uint64_t>(a.jobs, 1));
+  job.options = a.slurm_options;
+  explore::write_slurm_scripts(job);
+  std::fputs(fmt::format("scripts      {}\n", config::shown_path(job.folder())).c_str(), stdout);
+  if (!a.submit) return 0;
+  const explore::SlurmIds ids = explore::submit_to_slurm(job);
+  std::fputs(fmt::format("array        job {} of {}\nmerge        job {}, into {}\n", ids.array,
+                         counted(job.shards, "shard"), ids.merge, config::shown_path(job.database))
+                 .c_str(),
+             stdout);
+  return 0;
+}
+
+std::string to_text(const explore::SweepFile& sweep, const explore::Plan& plan, const explore::SweepProgress& p,
+                    const std::string& database) {
+  std::string out;
+  const auto line = [&out](const char* name, const std::string& value) {
+    out += fmt::format("{:<13}{}\n", name, value);
+  };
+  line("sweep", sweep.name);
+  line(
+      "jobs",
+      fmt::format("{} on {}{}", report::with_commas(p.jobs), counted(plan.machines.size(), "machine"),
+                  plan.excluded > 0 ? fmt::format("; constraints refuse {}", report::with_commas(plan.excluded)) : ""));
+  if (p.skipped > 0) line("done before", report::with_commas(p.skipped));
+  if (p.done > 0) line("done", report::with_commas(p.done));
+  if (p.failed > 0)
+    line("failed", fmt::format("{}; each says why in its row's 'error'", report::with_commas(p.failed)));
+  if (p.crashed > 0) line("crashed", fmt::format("{}; tried anew by the next run", report::with_commas(p.crashed)));
+  if (p.left() > 0) line("left", report::with_commas(p.left()));
+  line("database", database);
+  return out;
+}
+
+}  // namespace
+
+int sweep(const SweepArguments& a) {
+  const explore::SweepFile file = explore::load_sweep(a.sweep);
+  const Share share = parse_share(a.shard);
+  if (a.jobs > kMostProcesses) {
+    throw ConfigError(fmt::format("--jobs: found {}; allowed is 0 to {}", a.jobs, kMostProcesses));
+  }
+  const std::string database = !a.database.empty() ? a.database
+                               : share.n == 1      ? file.name + ".db"
+                                                   : fmt::format("{}.{}-of-{}.db", file.name, share.k, share.n);
+  if (a.slurm) {
+    explore::make_plan(file);  // a mistake in the file is told of here, not by a job
+    return submit(a, file, database);
+  }
+  const explore::Plan plan = explore::make_plan(file);
+  explore::SweepOptions options;
+  options.database = database;
+  options.jobs = static_cast<unsigned>(a.jobs > 0 ? a.jobs : std::max(1U, std::thread::hardware_concurrency()));
+  options.shard = share.k;
+  options.shards = share.n;
+  explore::SweepProgress progress;
+  if (a.dry_run) {
+    progress.jobs = explore::share_of(plan, share.k, share.n).size();
+    std::fputs(to_text(file, plan, progress, database).c_str(), stdout);
+    return 0;
+  }
+  if (a.status) {
+    progress = explore::sweep_status(plan, options);
+    std::fputs(to_text(file, plan, progress, database).c_str(), stdout);
+    return progress.left() > 0 ? 1 : 0;
+  }
+  watch_signals();
+  options.stop = [] { return interrupted != 0; };
+  const auto start = std::chrono::steady_clock::now();
+  {
+    ProgressBar bar;
+    options.progress = [&](const explore::SweepProgress& p) {
+      bar.update(p.jobs - p.left(), p.jobs, p.failed > 0 ? fmt::format("{} failed", p.failed) : "", p.skipped);
+    };
+    progress = explore::run_sweep(plan, options);
+  }
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const std::uint64_t run = progress.done + progress.failed + progress.crashed;
+  std::string text = to_text(file, plan, progress, database);
+  if (run > 0) {
+    text +=
+        fmt::format("{:<13}{}, {:.0f} jobs/s by {}\n", "time", report::with_prefix(seconds, "s"),
+                    static_cast<double>(run) / seconds, counted(std::min<std::uint64_t>(options.jobs, run), "worker"));
+  }
+  std::fputs(text.c_str(), stdout);
+  if (interrupted != 0) {
+    std::fprintf(stderr, "attnvp: interrupted; all results so far are in %s, and the same command goes on from there\n",
+                 database.c_str());
+    return kInterrupted;
+  }
+  return progress.crashed > 0 ? 1 : 0;
+}
+
+int merge(const MergeArguments& a) {
+  const explore::MergeResult r = explore::merge_databases(a.destination, a.sources);
+  std::fputs(fmt::format("merged       {}\nadded        {}\nthere before {}\ndatabase     {}, {}\n",
+                         counted(a.sources.size(), "database"), counted(r.added, "row"), report::with_commas(r.equal),
+                         a.destination, counted(r.rows, "row"))
+                 .c_str(),
+             stdout);
+  return 0;
+}
+
+}  // namespace attnvp::cli

@@ -1,0 +1,160 @@
+#include "explore/sweep/columns.h"
+
+#include <stdexcept>
+#include <unordered_map>
+
+#include "platform/config/hardware.h"
+
+namespace attnvp::explore {
+
+namespace {
+
+constexpr Dimension kPlain{};
+constexpr Dimension kBytes{1, 0, 0};
+constexpr Dimension kSeconds{0, 1, 0};
+constexpr Dimension kHertz{0, -1, 0};
+constexpr Dimension kPicojoules{0, 0, 1};
+
+Column text(const char* name, Role role, const char* meaning) { return {name, role, "TEXT", {}, nullptr, meaning}; }
+Column whole(const char* name, Role role, const Dimension& dimension, const char* meaning) {
+  return {name, role, "INTEGER", dimension, nullptr, meaning};
+}
+Column real(const char* name, const Dimension& dimension, const char* meaning) {
+  return {name, Role::kResult, "REAL", dimension, nullptr, meaning};
+}
+
+const char* sql_type(const config::KeyInfo& key) {
+  switch (key.type) {
+    case config::Type::kInteger:
+      return "INTEGER";
+    case config::Type::kReal:
+      return "REAL";
+    default:
+      return "TEXT";
+  }
+}
+
+void add_inputs(std::vector<Column>& all) {
+  all.push_back(text("hardware", Role::kInput, "the machine that the job started from"));
+  for (const auto& key : config::hardware_schema().keys()) {
+    if (key.path == "name") continue;
+    const bool number = key.type == config::Type::kInteger || key.type == config::Type::kReal;
+    all.push_back({key.path, Role::kInput, sql_type(key), number ? dimension_of(key.unit) : kPlain, &key, key.meaning});
+  }
+  all.push_back(text("network", Role::kInput, "the layer"));
+  all.push_back(whole("network.batch", Role::kInput, kPlain, "batch size"));
+  all.push_back(whole("network.heads", Role::kInput, kPlain, "attention heads"));
+  all.push_back(whole("network.seq_q", Role::kInput, kPlain, "sequence length of the queries"));
+  all.push_back(whole("network.seq_kv", Role::kInput, kPlain, "sequence length of keys and values"));
+  all.push_back(whole("network.emb", Role::kInput, kPlain, "embedding per head"));
+  all.push_back(whole("network.kv_heads", Role::kInput, kPlain, "heads of K and V"));
+  all.push_back(text("network.contexts", Role::kInput, "keys of each batch, where they differ"));
+  all.push_back(text("dataflow", Role::kInput, "with its options"));
+  all.push_back(text("tiling", Role::kInput, "as asked for; default: firmware's choice, auto: searched"));
+  all.push_back(text("data", Role::kInput, "full or timing"));
+}
+
+void add_status(std::vector<Column>& all) {
+  all.push_back(text("status", Role::kStatus, "done, failed, or crashed (tried anew by the next run)"));
+  all.push_back(text("error", Role::kStatus, "why a job did not end well"));
+  all.push_back(text("command", Role::kStatus, "runs the job again"));
+}
+
+void add_results(std::vector<Column>& all) {
+  const auto count = [&](const char* name, const char* meaning, const Dimension& d = kPlain) {
+    all.push_back(whole(name, Role::kResult, d, meaning));
+  };
+  for (const char* name :
+       {"tiling.bb", "tiling.hh", "tiling.nq", "tiling.nkv", "tiling.m0", "tiling.n0", "tiling.k0"}) {
+    count(name, "tile size as used");
+  }
+  all.push_back(text("tiling.kv", Role::kResult, "tile size as used"));
+  count("tiling.rb", "tile size as used");
+  count("cycles", "from boot to the last cluster's end");
+  all.push_back(real("frequency_hz", kHertz, "the platform clock"));
+  all.push_back(real("seconds", kSeconds, "simulated time"));
+  count("golden.checked", "1: the output was compared with the reference");
+  count("golden.passed", "1: and every element is within its bound");
+  all.push_back(real("golden.max_abs_error", kPlain, "largest difference"));
+  count("golden.max_ulp_error", "the same in units in the last place");
+  for (const char* name : {"utilization.mac", "utilization.vec", "utilization.dma", "utilization.dram"}) {
+    all.push_back(real(name, kPlain, "busy share of all cycles, mean over instances"));
+  }
+  for (const char* name : {"dram.read_bytes", "dram.write_bytes", "l1.read_bytes", "l1.write_bytes", "l1.peak_bytes",
+                           "l0.read_bytes", "l0.write_bytes", "l0.peak_bytes"}) {
+    count(name, "all instances together; peak: of one", kBytes);
+  }
+  count("overwrites.count", "times that P took the space of K or V");
+  count("overwrites.reload_bytes", "loaded again for that", kBytes);
+  count("overwrites.k", "of K");
+  count("overwrites.v", "of V");
+  for (const char* name : {"partition.tiles", "partition.workers", "partition.max", "partition.high_load"}) {
+    count(name, "how tiles of split heads are shared among workers");
+  }
+  count("partition.splits", "parts that a head's keys are cut into, where a dataflow says so");
+  all.push_back(real("partition.occupancy", kPlain, "mean busy share of the workers"));
+  all.push_back(text("workers", Role::kResult, "each worker's share, as JSON"));
+  for (const char* name :
+       {"energy_pj.total", "energy_pj.dram", "energy_pj.l1", "energy_pj.l0", "energy_pj.mac", "energy_pj.vec"}) {
+    all.push_back(real(name, kPicojoules, "energy"));
+  }
+  for (const char* name : {"machine.macs_per_cycle", "machine.vec_lanes"}) {
+    count(name, "what all clusters together can do at most");
+  }
+  for (const char* name : {"machine.dram_bytes_per_cycle", "machine.l1_bytes_per_cycle"}) {
+    all.push_back(real(name, kPlain, "what all clusters together can do at most"));
+  }
+  count("machine.l1_bytes", "of all clusters together", kBytes);
+  all.push_back(text("counters", Role::kResult, "every module's counters, as JSON"));
+}
+
+Symbols symbols_of(bool results) {
+  Symbols symbols;
+  for (const Column& c : columns()) {
+    if (c.role != Role::kInput && !(results && c.role != Role::kKey)) continue;
+    symbols[c.name] = {c.is_text() ? Kind::kText : Kind::kNumber, c.dimension};
+  }
+  return symbols;
+}
+
+const std::unordered_map<std::string, std::size_t>& positions() {
+  static const auto map = [] {
+    std::unordered_map<std::string, std::size_t> m;
+    for (std::size_t i = 0; i < columns().size(); ++i) m.emplace(columns()[i].name, i);
+    return m;
+  }();
+  return map;
+}
+
+}  // namespace
+
+const std::vector<Column>& columns() {
+  static const std::vector<Column> all = [] {
+    std::vector<Column> c;
+    c.push_back(text("key", Role::kKey, "hash of all that determines the job's results"));
+    add_inputs(c);
+    add_status(c);
+    add_results(c);
+    return c;
+  }();
+  return all;
+}
+
+std::size_t column_index(const std::string& name) { return positions().at(name); }
+
+const Column* find_column(const std::string& name) {
+  const auto found = positions().find(name);
+  return found == positions().end() ? nullptr : &columns()[found->second];
+}
+
+const Symbols& input_symbols() {
+  static const Symbols symbols = symbols_of(false);
+  return symbols;
+}
+
+const Symbols& row_symbols() {
+  static const Symbols symbols = symbols_of(true);
+  return symbols;
+}
+
+}  // namespace attnvp::explore

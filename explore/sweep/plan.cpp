@@ -1,0 +1,256 @@
+#include "explore/sweep/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/uuid/name_generator_sha1.hpp>
+#include <boost/uuid/uuid_io.hpp>
+#include <cmath>
+#include <map>
+#include <set>
+#include <unordered_set>
+
+#include "explore/sweep/points.h"
+#include "explore/sweep/shell.h"
+#include "platform/config/document.h"
+#include "platform/config/hardware.h"
+#include "simulator_fingerprint.h"
+
+namespace attnvp::explore {
+
+namespace {
+
+using config::fail;
+
+std::string uuid_of(const std::string& text) {
+  return boost::uuids::to_string(boost::uuids::name_generator_sha1(boost::uuids::ns::oid())(text));
+}
+
+Quantity key_quantity(const config::Key<MachineConfig>& key, const MachineConfig& machine) {
+  const config::Value value = key.get(machine);
+  if (key.type == config::Type::kReal) return std::get<double>(value);
+  if (key.type == config::Type::kInteger) return static_cast<double>(std::get<std::uint64_t>(value));
+  return config::format_value(key, value);
+}
+
+class Planner {
+ public:
+  explicit Planner(const SweepFile& sweep) : sweep_(sweep) {
+    plan_.full = sweep.full;
+    for (const Axis& axis : sweep.axes) keys_.insert(keys_.end(), axis.keys.begin(), axis.keys.end());
+    for (const auto* list : {&sweep.axes, &sweep.crossed}) {
+      for (const Axis& axis : *list) {
+        if (axis.range || axis.values.size() > 1) plan_.axes.push_back(axis.keys.front());
+      }
+    }
+  }
+
+  Plan plan() {
+    if (sweep_.kind == SweepKind::kGrid) check_size(grid_size(sweep_.axes) * crossed_size());
+    for_each_point(sweep_, [this](const SweepPoint& point) { return add_point(point); });
+    if (plan_.jobs.empty()) {
+      fail({sweep_.source},
+           fmt::format("the constraints refuse all of the {} points; there is no job to do", plan_.excluded));
+    }
+    std::stable_sort(plan_.jobs.begin(), plan_.jobs.end(),
+                     [](const Job& a, const Job& b) { return a.machine < b.machine; });
+    return std::move(plan_);
+  }
+
+ private:
+  double crossed_size() const {
+    double size = 1;
+    for (const Axis& axis : sweep_.crossed) size *= static_cast<double>(std::max<std::size_t>(axis.values.size(), 1));
+    return size;
+  }
+  void check_size(double jobs) const {
+    if (jobs > static_cast<double>(kMostJobs)) {
+      fail({sweep_.source},
+           fmt::format("the sweep has {:.4g} jobs; allowed are {}; kind random or lhs takes samples", jobs, kMostJobs));
+    }
+  }
+
+  // All jobs of a point; true when the constraints leave one that is new.
+  bool add_point(const SweepPoint& point) {
+    const auto value_of = [&](const std::string& key) {
+      const auto found = std::find(keys_.begin(), keys_.end(), key);
+      return found == keys_.end() ? nullptr : &point[static_cast<std::size_t>(found - keys_.begin())];
+    };
+    // Crossed lists, each reduced to the point's value where it is an axis.
+    std::vector<std::vector<std::string>> lists;
+    for (std::size_t c = 0; c < kChoices.size(); ++c) {
+      std::vector<std::string> list;
+      if (const std::string* one = value_of(kChoices[c])) list = {*one};
+      for (const auto& texts : sweep_.crossed[c].values) list.push_back(texts.front());
+      lists.push_back(std::move(list));
+    }
+    bool added = false;
+    for (const std::string& hardware : lists[0]) {
+      const std::uint32_t machine = machine_of(hardware, point);
+      for (const std::string& network : lists[1]) {
+        for (const std::string& dataflow : lists[2]) {
+          for (const std::string& tiling : lists[3]) {
+            added |= add_job({machine, network_of(network), schedule_of(dataflow, tiling), {}});
+          }
+        }
+      }
+    }
+    return added;
+  }
+
+  std::uint32_t machine_of(const std::string& hardware, const SweepPoint& point) {
+    std::string text = hardware;
+    for (std::size_t i = 0; i < keys_.size(); ++i) {
+      if (config::hardware_schema().find(keys_[i]) != nullptr) text += "\n" + point[i];
+    }
+    const auto [known, inserted] = machine_numbers_.emplace(text, plan_.machines.size());
+    if (!inserted) return known->second;
+    auto base = bases_.find(hardware);
+    if (base == bases_.end()) base = bases_.emplace(hardware, config::load_hardware(hardware)).first;
+    PlannedMachine m{hardware, base->second, {}, {}};
+    for (const config::Setting& s : sweep_.settings) config::hardware_schema().apply(m.config, s);
+    for (std::size_t i = 0; i < keys_.size(); ++i) {
+      if (config::hardware_schema().find(keys_[i]) == nullptr) continue;
+      config::hardware_schema().apply(m.config, {keys_[i], point[i], {sweep_.source}});
+    }
+    for (const Derived& derived : sweep_.derived) apply(derived, m);
+    try {
+      config::check_machine(m.config, {hardware});
+    } catch (const config::ConfigError& problem) {
+      m.problem = problem.what();
+    }
+    for (const auto& key : config::hardware_schema().keys()) {
+      const config::Value value = key.get(m.config);
+      if (value == key.get(base->second)) continue;
+      m.settings += " --set " + shell_word(fmt::format("{}={}", key.path, config::format_value(key, value)));
+    }
+    plan_.machines.push_back(std::move(m));
+    return known->second;
+  }
+
+  void apply(const Derived& derived, PlannedMachine& m) const {
+    const auto values = [&](const std::string& name) -> Quantity {
+      const auto* key = config::hardware_schema().find(name);
+      if (key != nullptr) return key_quantity(*key, m.config);
+      if (name == "hardware") return m.hardware;
+      fail(derived.origin,
+           fmt::format("key '{}': '{}' is not known of a machine; allowed are its keys", derived.key, name));
+    };
+    const auto* key = config::hardware_schema().find(derived.key);
+    const double value = derived.expression.value(values);
+    const auto refuse = [&](const std::string& why) {
+      fail(derived.origin, fmt::format("key '{}': {} is {:.6g} for{}; {}", derived.key, derived.expression.text(),
+                                       value, m.settings.empty() ? " a machine of the sweep" : m.settings, why));
+    };
+    if (!std::isfinite(value) || value < 0) refuse("allowed is " + config::allowed_range(*key));
+    if (key->type == config::Type::kInteger && value != std::floor(value)) {
+      refuse("allowed is a whole number; floor(), ceil() and round() make one");
+    }
+    config::Value typed = value;
+    if (key->type == config::Type::kInteger) typed = static_cast<std::uint64_t>(std::min(value, 1e18));
+    try {
+      config::check_value(*key, typed);
+    } catch (const config::ConfigError& problem) {
+      fail(derived.origin, fmt::format("key '{}': {}: {}", derived.key, derived.expression.text(), problem.what()));
+    }
+    key->set(m.config, typed);
+  }
+
+  std::uint32_t network_of(const std::string& text) {
+    const auto found = std::find(plan_.network_texts.begin(), plan_.network_texts.end(), text);
+    if (found != plan_.network_texts.end()) {
+      return static_cast<std::uint32_t>(found - plan_.network_texts.begin());
+    }
+    plan_.network_texts.push_back(text);
+    plan_.networks.push_back(config::load_network(text));
+    return static_cast<std::uint32_t>(plan_.networks.size() - 1);
+  }
+
+  std::uint32_t schedule_of(const std::string& dataflow, const std::string& tiling) {
+    const auto [known, inserted] = schedule_numbers_.emplace(std::pair(dataflow, tiling), plan_.schedules.size());
+    if (!inserted) return known->second;
+    PlannedSchedule s{job::parse_dataflow(dataflow), tiling, tiling == "auto"};
+    if (!s.searched) s.schedule.tiling = job::parse_tiling(tiling);
+    plan_.schedules.push_back(std::move(s));
+    return known->second;
+  }
+
+  bool add_job(Job job) {
+    const PlannedMachine& m = plan_.machines[job.machine];
+    const config::Network& n = plan_.networks[job.network];
+    const PlannedSchedule& s = plan_.schedules[job.schedule];
+    const auto values = [&](const std::string& name) -> Quantity {
+      if (const auto* key = config::hardware_schema().find(name)) return key_quantity(*key, m.config);
+      if (name == "hardware") return m.hardware;
+      if (name == "network") return plan_.network_texts[job.network];
+      if (name == "dataflow") return s.schedule.text;
+      if (name == "tiling") return s.tiling;
+      if (name == "network.batch") return static_cast<double>(n.batch);
+      if (name == "network.heads") return static_cast<double>(n.heads);
+      if (name == "network.seq_q") return static_cast<double>(n.seq_q);
+      if (name == "network.seq_kv") return static_cast<double>(n.seq_kv);
+      if (name == "network.kv_heads") return static_cast<double>(n.heads_of_kv());
+      if (name == "network.contexts") return fmt::format("{}", fmt::join(n.contexts, "+"));
+      if (name == "network.emb") return static_cast<double>(n.emb);
+      return std::string(plan_.full ? "full" : "timing");
+    };
+    const bool allowed = std::all_of(sweep_.constraints.begin(), sweep_.constraints.end(),
+                                     [&](const auto& c) { return c.first.holds(values); });
+    if (!allowed) {
+      ++plan_.excluded;
+      return false;
+    }
+    job.key = uuid_of(text_of(m, n, s));
+    if (!seen_.insert(job.key).second) return false;
+    plan_.jobs.push_back(std::move(job));
+    check_size(static_cast<double>(plan_.jobs.size()));
+    return true;
+  }
+
+  // All that the job's results depend on.
+  std::string text_of(const PlannedMachine& m, const config::Network& n, const PlannedSchedule& s) {
+    std::string& energies = energy_texts_[m.config.energy];
+    if (energies.empty()) energies = uuid_of(config::read_text_file(config::load_energy(m.config.energy).source()));
+    std::string text = fmt::format(
+        "simulator {}\n{}energies {}\nnetwork {} {} {} {} {} {} {} {}\ndataflow {} {}\ntiling", simulator_fingerprint(),
+        config::to_yaml(m.config), energies, n.name, n.batch, n.heads, n.heads_of_kv(), n.seq_q, n.seq_kv,
+        fmt::join(n.contexts, "+"), n.emb, s.schedule.dataflow, fmt::join(s.schedule.options, " "));
+    for (const auto& [key, value] : job::tiling_text(s.schedule.tiling)) text += fmt::format(" {}={}", key, value);
+    return text + fmt::format("{}\ndata {}\n", s.searched ? " auto" : "", plan_.full ? "full" : "timing");
+  }
+
+  const SweepFile& sweep_;
+  Plan plan_;
+  std::vector<std::string> keys_;  // of all axes, as a SweepPoint has them
+  std::map<std::string, MachineConfig> bases_;
+  std::map<std::string, std::uint32_t> machine_numbers_;
+  std::map<std::pair<std::string, std::string>, std::uint32_t> schedule_numbers_;
+  std::map<std::string, std::string> energy_texts_;
+  std::unordered_set<std::string> seen_;
+};
+
+}  // namespace
+
+std::string simulator_fingerprint() { return ATTNVP_SIMULATOR_FINGERPRINT; }
+
+std::string Plan::command(const Job& job) const {
+  const PlannedMachine& m = machines[job.machine];
+  const PlannedSchedule& s = schedules[job.schedule];
+  return fmt::format("attnvp run --hw {}{} --net {} --dataflow {}{}{}", shell_word(m.hardware), m.settings,
+                     shell_word(network_texts[job.network]), shell_word(s.schedule.text),
+                     s.tiling == "default" ? "" : " --tiling " + shell_word(s.tiling), full ? "" : " --data timing");
+}
+
+Plan make_plan(const SweepFile& sweep) { return Planner(sweep).plan(); }
+
+std::vector<std::uint32_t> share_of(const Plan& plan, std::uint32_t k, std::uint32_t n) {
+  // By machine, which is then elaborated in one place; by job where there are too few machines to share.
+  const bool by_machine = plan.machines.size() >= std::size_t{8} * n;
+  std::vector<std::uint32_t> share;
+  for (std::uint32_t i = 0; i < plan.jobs.size(); ++i) {
+    if ((by_machine ? plan.jobs[i].machine : i) % n == k - 1) share.push_back(i);
+  }
+  return share;
+}
+
+}  // namespace attnvp::explore

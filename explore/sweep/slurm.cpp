@@ -1,0 +1,87 @@
+#include "explore/sweep/slurm.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+
+#include "explore/sweep/shell.h"
+#include "platform/config/error.h"
+#include "platform/config/words.h"
+#include "platform/tensors/atomic_file.h"
+
+namespace attnvp::explore {
+
+namespace {
+
+namespace fs = std::filesystem;
+using config::ConfigError;
+
+std::string shard_file(const SlurmJob& job, const std::string& number) {
+  return fmt::format("{}/shard-{}-of-{}.db", job.folder(), number, job.shards);
+}
+
+std::string header(const SlurmJob& job, const char* what, const std::string& log) {
+  std::string text = fmt::format("#!/bin/bash\n#SBATCH --job-name=attnvp-{}-{}\n#SBATCH --output={}/{}\n", job.name,
+                                 what, job.folder(), log);
+  for (const std::string& option : job.options) text += "#SBATCH " + option + "\n";
+  return text;
+}
+
+// Runs a command, and gives what it prints; its complaint is the error's.
+std::string output_of(const std::string& command) {
+  std::FILE* pipe = ::popen((command + " 2>&1").c_str(), "r");
+  if (pipe == nullptr) throw ConfigError("no shell to run sbatch with");
+  std::string text;
+  std::array<char, 512> buffer{};
+  while (const std::size_t n = std::fread(buffer.data(), 1, buffer.size(), pipe)) text.append(buffer.data(), n);
+  const int status = ::pclose(pipe);
+  const std::string shown(config::trimmed(text));
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 127) {
+    throw ConfigError("--slurm: sbatch is not on PATH; --no-submit only writes the scripts");
+  }
+  if (status != 0) throw ConfigError(fmt::format("--slurm: sbatch: {}", config::in_quotes(shown)));
+  return shown.substr(0, shown.find(';'));  // "ID;cluster"
+}
+
+}  // namespace
+
+std::string SlurmJob::folder() const { return fs::path(database).replace_extension("slurm").string(); }
+
+std::string SlurmJob::array_script() const {
+  return header(*this, "shard", "shard-%a.log") +
+         fmt::format(
+             "#SBATCH --array=1-{0}\n#SBATCH --cpus-per-task={1}\n\nk=$SLURM_ARRAY_TASK_ID\n"
+             "exec {2} sweep {3} --shard \"$k/{0}\" --jobs {1} --db {4}/shard-\"$k\"-of-{0}.db\n",
+             shards, processes, shell_word(program), shell_word(sweep), shell_word(folder()));
+}
+
+std::string SlurmJob::merge_script() const {
+  std::string text = header(*this, "merge", "merge.log") + "\nset -e\n";
+  text += fmt::format("{} merge {}", shell_word(program), shell_word(database));
+  for (std::uint32_t k = 1; k <= shards; ++k) text += " \\\n  " + shell_word(shard_file(*this, std::to_string(k)));
+  return text +
+         fmt::format("\n{} sweep {} --db {} --status\n", shell_word(program), shell_word(sweep), shell_word(database));
+}
+
+void write_slurm_scripts(const SlurmJob& job) {
+  std::error_code error;
+  fs::create_directories(job.folder(), error);
+  if (error) throw ConfigError(fmt::format("{}: cannot be made: {}", job.folder(), error.message()));
+  tensors::write_file_atomically(job.folder() + "/array.sh", job.array_script());
+  tensors::write_file_atomically(job.folder() + "/merge.sh", job.merge_script());
+}
+
+SlurmIds submit_to_slurm(const SlurmJob& job) {
+  SlurmIds ids;
+  ids.array = output_of("sbatch --parsable " + shell_word(job.folder() + "/array.sh"));
+  // After any end: a shard that failed should be told of by the merge, not keep it waiting for ever.
+  ids.merge = output_of(
+      fmt::format("sbatch --parsable --dependency=afterany:{} {}", ids.array, shell_word(job.folder() + "/merge.sh")));
+  return ids;
+}
+
+}  // namespace attnvp::explore

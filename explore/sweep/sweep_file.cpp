@@ -1,0 +1,191 @@
+#include "explore/sweep/sweep_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "platform/config/catalog.h"
+#include "platform/config/hardware.h"
+#include "platform/config/words.h"
+
+namespace attnvp::explore {
+
+namespace {
+
+using config::Document;
+using config::fail;
+using config::in_quotes;
+
+const std::vector<std::string> kKeys = {"kind",     "samples", "seed", "data", "hardware",   "network",
+                                        "dataflow", "tiling",  "set",  "axes", "constraints"};
+constexpr std::uint64_t kMostSamples = 1000000;
+
+std::uint64_t whole_number(const Document& d, const char* key, std::uint64_t least, std::uint64_t most) {
+  const YAML::Node node = d.root()[key];
+  const std::string text = d.scalar(node, fmt::format("key '{}'", key));
+  try {
+    const std::uint64_t value = config::parse_integer(config::Unit::kCount, text);
+    if (value < least || value > most) {
+      throw config::ConfigError(fmt::format("found '{}'; allowed is {} to {}", value, least, most));
+    }
+    return value;
+  } catch (const config::ConfigError& problem) {
+    fail(d.origin(node), fmt::format("key '{}': {}", key, problem.what()));
+  }
+}
+
+// One of some names; the first is the default.
+std::size_t choice(const Document& d, const char* key, const std::vector<std::string>& names) {
+  const YAML::Node node = d.root()[key];
+  if (!node) return 0;
+  const std::string text = d.scalar(node, fmt::format("key '{}'", key));
+  const auto found = std::find(names.begin(), names.end(), text);
+  if (found == names.end()) {
+    fail(d.origin(node), fmt::format("key '{}': found {}; allowed: {}", key, in_quotes(text), fmt::join(names, ", ")));
+  }
+  return static_cast<std::size_t>(found - names.begin());
+}
+
+void read_settings(const Document& d, SweepFile& sweep) {
+  const YAML::Node node = d.root()["set"];
+  if (!node) return;
+  d.require_keys(node, "key 'set'", config::hardware_schema().paths());
+  for (const auto& entry : node) {
+    const std::string key = entry.first.Scalar();
+    const config::Origin origin = d.origin(entry.first);
+    const std::string text = d.scalar(entry.second, fmt::format("key '{}'", key));
+    const std::string_view trimmed = config::trimmed(text);
+    const config::KeyInfo& info = *config::hardware_schema().find(key);
+    if (trimmed.empty() || trimmed[0] != '=') {
+      config::parse_setting(info, {key, text, origin});
+      sweep.settings.push_back({key, text, origin});
+      continue;
+    }
+    if (info.type != config::Type::kInteger && info.type != config::Type::kReal) {
+      fail(origin, fmt::format("key '{}': found an expression; allowed is {}", key, config::allowed_range(info)));
+    }
+    Derived derived{key, Expression::number(std::string(trimmed.substr(1)), input_symbols(), origin), origin};
+    if (derived.expression.type().dimension != dimension_of(info.unit)) {
+      fail(origin, fmt::format("key '{}': the expression is in {}, the key in {}", key,
+                               to_string(derived.expression.type().dimension), to_string(dimension_of(info.unit))));
+    }
+    sweep.derived.push_back(std::move(derived));
+  }
+}
+
+void read_axes(const Document& d, SweepFile& sweep) {
+  const YAML::Node node = d.root()["axes"];
+  if (!node || (node.IsMap() && node.size() == 0)) return;
+  d.require_map(node, "key 'axes'");
+  std::map<std::string, int> lines;
+  for (const config::Setting& s : sweep.settings) lines[s.path] = s.origin.line;
+  for (const Derived& s : sweep.derived) lines[s.key] = s.origin.line;
+  for (const auto& entry : node) {
+    Axis axis = parse_axis(d, entry.first, entry.second, sweep.kind == SweepKind::kGrid);
+    for (const std::string& key : axis.keys) {
+      const auto [first, inserted] = lines.emplace(key, axis.origin.line);
+      if (!inserted) fail(axis.origin, fmt::format("key '{}' is given twice, first in line {}", key, first->second));
+    }
+    sweep.axes.push_back(std::move(axis));
+  }
+}
+
+// A scalar or a list, crossed with everything; by default one value.
+Axis read_crossed(const Document& d, const SweepFile& sweep, const std::string& key, const char* by_default) {
+  Axis axis;
+  axis.keys = {key};
+  axis.origin = {d.source()};
+  const auto is_it = [&](const Axis& a) { return std::find(a.keys.begin(), a.keys.end(), key) != a.keys.end(); };
+  const auto other = std::find_if(sweep.axes.begin(), sweep.axes.end(), is_it);
+  const YAML::Node node = d.root()[key];
+  if (!node) {
+    if (other == sweep.axes.end()) axis.values = {{by_default}};
+    return axis;
+  }
+  axis.origin = d.origin(node);
+  if (other != sweep.axes.end()) {
+    fail(axis.origin,
+         fmt::format("key '{}' is an axis too, in line {}; allowed is one of the two", key, other->origin.line));
+  }
+  if (node.IsSequence()) {
+    const YAML::Node name(key);
+    Axis list = parse_axis(d, name, node, true);
+    list.origin = axis.origin;
+    return list;
+  }
+  axis.values = {{d.scalar(node, fmt::format("key '{}'", key))}};
+  return axis;
+}
+
+// Absolute, so that a row says the same wherever the sweep was started, and its command works anywhere.
+std::string absolute(const std::string& folder, const std::string& path) {
+  std::error_code error;
+  return std::filesystem::weakly_canonical(std::filesystem::absolute(std::filesystem::path(folder) / path), error)
+      .string();
+}
+
+// Files are named relative to the sweep's; every value must be one.
+void settle_values(Axis& axis, const std::string& folder) {
+  for (auto& texts : axis.values) {
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      const std::string& key = axis.keys[i];
+      const bool file = key == "hardware" || key == "network" || key == "tiling" || key == "energy";
+      if (file && config::is_path(texts[i])) {
+        texts[i] = absolute(folder, texts[i]);
+      }
+      check_axis_value(key, texts[i], axis.origin);
+    }
+  }
+}
+
+void read_constraints(const Document& d, SweepFile& sweep) {
+  const YAML::Node node = d.root()["constraints"];
+  if (!node) return;
+  d.require_list(node, "key 'constraints'");
+  for (const YAML::Node& item : node) {
+    const config::Origin origin = d.origin(item);
+    sweep.constraints.emplace_back(Expression::condition(d.scalar(item, "a constraint"), input_symbols(), origin),
+                                   origin);
+  }
+}
+
+}  // namespace
+
+SweepFile load_sweep(const std::string& name_or_path) {
+  const std::string path = config::find_config(config::Folder::kSweeps, name_or_path);
+  const Document d = Document::load(path);
+  d.require_keys(d.root(), "the file", kKeys);
+  SweepFile sweep;
+  sweep.source = d.source();
+  sweep.name = std::filesystem::path(path).stem().string();
+  sweep.kind = static_cast<SweepKind>(choice(d, "kind", {"grid", "random", "lhs"}));
+  sweep.full = choice(d, "data", {"timing", "full"}) == 1;
+  const bool samples = static_cast<bool>(d.root()["samples"]);
+  if (samples && sweep.kind == SweepKind::kGrid) {
+    fail(d.origin(d.root()["samples"]), "key 'samples' is for kind random or lhs; a grid takes every point");
+  }
+  if (!samples && sweep.kind != SweepKind::kGrid) {
+    fail({d.source()}, "key 'samples' is missing: how many points to take");
+  }
+  if (samples) sweep.samples = whole_number(d, "samples", 1, kMostSamples);
+  if (d.root()["seed"]) sweep.seed = whole_number(d, "seed", 0, ~std::uint64_t{0});
+  read_settings(d, sweep);
+  read_axes(d, sweep);
+  const std::map<std::string, const char*> defaults = {
+      {"hardware", "edge"}, {"network", "bert-base"}, {"dataflow", "mas"}, {"tiling", "default"}};
+  for (const std::string& key : kChoices) sweep.crossed.push_back(read_crossed(d, sweep, key, defaults.at(key)));
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  for (Axis& axis : sweep.axes) settle_values(axis, folder);
+  for (Axis& axis : sweep.crossed) settle_values(axis, folder);
+  for (config::Setting& s : sweep.settings) {
+    if (s.path == "energy" && config::is_path(s.text)) {
+      s.text = absolute(folder, s.text);
+    }
+  }
+  read_constraints(d, sweep);
+  return sweep;
+}
+
+}  // namespace attnvp::explore

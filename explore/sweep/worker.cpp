@@ -1,0 +1,172 @@
+#include "explore/sweep/worker.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "explore/sweep/columns.h"
+#include "explore/sweep/job_runner.h"
+
+namespace attnvp::explore {
+
+namespace {
+
+constexpr std::size_t kGivenAtOnce = 16;  // jobs, so that a worker need not wait for the next
+constexpr std::size_t kGivenAtEnd = 1;    // when few are left, so that all end at the same time
+
+struct Header {
+  std::uint32_t job, status, bytes;
+};
+const char* const kStatuses[] = {kDone, kFailed, kCrashed};
+
+bool write_all(int file, const void* data, std::size_t bytes) {
+  const char* at = static_cast<const char*>(data);
+  while (bytes > 0) {
+    const ssize_t n = ::write(file, at, bytes);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    at += n;
+    bytes -= static_cast<std::size_t>(n);
+  }
+  return true;
+}
+
+// The child's life: a job number in, a result out, until the parent closes its end.
+[[noreturn]] void work(const Plan& plan, int commands, int results) {
+  JobRunner runner(plan);
+  std::uint32_t job = 0;
+  while (::read(commands, &job, sizeof job) == sizeof job) {
+    const Outcome outcome = runner.run(job);
+    const auto status = std::find(std::begin(kStatuses), std::end(kStatuses), outcome.status) - std::begin(kStatuses);
+    const Header header{job, static_cast<std::uint32_t>(status), static_cast<std::uint32_t>(outcome.text.size())};
+    std::string message(reinterpret_cast<const char*>(&header), sizeof header);
+    message += outcome.text;
+    if (!write_all(results, message.data(), message.size())) break;
+  }
+  ::_exit(0);  // nothing of the parent's is the child's to clean up
+}
+
+}  // namespace
+
+WorkerPool::WorkerPool(const Plan& plan, unsigned workers) : plan_(plan), workers_(workers) {
+  std::signal(SIGPIPE, SIG_IGN);
+  for (Worker& worker : workers_) start(worker);
+}
+
+WorkerPool::~WorkerPool() {
+  for (Worker& worker : workers_) end(worker);
+}
+
+void WorkerPool::start(Worker& worker) {
+  int commands[2], results[2];
+  const auto fail = [](const char* what) {
+    throw config::ConfigError(fmt::format("a worker cannot be started: {}: {}", what, std::strerror(errno)));
+  };
+  if (::pipe2(commands, O_CLOEXEC) != 0) fail("pipe");
+  if (::pipe2(results, O_CLOEXEC) != 0) fail("pipe");
+  const pid_t parent = ::getpid();
+  const pid_t pid = ::fork();
+  if (pid < 0) fail("fork");
+  if (pid == 0) {
+    // Ctrl-C goes to the whole group, and it is the parent who decides. Without a parent there is nothing to do.
+    std::signal(SIGINT, SIG_IGN);
+    std::signal(SIGTERM, SIG_DFL);
+    std::signal(SIGHUP, SIG_DFL);
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) ::_exit(0);
+    ::close(commands[1]);
+    ::close(results[0]);
+    for (const Worker& other : workers_) {
+      if (other.commands >= 0) ::close(other.commands);
+      if (other.results >= 0) ::close(other.results);
+    }
+    work(plan_, commands[0], results[1]);
+  }
+  ::close(commands[0]);
+  ::close(results[1]);
+  worker.pid = pid;
+  worker.commands = commands[1];
+  worker.results = results[0];
+}
+
+void WorkerPool::end(Worker& worker) {
+  if (worker.pid < 0) return;
+  ::kill(worker.pid, SIGKILL);
+  ::close(worker.commands);
+  ::close(worker.results);
+  ::waitpid(worker.pid, nullptr, 0);
+  worker = {};
+}
+
+void WorkerPool::feed(Worker& worker) {
+  const std::size_t share = waiting_.size() / (4 * workers_.size());
+  const std::size_t most = std::clamp(share, kGivenAtEnd + 1, kGivenAtOnce);
+  if (worker.given.size() > most / 2) return;
+  while (!waiting_.empty() && worker.given.size() < most) {
+    const std::uint32_t job = waiting_.front();
+    waiting_.pop_front();
+    worker.given.push_back(job);
+    write_all(worker.commands, &job, sizeof job);  // a worker that died is found by its results
+  }
+}
+
+bool WorkerPool::wait(int milliseconds, const Done& done) {
+  std::vector<pollfd> polls;
+  bool busy = false;
+  for (Worker& worker : workers_) {
+    feed(worker);
+    busy = busy || !worker.given.empty();
+    polls.push_back({worker.results, POLLIN, 0});
+  }
+  if (!busy) return false;
+  if (::poll(polls.data(), polls.size(), milliseconds) <= 0) return true;
+  for (std::size_t i = 0; i < polls.size(); ++i) {
+    if (polls[i].revents != 0) read_results(workers_[i], done);
+  }
+  return true;
+}
+
+void WorkerPool::read_results(Worker& worker, const Done& done) {
+  char buffer[65536];
+  const ssize_t n = ::read(worker.results, buffer, sizeof buffer);
+  if (n < 0 && errno == EINTR) return;
+  if (n <= 0) {
+    bury(worker, done);
+    return;
+  }
+  worker.received.append(buffer, static_cast<std::size_t>(n));
+  std::size_t at = 0;
+  for (Header header{}; worker.received.size() - at >= sizeof header; at += sizeof header + header.bytes) {
+    std::memcpy(&header, worker.received.data() + at, sizeof header);
+    if (worker.received.size() - at - sizeof header < header.bytes) break;
+    worker.given.pop_front();
+    done(header.job, {kStatuses[header.status], worker.received.substr(at + sizeof header, header.bytes)});
+  }
+  worker.received.erase(0, at);
+}
+
+// A worker has died: the job it was at has crashed, the others go back, and another takes its place.
+void WorkerPool::bury(Worker& worker, const Done& done) {
+  int status = 0;
+  ::waitpid(worker.pid, &status, 0);
+  ::close(worker.commands);
+  ::close(worker.results);
+  const std::deque<std::uint32_t> given = std::move(worker.given);
+  worker = {};
+  start(worker);
+  if (given.empty()) return;
+  waiting_.insert(waiting_.begin(), given.begin() + 1, given.end());
+  done(given.front(), {kCrashed, WIFSIGNALED(status) ? fmt::format("the simulator was ended by signal {} ({})",
+                                                                   WTERMSIG(status), ::strsignal(WTERMSIG(status)))
+                                                     : "the simulator ended before its time"});
+}
+
+}  // namespace attnvp::explore

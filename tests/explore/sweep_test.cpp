@@ -1,0 +1,441 @@
+// Sweeps: expressions, axes, points, plans and their keys, rows, databases, merging.
+#include "explore/sweep/sweep.h"
+
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "explore/sweep/job_runner.h"
+#include "explore/sweep/points.h"
+#include "platform/config/error.h"
+
+namespace attnvp::explore {
+namespace {
+
+namespace fs = std::filesystem;
+using config::ConfigError;
+
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = (fs::temp_directory_path() / "attnvp-sweep-XXXXXX").string();
+    path_ = ::mkdtemp(name.data());
+  }
+  ~TemporaryFolder() { fs::remove_all(path_); }
+  std::string file(const std::string& name) const { return (path_ / name).string(); }
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(file(name)) << text;
+    return file(name);
+  }
+
+ private:
+  fs::path path_;
+};
+
+std::string complaint(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const ConfigError& e) {
+    return e.what();
+  }
+  return "no complaint";
+}
+
+const Symbols kSymbols = {{"l1.size", {Kind::kNumber, {1, 0, 0}}},
+                          {"clusters", {Kind::kNumber, {}}},
+                          {"dram.bandwidth", {Kind::kNumber, {1, -1, 0}}},
+                          {"clock", {Kind::kNumber, {0, -1, 0}}},
+                          {"dataflow", {Kind::kText, {}}}};
+Quantity value(const std::string& name) {
+  static const std::map<std::string, Quantity> values = {{"l1.size", 2.0 * 1024 * 1024},
+                                                         {"clusters", 3.0},
+                                                         {"dram.bandwidth", 30e9},
+                                                         {"clock", 3e9},
+                                                         {"dataflow", std::string("mas")}};
+  return values.at(name);
+}
+
+TEST(Expression, HoldsOrNot) {
+  const std::vector<std::pair<const char*, bool>> cases = {
+      {"l1.size * clusters <= 8 MiB", true},
+      {"l1.size * clusters <= 6 MiB", true},
+      {"l1.size * clusters < 6 MiB", false},
+      {"l1.size*clusters>=6MiB", true},
+      {"dram.bandwidth / clock == 10 B", true},
+      {"dram.bandwidth < 30 GB/s", false},
+      {"30 GB/s / 2 < dram.bandwidth", true},
+      {"dataflow = 'mas' and not clusters == 2", true},
+      {"dataflow != 'mas' or clusters % 2 = 1", true},
+      {"1 + 2 * 3 == 7 && (1 + 2) * 3 == 9", true},
+      {"2 - 1 - 1 == 0 and 8 / 2 / 2 == 2", true},
+      {"min(clusters, 2) == 2 and max(clusters, 2) == 3", true},
+      {"floor(2.5) == 2 and ceil(2.5) == 3 and round(2.6) == 3", true},
+      {"-clusters < -2", true},
+      {"1e3 == 1000 or clusters == 0", true},
+      {"10 ns * clock == 30", true},
+  };
+  for (const auto& [text, holds] : cases) {
+    EXPECT_EQ(Expression::condition(text, kSymbols, {"test"}).holds(value), holds) << text;
+  }
+}
+
+TEST(Expression, RefusesWhatMakesNoSense) {
+  const std::vector<std::pair<std::string, const char*>> cases = {
+      {"l1.size <= 8", "needs two of a kind, found bytes and a plain number"},
+      {"l1.size + clock < 1", "needs two of a kind"},
+      {"l1.sice <= 8 MiB", "did you mean 'l1.size'"},
+      {"l1.size <= 8 MiBB", "unit 'MiBB' is unknown"},
+      {"l1.size <=", "ends where a value is expected"},
+      {"(l1.size <= 8 MiB", "')' is expected"},
+      {"l1.size", "allowed is a condition"},
+      {"dataflow < 'mas'", "not for texts"},
+      {"dataflow == mas", "texts are in quotes"},
+      {"dataflow == 'mas", "without its closing quote"},
+      {"sqrt(clusters) > 1", "function 'sqrt' is unknown"},
+      {"clusters and 1", "and needs a condition"},
+      {"1 < 2 < 3", "an operator is expected"},
+      {"", "ends where a value"},
+      {"clusters * 1.2.3 > 1", "found '1.2.3'"},
+      {std::string(1000, '(') + "1", "nested too deeply"},
+  };
+  for (const auto& [text, what] : cases) {
+    const std::string said = complaint([&, t = text] { Expression::condition(t, kSymbols, {"test"}); });
+    EXPECT_NE(said.find(what), std::string::npos) << text << ": " << said;
+    EXPECT_EQ(said.rfind("test: ", 0), 0U) << said;
+  }
+}
+
+SweepFile sweep_of(const TemporaryFolder& folder, const std::string& text) {
+  return load_sweep(folder.write("s.yaml", text));
+}
+
+TEST(SweepFile, MistakesAreToldWithTheirLine) {
+  const TemporaryFolder folder;
+  const std::vector<std::pair<const char*, const char*>> cases = {
+      {"axes:\n  l1.size: []\n", "s.yaml:2: axis 'l1.size' has no values"},
+      {"axes:\n  l1.sise: [1 MiB]\n", "s.yaml:2: key 'l1.sise' is unknown; did you mean 'l1.size'"},
+      {"axis:\n  l1.size: [1 MiB]\n", "s.yaml:1: key 'axis' is unknown; did you mean 'axes'"},
+      {"axes:\n  cores: [1]\n  l1.size: [1 MiB, 8 GiB]\n", "s.yaml:3: key 'l1.size': found '8 GiB'; allowed is"},
+      {"axes:\n  l1.size: [1 MiB, 1 MiB]\n", "s.yaml:2: axis 'l1.size': '1 MiB' is given twice"},
+      {"axes:\n  cores: [1]\nset:\n  cores: 2\n", "s.yaml:2: key 'cores' is given twice, first in line 4"},
+      {"axes:\n  cores: {from: 1, to: 8}\n", "s.yaml:2: axis 'cores': a range in a grid needs 'points'"},
+      {"axes:\n  cores: {from: 8, to: 1, points: 2}\n", "'from' is not less than 'to'"},
+      {"axes:\n  dma.arbitration: {from: 1, to: 2}\n", "allowed is a list: age, priority"},
+      {"axes:\n  mac.rows, mac.columns: [[1, 2], [3]]\n", "found 1 values; allowed is one for each of its 2 keys"},
+      {"axes:\n  name: [a]\n", "key 'name' is no axis"},
+      {"kind: grit\n", "s.yaml:1: key 'kind': found 'grit'; allowed: grid, random, lhs"},
+      {"kind: lhs\naxes: {cores: [1, 2]}\n", "key 'samples' is missing"},
+      {"samples: 3\n", "s.yaml:1: key 'samples' is for kind random or lhs"},
+      {"kind: lhs\nsamples: 0\n", "s.yaml:2: key 'samples': found '0'"},
+      {"network: bert-bass\n", "s.yaml:1: key 'network': 'bert-bass' is not in"},
+      {"dataflow: [mas, maz]\n", "s.yaml:1: key 'dataflow': dataflow 'maz' is unknown"},
+      {"tiling: nqq=3\n", "s.yaml:1: key 'tiling': --tiling nqq=3: key 'nqq' is unknown"},
+      {"dataflow: mas\naxes:\n  dataflow: [flat]\n", "s.yaml:1: key 'dataflow' is an axis too, in line 3"},
+      {"constraints:\n  - l1.size <= 8\n", "s.yaml:2: expression 'l1.size <= 8': <= needs two of a kind"},
+      {"constraints: l1.size <= 8 MiB\n", "key 'constraints' must be a list"},
+      {"set:\n  l1.ports: = 2 * l1.size\n", "s.yaml:2: key 'l1.ports': the expression is in bytes, the key in a plain"},
+      {"set:\n  dma.arbitration: = 3\n", "found an expression; allowed is age"},
+  };
+  for (const auto& [text, what] : cases) {
+    const std::string said = complaint([&, t = text] { sweep_of(folder, t); });
+    EXPECT_NE(said.find(what), std::string::npos) << text << said;
+  }
+  const auto plan = [&](const char* text) { return complaint([&] { make_plan(sweep_of(folder, text)); }); };
+  EXPECT_NE(plan("constraints: ['cores > 64']\n").find("there is no job to do"), std::string::npos);
+  EXPECT_NE(plan("axes: {cores: [1, 3]}\nset: {l1.ports: = cores / 2}\n").find("allowed is a whole number"),
+            std::string::npos);
+  EXPECT_NE(plan("axes: {cores: [1, 3]}\nset: {l1.ports: = cores * 1000}\n").find("allowed is 1 to 1024"),
+            std::string::npos);
+  EXPECT_NE(plan("axes:\n  l1.size: {from: 1 MiB, to: 2 MiB, points: 9999}\n"
+                 "  l0.size: {from: 1 KiB, to: 9 KiB, points: 999}\n")
+                .find("jobs; allowed are 1000000"),
+            std::string::npos);
+}
+
+TEST(Plan, GridTakesEveryPointOnce) {
+  const TemporaryFolder folder;
+  const Plan plan =
+      make_plan(sweep_of(folder,
+                         "dataflow: [mas, flat]\n"
+                         "axes:\n"
+                         "  cores: [1, 2, 4]\n"
+                         "  mac.rows, mac.columns: [[8, 16], [16, 8]]\n"
+                         "  l1.size: {from: 1 MiB, to: 8 MiB, scale: log, points: 4}\n"
+                         "set:\n  l1.ports: = 2 * cores + 1\n"
+                         "constraints:\n  - l1.size * cores <= 16 MiB\n  - dataflow == 'mas' or cores > 1\n"));
+  // 3 x 2 x 4 x 2, less 4 cores with 8 MiB (2 arrays, 2 dataflows), less flat on 1 core (2 arrays, 4 sizes).
+  EXPECT_EQ(plan.jobs.size(), 48U - 4 - 8);
+  EXPECT_EQ(plan.excluded, 12U);
+  std::set<std::string> keys;
+  std::set<std::uint64_t> sizes;
+  for (const Job& job : plan.jobs) {
+    const MachineConfig& m = plan.machines[job.machine].config;
+    EXPECT_EQ(m.l1.ports, 2 * m.cores + 1);
+    EXPECT_EQ(m.mac.rows * m.mac.columns, 128U);
+    sizes.insert(m.l1.size_bytes);
+    keys.insert(job.key);
+  }
+  EXPECT_EQ(keys.size(), plan.jobs.size());
+  EXPECT_EQ(sizes, (std::set<std::uint64_t>{1 << 20, 2 << 20, 4 << 20, 8 << 20}));
+  EXPECT_TRUE(std::is_sorted(plan.jobs.begin(), plan.jobs.end(),
+                             [](const Job& a, const Job& b) { return a.machine < b.machine; }));
+  EXPECT_EQ(
+      plan.command(plan.jobs.front()),
+      "attnvp run --hw edge --set cores=1 --set mac.rows=8 --set 'l1.size=1 MiB' --set l1.ports=3 --net bert-base "
+      "--dataflow mas --data timing");
+}
+
+TEST(Plan, KeysSayWhatResultsDependOn) {
+  const TemporaryFolder folder;
+  const auto key = [&](const std::string& text) { return make_plan(sweep_of(folder, text)).jobs.at(0).key; };
+  const std::string base = key("dataflow: flat\n");
+  EXPECT_EQ(base, key("axes: {cores: [2]}\ndataflow: flat:prefetch=on\ntiling: default\n"));
+  for (const char* other : {"dataflow: mas\n", "dataflow: flat:prefetch=off\n", "dataflow: flat\ntiling: nq=32\n",
+                            "dataflow: flat\ntiling: auto\n", "dataflow: flat\nnetwork: t5-mini\n",
+                            "dataflow: flat\ndata: full\n", "dataflow: flat\nset: {dram.latency: 21 ns}\n"}) {
+    EXPECT_NE(base, key(other)) << other;
+  }
+  EXPECT_EQ(make_plan(sweep_of(folder, "dataflow: [flat, 'flat:prefetch=on']\n")).jobs.size(), 1U);
+}
+
+TEST(Points, LatinHypercubeUsesEveryStratumOnce) {
+  const TemporaryFolder folder;
+  const std::string text =
+      "kind: lhs\nsamples: 40\nseed: 7\naxes:\n"
+      "  l1.size: {from: 1 MiB, to: 5 MiB, multiple: 1 KiB}\n  cores: [1, 2, 4, 8]\n";
+  const SweepFile sweep = sweep_of(folder, text);
+  std::vector<SweepPoint> points;
+  for_each_point(sweep, [&](const SweepPoint& p) {
+    points.push_back(p);
+    return true;
+  });
+  ASSERT_EQ(points.size(), 40U);
+  std::set<int> strata;
+  std::map<std::string, int> cores;
+  for (const SweepPoint& p : points) {
+    const double size = static_cast<double>(config::parse_integer(config::Unit::kBytes, p[0]));
+    EXPECT_EQ(static_cast<std::uint64_t>(size) % 1024, 0U);
+    strata.insert(static_cast<int>((size - (1 << 20)) / (4 << 20) * 40 * 0.99999));
+    ++cores[p[1]];
+  }
+  EXPECT_GE(strata.size(), 39U);  // rounding to 1 KiB may carry one over
+  for (const auto& [value, count] : cores) EXPECT_EQ(count, 10) << value;
+  std::vector<SweepPoint> again;
+  for_each_point(sweep_of(folder, text), [&](const SweepPoint& p) {
+    again.push_back(p);
+    return true;
+  });
+  EXPECT_EQ(points, again);
+  EXPECT_NE(make_plan(sweep).jobs[0].key,
+            make_plan(sweep_of(folder, "kind: lhs\nsamples: 40\nseed: 8\naxes:\n  l1.size: {from: 1 MiB, to: 5 MiB}\n"))
+                .jobs[0]
+                .key);
+}
+
+TEST(Points, RandomSamplesUntilTheConstraintsLeaveEnough) {
+  const TemporaryFolder folder;
+  const Plan plan = make_plan(sweep_of(folder,
+                                       "kind: random\nsamples: 50\ndataflow: [mas, flat]\naxes:\n"
+                                       "  dram.bandwidth: {from: 10 GB/s, to: 100 GB/s, scale: log}\n"
+                                       "  dma.burst: {from: 256 B, to: 4 KiB}\n"
+                                       "constraints: ['dram.bandwidth < 20 GB/s']\n"));
+  EXPECT_EQ(plan.machines.size() - plan.excluded / 2, 50U);
+  EXPECT_EQ(plan.jobs.size(), 100U);
+  for (const Job& job : plan.jobs) {
+    const MachineConfig& m = plan.machines[job.machine].config;
+    EXPECT_LT(m.dram.bytes_per_second, 20e9);
+    EXPECT_EQ(m.dma.burst_bytes & (m.dma.burst_bytes - 1), 0U);
+  }
+}
+
+TEST(Plan, SharesHaveEveryJobOnce) {
+  const TemporaryFolder folder;
+  for (const char* text : {"axes:\n  l1.size: {from: 1 MiB, to: 5 MiB, points: 50}\ndataflow: [mas, flat]\n",
+                           "dataflow: [layerwise, softpipe, flat, tileflow, mas]\n"}) {
+    const Plan plan = make_plan(sweep_of(folder, text));
+    for (const std::uint32_t n : {1U, 2U, 3U, 7U}) {
+      std::multiset<std::uint32_t> all;
+      for (std::uint32_t k = 1; k <= n; ++k) {
+        for (const std::uint32_t job : share_of(plan, k, n)) all.insert(job);
+      }
+      ASSERT_EQ(all.size(), plan.jobs.size());
+      for (std::uint32_t i = 0; i < plan.jobs.size(); ++i) EXPECT_EQ(all.count(i), 1U);
+    }
+  }
+}
+
+// Whatever the report has is in the table, but for the simulator's own effort.
+void expect_whole_report(const Plan& plan) {
+  JobRunner runner(plan);
+  const Outcome outcome = runner.run(0);
+  ASSERT_STREQ(outcome.status, kDone) << outcome.text;
+  const Row row = row_of(plan, plan.jobs[0], outcome);
+  const nlohmann::json report = nlohmann::json::parse(outcome.text);
+  std::function<void(const nlohmann::json&, const std::string&)> visit = [&](const nlohmann::json& node,
+                                                                             const std::string& path) {
+    if (path == "simulation" || path == "schema" || path == "hardware" || path == "network") return;
+    if (node.is_object() && path != "counters") {
+      for (const auto& [key, value] : node.items()) visit(value, path.empty() ? key : path + "." + key);
+      return;
+    }
+    const Column* column = find_column(path);
+    ASSERT_NE(column, nullptr) << path << " is in the report and not in the sweep's columns";
+    const Cell& cell = row[column_index(path)];
+    if (node.is_number_float()) {
+      EXPECT_EQ(std::get<double>(cell), node.get<double>()) << path;
+    }
+    if (node.is_number_integer() && !column->is_text()) {
+      EXPECT_EQ(static_cast<std::uint64_t>(std::get<std::int64_t>(cell)), node.get<std::uint64_t>()) << path;
+    }
+    if (node.is_boolean()) {
+      EXPECT_EQ(std::get<std::int64_t>(cell), node.get<bool>() ? 1 : 0) << path;
+    }
+  };
+  visit(report, "");
+  EXPECT_EQ(std::get<std::int64_t>(row[column_index("l1.size")]), 5 << 20);
+  EXPECT_EQ(std::get<double>(row[column_index("dram.bandwidth")]), 30e9);
+  EXPECT_EQ(std::get<std::int64_t>(row[column_index("golden.passed")]), 1);
+}
+
+TEST(Row, HasEveryNumberOfTheReport) {
+  const TemporaryFolder folder;
+  for (const char* text : {"network: H=2,N=48,E=16\ndata: full\n",
+                           "network: 'H=2,HKV=1,NQ=1,L=300+90,E=16'\ndataflow: lean\ndata: full\n"}) {
+    SCOPED_TRACE(text);
+    expect_whole_report(make_plan(sweep_of(folder, text)));
+  }
+}
+
+SweepProgress run(const Plan& plan, const std::string& database, unsigned jobs = 1, std::uint32_t shard = 1,
+                  std::uint32_t shards = 1) {
+  SweepOptions options;
+  options.database = database;
+  options.jobs = jobs;
+  options.shard = shard;
+  options.shards = shards;
+  return run_sweep(plan, options);
+}
+
+std::vector<Row> rows(const std::string& path) { return Database(path, Database::Mode::kRead).rows(); }
+
+const char* const kSmall =
+    "network: H=2,N=48,E=16\ndataflow: [layerwise, flat, mas]\ntiling: [default, 'nq=16', 'nq=999']\n"
+    "axes:\n  l1.size: [96 KiB, 128 KiB, 60 KiB]\n  cores: [1, 2]\n";
+
+TEST(Sweep, FailuresAreRowsAndNothingIsDoneTwice) {
+  const TemporaryFolder folder;
+  const Plan plan = make_plan(sweep_of(folder, kSmall));
+  const SweepProgress first = run(plan, folder.file("a.db"), 2);
+  EXPECT_EQ(first.jobs, 54U);
+  EXPECT_EQ(first.done + first.failed, 54U);
+  // nq=999 is larger than the layer; an L1 of 60 KiB is smaller than L0.
+  EXPECT_EQ(first.failed, 18U + 12U);
+  EXPECT_EQ(first.crashed, 0U);
+  std::size_t failed = 0;
+  for (const Row& row : rows(folder.file("a.db"))) {
+    const bool done = std::get<std::string>(row[column_index("status")]) == kDone;
+    EXPECT_EQ(std::holds_alternative<std::int64_t>(row[column_index("cycles")]), done);
+    if (done) continue;
+    ++failed;
+    const std::string error = std::get<std::string>(row[column_index("error")]);
+    EXPECT_TRUE(error.find("larger than the layer") != std::string::npos ||
+                error.find("'l0.size'") != std::string::npos)
+        << error;
+  }
+  EXPECT_EQ(failed, first.failed);
+  const SweepProgress second = run(plan, folder.file("a.db"), 2);
+  EXPECT_EQ(second.skipped, 54U);
+  EXPECT_EQ(second.left(), 0U);
+  EXPECT_EQ(second.done + second.failed, 0U);
+}
+
+// A machine that has run other jobs before gives what a fresh one gives.
+TEST(Sweep, RowsDependOnNeitherOrderNorProcesses) {
+  const TemporaryFolder folder;
+  const Plan plan = make_plan(sweep_of(folder, kSmall));
+  run(plan, folder.file("one.db"), 1);
+  run(plan, folder.file("two.db"), 2);
+  for (std::uint32_t k = 1; k <= 3; ++k) run(plan, folder.file("shard" + std::to_string(k) + ".db"), 1, k, 3);
+  const MergeResult merged = merge_databases(
+      folder.file("all.db"), {folder.file("shard1.db"), folder.file("shard2.db"), folder.file("shard3.db")});
+  EXPECT_EQ(merged.rows, 54U);
+  EXPECT_EQ(merged.added, 54U);
+  const std::vector<Row> expected = rows(folder.file("one.db"));
+  ASSERT_EQ(expected.size(), 54U);
+  EXPECT_EQ(expected, rows(folder.file("two.db")));
+  EXPECT_EQ(expected, rows(folder.file("all.db")));
+  const MergeResult again = merge_databases(folder.file("all.db"), {folder.file("shard2.db"), folder.file("one.db")});
+  EXPECT_EQ(again.added, 0U);
+  EXPECT_EQ(again.rows, 54U);
+  for (std::size_t i = 0; i < plan.jobs.size(); i += 7) {
+    JobRunner fresh(plan);
+    const Row row = row_of(plan, plan.jobs[i], fresh.run(static_cast<std::uint32_t>(i)));
+    EXPECT_EQ(std::count(expected.begin(), expected.end(), row), 1) << i;
+  }
+}
+
+void sql(const std::string& path, const std::string& text) {
+  sqlite3* db = nullptr;
+  ASSERT_EQ(sqlite3_open(path.c_str(), &db), SQLITE_OK);
+  EXPECT_EQ(sqlite3_exec(db, text.c_str(), nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(db);
+  sqlite3_close(db);
+}
+
+TEST(Merge, RefusesWhatDoesNotGoTogether) {
+  const TemporaryFolder folder;
+  const Plan plan = make_plan(sweep_of(folder, "network: H=2,N=48,E=16\ndataflow: [flat, mas]\n"));
+  const std::string a = folder.file("a.db"), b = folder.file("b.db"), c = folder.file("c.db");
+  run(plan, a);
+  fs::copy_file(a, b);
+  sql(b, "UPDATE jobs SET cycles = cycles + 1 WHERE dataflow = 'mas'");
+  EXPECT_NE(complaint([&] { merge_databases(c, {a, b}); }).find("have different results for job"), std::string::npos);
+  EXPECT_FALSE(fs::exists(c));
+  // A crashed row gives way, from whichever side it comes.
+  sql(b, "UPDATE jobs SET cycles = NULL, status = 'crashed', error = 'signal 9' WHERE dataflow = 'mas'");
+  merge_databases(c, {a, b});
+  merge_databases(folder.file("d.db"), {b, a});
+  merge_databases(b, {a});
+  EXPECT_EQ(rows(a), rows(c));
+  EXPECT_EQ(rows(a), rows(folder.file("d.db")));
+  EXPECT_EQ(rows(a), rows(b));
+  sql(b, "UPDATE meta SET value = 'other' WHERE name = 'simulator'");
+  EXPECT_NE(complaint([&] { merge_databases(c, {a, b}); }).find("another version of the simulator"), std::string::npos);
+  EXPECT_NE(complaint([&] {
+              merge_databases(c, {a, folder.file("none.db")});
+            }).find("none.db: no such file"),
+            std::string::npos);
+}
+
+TEST(Database, RefusesWhatItDoesNotKnow) {
+  const TemporaryFolder folder;
+  const Plan plan = make_plan(sweep_of(folder, "network: H=2,N=48,E=16\n"));
+  const std::string path = folder.file("a.db");
+  run(plan, path);
+  const auto refusal = [&](const std::string& change) {
+    const std::string copy = folder.file("copy.db");
+    fs::copy_file(path, copy, fs::copy_options::overwrite_existing);
+    sql(copy, change);
+    return complaint([&] { run(plan, copy); });
+  };
+  EXPECT_NE(refusal("PRAGMA user_version = 2").find("has schema version 2; this attnvp reads version 1"),
+            std::string::npos);
+  EXPECT_NE(refusal("PRAGMA application_id = 0").find("is no database of attnvp sweep"), std::string::npos);
+  EXPECT_NE(refusal("ALTER TABLE jobs RENAME COLUMN cycles TO ticks").find("'ticks' where this one has 'cycles'"),
+            std::string::npos);
+  EXPECT_NE(refusal("UPDATE meta SET value = 'x'").find("another version of the simulator"), std::string::npos);
+  EXPECT_NE(complaint([&] { run(plan, folder.write("t.db", std::string(5000, 'x'))); }).find("it is no database"),
+            std::string::npos);
+  EXPECT_NE(complaint([&] { run(plan, folder.file("no/a.db")); }).find("cannot be opened"), std::string::npos);
+  // A crashed row is tried anew.
+  sql(path, "UPDATE jobs SET status = 'crashed', cycles = NULL");
+  EXPECT_EQ(run(plan, path).done, 1U);
+}
+
+}  // namespace
+}  // namespace attnvp::explore

@@ -1,0 +1,186 @@
+#!/bin/bash
+# Sweeps from the command line: interruptions, shards, processes, broken disks and files, fronts.
+#   sweep_test.sh ATTNVP SOURCE_DIR [KILLS]    KILLS: how often a running sweep is killed, 4 by default
+set -uo pipefail
+
+attnvp=$(realpath -- "$1")
+configs=$(realpath -- "$2")/configs
+kills=${3:-4}
+unset ATTNVP_CONFIGS
+folder=$(mktemp -d)
+trap 'rm -rf -- "$folder"' EXIT
+chmod 755 "$folder"
+cd -- "$folder" || exit 1
+
+failures=0
+failed() {
+  failures=$((failures + 1))
+  printf 'FAILED: %s\n' "$*" >&2
+}
+# expect STATUS PATTERN ARG...: the exit status, and on stderr one line with PATTERN; none where PATTERN is empty.
+expect() {
+  local want=$1 pattern=$2
+  shift 2
+  timeout 300 "$attnvp" "$@" >stdout 2>stderr </dev/null
+  local status=$?
+  [[ $status -eq $want ]] || failed "attnvp $*: exit status $status, not $want: $(<stderr)"
+  if [[ -z $pattern ]]; then
+    [[ -s stderr ]] && failed "attnvp $*: $(<stderr)"
+  else
+    [[ $(wc -l <stderr) -eq 1 ]] && grep -qE -- "^attnvp: .*$pattern" stderr || failed "attnvp $*: no '$pattern' in: $(<stderr)"
+  fi
+}
+holds() { grep -qE -- "$1" stdout || failed "no '$1' in: $(<stdout)"; }
+rows() { sqlite3 "$1" 'SELECT * FROM jobs ORDER BY key'; }
+same_rows() { cmp -s <(rows "$1") <(rows "$2") || failed "$1 and $2 differ"; }
+
+cat >many.yaml <<'YAML'
+# 320 jobs
+network: H=4,N=256,E=64
+dataflow: [flat, mas]
+tiling: [default, "nq=32"]
+axes:
+  cores: [1, 2]
+  vec.lanes: {from: 64, to: 512, points: 8}
+  l1.size: {from: 256 KiB, to: 4 MiB, scale: log, points: 5}
+set:
+  l1.ports: = 2 * cores + 1
+YAML
+printf 'network: H=2,N=48,E=16\ndataflow: [flat, mas]\n' >tiny.yaml
+
+### What a sweep says
+
+expect 0 '' sweep many.yaml --dry-run
+holds '^jobs +320 on 80 machines$'
+[[ -e many.db ]] && failed 'a dry run left a database'
+expect 0 '' sweep many.yaml --jobs 1
+holds '^done +320$'
+expect 0 '' sweep many.yaml
+holds '^done before +320$'
+expect 0 '' sweep many.yaml --jobs 2 --db two.db
+same_rows many.db two.db
+
+### Shards, in any order, with one of them twice
+
+for k in 3 1 2 1; do expect 0 '' sweep many.yaml --shard "$k/3"; done
+expect 1 '' sweep many.yaml --db many.1-of-3.db --status
+expect 0 '' merge merged.db many.2-of-3.db many.1-of-3.db many.3-of-3.db
+holds '^database +merged.db, 320 rows$'
+same_rows many.db merged.db
+expect 0 '' sweep many.yaml --db merged.db --status
+
+### kill -9 at random moments, then on to the end
+
+for ((i = 0; i < kills; ++i)); do
+  "$attnvp" sweep many.yaml --db killed.db --jobs 2 >/dev/null 2>&1 &
+  sweep=$!
+  sleep "0.$((RANDOM % 6))$((RANDOM % 10))"
+  kill -9 "$sweep" 2>/dev/null
+  wait "$sweep" 2>/dev/null
+  ((i % 2)) || continue  # every other time the killed one is killed again
+  expect 0 '' sweep many.yaml --db killed.db --jobs 2
+  same_rows many.db killed.db
+  [[ $(sqlite3 killed.db 'PRAGMA integrity_check') == ok ]] || failed 'the killed database is damaged'
+  rm killed.db
+done
+
+# Ctrl-C: what is done stays. A worker that dies: its job crashed, and is done by the next run.
+timeout --signal=INT 0.5 "$attnvp" sweep many.yaml --db stopped.db --jobs 1 >stdout 2>stderr
+[[ $(sqlite3 stopped.db 'SELECT count(*) FROM jobs') -gt 0 ]] || failed 'nothing was kept after an interrupt'
+expect 0 '' sweep many.yaml --db stopped.db
+same_rows many.db stopped.db
+"$attnvp" sweep many.yaml --db crashed.db --jobs 2 >stdout 2>stderr &
+sweep=$!
+sleep 0.3
+worker=$(pgrep -P "$sweep" | head -1)
+[[ -n $worker ]] && kill -9 "$worker"
+wait "$sweep"
+status=$?
+if [[ -n $worker && $status -ne 0 ]]; then
+  [[ $status -eq 1 ]] || failed "a dead worker: exit status $status"
+  grep -q '^crashed  *1;' stdout || failed "no crashed job in: $(<stdout)"
+fi
+expect 0 '' sweep many.yaml --db crashed.db
+same_rows many.db crashed.db
+
+### What can go wrong: one sentence, nothing lost
+
+expect 2 "'nowhere' is not in .*sweeps" sweep nowhere
+expect 2 '--shard: found .4/3.' sweep tiny.yaml --shard 4/3
+expect 2 '--shard: found .1.' sweep tiny.yaml --shard 1
+expect 2 '--jobs: found 9999' sweep tiny.yaml --jobs 9999
+expect 2 'sweep needs an argument' sweep
+expect 2 'nowhere.db: no such file' pareto nowhere.db
+expect 2 'nowhere.db: no such file' merge out.db nowhere.db
+[[ -e out.db ]] && failed 'a failed merge left a database'
+printf 'axes:\n  l1.size: []\n' >wrong.yaml
+expect 2 "wrong.yaml:2: axis 'l1.size' has no values" sweep wrong.yaml
+printf 'axes:\n  l1.sice: [1 MiB]\n' >wrong.yaml
+expect 2 "wrong.yaml:2: key 'l1.sice' is unknown; did you mean 'l1.size'" sweep wrong.yaml
+expect 2 'tiny.yaml: cannot be (read|written): it is no database' sweep tiny.yaml --db tiny.yaml
+cp many.db version.db
+sqlite3 version.db 'PRAGMA user_version = 7'
+expect 2 'version.db: has schema version 7; this attnvp reads version 1' sweep many.yaml --db version.db
+
+# A disk that fills up: what was committed stays, and a run with space goes on from there.
+(ulimit -f 256 && exec "$attnvp" sweep many.yaml --db full.db) >stdout 2>stderr
+[[ $? -eq 2 ]] && grep -q '^attnvp: full.db: cannot be written: ' stderr || failed "a limit on file sizes: $(<stderr)"
+expect 0 '' sweep many.yaml --db full.db
+same_rows many.db full.db
+if unshare -rm true 2>/dev/null; then
+  mkdir small
+  unshare -rm bash -c 'mount -t tmpfs -o size=512k none small && cd small && "$1" sweep ../many.yaml; echo $? >../status
+    sqlite3 many.db "PRAGMA integrity_check; SELECT count(*) FROM jobs" >../after' - "$attnvp" >stdout 2>stderr
+  [[ $(<status) -eq 2 ]] && grep -q '^attnvp: many.db: cannot be written: no space left on device' stderr ||
+    failed "a full disk: $(<stderr)"
+  [[ $(head -1 after) == ok ]] || failed "a full disk damaged the database: $(<after)"
+fi
+
+# A read-only database; root may write everything, so somebody else tries.
+as=()
+if [[ $EUID -eq 0 ]]; then as=(setpriv --reuid=65534 --regid=65534 --clear-groups); fi
+mkdir read && cp many.db read/ && cp "$attnvp" program && cp -r "$configs" own && chmod -R a+rX . && chmod 444 read/many.db
+if "${as[@]}" ./program --help >/dev/null 2>&1; then
+  ATTNVP_CONFIGS=own "${as[@]}" ./program sweep many.yaml --db read/many.db >stdout 2>stderr
+  [[ $? -eq 2 ]] && grep -q '^attnvp: read/many.db: cannot be written: it is read-only' stderr ||
+    failed "a read-only database: $(<stderr)"
+  same_rows many.db read/many.db
+fi
+
+### Fronts and sensitivities
+
+expect 0 '' pareto many.db --versus mas,flat --csv f.csv --svg f.svg --html f.html
+holds ' of 320 jobs are on the front'
+holds 'mas versus flat, cycles'
+[[ $(wc -l <f.csv) -ge 2 ]] && grep -q '</svg>' f.svg && grep -q 'const data = {' f.html || failed 'an output is missing'
+# The command of a row runs the job again, and gives its cycles.
+command=$(tail -1 f.csv | sed -E 's/.*,"?(attnvp run .*[^"])"?$/\1/; s/""/"/g')
+cycles=$(PATH=$(dirname -- "$attnvp"):$PATH bash -c "$command --json -" | jq .cycles)
+[[ $cycles == "$(tail -1 f.csv | cut -d, -f1)" ]] || failed "$command: $cycles cycles, not $(tail -1 f.csv | cut -d, -f1)"
+expect 0 '' pareto many.db -x 'cycles / 1000' -y 'l1.size * clusters' -z 'max:utilization.mac' --where 'cores == 2' --svg g.svg
+expect 2 '-x: expression .cycels.: .cycels. is unknown; did you mean .cycles.' pareto many.db -x cycels
+expect 2 'none of its 320 rows is done and has cores > 64' pareto many.db --where 'cores > 64'
+expect 2 'nowhere/f.csv: cannot be written' pareto many.db --svg new.svg --csv nowhere/f.csv
+[[ -e new.svg ]] && failed 'half of the outputs were written'
+expect 0 '' sensitivity many.db --objective cycles --objective energy_pj.l1 --csv s.csv --svg s.svg
+holds '^l1.size  '
+cp f.html first.html && expect 0 '' pareto two.db --html second.html
+expect 0 '' pareto many.db --html third.html
+cmp -s <(sed 's/two/many/g' second.html) third.html || failed 'equal rows, different pages'
+
+### Slurm's scripts, without Slurm
+
+mkdir bin && printf '#!/bin/bash\nprintf "%%s\\n" "$*" >>calls\necho $((40 + $(wc -l <calls)))\n' >bin/sbatch && chmod +x bin/sbatch
+PATH=$PWD/bin:$PATH expect 0 '' sweep tiny.yaml --slurm --shards 2 --slurm-option=--time=5
+holds '^array +job 41 of 2 shards$'
+holds '^merge +job 42, into tiny.db$'
+grep -q -- '--parsable --dependency=afterany:41 .*merge.sh' calls || failed "sbatch was called so: $(<calls)"
+grep -q '^#SBATCH --array=1-2$' tiny.slurm/array.sh && grep -q '^#SBATCH --time=5$' tiny.slurm/merge.sh ||
+  failed "scripts: $(<tiny.slurm/array.sh)"
+for k in 2 1; do SLURM_ARRAY_TASK_ID=$k bash tiny.slurm/array.sh >/dev/null || failed "shard $k"; done
+bash tiny.slurm/merge.sh >stdout || failed 'the merge script'
+holds '^done before +2$'
+PATH=/usr/bin:/bin; hash -r
+if ! command -v sbatch >/dev/null; then expect 2 'sbatch is not on PATH' sweep tiny.yaml --slurm; fi
+
+[[ $failures -eq 0 ]] || { echo "$failures failures" >&2 && exit 1; }
