@@ -312,6 +312,30 @@ printf 'old' >"$in/o3.npy" && chmod 640 "$in/o3.npy"
 done_well run "${small[@]}" --out "$in/o3.npy"
 same "$in/o.npy" "$in/o3.npy"
 
+# Tiling search: deterministic but for its own effort; what it saves is what --tiling reads; --tiling auto uses it.
+for i in 1 2; do
+  done_well search "${small[@]}" --budget 30 --json "$in/search$i.json" --csv "$in/search$i.csv" --svg "$in/search$i.svg" \
+    --save "$in/best.yaml"
+  holds '.best >= .lower_bound and .evaluations > 0 and .evaluations <= 31' "$in/search$i.json"
+  jq 'del(.wall_seconds)' "$in/search$i.json" >"$in/search$i.same"
+done
+same "$in/search1.same" "$in/search2.same"
+same "$in/search1.csv" "$in/search2.csv"
+same "$in/search1.svg" "$in/search2.svg"
+best=$(jq .cycles "$in/search1.json")
+done_well run "${small[@]}" --tiling "$in/best.yaml" --json -
+holds ".cycles == $best" "$log/stdout"
+done_well run "${small[@]}" --tiling auto --data timing --json -
+holds ".cycles <= $best" "$log/stdout"
+done_well compare "${small[@]}" --tiling auto --data timing
+for strategy in grid mcts; do done_well search "${small[@]}" --strategy $strategy --budget 20 --objective edp; done
+wrong "--objective.*(cycles|energy|edp)" search --objective speed
+wrong '--strategy' search --strategy luck
+wrong "nowhere/x.*cannot be written" search "${small[@]}" --svg nowhere/x
+wrong 'unknown' search "${small[@]}" --dataflow nothing --csv c.csv
+machine 'fits into L1' search "${small[@]}" --set 'l0.size=64 B' --csv c.csv
+wrong 'paper|subcommand|command' reproduce nothing
+
 [[ -z $(ls -A) ]] || { command='all of them' && failed "left behind: $(ls -A)"; }
 echo "$checks commands, $failures failures"
 [[ $failures -eq 0 ]]

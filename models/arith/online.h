@@ -1,16 +1,19 @@
-// One-pass softmax in steps: what the VEC engine (and PEs that can) do to a tile of scores, defined so that RTL can match
-// it bit for bit. A row keeps a running maximum M (FP16), and running sums R = [numerators | denominator] (FP32); a tile
-// gives its own maximum, P = e^(S - M'), and sums T; R' = R * e^(M - M') + T; at the end O = numerators / denominator.
+// One-pass softmax in steps: what the VEC engine (and PEs that can) do to a tile of scores, defined so that RTL can
+// match it bit for bit. A row keeps a running maximum M (FP16), and running sums R = [numerators | denominator] (FP32);
+// a tile gives its own maximum, P = e^(S - M'), and sums T; R' = R * e^(M - M') + T; at the end O = numerators /
+// denominator.
 //
 // Exponentials are those of softmax.h: X = fixed(x), D = X(M') - X(x), exp_step(D), so that the scales of several steps
 // multiply to the scale of all of them but for the table's error (kExpRelativeError for each change of the maximum).
 //
 //   running_max   the greater; -0 < +0; any NaN gives 0x7E00
-//   exp           FP16: exp_step(D) rounded once, nearest even, subnormals kept. x <= top is expected: an x above it counts
+//   exp           FP16: exp_step(D) rounded once, nearest even, subnormals kept. x <= top is expected: an x above it
+//   counts
 //                 as 32 nats below
 //   exp_sum       FP32: the exact sum of sum_term(exp_step(D)) in units of 2^-40, rounded once
 //   exp_scale     FP32, exact: mantissa * 2^-15 * 2^-shift of exp_step(D); +0 from shift = 41 on, as in sum_term
-//   scale_add     FP32, IEEE, nearest even, subnormals kept: (x * a) + (z * b), each of the three operations rounded; without
+//   scale_add     FP32, IEEE, nearest even, subnormals kept: (x * a) + (z * b), each of the three operations rounded;
+//   without
 //                 b: (x * a) + z
 //   divide        FP32 x / l, rounded, then rounded to FP16
 //

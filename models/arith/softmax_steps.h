@@ -1,5 +1,5 @@
-// The steps of softmax.h and online.h, written once, without branches, and inlined into the references and into one loop
-// per variant, where the compiler turns them into vector code. Only for this folder.
+// The steps of softmax.h and online.h, written once, without branches, and inlined into the references and into one
+// loop per variant, where the compiler turns them into vector code. Only for this folder.
 #pragma once
 
 #include <algorithm>

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "benchmarks/native_attention.h"
+#include "explore/search/search.h"
 #include "models/arith/half.h"
 #include "platform/cli/commands.h"
 #include "platform/config/hardware.h"
@@ -60,6 +61,18 @@ int bench(const BenchArguments& a) {
       runner.run(n, mas, nullptr, options);
     });
   }
+  // The whole search: candidates, bounds and simulations, not from a cache.
+  double searching = 0;
+  std::uint64_t evaluations = 0;
+  {
+    explore::SearchOptions options;
+    options.strategy = "mcts";
+    options.budget = 200;
+    const explore::Problem problem{machine, n, mas, energy};
+    const explore::SearchResult result = explore::search(problem, explore::Space(problem), options);
+    searching = result.seconds;
+    evaluations = result.evaluations;
+  }
   double full = 0;
   {
     job::Runner runner(machine, energy, true);
@@ -86,6 +99,8 @@ int bench(const BenchArguments& a) {
   table.row({"timing simulation with a waveform", time(traced),
              fmt::format("{:.2f}x untraced, {}", traced / timing,
                          report::with_prefix(static_cast<double>(waveform.size()), "B"))});
+  table.row({fmt::format("tiling search, {} simulations", evaluations), time(searching),
+             fmt::format("{:.0f} evaluations/s", static_cast<double>(evaluations) / searching)});
   std::fputs(table.text().c_str(), stdout);
   return 0;
 }
