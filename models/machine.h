@@ -15,7 +15,11 @@ struct MacConfig {
   std::uint32_t queue_depth = 16;      // descriptors
 };
 
+// The SystemC model of the datapath, or its RTL.
+enum class VecKind : std::uint8_t { kModel, kRtl };
+
 struct VecConfig {
+  VecKind kind = VecKind::kModel;
   std::uint32_t lanes = 256;
   std::uint32_t softmax_lane_cycles = 32;  // lane-cycles per element of a row softmax
   std::uint32_t pipeline_cycles = 16;      // last element in to last result out

@@ -10,6 +10,7 @@
 
 #include "models/counters/counter.h"
 #include "models/fault.h"
+#include "models/trace/guest.h"
 #include "models/trace/signal.h"
 
 namespace attnvp {
@@ -60,6 +61,8 @@ class Module : public sc_core::sc_module, public CounterOwner {
   virtual std::uint64_t size_bytes() const { return 0; }
   // What the module waits for at this moment, empty when it is idle: the text of a deadlock report.
   virtual std::string waiting_for() const { return {}; }
+  // Signals of another simulator inside the module, if any.
+  virtual TraceGuest* trace_guest() { return nullptr; }
   // Back to the state after elaboration, between two jobs.
   virtual void reset() {}
 

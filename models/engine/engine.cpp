@@ -134,7 +134,17 @@ bool Engine::fetch_one(Job& job) {
   while (!buffer_free_) sc_core::wait(buffer_event_);
   buffer_free_ = false;
   front_state_.set(kFrontLoad);
-  return run_stream(fetch_payload_, job.plan.fill);
+  return run_fill(job.descriptor, job.plan, fetch_payload_);
+}
+
+bool Engine::run_fill(const hal::Descriptor& /*descriptor*/, const Plan& plan, StreamPayload& payload) {
+  return run_stream(payload, plan.fill);
+}
+bool Engine::run_body(const hal::Descriptor& /*descriptor*/, const Plan& plan) { return run_execute(plan.body); }
+bool Engine::run_last(const hal::Descriptor& /*descriptor*/, const Plan& plan) { return run_execute(plan.last); }
+void Engine::await_result(const hal::Descriptor& /*descriptor*/, std::uint64_t drain_at) {
+  const std::uint64_t now = ctx_.clock.now();
+  if (drain_at > now) sc_core::wait(ctx_.clock.cycles(drain_at - now));
 }
 
 // Checks the descriptor, plans it and books its registers.
@@ -208,13 +218,13 @@ bool Engine::execute_one() {
     state_.set(kRun);
     head_.set(executing_.descriptor.head);
     row_block_.set(executing_.descriptor.row_block);
-    if (!run_stream(execute_payload_, p.body)) return false;
+    if (!run_body(executing_.descriptor, p)) return false;
     if (halt_.requested) return true;
     state_.set(kLastTile);
   }
   buffer_free_ = true;
   buffer_event_.notify(sc_core::SC_ZERO_TIME);
-  if (!run_stream(execute_payload_, p.last) || stopped_) return false;
+  if (!run_last(executing_.descriptor, p) || stopped_) return false;
   if (!halt_.requested) stall_cycles += ctx_.clock.now() - start - (p.body.pace_cycles + p.last.pace_cycles);
   return true;
 }
@@ -228,14 +238,14 @@ bool Engine::halted_then_again() {
   halted_ = false;
   if (replace_) executing_.descriptor = queue_.building();
   if (!prepare(executing_)) return false;
-  return run_stream(execute_payload_, executing_.plan.fill);
+  abandon();
+  return run_fill(executing_.descriptor, executing_.plan, execute_payload_);
 }
 
 void Engine::drain() {
   while (true) {
     while (!draining_full_) sc_core::wait(drain_event_);
-    const std::uint64_t now = ctx_.clock.now();
-    if (draining_.drain_at > now) sc_core::wait(ctx_.clock.cycles(draining_.drain_at - now));
+    await_result(draining_.descriptor, draining_.drain_at);
     if (!run_stream(drain_payload_, draining_.plan.drain)) return;
     if (!events.give(draining_.descriptor)) return;
     descriptors += 1;

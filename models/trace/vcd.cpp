@@ -17,8 +17,8 @@ std::string code_of(std::size_t n) {
 }
 
 bool has_signals(sc_core::sc_object& object) {
-  const auto* module = dynamic_cast<Module*>(&object);
-  if (module != nullptr && !module->signals().empty()) return true;
+  auto* module = dynamic_cast<Module*>(&object);
+  if (module != nullptr && (!module->signals().empty() || module->trace_guest() != nullptr)) return true;
   for (sc_core::sc_object* child : object.get_child_objects()) {
     if (has_signals(*child)) return true;
   }
@@ -42,6 +42,7 @@ VcdWriter::VcdWriter(const std::vector<sc_core::sc_object*>& roots, std::string&
 
 VcdWriter::~VcdWriter() {
   for (Signal* signal : signals_) signal->attach(nullptr, 0);
+  for (TraceGuest* guest : guests_) guest->detach();
 }
 
 void VcdWriter::declare(sc_core::sc_object& object) {
@@ -56,6 +57,11 @@ void VcdWriter::declare(sc_core::sc_object& object) {
       } else {
         out_ += fmt::format("$var wire {} {} {} $end\n", signal->bits(), codes_.back(), signal->name());
       }
+    }
+    if (TraceGuest* guest = module->trace_guest()) {
+      // Longer than any code of ours.
+      out_ += guest->attach(*this, fmt::format("{:04}", guests_.size()));
+      guests_.push_back(guest);
     }
   }
   for (sc_core::sc_object* child : object.get_child_objects()) declare(*child);
@@ -72,6 +78,12 @@ void VcdWriter::write_time() {
 void VcdWriter::change(std::uint32_t id, std::uint64_t value) {
   write_time();
   write_value(id, value);
+}
+
+void VcdWriter::guest_changes(std::string_view text) {
+  if (text.empty()) return;
+  write_time();
+  out_ += text;
 }
 
 void VcdWriter::write_value(std::uint32_t id, std::uint64_t value) {

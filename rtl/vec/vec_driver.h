@@ -5,26 +5,9 @@
 #include <cstdint>
 #include <cstring>
 
-#include "models/arith/half.h"
+#include "rtl/vec/vec_command.h"
 
 namespace attnvp::rtl {
-
-// cmd_flags of vec_unit.sv.
-enum VecFlags : std::uint8_t {
-  kFeedWhole = 0,  // the row fits into the buffers and comes once
-  kFeedMax = 1,    // longer ones come three times
-  kFeedSum = 2,
-  kFeedOut = 3,
-  kOnline = 4,
-  kFirst = 8,    // online: no running maximum before
-  kScalar = 16,  // online: the sum is that of element 0, exact
-};
-
-struct VecCommand {
-  std::uint8_t flags = 0;
-  std::uint32_t length = 0;     // elements
-  arith::Half running_max = 0;  // online
-};
 
 template <class Model, std::size_t kLanesValue, std::size_t kWordValue, std::size_t kLogWords>
 class VecDriver {

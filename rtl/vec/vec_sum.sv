@@ -176,7 +176,7 @@ module vec_sum #(
   always_ff @(posedge clk) ended_held <= rst ? 0 : ended[1:0];
   logic unused_bits;
   assign unused_bits = ^{scale_mantissa[15], flags5[3]};
-  assign scale3 = flags3[3] ? 0 : to_float(scale_shift, scale_mantissa[14:0]);
+  assign scale3 = flags3[3] ? 0 : nan3 ? NAN : to_float(scale_shift, scale_mantissa[14:0]);
   vec_delay #(
       .WIDTH (64),
       .STAGES(4)
@@ -202,7 +202,7 @@ module vec_sum #(
       .value(sum7)
   );
   assign side_push = ended[2];
-  assign side = nan7 ? {NAN, NAN} : {scalar7 ? element7 : sum7, scale7};
+  assign side = {nan7 ? NAN : scalar7 ? element7 : sum7, scale7};
 
   vec_reciprocal reciprocal_of_sum (
       .clk(clk),

@@ -1,0 +1,110 @@
+#include "rtl/vec/rtl_vec_unit.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace attnvp::rtl {
+
+RtlVecUnit::RtlVecUnit(sc_core::sc_module_name name, Context& context, std::uint64_t elements_per_cycle)
+    : Module(name, context), rtl_(VecRtl::make(elements_per_cycle)), word_(rtl_->word()) {
+  SC_HAS_PROCESS(RtlVecUnit);
+  SC_METHOD(tick);
+  sensitive << tick_;
+  dont_initialize();
+}
+
+void RtlVecUnit::feed(std::shared_ptr<VecWork> work, std::uint64_t row) {
+  requests_.push_back({std::move(work), row, ctx_.clock.now()});
+  if (running_) return;
+  running_ = true;
+  tick_.notify(ctx_.clock.cycles(1));
+}
+
+// A clock cycle: one call, or two while it is traced, for both edges to be seen.
+void RtlVecUnit::tick() {
+  const std::uint64_t period = ctx_.clock.period_fs();
+  const bool high_phase = rtl_->traced() && !falling_;
+  if (falling_) {
+    rtl_->fall();
+    if (rtl_->traced()) rtl_->dump(sc_core::sc_time_stamp().value());
+  } else {
+    begin_row(ctx_.clock.now());
+    collect(rtl_->settle(feeding_ ? &command_ : nullptr, feeding_ ? word_.data() : nullptr));
+    rtl_->rise();
+    clocked_cycles += 1;
+    if (high_phase) {
+      rtl_->dump(sc_core::sc_time_stamp().value());
+    } else {
+      rtl_->fall();
+    }
+  }
+  const std::uint64_t wait = high_phase ? period / 2 : falling_ ? period - period / 2 : period;
+  falling_ = high_phase;
+  running_ = high_phase || busy();
+  if (running_) tick_.notify(sc_core::sc_time::from_value(wait));
+}
+
+void RtlVecUnit::begin_row(std::uint64_t now) {
+  if (feeding_ || requests_.empty() || requests_.front().cycle == now) return;
+  fed_ = std::move(requests_.front());
+  requests_.pop_front();
+  feeding_ = true;
+  feeds_ = {kFeedWhole};
+  if (fed_.work->columns > rtl_->buffer()) feeds_ = {kFeedMax, kFeedSum, kFeedOut};
+  feed_ = 0;
+  next_feed();
+}
+
+void RtlVecUnit::next_feed() {
+  command_ = {feeds_[feed_], static_cast<std::uint32_t>(fed_.work->columns), 0};
+  fed_elements_ = 0;
+  const bool last = feed_ + 1 == feeds_.size();
+  if (feeds_[feed_] != kFeedMax) readings_.push_back({fed_.work, last});
+  if (last) results_.push_back({fed_.work, fed_.row, 0});
+  next_word();
+}
+
+void RtlVecUnit::next_word() {
+  const VecWork& work = *fed_.work;
+  if (work.in == nullptr) return;
+  const std::uint64_t count = std::min<std::uint64_t>(word_.size(), work.columns - fed_elements_);
+  std::memcpy(word_.data(), work.in + fed_.row * work.in_stride + fed_elements_ * sizeof(arith::Half),
+              count * sizeof(arith::Half));
+}
+
+void RtlVecUnit::collect(const VecRtl::Edge& edge) {
+  if (edge.row_taken) {
+    if (readings_.front().completes) {
+      ++readings_.front().work->taken;
+      progress_.notify(sc_core::SC_ZERO_TIME);
+    }
+    readings_.pop_front();
+  }
+  if (edge.gives_beat) {
+    Result& result = results_.front();
+    VecWork& work = *result.work;
+    const std::uint64_t count = std::min<std::uint64_t>(rtl_->lanes(), work.columns - result.elements);
+    if (!work.out.empty()) rtl_->beat(work.out.data() + result.row * work.columns + result.elements, count);
+    result.elements += count;
+    if (edge.last_beat) {
+      ++work.finished;
+      results_.pop_front();
+      progress_.notify(sc_core::SC_ZERO_TIME);
+    }
+  }
+  if (!edge.takes_word) return;
+  if (!edge.takes_command) {
+    fed_elements_ += word_.size();
+    next_word();
+  } else if (++feed_ < feeds_.size()) {
+    next_feed();
+  } else {
+    ++fed_.work->loaded;
+    feeding_ = false;
+    fed_.work.reset();
+    progress_.notify(sc_core::SC_ZERO_TIME);
+  }
+}
+
+}  // namespace attnvp::rtl
