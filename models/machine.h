@@ -13,6 +13,13 @@ struct MacConfig {
   std::uint32_t columns = 16;          // processing elements across the array: columns of C in flight
   std::uint32_t pipeline_cycles = 30;  // last operand in to last result out (skew of the array)
   std::uint32_t queue_depth = 16;      // descriptors
+  // Row operations on the processing elements themselves. Tiles of rows x columns scores that their registers hold; 0:
+  // they only multiply and add.
+  std::uint32_t resident_tiles = 0;
+  std::uint32_t max_cycles = 1;     // of every PE, per element
+  std::uint32_t add_cycles = 1;     // likewise: subtraction, a term of a sum
+  std::uint32_t exp_cycles = 6;     // likewise: a chain of multiply-adds
+  std::uint32_t reduce_cycles = 0;  // for a row's maximum to pass from PE to PE, behind the last one's
 };
 
 // The SystemC model of the datapath, or its RTL.
@@ -22,8 +29,13 @@ struct VecConfig {
   VecKind kind = VecKind::kModel;
   std::uint32_t lanes = 256;
   std::uint32_t softmax_lane_cycles = 32;  // lane-cycles per element of a row softmax
-  std::uint32_t pipeline_cycles = 16;      // last element in to last result out
-  std::uint32_t queue_depth = 16;          // descriptors
+  std::uint32_t max_lane_cycles = 2;       // per element of the primitive row operations
+  std::uint32_t add_lane_cycles = 2;       // also subtraction
+  std::uint32_t mul_lane_cycles = 2;
+  std::uint32_t exp_lane_cycles = 20;
+  std::uint32_t div_lane_cycles = 6;
+  std::uint32_t pipeline_cycles = 16;  // last element in to last result out
+  std::uint32_t queue_depth = 16;      // descriptors
 };
 
 struct RegisterFileConfig {  // L0, one per core

@@ -220,7 +220,7 @@ for file in "$configs"/{hardware,networks,energy}/*.yaml; do
   done_well describe "$name"
   cp "$log/stdout" "$in/described"
   done_well describe "$file"
-  same "$in/described" "$log/stdout"
+  tail -n "$(wc -l <"$log/stdout")" "$in/described" | cmp -s - "$log/stdout" || failed "not how $name is described"
 done
 for kind in hardware networks energy; do
   done_well list "$kind"
@@ -268,7 +268,7 @@ done_well run "${small[@]}" --json "$in/file.json"
 grep -q '^cycles ' "$log/stdout" || failed 'no text beside a JSON file'
 holds '.schema == 1' "$in/file.json"
 done_well compare "${small[@]}" --json -
-holds "length == $(wc -w <<<"$dataflows") and all(.schema == 1 and .golden.passed)" "$log/stdout"
+holds "length == 5 and all(.schema == 1 and .golden.passed)" "$log/stdout"
 done_well compare "${small[@]}" --dataflow flat --dataflow flat:prefetch=off --json -
 holds 'map(.dataflow) == ["flat", "flat:prefetch=off"]' "$log/stdout"
 

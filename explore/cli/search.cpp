@@ -139,7 +139,7 @@ std::string to_text(const explore::Problem& p, Objective objective, const explor
 int search(const SearchArguments& a) {
   const Objective objective = objective_of(a.objective);
   const MachineConfig machine = config::load_hardware(a.hardware, a.settings);
-  const explore::Problem problem{machine, config::load_network(a.network), job::parse_dataflow(a.dataflow),
+  const explore::Problem problem{machine, config::load_network(a.network).folded(), job::parse_dataflow(a.dataflow),
                                  config::load_energy(machine.energy)};
   // Opened before the search: a path that cannot be written should not cost one.
   std::vector<std::pair<std::unique_ptr<tensors::AtomicFile>, std::string>> files;

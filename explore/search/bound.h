@@ -22,7 +22,7 @@ struct CycleBounds {
 
 class Bound {
  public:
-  explicit Bound(const Problem& problem) : problem_(problem), facts_(problem.schedule) {}
+  explicit Bound(const Problem& problem) : problem_(problem), facts_(problem) {}
 
   // Every tile size given (none 0), as a Space's tilings are.
   CycleBounds cycle_bounds(const hal::Tiling& tiling) const;

@@ -56,14 +56,21 @@ std::uint64_t cycles_of(const Matmul& s, const MachineConfig& machine, const hal
 
 }  // namespace
 
-DataflowFacts::DataflowFacts(const job::Schedule& s) {
+DataflowFacts::DataflowFacts(const Problem& p) {
+  const job::Schedule& s = p.schedule;
   const std::string& name = s.dataflow;
+  const std::uint32_t prefetch = s.options.empty() ? 0 : s.options[0],
+                      overlap = s.options.size() < 2 ? 0 : s.options[1];
+  const VecConfig& vec = p.machine.vec;
+  const bool vec_bound = firmware::vec_bound(p.machine.mac.rows, p.machine.mac.columns,
+                                             vec.lanes * 1024 / std::max(vec.softmax_lane_cycles, 1U));
+  const bool two_streams = name == "flat" && prefetch == 0 && (overlap == 2 || (overlap == 0 && vec_bound));
   known = name == "layerwise" || name == "softpipe" || name == "flat" || name == "tileflow" || name == "mas";
   fused = name != "layerwise" && name != "softpipe";
-  serial = name == "flat";
-  lock_step = serial && !s.options.empty() && s.options.front() == 1;
+  serial = name == "flat" && !two_streams;
+  lock_step = serial && prefetch == 1;
   split_cores = name == "tileflow";
-  ahead = name == "mas" ? 2 : serial ? 1 : 0;
+  ahead = name == "mas" || two_streams ? 2 : serial ? 1 : 0;
   scores = name == "layerwise" ? 4 : name == "softpipe" ? 2 : 0;
 }
 

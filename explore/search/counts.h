@@ -12,7 +12,7 @@ namespace attnvp::explore {
 
 // What a bound must know of a dataflow.
 struct DataflowFacts {
-  explicit DataflowFacts(const job::Schedule& schedule);
+  explicit DataflowFacts(const Problem& problem);
   bool known = false;        // one of the five; of others only the roofline is used
   bool fused = true;         // C, P and O of a block before the layer's end
   bool serial = false;       // MAC and VEC of a core never overlap

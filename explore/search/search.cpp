@@ -50,7 +50,7 @@ SearchResult search(const Problem& problem, const Space& space, const SearchOpti
 
 hal::Tiling find_tiling(const MachineConfig& machine, const config::Network& network, const job::Schedule& schedule,
                         const config::EnergyTable& energy, std::uint64_t budget) {
-  const Problem problem{machine, network, schedule, energy};
+  const Problem problem{machine, network.folded(), schedule, energy};
   SearchOptions options;
   options.budget = budget;
   return search(problem, Space(problem), options).best;

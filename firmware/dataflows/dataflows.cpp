@@ -2,7 +2,8 @@
 
 namespace attnvp::firmware {
 
-const Dataflow* const kDataflows[] = {&kLayerwise, &kSoftpipe, &kFlat, &kTileflow, &kMas, nullptr};
+const Dataflow* const kDataflows[] = {&kLayerwise, &kSoftpipe, &kFlat,          &kTileflow, &kMas,  &kFusemax,
+                                      &kCascade,   &kLean,     &kFlashDecoding, &kFlash2,   nullptr};
 
 namespace {
 bool equal(const char* a, const char* b) {

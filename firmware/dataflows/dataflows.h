@@ -18,6 +18,7 @@ struct Dataflow {
   hal::Scores scores;             // which of C and P need DRAM space
   // Runs the job to its end and returns the tiling it used; failures are in the runtime's status.
   hal::Tiling (*run)(Runtime& rt);
+  bool ragged = false;  // takes batches with contexts of different lengths
 };
 
 extern const Dataflow kLayerwise;
@@ -25,6 +26,11 @@ extern const Dataflow kSoftpipe;
 extern const Dataflow kFlat;
 extern const Dataflow kTileflow;
 extern const Dataflow kMas;
+extern const Dataflow kFusemax;
+extern const Dataflow kCascade;
+extern const Dataflow kLean;
+extern const Dataflow kFlashDecoding;
+extern const Dataflow kFlash2;
 
 // All of them, nullptr-terminated.
 extern const Dataflow* const kDataflows[];

@@ -3,17 +3,27 @@
 #include "firmware/dataflows/dataflows.h"
 #include "firmware/runtime/attention.h"
 #include "firmware/runtime/loads.h"
+#include "firmware/runtime/two_streams.h"
 
 namespace attnvp::firmware {
 
 namespace {
 
 const char* const kOnOff[] = {"on", "off", nullptr};
+const char* const kOverlap[] = {"auto", "off", "on", nullptr};
 const DataflowOption kOptions[] = {{"prefetch", kOnOff, "loads and stores overlap with computation"},
+                                   {"overlap", kOverlap,
+                                    "softmax of one row block beside the matmuls of others: FuseMax's authors assume "
+                                    "it, MAS-Attention's do not; auto: where softmax takes longer than the matmuls"},
                                    {nullptr, nullptr, nullptr}};
 
 hal::Tiling run(Runtime& rt) {
   const bool prefetch = rt.job().option[0] == 0;
+  const hal::MachineInfo& m = rt.machine();
+  const uint32_t overlap = rt.job().option[1];
+  if (prefetch && (overlap == 2 || (overlap == 0 && vec_bound(m.mac_rows, m.mac_columns, m.softmax_rate_1024)))) {
+    return run_two_streams(rt);
+  }
   Demand demand;
   demand.dram_overlap = prefetch;
   const hal::Tiling tiling = choose_tiling(rt, demand);

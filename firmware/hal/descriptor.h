@@ -15,10 +15,15 @@ enum class Opcode : std::uint8_t {
   // One-pass softmax (models/arith/online.h has the arithmetic). A row's running maximum is FP16; its sums are a row of
   // FP32 numbers: numerators, then the denominator. A tile has sums too, and behind them the scale that the running
   // sums must take before the tile's are added.
-  kOnlineMax = 4,      // VEC: M = max(M, m), scale = e^(M before - M)[, scale of the other = e^(m - M)]
+  kOnlineMax = 4,      // VEC: M = max(M before, m), scale = e^(M before - M)[, of the other = e^(m - M)]
   kOnlineSoftmax = 5,  // VEC: M = max(M, row maximum of S), P = e^(S - M); {denominator, scale} of the tile
   kScaleAdd = 6,       // VEC: R = R * scale + T[ * the other scale]
   kDivide = 7,         // VEC: O = R / denominator
+  kRescale = 8,        // VEC: R = R * e^(M before - M)
+
+  // On PEs that can (mac.resident_tiles > 0): a tile of scores stays in their registers, FP16.
+  kScoreTile = 9,    // MAC: S = A.B^T stays in the PEs; row maxima leave
+  kAttendTile = 10,  // MAC: P = e^(S - M); numerators P.V and, behind them, the row sums of P leave
 };
 
 enum Flags : std::uint8_t {
@@ -28,6 +33,8 @@ enum Flags : std::uint8_t {
   kDeferrable = 8,  // copy: nobody waits for it; lets others go first (DMA arbitration `age`)
   kFirst = 16,      // online: there is nothing before this tile: M = its maximum, scale = 0; R = T, R is not read
   kTwoScales = 32,  // kOnlineMax, kScaleAdd: also what is added is scaled; the second scale lies behind the first
+  kInOrder = 64,    // MAC and VEC: begins when the descriptor before it in the queue has left its results in L1
+  kUnscaled = 128,  // kOnlineMax: no scales; kScaleAdd: R = R + T
 };
 
 // `tokens` on each of the `span` consecutive events from `first`; tokens = 0 means none. Packed into 32 bits:
@@ -61,15 +68,17 @@ struct Descriptor {
   std::uint32_t row_block;
   // matmul: m, n, k elements. VEC: rows, columns, 1. copy: bytes a row, rows, planes.
   std::uint32_t dims[3];
-  std::uint16_t tile[3];  // matmul: the L0 sub-tile m0, n0, k0
-  std::uint16_t reserved;
+  std::uint16_t tile[3];      // matmul: the L0 sub-tile m0, n0, k0
+  std::uint16_t slot;         // kScoreTile, kAttendTile: the first of the PEs' resident tiles that S takes
   EventRef wait[kWaits];      // taken before the engine touches an operand
   EventRef signal[kSignals];  // given when the last result byte is in memory
-  std::uint32_t reserved2;
+  std::uint32_t remote;       // 0, or 1 + the cluster whose events the last signal names
   // matmul: A, B, C, partials (may be C itself). softmax and copy: source, destination.
-  // kOnlineMax: m (FP16, one a row), M (FP16, in and out), scales out (FP32). kOnlineSoftmax: S, P (may be S), M (in
-  // and out), {denominator, scale} out (FP32). kScaleAdd: R (FP32, in and out), T (FP32), scales (FP32). kDivide: R
-  // (FP32), O (FP16), denominator (FP32).
+  // kOnlineMax: m (FP16, one a row), M before, scales out (FP32), M (FP16, may be M before).
+  // kOnlineSoftmax: S, P (may be S), M (in and out), {denominator, scale} out (FP32).
+  // kScaleAdd: R (FP32, in and out), T (FP32), scales (FP32). kDivide: R (FP32), O (FP16), denominator (FP32).
+  // kRescale: R (FP32, in and out), M before, M. kScoreTile: A, B, row maxima out (FP16).
+  // kAttendTile: M (FP16), V, {numerators, denominator} out (FP32); dims rows, columns of V, keys.
   Operand operand[kOperands];
 };
 static_assert(sizeof(Descriptor) == 128, "descriptors are 128 bytes on every processor");

@@ -24,6 +24,7 @@ enum class Status : std::uint32_t {
   kEngineFault = 8,     // detail: the access that was answered with an error; the engine's own registers say more
   kTooManyEvents = 10,  // a command waits for, or signals, more events than a descriptor can name
   kBadTiling = 9,       // detail: which field of Tiling (counted from 0), its value
+  kDramTooSmall = 11,   // for partial results; detail: bytes needed, bytes there are
 };
 
 // One schedule's tile sizes. 0 asks firmware to choose.
@@ -48,7 +49,7 @@ struct MachineInfo {
   std::uint32_t clusters, cores;
   std::uint32_t mac_rows, mac_columns;
   std::uint32_t dma_channels, dma_queue_depth, events;
-  std::uint32_t reserved;
+  std::uint32_t resident_tiles;  // that the PEs of a MAC array hold for row operations; 0: they only multiply
   std::uint64_t l1_bytes, l0_bytes;
   // Rates for choosing tile sizes, never for timing: 1/1024 of an element (byte) per cycle.
   std::uint32_t softmax_rate_1024, dram_rate_1024;
@@ -59,7 +60,8 @@ enum Scores : std::uint8_t { kScoresOnChip, kScoresP, kScoresCAndP };
 
 struct Layer {
   std::uint32_t batch, heads, seq_q, seq_kv, emb;
-  std::uint32_t reserved;
+  std::uint32_t
+      ragged;  // 1: batches have keys of their own number, at kContextsAddress; K and V lie one behind the other
   std::uint64_t q, k, v, o;  // DRAM addresses of [batch, heads, seq, emb] in FP16, row-major, no padding
   std::uint64_t c, p;        // DRAM space for [batch, heads, seq_q, seq_kv] in FP16; 0 where the dataflow needs none
 };
@@ -89,7 +91,25 @@ constexpr std::uint64_t kResultStride = 128;
 static_assert(sizeof(JobResult) <= kResultStride, "results may not overlap");
 constexpr std::uint64_t kResultAddress = kJobAddress + 0x1000;
 constexpr std::uint64_t result_address(std::uint32_t cluster) { return kResultAddress + cluster * kResultStride; }
-static_assert(kResultAddress + 1024 * kResultStride <= kMailboxBase + kMailboxSize, "results of 1024 clusters fit");
+static_assert(kResultAddress + 1024 * kResultStride <= kJobAddress + 0x3'0000, "results of 1024 clusters fit");
+// How tiles of contexts were dealt to workers; all 0 where a dataflow does not.
+struct Partition {                   // cluster 0 writes it
+  std::uint32_t tiles, workers;      // in all
+  std::uint32_t most, most_workers;  // tiles of the workers that have most, and how many have so many
+  std::uint32_t splits;              // of a context, where all are split alike; otherwise 0
+};
+
+// Behind the results, for dataflows that deal tiles of contexts to workers.
+struct Scratch {  // DRAM behind the tensors, for partial results
+  std::uint64_t address, bytes;
+};
+constexpr std::uint64_t kScratchAddress = kJobAddress + 0x3'0000;
+constexpr std::uint64_t kPartitionAddress = kJobAddress + 0x3'1000;
+constexpr std::uint64_t kContextsAddress = kJobAddress + 0x4'0000;  // 32 bits a batch
+constexpr std::uint64_t kWorkersAddress = kJobAddress + 0x8'0000;   // 32 bits a core: tiles it computed
+constexpr std::uint64_t worker_tiles_address(std::uint32_t cluster, std::uint32_t core) {
+  return kWorkersAddress + (std::uint64_t{cluster} * 64 + core) * 4;
+}
 constexpr std::uint64_t kTensorsAddress = kDramBase;  // first byte the host may place tensors at
 
 }  // namespace attnvp::hal

@@ -148,6 +148,16 @@ void Runtime::note_allocated(uint64_t bytes) {
   }
 }
 
+bool Runtime::read(uint64_t address, void* data, uint32_t bytes) {
+  if (ok() && !hal::read(cpu_, address, data, bytes)) fail(Status::kEngineFault, address);
+  return ok();
+}
+
+bool Runtime::write(uint64_t address, const void* data, uint32_t bytes) {
+  if (ok() && !hal::write(cpu_, address, data, bytes)) fail(Status::kEngineFault, address);
+  return ok();
+}
+
 uint32_t Runtime::read32(uint64_t address) {
   uint32_t value = 0;
   if (ok() && !hal::read(cpu_, address, &value, sizeof value)) fail(Status::kEngineFault, address);

@@ -58,6 +58,12 @@ class Command {
     d_.row_block = row_block;
     return *this;
   }
+  // The last of the signals goes to another cluster's events.
+  Command& then_remote(uint32_t cluster, Events events, uint32_t tokens = 1) {
+    d_.signal[hal::kSignals - 1] = hal::event_ref(events.first, events.span, tokens);
+    d_.remote = cluster + 1;
+    return *this;
+  }
   Command& deferrable() {
     d_.flags |= hal::kDeferrable;
     return *this;
@@ -128,6 +134,10 @@ class Runtime {
     reload_bytes_ += reload_bytes;
   }
   void note_allocated(uint64_t bytes);  // for the scratchpad's performance monitor
+
+  // Bus accesses of other kinds.
+  bool read(uint64_t address, void* data, uint32_t bytes);
+  bool write(uint64_t address, const void* data, uint32_t bytes);
 
   void fail(Status status, uint64_t detail0 = 0, uint64_t detail1 = 0);
   void finish(const hal::Tiling& used);  // writes the status word

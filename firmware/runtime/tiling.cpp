@@ -10,6 +10,7 @@ using hal::Tiling;
 
 constexpr uint32_t kStreamSlots = 4;  // sub-blocks of K (or V) in L1 when they are streamed
 constexpr uint32_t kRowBuffers = 4;
+constexpr uint32_t kSubBlocks = 32;  // of a long sequence
 // Cycles of latencies that a round shows where operators follow each other, and where they overlap.
 constexpr uint64_t kSerialRound = 180;
 constexpr uint64_t kOverlappedRound = 40;
@@ -18,27 +19,6 @@ uint32_t lanes_of(const Runtime& rt, const Demand& demand) { return demand.lanes
 
 uint64_t kv_rows(const Runtime& rt, const Tiling& t) {
   return t.kv_buffers == hal::kKvStream ? uint64_t{kStreamSlots} * t.nkv : uint64_t{t.kv_buffers} * rt.layer().seq_kv;
-}
-
-// L0 sub-tile: two passes of the array in each direction where L0 has the room, so that an operand word is used twice
-// as often; depth in steps that let the first sub-tile arrive early.
-void choose_l0(Runtime& rt, Tiling& t) {
-  const hal::MachineInfo& m = rt.machine();
-  const uint64_t room = m.l0_bytes / 2;  // the MAC engine's half
-  const auto need = [](uint64_t m0, uint64_t n0, uint64_t k0) {
-    return 2 * (m0 + n0) * k0 * kHalfBytes + m0 * n0 * kPartialBytes;
-  };
-  const bool free_m = t.m0 == 0, free_n = t.n0 == 0, free_k = t.k0 == 0;
-  for (uint32_t scale = 2; scale >= 1; --scale) {
-    if (free_m) t.m0 = scale * m.mac_rows;
-    if (free_n) t.n0 = scale * m.mac_columns;
-    for (uint32_t k0 = 64; k0 >= 1; k0 /= 2) {
-      if (free_k) t.k0 = k0;
-      if (need(t.m0, t.n0, t.k0) <= room) return;
-      if (!free_k) break;
-    }
-  }
-  rt.fail(Status::kL0TooSmall, 2 * need(t.m0, t.n0, t.k0), m.l0_bytes);
 }
 
 // Cycles the cluster needs at least with this tiling, for comparing tilings with each other.
@@ -98,6 +78,27 @@ bool check_given(Runtime& rt, const Tiling& t) {
 
 }  // namespace
 
+// L0 sub-tile: two passes of the array in each direction where L0 has the room, so that an operand word is used twice
+// as often; depth in steps that let the first sub-tile arrive early.
+void choose_l0(Runtime& rt, Tiling& t) {
+  const hal::MachineInfo& m = rt.machine();
+  const uint64_t room = m.l0_bytes / 2;  // the MAC engine's half
+  const auto need = [](uint64_t m0, uint64_t n0, uint64_t k0) {
+    return 2 * (m0 + n0) * k0 * kHalfBytes + m0 * n0 * kPartialBytes;
+  };
+  const bool free_m = t.m0 == 0, free_n = t.n0 == 0, free_k = t.k0 == 0;
+  for (uint32_t scale = 2; scale >= 1; --scale) {
+    if (free_m) t.m0 = scale * m.mac_rows;
+    if (free_n) t.n0 = scale * m.mac_columns;
+    for (uint32_t k0 = 64; k0 >= 1; k0 /= 2) {
+      if (free_k) t.k0 = k0;
+      if (need(t.m0, t.n0, t.k0) <= room) return;
+      if (!free_k) break;
+    }
+  }
+  rt.fail(Status::kL0TooSmall, 2 * need(t.m0, t.n0, t.k0), m.l0_bytes);
+}
+
 uint64_t l1_need(const Runtime& rt, const Tiling& t, const Demand& demand) {
   const hal::Layer& l = rt.layer();
   const auto aligned = [](uint64_t bytes) { return round_up(bytes, 64); };
@@ -132,7 +133,11 @@ Tiling choose_tiling(Runtime& rt, const Demand& demand) {
   if (t.nkv == 0) {
     // About an eighth of the rows, in whole L0 sub-tiles.
     const uint32_t eighth = (l.seq_kv / 8 + t.n0 / 2) / t.n0 * t.n0;
-    t.nkv = min(l.seq_kv, max(min(eighth, 512U), 32U));
+    t.nkv = min(l.seq_kv, max(min(eighth, 512U), max(32U, rt.machine().mac_columns)));
+    // Of a long sequence no more sub-blocks than queues hold, as far as their buffers take little of L1.
+    const uint64_t little = rt.machine().l1_bytes / 8 / (uint64_t{2 * kStreamSlots} * l.emb * kHalfBytes);
+    const auto few = static_cast<uint32_t>(min(round_up(ceil_div(l.seq_kv, kSubBlocks), t.n0), little / t.n0 * t.n0));
+    t.nkv = max(t.nkv, few);
   }
   // A core takes at most kMaxTokens sub-blocks' tokens at once.
   const auto min_nkv = static_cast<uint32_t>(ceil_div(l.seq_kv, hal::kMaxTokens));
@@ -175,13 +180,18 @@ Tiling choose_tiling(Runtime& rt, const Demand& demand) {
   };
   for (uint32_t buffers = 2; buffers >= 1; --buffers) whole_passes(buffers);
   if (given.kv_buffers != hal::kKvAuto && given.kv_buffers != hal::kKvStream) whole_passes(given.kv_buffers);
-  for (uint32_t nq = 1; best_cycles == UINT64_MAX && nq < min(unit, l.seq_q); nq *= 2) consider(nq, 1);
+  // Less than a pass: powers of two, and sixteenths of a large array's rows.
+  const auto part_passes = [&](uint32_t mode) {
+    for (uint32_t nq = 1; nq < min(unit, l.seq_q); nq *= 2) consider(nq, mode);
+    for (uint32_t nq = unit / 16; unit >= 64 && nq < min(unit, l.seq_q); nq += unit / 16) consider(nq, mode);
+  };
+  if (best_cycles == UINT64_MAX) part_passes(1);
   // Streaming: sub-blocks as long as they fit.
   const uint64_t resident = best_cycles;
   const bool nkv_free = rt.job().tiling.nkv == 0 && !demand.single_kv;
   for (bool again = best_cycles == UINT64_MAX || best.nq < unit; again;) {
     whole_passes(hal::kKvStream);
-    for (uint32_t nq = 1; nq < min(unit, l.seq_q); nq *= 2) consider(nq, hal::kKvStream);
+    part_passes(hal::kKvStream);
     again = best_cycles == resident && nkv_free && given.nkv / 2 >= min_nkv;
     if (again) given.nkv /= 2;
   }

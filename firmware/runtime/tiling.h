@@ -28,6 +28,14 @@ inline uint32_t o_buffers(const hal::Tiling& tiling) { return 2 * tiling.row_buf
 // Bytes of L1 that the schedule takes, as the dataflows allocate it.
 uint64_t l1_need(const Runtime& rt, const hal::Tiling& tiling, const Demand& demand);
 
+// Softmax takes longer than both matmuls on ideal engines, at heads as wide as they come (E = 128).
+constexpr bool vec_bound(uint32_t mac_rows, uint32_t mac_columns, uint32_t softmax_rate_1024) {
+  return uint64_t{mac_rows} * mac_columns * 1024 > uint64_t{2 * 128} * softmax_rate_1024;
+}
+
+// Fills in the L0 sub-tile m0, n0, k0.
+void choose_l0(Runtime& rt, hal::Tiling& tiling);
+
 // The complete tiling; on failure the runtime's status says why.
 hal::Tiling choose_tiling(Runtime& rt, const Demand& demand);
 

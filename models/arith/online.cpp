@@ -86,6 +86,8 @@ void scale_add_row(float* x, float a, const float* z, float b, std::size_t n) {
   for (std::size_t j = 0; j < n; ++j) x[j] = canonical(x[j] * a + z[j] * b);
 }
 
+float scaled(float x, float a) { return canonical(x * a); }
+
 void divide_row(const float* x, float l, Half* out, std::size_t n) {
   for (std::size_t j = 0; j < n; ++j) out[j] = half_from_float(x[j] / l);
 }

@@ -15,6 +15,8 @@
 //   scale_add     FP32, IEEE, nearest even, subnormals kept: (x * a) + (z * b), each of the three operations rounded;
 //   without
 //                 b: (x * a) + z
+//                 b: (x * a) + z; without a: z or (z * b), -0 becoming +0
+//   scaled        FP32, the first of those operations alone: x = scaled(x, a), then x * 1 + z, is scale_add
 //   divide        FP32 x / l, rounded, then rounded to FP16
 //
 // Special values: where M' is not finite, exp gives 0x7E00, exp_sum and exp_scale give the FP32 NaN 0x7FC00000; an x of
@@ -42,6 +44,7 @@ float exp_scale(Half from, Half to);
 // x[j] = x[j] * a + z[j], or + z[j] * b.
 void scale_add_row(float* x, float a, const float* z, std::size_t n);
 void scale_add_row(float* x, float a, const float* z, float b, std::size_t n);
+float scaled(float x, float a);  // x * a
 void divide_row(const float* x, float l, Half* out, std::size_t n);
 
 }  // namespace attnvp::arith

@@ -32,11 +32,11 @@ struct Region {
 inline bool overlap(const Region& a, const Region& b) {
   if (a.end() <= b.address || b.end() <= a.address) return false;
   if (a.row_stride != b.row_stride || a.row_stride == 0) return true;
+  // b's columns, counted from where a row of a begins, wrap around into the next row of a at `stride`.
   const std::uint64_t stride = a.row_stride;
-  const std::uint64_t column_a = a.address % stride;
-  const std::uint64_t column_b = b.address % stride;
-  if (column_a + a.row_bytes > stride || column_b + b.row_bytes > stride) return true;  // rows wrap around: give up
-  return column_a < column_b + b.row_bytes && column_b < column_a + a.row_bytes;
+  const std::uint64_t column =
+      a.address <= b.address ? (b.address - a.address) % stride : (stride - (a.address - b.address) % stride) % stride;
+  return column < a.row_bytes || column + b.row_bytes > stride;
 }
 
 struct Stream {

@@ -200,12 +200,11 @@ void Engine::execute() {
     if (!nop) {
       count(executing_.descriptor);
       if (ctx_.full_data) compute_values(executing_.descriptor);
-      executing_.drain_at = ctx_.clock.now() + pipeline_cycles_;
+      executing_.drain_at = ctx_.clock.now() + pipeline_cycles_ + executing_.plan.latency_cycles;
     }
-    while (draining_full_) sc_core::wait(drained_event_);
+    while (draining_.full()) sc_core::wait(drained_event_);
     state_.set(kIdle);
-    draining_ = executing_;
-    draining_full_ = true;
+    draining_.push_back(executing_);
     drain_event_.notify(sc_core::SC_ZERO_TIME);
   }
 }
@@ -244,14 +243,15 @@ bool Engine::halted_then_again() {
 
 void Engine::drain() {
   while (true) {
-    while (!draining_full_) sc_core::wait(drain_event_);
-    await_result(draining_.descriptor, draining_.drain_at);
-    if (!run_stream(drain_payload_, draining_.plan.drain)) return;
-    if (!events.give(draining_.descriptor)) return;
+    while (draining_.empty()) sc_core::wait(drain_event_);
+    const Job& job = draining_.front();
+    await_result(job.descriptor, job.drain_at);
+    if (!run_stream(drain_payload_, job.plan.drain)) return;
+    if (!events.give(job.descriptor)) return;
     descriptors += 1;
     queue_.count_done();
     --in_flight_;
-    draining_full_ = false;
+    draining_.pop_front();
     drained_event_.notify(sc_core::SC_ZERO_TIME);
   }
 }

@@ -16,6 +16,7 @@
 #include <tlm_utils/simple_initiator_socket.h>
 #include <tlm_utils/simple_target_socket.h>
 
+#include <boost/circular_buffer.hpp>
 #include <string>
 
 #include "models/bus/stream.h"
@@ -54,8 +55,9 @@ class Engine : public Module {
   // One descriptor's needs. Streams carry regions, traffic and the cycles the units need at least.
   struct Plan {
     Stream fill, body, last, drain;
-    Stream l0;                    // working set and accesses, booked once
-    bool after_previous = false;  // reads what the previous descriptor of this queue writes
+    Stream l0;                         // working set and accesses, booked once
+    std::uint64_t latency_cycles = 0;  // beyond the pipeline's, from the last operand to the last result
+    bool after_previous = false;       // reads what the previous descriptor of this queue writes
   };
   struct PlanError {
     FaultCode code = FaultCode::kNone;
@@ -106,12 +108,13 @@ class Engine : public Module {
   std::uint32_t pipeline_cycles_;
   CommandQueue queue_;
 
-  // Hand-over between stages: one slot each.
-  Job fetched_, executing_, draining_;
-  bool fetched_full_ = false;  // execute has something to take
-  bool buffer_free_ = true;    // fetch may load into the other half of L0
-  bool draining_full_ = false;
-  std::uint32_t in_flight_ = 0;  // fetched but not yet drained
+  // Hand-over between stages.
+  static constexpr std::size_t kDrains = 8;
+  Job fetched_, executing_;
+  boost::circular_buffer<Job> draining_{kDrains};  // results under way, in order
+  bool fetched_full_ = false;                      // execute has something to take
+  bool buffer_free_ = true;                        // fetch may load into the other half of L0
+  std::uint32_t in_flight_ = 0;                    // fetched but not yet drained
   bool stopped_ = false;
   bool halted_ = false;  // execute has stopped and waits for a command
   bool executing_now_ = false;

@@ -4,9 +4,9 @@
 
 namespace attnvp {
 
-bool EventPort::access(std::uint32_t event, std::uint64_t reg, std::uint32_t tokens) {
+bool EventPort::access(std::uint64_t base, std::uint32_t event, std::uint64_t reg, std::uint32_t tokens) {
   tlm::tlm_generic_payload payload;
-  fill_payload(payload, tlm::TLM_WRITE_COMMAND, base_ + event * hal::kEventStride + reg, &tokens, sizeof tokens);
+  fill_payload(payload, tlm::TLM_WRITE_COMMAND, base + event * hal::kEventStride + reg, &tokens, sizeof tokens);
   sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
   out->b_transport(payload, delay);
   return payload.is_response_ok();
@@ -17,7 +17,7 @@ bool EventPort::take(const hal::Descriptor& descriptor) {
     if (ref.tokens() == 0) continue;
     for (std::uint32_t i = 0; i < ref.span(); ++i) {
       waiting_ = static_cast<int>(ref.first() + i);
-      if (!access(ref.first() + i, hal::kEventTake, ref.tokens())) return false;
+      if (!access(base_, ref.first() + i, hal::kEventTake, ref.tokens())) return false;
     }
   }
   waiting_ = -1;
@@ -25,10 +25,12 @@ bool EventPort::take(const hal::Descriptor& descriptor) {
 }
 
 bool EventPort::give(const hal::Descriptor& descriptor) {
-  for (const hal::EventRef& ref : descriptor.signal) {
-    if (ref.tokens() == 0) continue;
-    for (std::uint32_t i = 0; i < ref.span(); ++i) {
-      if (!access(ref.first() + i, hal::kEventSignal, ref.tokens())) return false;
+  for (int s = 0; s < hal::kSignals; ++s) {
+    const hal::EventRef& ref = descriptor.signal[s];
+    const bool remote = s == hal::kSignals - 1 && descriptor.remote > 0;
+    for (std::uint32_t i = 0; ref.tokens() > 0 && i < ref.span(); ++i) {
+      const std::uint64_t base = remote ? hal::events_base(descriptor.remote - 1) : base_;
+      if (!access(base, ref.first() + i, hal::kEventSignal, ref.tokens())) return false;
     }
   }
   return true;

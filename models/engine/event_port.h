@@ -23,7 +23,7 @@ class EventPort {
   int waiting_for() const { return waiting_; }
 
  private:
-  bool access(std::uint32_t event, std::uint64_t reg, std::uint32_t tokens);
+  bool access(std::uint64_t base, std::uint32_t event, std::uint64_t reg, std::uint32_t tokens);
 
   std::uint64_t base_;
   std::uint32_t events_;

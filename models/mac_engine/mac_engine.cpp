@@ -35,13 +35,15 @@ struct Shape {
 }  // namespace
 
 MacEngine::MacEngine(sc_core::sc_module_name name, Context& context, const MacConfig& config, const Place& place)
-    : Engine(name, context, place, config.queue_depth, config.pipeline_cycles), config_(config) {}
+    : Engine(name, context, place, config.queue_depth, config.pipeline_cycles), config_(config), resident_(config) {}
 
 std::uint64_t MacEngine::passes(std::uint64_t extent, std::uint64_t tile, std::uint64_t lanes) {
   return extent / tile * ceil_div(tile, lanes) + ceil_div(extent % tile, lanes);
 }
 
 Engine::PlanError MacEngine::plan(const hal::Descriptor& d, Plan& plan) {
+  if (d.opcode == hal::Opcode::kScoreTile) return plan_score(d, plan);
+  if (d.opcode == hal::Opcode::kAttendTile) return plan_attend(d, plan);
   if (d.opcode != hal::Opcode::kMatmul) {
     return {FaultCode::kBadOpcode, 0, fmt::format("a MAC engine has no opcode {}", static_cast<int>(d.opcode))};
   }
@@ -111,6 +113,7 @@ Engine::PlanError MacEngine::plan(const hal::Descriptor& d, Plan& plan) {
     plan.body.add(partials);
     plan.after_previous = true;
   }
+  if ((d.flags & hal::kInOrder) != 0) plan.after_previous = true;
 
   // L0: operands double-buffered, FP32 sums of one sub-tile. Every cycle the array reads its two edges, and every PE
   // reads and writes its sum: PEs have no registers of their own. At the end the sums are read once more.
@@ -123,12 +126,14 @@ Engine::PlanError MacEngine::plan(const hal::Descriptor& d, Plan& plan) {
 }
 
 void MacEngine::count(const hal::Descriptor& d) {
+  if (is_tile_op(d.opcode)) return count_tile(d);
   const Shape s(d);
   compute += s.m * s.n * s.k;
   slots += passes(s.m, s.m0, config_.rows) * passes(s.n, s.n0, config_.columns) * s.k * config_.rows * config_.columns;
 }
 
 void MacEngine::compute_values(const hal::Descriptor& d) {
+  if (is_tile_op(d.opcode)) return compute_tile(d);
   const Shape s(d);
   const auto half = [&](int i) {
     const hal::Operand& o = d.operand[i];

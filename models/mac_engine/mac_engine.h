@@ -3,11 +3,13 @@
 // Work is cut into L0 sub-tiles m0 x n0 x k0 (depth innermost). Every sub-tile loads its pieces of A and B from L1;
 // within it the array computes rows x columns outputs at a time, one step of k per cycle, so that a ragged edge
 // costs what the array costs. Partial sums stay in L0 while k runs. Operands FP16, sums FP32 in the order of k,
-// results FP16 or, across descriptors, FP32 partials (models/arith/matmul.h).
+// results FP16 or, across descriptors, FP32 partials (models/arith/matmul.h). Row operations on tiles that stay in the
+// array: tile_ops.h.
 #pragma once
 
 #include "models/arith/workspace.h"
 #include "models/engine/engine.h"
+#include "models/mac_engine/tile_ops.h"
 
 namespace attnvp {
 
@@ -17,6 +19,9 @@ class MacEngine : public Engine {
 
   Counter compute{*this, "macs", "multiply-accumulates", "useful multiply-accumulates", {"attnvp.mac", "compute"}};
   Counter slots{*this, "slots", "PE cycles", "cycles times processing elements while computing, idle ones included"};
+  Counter max_ops{*this, "max_ops", "operations", "maxima on PEs", {"attnvp.mac", "max"}};
+  Counter add_ops{*this, "add_ops", "operations", "sums and differences on PEs", {"attnvp.mac", "add"}};
+  Counter exp_ops{*this, "exp_ops", "operations", "exponentials on PEs", {"attnvp.mac", "exp"}};
 
  protected:
   PlanError plan(const hal::Descriptor& descriptor, Plan& plan) override;
@@ -24,10 +29,18 @@ class MacEngine : public Engine {
   void count(const hal::Descriptor& descriptor) override;
 
  private:
+  static bool is_tile_op(hal::Opcode opcode) {
+    return opcode == hal::Opcode::kScoreTile || opcode == hal::Opcode::kAttendTile;
+  }
+  PlanError plan_score(const hal::Descriptor& descriptor, Plan& plan);
+  PlanError plan_attend(const hal::Descriptor& descriptor, Plan& plan);
+  void count_tile(const hal::Descriptor& descriptor);
+  void compute_tile(const hal::Descriptor& descriptor);
   // Array passes that `extent` rows (or columns) need when cut into tiles of `tile` for an array of `lanes`.
   static std::uint64_t passes(std::uint64_t extent, std::uint64_t tile, std::uint64_t lanes);
 
   MacConfig config_;
+  ResidentTiles resident_;
   arith::Workspace workspace_;
 };
 

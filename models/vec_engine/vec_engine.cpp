@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "models/arith/softmax.h"
+#include "models/vec_engine/row_ops.h"
 
 namespace attnvp {
 
@@ -23,9 +26,12 @@ std::uint64_t VecEngine::row_cycles(std::uint64_t columns) const {
 }
 
 Engine::PlanError VecEngine::plan(const hal::Descriptor& d, Plan& plan) {
-  if (d.opcode != hal::Opcode::kSoftmax) {
-    return {FaultCode::kBadOpcode, 0, fmt::format("a VEC engine has no opcode {}", static_cast<int>(d.opcode))};
-  }
+  if (d.opcode == hal::Opcode::kSoftmax) return plan_softmax(d, plan);
+  if (is_row_op(d.opcode)) return plan_row_op(d, plan);
+  return {FaultCode::kBadOpcode, 0, fmt::format("a VEC engine has no opcode {}", static_cast<int>(d.opcode))};
+}
+
+Engine::PlanError VecEngine::plan_softmax(const hal::Descriptor& d, Plan& plan) const {
   const std::uint64_t rows = d.dims[0];
   const std::uint64_t columns = d.dims[1];
   if (rows == 0 || columns == 0) {
@@ -69,13 +75,77 @@ Engine::PlanError VecEngine::plan(const hal::Descriptor& d, Plan& plan) {
   return {};
 }
 
+// Sub-tiles: as many whole rows as the lanes take at once, at least one.
+Engine::PlanError VecEngine::plan_row_op(const hal::Descriptor& d, Plan& plan) const {
+  const RowOp op = row_op_of(d);
+  if (op.fault != FaultCode::kNone) return {op.fault, op.fault_address, op.detail};
+  const auto over_lanes = [&](std::uint64_t lane_cycles) { return (lane_cycles + config_.lanes - 1) / config_.lanes; };
+  const std::uint64_t element_cycles = op.per_element.lane_cycles(config_),
+                      row_cycles = op.per_row.lane_cycles(config_);
+  const std::uint64_t sub_tile =
+      op.reduces ? 1 : std::min(op.rows, std::max<std::uint64_t>(config_.lanes / op.elements, 1));
+  const std::uint64_t last_rows = op.rows - (op.rows - 1) / sub_tile * sub_tile;
+  const auto cycles = [&](std::uint64_t rows) {
+    return op.reduces ? rows * over_lanes(op.elements * element_cycles) + over_lanes(rows * row_cycles)
+                      : over_lanes(rows * (op.elements * element_cycles + row_cycles));
+  };
+  plan.last.pace_cycles = cycles(last_rows);
+  plan.body.pace_cycles = cycles(op.rows) - std::min(cycles(op.rows), plan.last.pace_cycles);
+  plan.after_previous = (d.flags & hal::kInOrder) != 0;
+
+  // A row that reduces is needed twice: in L0, or from L1 again.
+  std::uint64_t row_bytes = 0, in_bytes = 0, out_bytes = 0;
+  for (int i = 0; i < op.count; ++i) row_bytes += op.parts[static_cast<std::size_t>(i)].region.row_bytes;
+  const bool fits = 2 * row_bytes <= l0_share_bytes_;
+  const auto part = [](Region region, std::uint64_t rows, bool write, std::uint64_t times = 1) {
+    region.traffic_bytes = rows * region.row_bytes * times;
+    region.write = write;
+    return region;
+  };
+  for (int i = 0; i < op.count; ++i) {
+    const RowOp::Part& p = op.parts[static_cast<std::size_t>(i)];
+    const bool whole = op.reduces && p.in && p.out;  // running maxima: one word a row, all at once
+    if (p.in) {
+      const std::uint64_t again = op.reduces && !fits && i == 0 ? 2 : 1;
+      plan.fill.add(part(p.region, whole ? op.rows : sub_tile, false));
+      if (!whole) plan.body.add(part(p.region, op.rows - sub_tile, false, again));
+      if (again > 1) plan.last.add(part(p.region, 1, false));
+      in_bytes += op.rows * p.region.row_bytes * again;
+    }
+    if (p.out) {
+      if (!whole) plan.body.add(part(p.region, op.rows - last_rows, true));
+      plan.drain.add(part(p.region, whole ? op.rows : last_rows, true));
+      out_bytes += op.rows * p.region.row_bytes;
+    }
+  }
+  const std::uint64_t working_set = fits ? 2 * row_bytes : l0_share_bytes_;
+  plan.l0.add({0, 1, working_set, 0, in_bytes + out_bytes, false});
+  plan.l0.add({0, 1, working_set, 0, in_bytes + out_bytes, true});
+  return {};
+}
+
 void VecEngine::count(const hal::Descriptor& d) {
+  if (is_row_op(d.opcode)) {
+    const LaneOperations all = row_op_of(d).all();
+    max_ops += all.max;
+    add_ops += all.add;
+    mul_ops += all.mul;
+    exp_ops += all.exp;
+    div_ops += all.div;
+    return;
+  }
   const std::uint64_t n = std::uint64_t{d.dims[0]} * d.dims[1];
   elements += n;
   lane_ops += n * config_.softmax_lane_cycles;
 }
 
 void VecEngine::compute_values(const hal::Descriptor& d) {
+  if (is_row_op(d.opcode)) {
+    std::array<unsigned char*, 4> operand{};
+    for (std::size_t i = 0; i < operand.size(); ++i) operand[i] = l1_bytes(d.operand[i].address);
+    compute_row_op(d, operand);
+    return;
+  }
   for (std::uint64_t row = 0; row < d.dims[0]; ++row) {
     const auto* in =
         reinterpret_cast<const arith::Half*>(l1_bytes(d.operand[0].address + row * d.operand[0].row_stride));

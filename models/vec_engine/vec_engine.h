@@ -1,7 +1,7 @@
-// The vector engine: row operations on FP16 matrices in L1, today the row softmax. Rows are the sub-tiles: one row
-// at a time is loaded into L0 while the one before is computed. A row that does not fit into the engine's half of L0
-// (double-buffered) is read from L1 once per pass instead: maximum, exponential and sum, normalise. Values are those
-// of models/arith/softmax.h, which an RTL twin can match bit for bit.
+// The vector engine: row operations on matrices in L1: the row softmax, and the steps of a one-pass softmax
+// (row_ops.h). Rows are the sub-tiles: one row at a time is loaded into L0 while the one before is computed. A row that
+// does not fit into the engine's half of L0 (double-buffered) is read from L1 once per pass instead: maximum,
+// exponential and sum, normalise. Values are those of models/arith/softmax.h, which an RTL twin can match bit for bit.
 #pragma once
 
 #include "models/arith/workspace.h"
@@ -15,7 +15,12 @@ class VecEngine : public Engine {
             const Place& place);
 
   Counter elements{*this, "elements", "elements", "elements put through softmax"};
-  Counter lane_ops{*this, "lane_ops", "lane-cycles", "operations on one lane", {"attnvp.vec", "compute"}};
+  Counter lane_ops{*this, "lane_ops", "lane-cycles", "of softmax, on one lane", {"attnvp.vec", "compute"}};
+  Counter max_ops{*this, "max_ops", "operations", "maxima of row operations", {"attnvp.vec", "max"}};
+  Counter add_ops{*this, "add_ops", "operations", "sums and differences of row operations", {"attnvp.vec", "add"}};
+  Counter mul_ops{*this, "mul_ops", "operations", "products of row operations", {"attnvp.vec", "multiply"}};
+  Counter exp_ops{*this, "exp_ops", "operations", "exponentials of row operations", {"attnvp.vec", "exp"}};
+  Counter div_ops{*this, "div_ops", "operations", "quotients of row operations", {"attnvp.vec", "divide"}};
 
  protected:
   PlanError plan(const hal::Descriptor& descriptor, Plan& plan) override;
@@ -24,6 +29,8 @@ class VecEngine : public Engine {
 
  private:
   std::uint64_t row_cycles(std::uint64_t columns) const;
+  PlanError plan_softmax(const hal::Descriptor& descriptor, Plan& plan) const;
+  PlanError plan_row_op(const hal::Descriptor& descriptor, Plan& plan) const;
 
   VecConfig config_;
   std::uint64_t l0_share_bytes_;

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <utility>
+#include <vector>
 
 #include "firmware/dataflows/dataflows.h"
 #include "platform/cli/commands.h"
@@ -92,25 +94,48 @@ Kind kind_of_file(const std::string& path) {
   return root["heads"] || root["emb"] ? Kind::kNetwork : Kind::kMachine;
 }
 
-Kind kind_of(const std::string& what) {
-  if (what == "keys") return Kind::kKeys;
-  if (config::is_path(what)) return kind_of_file(what);
-  if (what.find('=') != std::string::npos) return Kind::kNetwork;
+// A name may stand for several things: a dataflow and the machine that it was made for.
+std::vector<Kind> kinds_of(const std::string& what) {
+  if (what == "keys") return {Kind::kKeys};
+  if (config::is_path(what)) return {kind_of_file(what)};
+  if (what.find('=') != std::string::npos) return {Kind::kNetwork};
+  std::vector<Kind> kinds;
   std::vector<std::string> names;
   for (const firmware::Dataflow* const* d = firmware::kDataflows; *d != nullptr; ++d) {
-    if (what == (*d)->name) return Kind::kDataflow;
+    if (what == (*d)->name) kinds.push_back(Kind::kDataflow);
     names.emplace_back((*d)->name);
   }
   for (const auto& [folder, kind] : {std::pair{config::Folder::kHardware, Kind::kMachine},
                                      {config::Folder::kNetworks, Kind::kNetwork},
                                      {config::Folder::kEnergy, Kind::kEnergy}}) {
     for (const config::CatalogEntry& entry : config::list(folder)) {
-      if (what == entry.name) return kind;
+      if (what == entry.name) kinds.push_back(kind);
       names.push_back(entry.name);
     }
   }
+  if (!kinds.empty()) return kinds;
   throw config::ConfigError(fmt::format("{} is no machine, network, dataflow or energy table{}",
                                         config::in_quotes(what), config::hint(what, names)));
+}
+
+void describe_as(Kind kind, const DescribeArguments& a) {
+  switch (kind) {
+    case Kind::kKeys:
+      print(config::reference_markdown());
+      break;
+    case Kind::kDataflow:
+      describe_dataflow(*firmware::find_dataflow(a.what.c_str()));
+      break;
+    case Kind::kNetwork:
+      describe_network(config::load_network(a.what));
+      break;
+    case Kind::kEnergy:
+      print(config::read_text_file(config::load_energy(a.what).source()));
+      break;
+    case Kind::kMachine:
+      describe_machine(config::load_hardware(a.what, a.settings));
+      break;
+  }
 }
 
 }  // namespace
@@ -133,26 +158,13 @@ int list(const std::string& kind) {
 }
 
 int describe(const DescribeArguments& a) {
-  const Kind kind = kind_of(a.what);
-  if (kind != Kind::kMachine && !a.settings.empty()) {
+  const std::vector<Kind> kinds = kinds_of(a.what);
+  if (!a.settings.empty() && std::find(kinds.begin(), kinds.end(), Kind::kMachine) == kinds.end()) {
     throw config::ConfigError(fmt::format("--set is for machines, which {} is not", config::in_quotes(a.what)));
   }
-  switch (kind) {
-    case Kind::kKeys:
-      print(config::reference_markdown());
-      break;
-    case Kind::kDataflow:
-      describe_dataflow(*firmware::find_dataflow(a.what.c_str()));
-      break;
-    case Kind::kNetwork:
-      describe_network(config::load_network(a.what));
-      break;
-    case Kind::kEnergy:
-      print(config::read_text_file(config::load_energy(a.what).source()));
-      break;
-    case Kind::kMachine:
-      describe_machine(config::load_hardware(a.what, a.settings));
-      break;
+  for (const Kind kind : kinds) {
+    if (kind != kinds.front()) print("\n");
+    describe_as(kind, a);
   }
   return 0;
 }

@@ -28,11 +28,15 @@ using config::ConfigError;
 void print(const std::string& text) { std::fputs(text.c_str(), stdout); }
 
 // One tensor of the layer from a file; the batch dimension may be left out when it is 1.
+// K and V of batches with contexts of their own lengths: [all keys x heads one behind the other, emb].
 std::vector<arith::Half> load_tensor(const char* option, const std::string& path, const config::Network& n,
-                                     std::uint32_t seq) {
+                                     std::uint32_t heads, std::uint32_t seq) {
   tensors::Array array = tensors::read_npy(path);
-  const std::vector<std::size_t> full{n.batch, n.heads, seq, n.emb};
-  const std::vector<std::size_t> single{n.heads, seq, n.emb};
+  const bool flat = n.ragged() && seq == 0;
+  const std::vector<std::size_t> full =
+      flat ? std::vector<std::size_t>{static_cast<std::size_t>(n.key_elements() / n.emb), n.emb}
+           : std::vector<std::size_t>{n.batch, heads, seq, n.emb};
+  const std::vector<std::size_t> single{heads, seq, n.emb};
   if (array.shape != full && !(n.batch == 1 && array.shape == single)) {
     throw ConfigError(fmt::format("{} {}: found shape ({}); allowed is ({}){}", option, path,
                                   fmt::join(array.shape, ", "), fmt::join(full, ", "),
@@ -44,9 +48,10 @@ std::vector<arith::Half> load_tensor(const char* option, const std::string& path
 job::Tensors make_tensors(const RunArguments& a, const config::Network& n) {
   job::Tensors t;
   if (a.q.empty() || a.k.empty() || a.v.empty()) t = job::random_tensors(n, a.seed);
-  if (!a.q.empty()) t.q = load_tensor("--q", a.q, n, n.seq_q);
-  if (!a.k.empty()) t.k = load_tensor("--k", a.k, n, n.seq_kv);
-  if (!a.v.empty()) t.v = load_tensor("--v", a.v, n, n.seq_kv);
+  const std::uint32_t keys = n.ragged() ? 0 : n.seq_kv;
+  if (!a.q.empty()) t.q = load_tensor("--q", a.q, n, n.heads, n.seq_q);
+  if (!a.k.empty()) t.k = load_tensor("--k", a.k, n, n.heads_of_kv(), keys);
+  if (!a.v.empty()) t.v = load_tensor("--v", a.v, n, n.heads_of_kv(), keys);
   return t;
 }
 
@@ -143,9 +148,7 @@ int run(const RunArguments& a) {
 int compare(const RunArguments& a) {
   const Prepared p = prepare(a);
   std::vector<std::string> names = a.dataflows;
-  for (const firmware::Dataflow* const* d = firmware::kDataflows; a.dataflows.empty() && *d != nullptr; ++d) {
-    names.emplace_back((*d)->name);
-  }
+  if (names.empty()) names = {"layerwise", "softpipe", "flat", "tileflow", "mas"};  // of the MAS-Attention paper
   std::vector<job::Schedule> schedules;
   for (const std::string& name : names) {
     schedules.push_back(job::parse_dataflow(name));

@@ -12,6 +12,7 @@ constexpr double kMiB = 1024 * kKiB;
 constexpr double kGiB = 1024 * kMiB;
 constexpr double kTiB = 1024 * kGiB;
 constexpr double kMostPipelineCycles = 65536;
+constexpr double kMostSlots = 1024;
 constexpr double kMostBytesPerCycle = 65536;
 
 template <class... Members>
@@ -21,6 +22,12 @@ Key<M> key(KeyInfo info, Members... members) {
 
 KeyInfo queue_depth(const std::string& path, const std::string& what) {
   return number(path, Unit::kCount, 2, 4096, "descriptors that " + what + "; a full queue stalls the writer");
+}
+
+Key<M> lane_cycles(const std::string& operation, const std::string& what, std::uint32_t VecConfig::*field) {
+  return key(number("vec." + operation + "_lane_cycles", Unit::kCycles, 0, 65536,
+                    "lane-cycles per " + what + " in the primitive row operations (one-pass softmax)"),
+             &M::vec, field);
 }
 
 std::vector<Key<M>> machine_keys() {
@@ -47,9 +54,26 @@ std::vector<Key<M>> core_keys() {
       key(number("mac.pipeline_cycles", Unit::kCycles, 0, kMostPipelineCycles, "last operand in to last result out"),
           &M::mac, &MacConfig::pipeline_cycles),
       key(queue_depth("mac.queue_depth", "a MAC engine holds"), &M::mac, &MacConfig::queue_depth),
+      key(number("mac.resident_tiles", Unit::kCount, 0, 4096,
+                 "array-sized tiles of scores that the PEs' registers hold for row operations; 0: PEs have none"),
+          &M::mac, &MacConfig::resident_tiles),
+      key(number("mac.max_cycles", Unit::kCycles, 0, kMostSlots, "a PE's for a maximum"), &M::mac,
+          &MacConfig::max_cycles),
+      key(number("mac.add_cycles", Unit::kCycles, 0, kMostSlots, "a PE's for a difference or a sum"), &M::mac,
+          &MacConfig::add_cycles),
+      key(number("mac.exp_cycles", Unit::kCycles, 0, kMostSlots, "a PE's for an exponential: its multiply-adds"),
+          &M::mac, &MacConfig::exp_cycles),
+      key(number("mac.reduce_cycles", Unit::kCycles, 0, kMostPipelineCycles,
+                 "for a row's maximum to pass through the array, behind the last PE's own"),
+          &M::mac, &MacConfig::reduce_cycles),
       key(number("vec.lanes", Unit::kCount, 1, 65536, "lanes of a VEC engine"), &M::vec, &VecConfig::lanes),
       key(number("vec.softmax_lane_cycles", Unit::kCycles, 1, 65536, "lane-cycles per element of a row softmax"),
           &M::vec, &VecConfig::softmax_lane_cycles),
+      lane_cycles("max", "maximum", &VecConfig::max_lane_cycles),
+      lane_cycles("add", "sum or difference", &VecConfig::add_lane_cycles),
+      lane_cycles("mul", "product", &VecConfig::mul_lane_cycles),
+      lane_cycles("exp", "exponential", &VecConfig::exp_lane_cycles),
+      lane_cycles("div", "quotient", &VecConfig::div_lane_cycles),
       key(number("vec.pipeline_cycles", Unit::kCycles, 0, kMostPipelineCycles, "last element in to last result out"),
           &M::vec, &VecConfig::pipeline_cycles),
       key(queue_depth("vec.queue_depth", "a VEC engine holds"), &M::vec, &VecConfig::queue_depth),

@@ -9,20 +9,34 @@
 
 namespace attnvp::config {
 
-// softmax(Q.K^T).V for `batch` x `heads` pairs of Q: seq_q x emb, K and V: seq_kv x emb, in elements (FP16).
+// softmax(Q.K^T).V for `batch` x `heads` pairs of Q: seq_q x emb, K and V: seq_kv x emb, in elements (FP16). With
+// grouped queries each of `kv_heads` heads of K and V serves heads / kv_heads consecutive heads of Q.
 struct Network {
   std::string name;
   std::uint32_t batch = 1;
   std::uint32_t heads = 0;
   std::uint32_t seq_q = 0;
   std::uint32_t seq_kv = 0;
-  std::uint32_t emb = 0;  // per head
+  std::uint32_t emb = 0;                // per head
+  std::uint32_t kv_heads = 0;           // 0: heads
+  std::vector<std::uint32_t> contexts;  // keys of each batch, where they differ (seq_kv is then the most); K and V of
+                                        // the batches lie one behind the other
+
+  std::uint32_t heads_of_kv() const { return kv_heads > 0 ? kv_heads : heads; }
+  bool ragged() const { return !contexts.empty(); }
+  std::uint32_t context(std::uint32_t b) const { return ragged() ? contexts[b] : seq_kv; }
+  std::uint64_t query_elements() const { return std::uint64_t{batch} * heads * seq_q * emb; }
+  std::uint64_t key_elements() const;  // of K
+  // The same computation with heads_of_kv() heads, whose queries are those of the whole group: the same bytes of Q and
+  // O.
+  Network folded() const;
 };
 
 // The keys of a network file. `seq` stands for both lengths; seq_q and seq_kv override it.
 struct NetworkKeys {
   Network network;
   std::uint32_t seq = 0;
+  std::string contexts;
 };
 const Schema<NetworkKeys>& network_schema();
 

@@ -172,6 +172,7 @@ hal::MachineInfo Platform::machine_info() const {
   info.dma_channels = m.dma.channels;
   info.dma_queue_depth = m.dma.queue_depth;
   info.events = m.events.events;
+  info.resident_tiles = m.mac.resident_tiles;
   info.l1_bytes = m.l1.size_bytes;
   info.l0_bytes = m.l0.size_bytes;
   info.softmax_rate_1024 = m.vec.lanes * 1024 / std::max(m.vec.softmax_lane_cycles, 1U);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 
 #include "firmware/dataflows/dataflows.h"
@@ -20,14 +21,18 @@ constexpr std::uint64_t kAlignment = 4096;
 
 std::uint64_t aligned(std::uint64_t address) { return (address + kAlignment - 1) / kAlignment * kAlignment; }
 
-std::uint64_t query_bytes(const config::Network& n) {
-  return std::uint64_t{n.batch} * n.heads * n.seq_q * n.emb * sizeof(arith::Half);
-}
-std::uint64_t key_bytes(const config::Network& n) {
-  return std::uint64_t{n.batch} * n.heads * n.seq_kv * n.emb * sizeof(arith::Half);
-}
+std::uint64_t query_bytes(const config::Network& n) { return n.query_elements() * sizeof(arith::Half); }
+std::uint64_t key_bytes(const config::Network& n) { return n.key_elements() * sizeof(arith::Half); }
 std::uint64_t score_bytes(const config::Network& n) {
   return std::uint64_t{n.batch} * n.heads * n.seq_q * n.seq_kv * sizeof(arith::Half);
+}
+
+std::string ragged_dataflows() {
+  std::vector<std::string> names;
+  for (const firmware::Dataflow* const* d = firmware::kDataflows; *d != nullptr; ++d) {
+    if ((*d)->ragged) names.emplace_back((*d)->name);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 bool ends_with_module(std::string_view name, std::string_view module) {
@@ -35,7 +40,45 @@ bool ends_with_module(std::string_view name, std::string_view module) {
          name[name.size() - module.size() - 1] == '.';
 }
 
-AttentionShape shape_of(const config::Network& n) { return {n.batch, n.heads, n.seq_q, n.seq_kv, n.emb}; }
+// With the queries of a group of heads behind one another.
+AttentionShape shape_of(const config::Network& n) {
+  const config::Network f = n.folded();
+  return {f.batch, f.heads, f.seq_q, f.seq_kv, f.emb};
+}
+
+GoldenResult check(const config::Network& n, const Tensors& t, const arith::Half* output) {
+  AttentionShape shape = shape_of(n);
+  if (!n.ragged()) return check_attention(shape, t.q.data(), t.k.data(), t.v.data(), output);
+  GoldenResult all;
+  double worst = -1;
+  std::uint64_t queries = 0, keys = 0;  // elements before this batch's
+  shape.batch = 1;
+  for (std::uint32_t b = 0; b < n.batch; ++b) {
+    shape.keys = n.context(b);
+    GoldenResult one =
+        check_attention(shape, t.q.data() + queries, t.k.data() + keys, t.v.data() + keys, output + queries);
+    queries += shape.query_elements();
+    keys += shape.key_elements();
+    one.batch = b;
+    one.passed = one.passed && all.passed;
+    one.failures += all.failures;
+    one.max_abs_error = std::max(one.max_abs_error, all.max_abs_error);
+    one.max_ulp_error = std::max(one.max_ulp_error, all.max_ulp_error);
+    const double share = one.tolerance > 0 ? std::abs(one.actual - one.expected) / one.tolerance : 0;
+    if (share < worst) {  // the worst element so far stays
+      one.batch = all.batch;
+      one.head = all.head;
+      one.row = all.row;
+      one.column = all.column;
+      one.expected = all.expected;
+      one.actual = all.actual;
+      one.tolerance = all.tolerance;
+    }
+    worst = std::max(worst, share);
+    all = one;
+  }
+  return all;
+}
 
 }  // namespace
 
@@ -81,7 +124,7 @@ Runner::~Runner() {
   sc_core::sc_get_curr_simcontext()->reset();  // a later Runner elaborates into a fresh simulation
 }
 
-hal::JobBlock Runner::make_job(const config::Network& n, const Schedule& schedule) const {
+hal::JobBlock Runner::make_job(const config::Network& n, const Schedule& schedule, hal::Scratch& scratch) const {
   hal::JobBlock job{};
   job.magic = hal::kJobMagic;
   job.bytes = sizeof job;
@@ -92,11 +135,13 @@ hal::JobBlock Runner::make_job(const config::Network& n, const Schedule& schedul
   job.machine = platform_->machine_info();
   job.tiling = schedule.tiling;
   hal::Layer& l = job.layer;
-  l.batch = n.batch;
-  l.heads = n.heads;
-  l.seq_q = n.seq_q;
-  l.seq_kv = n.seq_kv;
-  l.emb = n.emb;
+  const config::Network folded = n.folded();
+  l.batch = folded.batch;
+  l.heads = folded.heads;
+  l.seq_q = folded.seq_q;
+  l.seq_kv = folded.seq_kv;
+  l.emb = folded.emb;
+  l.ragged = n.ragged() ? 1 : 0;
   std::uint64_t next = hal::kTensorsAddress;
   const auto place = [&next](std::uint64_t bytes) {
     const std::uint64_t here = next;
@@ -111,19 +156,33 @@ hal::JobBlock Runner::make_job(const config::Network& n, const Schedule& schedul
   const hal::Scores scores = dataflow != nullptr ? dataflow->scores : hal::kScoresOnChip;
   if (scores == hal::kScoresCAndP) l.c = place(score_bytes(n));
   if (scores != hal::kScoresOnChip) l.p = place(score_bytes(n));
+  if (n.ragged() && dataflow != nullptr && !dataflow->ragged) {
+    throw config::ConfigError(
+        fmt::format("{} with {}: the batches have contexts of different lengths, which that dataflow does not take; "
+                    "allowed: {}",
+                    n.name, schedule.text, ragged_dataflows()));
+  }
   const std::uint64_t end = hal::kDramBase + platform_->machine().dram.size_bytes;
   if (next > end) {
     throw config::ConfigError(fmt::format("{} with {}: the tensors need {} bytes of DRAM, dram.size is {} bytes",
                                           n.name, schedule.text, next - hal::kDramBase, end - hal::kDramBase));
   }
+  scratch = {next, end - next};
   return job;
 }
 
 Result Runner::run(const config::Network& network, const Schedule& schedule, const Tensors* tensors,
                    const RunOptions& options) {
   Platform& p = *platform_;
-  const hal::JobBlock job = make_job(network, schedule);
+  hal::Scratch scratch{};
+  const hal::JobBlock job = make_job(network, schedule, scratch);
+  p.write(hal::kScratchAddress, &scratch, sizeof scratch);
+  const hal::Partition none{};
+  p.write(hal::kPartitionAddress, &none, sizeof none);
   p.write(hal::kJobAddress, &job, sizeof job);
+  if (network.ragged()) {
+    p.write(hal::kContextsAddress, network.contexts.data(), network.contexts.size() * sizeof(std::uint32_t));
+  }
   const hal::JobResult unwritten{};
   for (std::uint32_t c = 0; c < p.machine().clusters; ++c) {
     p.write(hal::result_address(c), &unwritten, sizeof unwritten);
@@ -155,8 +214,7 @@ Result Runner::run(const config::Network& network, const Schedule& schedule, con
     result.output.resize(query_bytes(network) / sizeof(arith::Half));
     p.read(job.layer.o, result.output.data(), query_bytes(network));
     if (options.check_golden && tensors != nullptr) {
-      result.golden = check_attention(shape_of(network), tensors->q.data(), tensors->k.data(), tensors->v.data(),
-                                      result.output.data());
+      result.golden = check(network, *tensors, result.output.data());
       result.golden_checked = true;
     }
   }
@@ -207,6 +265,10 @@ void Runner::check_status(Result& result) {
       case hal::Status::kTooFewChannels:
         say(fmt::format("it needs {} DMA channels, dma.channels is {}", answer.detail[0], answer.detail[1]));
         break;
+      case hal::Status::kDramTooSmall:
+        say(fmt::format("partial results need {} bytes of DRAM behind the tensors, where dram.size leaves {}",
+                        answer.detail[0], answer.detail[1]));
+        break;
       case hal::Status::kTooManyEvents:
         say("a command names more events than a descriptor can hold");
         break;
@@ -224,6 +286,14 @@ void Runner::check_status(Result& result) {
     result.v_overwrites += answer.v_overwrites;
     result.reload_bytes += answer.reload_bytes;
   }
+  p.read(hal::kPartitionAddress, &result.partition, sizeof result.partition);
+  for (std::uint32_t c = 0; result.partition.workers > 0 && c < p.machine().clusters; ++c) {
+    for (std::uint32_t k = 0; k < p.machine().cores; ++k) {
+      Worker w{c, k, 0};
+      p.read(hal::worker_tiles_address(c, k), &w.tiles, sizeof w.tiles);
+      result.workers.push_back(w);
+    }
+  }
 }
 
 void Runner::collect(Result& result) {
@@ -236,8 +306,11 @@ void Runner::collect(Result& result) {
       if (counter->action().component != nullptr) {
         value.component = counter->action().component;
         value.action = counter->action().name;
-        value.energy_pj = static_cast<double>(counter->value()) *
-                          energy_.pj(counter->action().component, counter->action().name, module.size_bytes());
+        // A table need only have what happens.
+        value.energy_pj = counter->value() == 0 ? 0
+                                                : static_cast<double>(counter->value()) *
+                                                      energy_.pj(counter->action().component, counter->action().name,
+                                                                 module.size_bytes());
       }
       result.counters.push_back(std::move(value));
     }
@@ -251,7 +324,11 @@ void Runner::collect(Result& result) {
 }
 
 Tensors random_tensors(const config::Network& network, std::uint64_t seed) {
-  AttentionTensors t = random_attention(shape_of(network), seed);
+  AttentionShape shape = shape_of(network);
+  if (network.ragged()) {  // one batch of one head with as many queries and keys as all have
+    shape = {1, 1, network.query_elements() / network.emb, network.key_elements() / network.emb, network.emb};
+  }
+  AttentionTensors t = random_attention(shape, seed);
   return {std::move(t.q), std::move(t.k), std::move(t.v)};
 }
 

@@ -52,6 +52,12 @@ struct Utilization {
   double mac = 0, vec = 0, dma = 0, dram = 0;  // busy / total, mean over instances
 };
 
+// A core that computes tiles of many heads' contexts.
+struct Worker {
+  std::uint32_t cluster = 0, core = 0;
+  std::uint32_t tiles = 0;  // computed
+};
+
 struct Result {
   config::Network network;
   Schedule schedule;  // tiling as used
@@ -62,6 +68,8 @@ struct Result {
   Utilization utilization;
   std::uint64_t k_overwrites = 0, v_overwrites = 0;  // K or V that gave way to P (section 4.3),
   std::uint64_t reload_bytes = 0;                    // and what was loaded again for that
+  hal::Partition partition{};                        // of dataflows that deal tiles of contexts to workers
+  std::vector<Worker> workers;                       // likewise
   std::vector<CounterValue> counters;
   std::vector<arith::Half> output;  // [batch, heads, seq_q, emb]; empty in timing mode
   double wall_seconds = 0;
@@ -95,7 +103,7 @@ class Runner {
   Platform& platform() { return *platform_; }
 
  private:
-  hal::JobBlock make_job(const config::Network& network, const Schedule& schedule) const;
+  hal::JobBlock make_job(const config::Network& network, const Schedule& schedule, hal::Scratch& scratch) const;
   void check_status(Result& result);
   void collect(Result& result);
 

@@ -23,6 +23,12 @@ std::string golden_text(const job::Result& r) {
   return r.golden.passed ? "passed" : "FAILED";
 }
 
+// Share of all workers' time in which they compute, if all tiles take as long.
+double occupancy(const job::Result& r) {
+  return static_cast<double>(r.partition.tiles) /
+         (static_cast<double>(r.partition.most) * static_cast<double>(r.workers.size()));
+}
+
 }  // namespace
 
 std::string to_json(const job::Result& r, const std::string& hardware) {
@@ -32,6 +38,8 @@ std::string to_json(const job::Result& r, const std::string& hardware) {
   j["hardware"] = hardware;
   j["network"] = {{"name", r.network.name},   {"batch", r.network.batch},   {"heads", r.network.heads},
                   {"seq_q", r.network.seq_q}, {"seq_kv", r.network.seq_kv}, {"emb", r.network.emb}};
+  if (r.network.heads_of_kv() != r.network.heads) j["network"]["kv_heads"] = r.network.heads_of_kv();
+  if (r.network.ragged()) j["network"]["contexts"] = r.network.contexts;
   j["dataflow"] = r.schedule.text;
   const hal::Tiling& t = r.schedule.tiling;
   j["tiling"] = {{"bb", t.bb}, {"hh", t.hh}, {"nq", t.nq}, {"nkv", t.nkv}, {"m0", t.m0}, {"n0", t.n0}, {"k0", t.k0}};
@@ -59,6 +67,20 @@ std::string to_json(const job::Result& r, const std::string& hardware) {
                      {"reload_bytes", r.reload_bytes},
                      {"k", r.k_overwrites},
                      {"v", r.v_overwrites}};
+  if (!r.workers.empty()) {
+    const hal::Partition& p = r.partition;
+    ordered_json& of = j["partition"];
+    of = {{"tiles", p.tiles}, {"workers", p.workers}, {"max", p.most}, {"high_load", p.most_workers}};
+    if (p.splits > 0) of["splits"] = p.splits;
+    of["occupancy"] = occupancy(r);
+    for (const job::Worker& w : r.workers) {
+      const std::string mac = fmt::format("cluster{}.core{}.mac", w.cluster, w.core);
+      j["workers"].push_back({{"cluster", w.cluster},
+                              {"core", w.core},
+                              {"tiles", w.tiles},
+                              {"mac_busy_cycles", r.sum(mac, "busy_cycles")}});
+    }
+  }
   j["energy_pj"]["total"] = r.total_energy_pj();
   for (const char* part : kEnergyParts) j["energy_pj"][part] = r.energy_pj(part);
   for (const job::CounterValue& c : r.counters) j["counters"][c.module][c.name] = c.value;
@@ -73,12 +95,18 @@ std::string to_text(const job::Result& r, const std::string& hardware) {
   };
   const config::Network& n = r.network;
   line("machine", hardware);
-  line("network", fmt::format("{}  (batch {}, {} heads, {} x {}, {} per head)", n.name, n.batch, n.heads, n.seq_q,
-                              n.seq_kv, n.emb));
+  const std::string groups = n.heads_of_kv() == n.heads ? "" : fmt::format(" on {} of K and V", n.heads_of_kv());
+  line("network", fmt::format("{}  (batch {}, {} heads{}, {} x {}{}, {} per head)", n.name, n.batch, n.heads, groups,
+                              n.seq_q, n.ragged() ? "up to " : "", n.seq_kv, n.emb));
   std::string tiling;
   for (const auto& [key, value] : job::tiling_text(r.schedule.tiling)) tiling += fmt::format(" {}={}", key, value);
   line("dataflow", r.schedule.text);
   line("tiling", tiling.substr(1));
+  if (!r.workers.empty()) {
+    const hal::Partition& p = r.partition;
+    line("partition", fmt::format("{} tiles on {} workers: {} of them have {}, the others fewer; occupancy {}", p.tiles,
+                                  p.workers, p.most_workers, p.most, percent(occupancy(r))));
+  }
   line("cycles", with_commas(r.cycles));
   line("time", fmt::format("{} at {}", with_prefix(r.seconds(), "s"), with_prefix(r.frequency_hz, "Hz")));
   std::string golden = golden_text(r);

@@ -16,11 +16,14 @@ class VecDriver {
   static constexpr std::size_t kWord = kWordValue;    // elements per word at the input
   static constexpr std::size_t kBuffer = kWord << kLogWords;  // longest row that needs to come only once
 
-  explicit VecDriver(VerilatedContext& context, const char* name) : model_(&context, name) {
+  VecDriver(VerilatedContext& context, const char* name) : context_(context), model_(&context, name) {
     model_.clk = 0;
     reset();
   }
-  ~VecDriver() { model_.final(); }
+  ~VecDriver() {
+    model_.final();
+    Verilated::threadContextp(&context_);  // the model's destructor looks there, not into its own context
+  }
   VecDriver(const VecDriver&) = delete;
   VecDriver& operator=(const VecDriver&) = delete;
 
@@ -74,6 +77,7 @@ class VecDriver {
   Model& model() { return model_; }
 
  private:
+  VerilatedContext& context_;
   Model model_;
 };
 

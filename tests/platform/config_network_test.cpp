@@ -81,8 +81,8 @@ TEST(Network, RefusesBadInlineShapes) {
   EXPECT_EQ(inline_refusal("H=1,N=4194305,E=64"), "key 'N': found '4194305'; allowed is 1 to 4194304");
   EXPECT_EQ(inline_refusal("H=1,N=8,E=4097"), "key 'E': found '4097'; allowed is 1 to 4096");
   EXPECT_EQ(inline_refusal("B=65537,H=1,N=8,E=1"), "key 'B': found '65537'; allowed is 1 to 65536");
-  EXPECT_EQ(inline_refusal("H=1,N=8,E=8,D=2"), "key 'D' is unknown; allowed: B, H, N, NQ, NKV, E");
-  EXPECT_EQ(inline_refusal("h=1,N=8,E=8"), "key 'h' is unknown; allowed: B, H, N, NQ, NKV, E");
+  EXPECT_EQ(inline_refusal("H=1,N=8,E=8,D=2"), "key 'D' is unknown; allowed: B, H, N, NQ, NKV, E, HKV, L");
+  EXPECT_EQ(inline_refusal("h=1,N=8,E=8"), "key 'h' is unknown; allowed: B, H, N, NQ, NKV, E, HKV, L");
   EXPECT_EQ(inline_refusal("H=1,N=8,E=8,H=1"), "key 'H' is given twice");
   EXPECT_EQ(inline_refusal("H=1,N=8,E=8,"), "found '' without '='; allowed is a shape such as H=12,N=512,E=64");
   EXPECT_EQ(inline_refusal("H=1,N,E=8"), "found 'N' without '='; allowed is a shape such as H=12,N=512,E=64");
@@ -115,8 +115,9 @@ TEST(Network, RefusesBadFiles) {
   EXPECT_EQ(file_refusal("heads: 3\nseq_q: 7\nemb: 1\n"),
             "my.yaml: key 'seq' (or both 'seq_q' and 'seq_kv') is missing; allowed is 1 to 4194304");
   EXPECT_EQ(file_refusal("head: 3\n"), "my.yaml:1: key 'head' is unknown; did you mean 'heads'?");
-  EXPECT_EQ(file_refusal("hidden: 3\n"),
-            "my.yaml:1: key 'hidden' is unknown; allowed: name, batch, heads, seq, seq_q, seq_kv, emb");
+  EXPECT_EQ(
+      file_refusal("hidden: 3\n"),
+      "my.yaml:1: key 'hidden' is unknown; allowed: name, batch, heads, seq, seq_q, seq_kv, kv_heads, contexts, emb");
   EXPECT_EQ(file_refusal("heads: 3\nseq: 0\n"), "my.yaml:2: key 'seq': found '0'; allowed is 1 to 4194304");
   EXPECT_EQ(file_refusal("emb: 3\nemb: 3\n"), "my.yaml:2: key 'emb' is given twice, first in line 1");
   EXPECT_EQ(message_of([] { load_network("bert-bas"); }).find("'bert-bas' is not in "), 0u);

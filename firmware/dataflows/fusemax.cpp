@@ -1,0 +1,34 @@
+// FuseMax: one pass over K and V, softmax shared by the two-dimensional array (exponentials and row sums, on the PEs
+// that hold the scores) and the one-dimensional one (running maxima, scales, sums). binding=interleaved puts steps of
+// different tiles side by side (the paper's +Binding), serial one after the other (+Architecture). On a machine whose
+// PEs only multiply, and for `cascade` (+Cascade), the vector engine does all of the softmax.
+#include "firmware/dataflows/dataflows.h"
+#include "firmware/runtime/online_attention.h"
+
+namespace attnvp::firmware {
+
+namespace {
+
+const char* const kBindings[] = {"interleaved", "serial", nullptr};
+const DataflowOption kOptions[] = {{"binding", kBindings, "steps of different tiles overlap on the arrays, or do not"},
+                                   {nullptr, nullptr, nullptr}};
+
+hal::Tiling run(Runtime& rt, bool in_array) {
+  const OnlinePlan plan = plan_online(rt, in_array, rt.job().option[0] == 1);
+  if (!rt.ok()) return plan.tiling;
+  OnlineAttention attention(rt, plan);
+  attention.run();
+  return plan.tiling;
+}
+
+hal::Tiling run_fusemax(Runtime& rt) { return run(rt, true); }
+hal::Tiling run_cascade(Runtime& rt) { return run(rt, false); }
+
+}  // namespace
+
+extern const Dataflow kFusemax = {"fusemax", "FuseMax: one-pass softmax on the matrix array and the vector engine",
+                                  kOptions, hal::kScoresOnChip, run_fusemax};
+extern const Dataflow kCascade = {"cascade", "FuseMax's one-pass cascade with all of softmax on the vector engine",
+                                  kOptions, hal::kScoresOnChip, run_cascade};
+
+}  // namespace attnvp::firmware

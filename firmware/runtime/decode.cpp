@@ -1,0 +1,312 @@
+#include "firmware/runtime/decode.h"
+
+#include "firmware/runtime/tiling.h"
+
+namespace attnvp::firmware {
+
+namespace {
+
+constexpr uint32_t kMostRing = 3;
+
+uint32_t ring(const DecodePlan& p) { return p.lag + 2; }  // tiles' sums under way
+
+uint64_t q_bytes(const DecodePlan& p, uint32_t emb) { return round_up(uint64_t{p.tiling.nq} * emb * kHalfBytes, 64); }
+
+uint64_t slot_bytes(const DecodePlan& p, uint32_t emb) {
+  return q_bytes(p, emb) + round_up(Sums::bytes(p.tiling.nq, emb), 64);
+}
+
+uint64_t lane_bytes(const DecodePlan& p, uint32_t emb) {
+  const hal::Tiling& t = p.tiling;
+  const auto aligned = [](uint64_t bytes) { return round_up(bytes, 64); };
+  return 2 * aligned(uint64_t{p.kv_ring} * t.nkv * emb * kHalfBytes) + ring(p) * aligned(Sums::bytes(t.nq, emb)) +
+         aligned(uint64_t{ring(p)} * t.nq * t.nkv * kHalfBytes) + p.slots * slot_bytes(p, emb) +
+         aligned(uint64_t{t.nq} * 2 * kPartialBytes);
+}
+
+}  // namespace
+
+// BLOCK_N as in LeanAttention: 256 keys for heads of up to 64, 128 up to 128.
+DecodePlan plan_decode(Runtime& rt) {
+  const hal::Layer& l = rt.layer();
+  const hal::Tiling& given = rt.job().tiling;
+  DecodePlan p;
+  hal::Tiling& t = p.tiling;
+  t = given;
+  t.bb = t.hh = t.row_buffers = 1;
+  t.nq = l.seq_q;
+  if (t.nkv == 0) t.nkv = l.emb <= 64 ? 256 : l.emb <= 128 ? 128 : 64;
+  t.nkv = min(t.nkv, l.seq_kv);
+  choose_l0(rt, t);
+  const bool streamed = given.kv_buffers == hal::kKvAuto || given.kv_buffers == hal::kKvStream;
+  const uint32_t most = streamed ? kMostRing : given.kv_buffers;
+  if (streamed) t.kv_buffers = hal::kKvStream;
+  uint64_t need = 0;
+  for (p.kv_ring = most; rt.ok(); --p.kv_ring) {
+    p.lag = min(p.kv_ring - 1, 1U);
+    p.ahead = p.kv_ring - 1 - p.lag;
+    p.slots = p.ahead + p.lag + 2;
+    need = rt.cores() * lane_bytes(p, l.emb);
+    if (need <= rt.machine().l1_bytes) return p;
+    if (p.kv_ring > 1 && streamed) continue;
+    // A tile too long for L1: half of it.
+    if (given.nkv == 0 && t.nkv > 16) {
+      t.nkv = (t.nkv + 1) / 2;
+      p.kv_ring = most + 1;
+    } else {
+      rt.fail(Status::kL1TooSmall, need, rt.machine().l1_bytes);
+    }
+  }
+  return p;
+}
+
+Decode::Decode(Runtime& rt, const DecodePlan& plan, const Contexts& contexts, const StreamK& work)
+    : rt_(rt), plan_(plan), contexts_(contexts), work_(work), rows_(rt.layer().seq_q), emb_(rt.layer().emb) {
+  const uint32_t cores = rt.cores();
+  const hal::Tiling& t = plan.tiling;
+  if (cores > kMaxCores) rt.fail(Status::kBadJob);
+  for (uint32_t c = 0; rt.ok() && c < cores; ++c) {
+    Lane& lane = lane_[c];
+    lane.k = rt.allocate(uint64_t{plan.kv_ring} * t.nkv * emb_ * kHalfBytes);
+    lane.v = rt.allocate(uint64_t{plan.kv_ring} * t.nkv * emb_ * kHalfBytes);
+    lane.tiles = rt.allocate(ring(plan) * round_up(Sums::bytes(rows_, emb_), 64));
+    lane.scores = rt.allocate(uint64_t{ring(plan)} * rows_ * t.nkv * kHalfBytes);
+    lane.slots = rt.allocate(plan.slots * slot_bytes(plan, emb_));
+    lane.scales = rt.allocate(uint64_t{rows_} * 2 * kPartialBytes);
+    lane.load.segment = lane.compute.segment = work.segment(worker(c), 0);
+  }
+  hal::Scratch scratch{};
+  rt.read(hal::kScratchAddress, &scratch, sizeof scratch);
+  scratch_ = scratch.address;
+  const uint64_t need = work.records() * Sums::bytes(rows_, emb_);
+  if (rt.ok() && need > scratch.bytes) rt.fail(Status::kDramTooSmall, need, scratch.bytes);
+  q_ready_ = rt.events(cores);
+  slot_free_ = rt.events(cores, plan.slots);
+  k_ready_ = rt.events(cores);
+  v_ready_ = rt.events(cores);
+  k_free_ = rt.events(cores, plan.kv_ring);
+  v_free_ = rt.events(cores, plan.kv_ring);
+  scored_ = rt.events(cores);
+  maxed_ = rt.events(cores);
+  summed_ = rt.events(cores);
+  ring_free_ = rt.events(cores, ring(plan));
+  o_ready_ = rt.events(cores);
+  merged_ = rt.events(cores);
+  part_ready_ = rt.events(cores);
+  stored_ = rt.events(1);
+}
+
+uint32_t Decode::load_channel(uint32_t core) const { return core % (rt_.machine().dma_channels - 1); }
+
+uint64_t Decode::slot(uint32_t core, uint32_t piece) const {
+  return lane_[core].slots + piece % plan_.slots * slot_bytes(plan_, emb_);
+}
+
+Matrix Decode::q_rows(uint32_t core, uint32_t piece) const {
+  return {slot(core, piece), rows_, emb_, emb_ * kHalfBytes};
+}
+
+Sums Decode::running(uint32_t core, uint32_t piece) const {
+  return {slot(core, piece) + q_bytes(plan_, emb_), rows_, emb_};
+}
+
+Sums Decode::tile_sums(uint32_t core, uint32_t number) const {
+  return {lane_[core].tiles + number % ring(plan_) * round_up(Sums::bytes(rows_, emb_), 64), rows_, emb_};
+}
+
+Matrix Decode::scores(uint32_t core, uint32_t number, uint32_t keys) const {
+  const uint32_t stride = plan_.tiling.nkv * kHalfBytes;
+  return {lane_[core].scores + uint64_t{number % ring(plan_)} * rows_ * stride, rows_, keys, stride};
+}
+
+Matrix Decode::kv_tile(uint64_t base, uint32_t number, uint32_t keys) const {
+  const uint32_t stride = emb_ * kHalfBytes;
+  return {base + uint64_t{number % plan_.kv_ring} * plan_.tiling.nkv * stride, keys, emb_, stride};
+}
+
+Matrix Decode::dram_rows(uint64_t tensor, uint64_t row, uint32_t rows) const {
+  const uint32_t stride = emb_ * kHalfBytes;
+  return {tensor + row * stride, rows, emb_, stride};
+}
+
+// A partial result: rows of sums with their maxima, counted in halves as copies are.
+Matrix Decode::record(uint32_t index) const {
+  const uint32_t stride = Sums::stride(emb_);
+  return {scratch_ + uint64_t{index} * rows_ * stride, rows_, stride / kHalfBytes, stride};
+}
+
+void Decode::advance(uint32_t core, Cursor& cursor) const {
+  ++cursor.number;
+  if (++cursor.tile < cursor.segment.tiles) return;
+  cursor.tile = 0;
+  cursor.segment = work_.segment(worker(core), ++cursor.piece);
+}
+
+// The next tile of K and V, and with a piece's first one its Q.
+void Decode::load_one(uint32_t core) {
+  Lane& lane = lane_[core];
+  Cursor& at = lane.load;
+  if (!at.segment.valid) return;
+  const Segment& s = at.segment;
+  const uint32_t head = s.batch * contexts_.heads() + s.head, channel = load_channel(core);
+  const uint32_t row = (s.first + at.tile) * plan_.tiling.nkv;
+  const uint32_t keys = min(plan_.tiling.nkv, contexts_.keys(s.batch) - row);
+  const uint64_t from = contexts_.rows_before(s.batch, s.head) + row;
+  if (at.tile == 0) {
+    rt_.dma(channel, copy(dram_rows(rt_.layer().q, uint64_t{head} * rows_, rows_), q_rows(core, at.piece))
+                         .after(slot_free_.of(core))
+                         .then(q_ready_.of(core))
+                         .label(head, 0));
+  }
+  rt_.dma(channel, copy(dram_rows(rt_.layer().k, from, keys), kv_tile(lane.k, at.number, keys))
+                       .after(k_free_.of(core))
+                       .then(k_ready_.of(core))
+                       .label(head, s.first + at.tile));
+  rt_.dma(channel, copy(dram_rows(rt_.layer().v, from, keys), kv_tile(lane.v, at.number, keys))
+                       .after(v_free_.of(core))
+                       .then(v_ready_.of(core))
+                       .label(head, s.first + at.tile));
+  advance(core, at);
+}
+
+void Decode::step(uint32_t core) {
+  Lane& lane = lane_[core];
+  Cursor& at = lane.compute;
+  Step s;
+  s.segment = at.segment;
+  s.piece = at.piece;
+  s.number = at.number;
+  s.tile = s.segment.first + at.tile;
+  s.keys = min(plan_.tiling.nkv, contexts_.keys(s.segment.batch) - s.tile * plan_.tiling.nkv);
+  s.first = at.tile == 0;
+  s.last = at.tile + 1 == s.segment.tiles;
+  while (rt_.ok() && lane.load.segment.valid && lane.load.number <= s.number + plan_.ahead) load_one(core);
+
+  const uint32_t head = s.segment.batch * contexts_.heads() + s.segment.head;
+  const Matrix scores = this->scores(core, s.number, s.keys);
+  Command score = matmul_abt(q_rows(core, s.piece), kv_tile(lane.k, s.number, s.keys), scores, plan_.tiling);
+  score.after(k_ready_.of(core)).after(ring_free_.of(core)).then(scored_.of(core)).then(k_free_.of(core));
+  if (s.first) score.after(q_ready_.of(core));
+  rt_.mac(core, score.label(head, s.tile));
+  Command softmax =
+      online_softmax(scores, scores, running(core, s.piece).maximum(), tile_sums(core, s.number), s.first);
+  rt_.vec(core, softmax.after(scored_.of(core)).then(maxed_.of(core)).label(head, s.tile));
+
+  lane.waiting[lane.waiting_count++] = s;
+  advance(core, at);
+  const uint32_t left = at.segment.valid ? plan_.lag : 0;
+  while (rt_.ok() && lane.waiting_count > left) {
+    second_half(core, lane.waiting[0]);
+    --lane.waiting_count;
+    for (uint32_t i = 0; i < lane.waiting_count; ++i) lane.waiting[i] = lane.waiting[i + 1];
+  }
+}
+
+void Decode::second_half(uint32_t core, const Step& s) {
+  const Sums tile = tile_sums(core, s.number);
+  const uint32_t head = s.segment.batch * contexts_.heads() + s.segment.head;
+  Command sums =
+      numerators(scores(core, s.number, s.keys), kv_tile(lane_[core].v, s.number, s.keys), tile, plan_.tiling);
+  sums.after(maxed_.of(core)).after(v_ready_.of(core)).then(summed_.of(core)).then(v_free_.of(core));
+  rt_.mac(core, sums.label(head, s.tile));
+  Command add = scale_add(running(core, s.piece), tile, s.first ? hal::kFirst : 0);
+  rt_.vec(core, add.after(summed_.of(core)).then(ring_free_.of(core)).label(head, s.tile));
+  if (s.last) end_piece(core, s);
+}
+
+void Decode::end_piece(uint32_t core, const Step& s) {
+  ++lane_[core].pieces;
+  if (s.segment.parts == 1) {
+    store_o(core, s.segment, s.piece, false);
+    return;
+  }
+  const Sums sums = running(core, s.piece);
+  rt_.vec(core, fence().then(o_ready_.of(core)));
+  const Matrix all{sums.address, rows_, Sums::stride(emb_) / kHalfBytes, Sums::stride(emb_)};
+  Command store = copy(all, record(s.segment.record));
+  store.after(o_ready_.of(core)).then(slot_free_.of(core)).then(stored_);
+  const uint32_t clusters = rt_.machine().clusters;
+  store.then_remote(s.segment.host % clusters, merged_.of(s.segment.host / clusters));
+  rt_.dma(store_channel(), store.label(s.segment.batch * contexts_.heads() + s.segment.head, s.segment.part));
+  ++stores_;
+}
+
+void Decode::store_o(uint32_t core, const Segment& s, uint32_t piece, bool in_order) {
+  const uint32_t head = s.batch * contexts_.heads() + s.head;
+  const Matrix o = q_rows(core, piece);
+  Command last = divide(running(core, piece), o);
+  if (in_order) last.raw().flags |= hal::kInOrder;
+  rt_.vec(core, last.then(o_ready_.of(core)).label(head, 0));
+  rt_.dma(store_channel(), copy(o, dram_rows(rt_.layer().o, uint64_t{head} * rows_, rows_))
+                               .after(o_ready_.of(core))
+                               .then(slot_free_.of(core))
+                               .then(stored_)
+                               .label(head, 0));
+  ++stores_;
+}
+
+// The processor waits for all partial results of the heads that this worker hosts.
+void Decode::merge(uint32_t core) {
+  uint32_t parts = 0;
+  for (uint32_t n = 0;; ++n) {
+    const Segment s = work_.segment(worker(core), n);
+    if (!s.valid) break;
+    if (s.part == 0 && s.parts > 1) parts += s.parts;
+  }
+  if (parts == 0) return;
+  rt_.wait(merged_.of(core), parts);
+  for (uint32_t n = 0; rt_.ok(); ++n) {
+    const Segment s = work_.segment(worker(core), n);
+    if (!s.valid) break;
+    if (s.part == 0 && s.parts > 1) merge_head(core, s);
+  }
+}
+
+void Decode::merge_head(uint32_t core, const Segment& s) {
+  Lane& lane = lane_[core];
+  const uint32_t piece = lane.pieces++, head = s.batch * contexts_.heads() + s.head;
+  const Sums all = running(core, piece);
+  const auto in_l1 = [&](const Sums& sums) {
+    return Matrix{sums.address, rows_, Sums::stride(emb_) / kHalfBytes, Sums::stride(emb_)};
+  };
+  const Matrix scales{lane.scales, rows_, 2, 2 * kPartialBytes};
+  rt_.dma(load_channel(core), copy(record(work_.record(s, 0)), in_l1(all))
+                                  .after(slot_free_.of(core))
+                                  .then(part_ready_.of(core))
+                                  .label(head, 0));
+  for (uint32_t part = 1; rt_.ok() && part < s.parts; ++part) {
+    const Sums other = tile_sums(core, part);
+    rt_.dma(load_channel(core), copy(record(work_.record(s, part)), in_l1(other))
+                                    .after(ring_free_.of(core))
+                                    .then(part_ready_.of(core))
+                                    .label(head, part));
+    Command max = online_max(other.maximum(), all.maximum(), scales, all.maximum(), hal::kTwoScales | hal::kInOrder);
+    rt_.vec(core, max.after(part_ready_.of(core), part == 1 ? 2 : 1).label(head, part));
+    Command add = scale_add(all, other, scales, hal::kTwoScales | hal::kInOrder);
+    rt_.vec(core, add.then(ring_free_.of(core)).label(head, part));
+  }
+  store_o(core, s, piece, true);
+}
+
+void Decode::run() {
+  const uint32_t cores = rt_.cores();
+  for (bool any = true; rt_.ok() && any;) {
+    any = false;
+    for (uint32_t c = 0; c < cores; ++c) {
+      if (!lane_[c].compute.segment.valid) continue;
+      step(c);
+      any = true;
+    }
+  }
+  for (uint32_t c = 0; rt_.ok() && c < cores; ++c) merge(c);
+  rt_.wait(stored_, stores_);
+  for (uint32_t c = 0; rt_.ok() && c < cores; ++c) {
+    const uint32_t tiles = lane_[c].compute.number;
+    rt_.write(hal::worker_tiles_address(rt_.cluster(), c), &tiles, sizeof tiles);
+  }
+  if (rt_.cluster() != 0) return;
+  const hal::Partition partition = work_.partition();
+  rt_.write(hal::kPartitionAddress, &partition, sizeof partition);
+}
+
+}  // namespace attnvp::firmware

@@ -1,0 +1,82 @@
+// Decoding with a long context: few query rows per head, and tiles of K and V that only their worker reads. Every
+// worker goes through its pieces of contexts (stream_k.h) with the steps of a one-pass softmax; a piece that is all of
+// a context ends in O, any other in a partial result in DRAM, of which the host of the head is told by an event of its
+// cluster. When a worker has done its pieces it merges the heads that it hosts:
+//   m = max m_i, l = sum l_i e^(m_i - m), O = sum O_i e^(m_i - m) / l     (LeanAttention section 4)
+#pragma once
+
+#include "firmware/runtime/online.h"
+#include "firmware/runtime/stream_k.h"
+
+namespace attnvp::firmware {
+
+struct DecodePlan {
+  hal::Tiling tiling{};  // complete
+  uint32_t kv_ring = 1;  // tiles of K, and of V, per worker
+  uint32_t lag = 0;      // steps between the two halves of one
+  uint32_t ahead = 0;    // tiles loaded ahead
+  uint32_t slots = 2;    // pieces in L1
+};
+DecodePlan plan_decode(Runtime& rt);
+
+class Decode {
+ public:
+  Decode(Runtime& rt, const DecodePlan& plan, const Contexts& contexts, const StreamK& work);
+  void run();
+
+ private:
+  struct Step {
+    Segment segment;
+    uint32_t piece = 0, number = 0;  // of the worker
+    uint32_t tile = 0;               // of the context
+    uint32_t keys = 0;
+    bool first = false, last = false;  // of the piece
+  };
+  struct Cursor {  // walks over a worker's tiles
+    Segment segment;
+    uint32_t piece = 0, tile = 0, number = 0;
+  };
+  struct Lane {
+    uint64_t k = 0, v = 0, scores = 0, tiles = 0, slots = 0, scales = 0;  // L1 addresses
+    Cursor load, compute;
+    static constexpr uint32_t kMaxLag = 2;
+    Step waiting[kMaxLag + 1];
+    uint32_t waiting_count = 0;
+    uint32_t pieces = 0;  // slots taken, merges included
+    uint32_t loads = 0;   // tiles
+  };
+  uint32_t worker(uint32_t core) const { return core * rt_.machine().clusters + rt_.cluster(); }
+  uint32_t load_channel(uint32_t core) const;
+  uint32_t store_channel() const { return rt_.machine().dma_channels - 1; }
+  void advance(uint32_t core, Cursor& cursor) const;
+  void load_one(uint32_t core);
+  void step(uint32_t core);
+  void second_half(uint32_t core, const Step& s);
+  void end_piece(uint32_t core, const Step& s);
+  void merge(uint32_t core);
+  void merge_head(uint32_t core, const Segment& s);
+  void store_o(uint32_t core, const Segment& s, uint32_t piece, bool in_order);
+
+  uint64_t slot(uint32_t core, uint32_t piece) const;
+  Matrix q_rows(uint32_t core, uint32_t piece) const;
+  Sums running(uint32_t core, uint32_t piece) const;
+  Sums tile_sums(uint32_t core, uint32_t number) const;
+  Matrix scores(uint32_t core, uint32_t number, uint32_t keys) const;
+  Matrix kv_tile(uint64_t base, uint32_t number, uint32_t keys) const;
+  Matrix dram_rows(uint64_t tensor, uint64_t row, uint32_t rows) const;
+  Matrix record(uint32_t index) const;
+
+  Runtime& rt_;
+  DecodePlan plan_;
+  const Contexts& contexts_;
+  const StreamK& work_;
+  uint32_t rows_, emb_;
+  uint64_t scratch_ = 0;
+  static constexpr uint32_t kMaxCores = 64;
+  Lane lane_[kMaxCores];
+  Events q_ready_, slot_free_, k_ready_, v_ready_, k_free_, v_free_, scored_, maxed_, summed_, ring_free_, o_ready_,
+      merged_, part_ready_, stored_;
+  uint32_t stores_ = 0;
+};
+
+}  // namespace attnvp::firmware

@@ -1,0 +1,51 @@
+// Commands of the one-pass softmax and how firmware lays out what they work on.
+//
+// Sums: one row of FP32 words per query row: E numerators, the denominator, and two words more. In running sums these
+// hold the row's running maxima (FP16); in a tile's sums they are the scales, and the second may hold the tile's
+// own maximum instead.
+#pragma once
+
+#include "firmware/runtime/runtime.h"
+
+namespace attnvp::firmware {
+
+struct Sums {
+  uint64_t address = 0;
+  uint32_t rows = 0;
+  uint32_t emb = 0;
+
+  static uint32_t stride(uint32_t emb) { return (emb + 3) * kPartialBytes; }
+  static uint64_t bytes(uint32_t rows, uint32_t emb) { return uint64_t{rows} * stride(emb); }
+  Matrix word(uint32_t index, uint32_t count = 1) const {
+    return {address + uint64_t{index} * kPartialBytes, rows, count, stride(emb)};
+  }
+  Matrix numerators() const { return word(0, emb); }
+  Matrix all() const { return word(0, emb + 1); }  // with the denominator
+  Matrix denominator() const { return word(emb); }
+  Matrix scales() const { return word(emb + 1); }
+  Matrix tile_maximum() const { return word(emb + 2); }
+  // Of running sums: the running maxima after tile j. Four in turn, as steps under way need the ones before.
+  Matrix maximum(uint32_t j = 0) const {
+    return {address + uint64_t{emb + 1} * kPartialBytes + j % 4 * kHalfBytes, rows, 1, stride(emb)};
+  }
+};
+
+// Of every row: M = max(before, m); scales of what has been summed [and of what is to be added].
+Command online_max(const Matrix& m, const Matrix& before, const Matrix& scales, const Matrix& after, uint32_t flags);
+// P = e^(S - M) with M the running maximum, brought up to date; `tile` gets the denominator and the scale.
+Command online_softmax(const Matrix& s, const Matrix& p, const Matrix& maximum, const Sums& tile, bool first);
+// R = R * scale + T[ * scale], denominators too.
+Command scale_add(const Sums& running, const Sums& tile, uint32_t flags);
+Command scale_add(const Sums& running, const Sums& tile, const Matrix& scales, uint32_t flags);
+// R = R * e^(before - after), denominators too.
+Command rescale(const Sums& running, const Matrix& before, const Matrix& after);
+// O = numerators / denominator.
+Command divide(const Sums& running, const Matrix& o);
+// S = Q.K^T stays in the array from tile `slot` on; its row maxima leave.
+Command score_tile(const Matrix& q, const Matrix& k, const Matrix& maxima, uint32_t slot);
+// The tile's sums from the S in the array and the running maxima.
+Command attend_tile(const Matrix& maxima, const Matrix& v, const Sums& tile, uint32_t slot);
+// Numerators of a tile = P.V
+Command numerators(const Matrix& p, const Matrix& v, const Sums& tile, const hal::Tiling& l0);
+
+}  // namespace attnvp::firmware

@@ -1,0 +1,257 @@
+#include "firmware/runtime/online_attention.h"
+
+#include "firmware/runtime/attention.h"
+
+namespace attnvp::firmware {
+
+namespace {
+constexpr uint32_t kSlabsAhead = 3;  // loads of Q, the current one included
+}  // namespace
+
+OnlineAttention::OnlineAttention(Runtime& rt, const OnlinePlan& plan) : rt_(rt), plan_(plan) {
+  const hal::Layer& l = rt.layer();
+  const hal::Tiling& t = plan.tiling;
+  const uint32_t cores = rt.cores();
+  emb_ = l.emb;
+  key_tiles_ = static_cast<uint32_t>(ceil_div(l.seq_kv, t.nkv));
+  slabs_ = static_cast<uint32_t>(ceil_div(l.seq_q, t.nq));
+  slabs_per_block_ = min(t.row_buffers * cores, slabs_);
+  blocks_per_head_ = static_cast<uint32_t>(ceil_div(slabs_, slabs_per_block_));
+  const uint64_t blocks = uint64_t{l.batch} * l.heads * blocks_per_head_;
+  first_block_ = static_cast<uint32_t>(blocks * rt.cluster() / rt.machine().clusters);
+  last_block_ = static_cast<uint32_t>(blocks * (rt.cluster() + 1) / rt.machine().clusters);
+
+  for (Core& c : core_) c.load_block = first_block_;
+
+  slab_bytes_ = uint64_t{t.nq} * emb_ * kHalfBytes + Sums::bytes(t.nq, emb_);
+  const uint64_t tile_bytes = uint64_t{t.nkv} * emb_ * kHalfBytes;
+  k_ = rt.allocate(plan.kv_ring * tile_bytes);
+  v_ = rt.allocate(plan.kv_ring * tile_bytes);
+  for (uint32_t c = 0; rt.ok() && c < cores; ++c) {
+    core_[c].slots = rt.allocate(plan.slots * round_up(slab_bytes_, 64));
+    core_[c].tiles = rt.allocate(uint64_t{plan.ring} * round_up(Sums::bytes(t.nq, emb_), 64));
+    if (!plan.in_array) core_[c].scores = rt.allocate(uint64_t{plan.ring} * t.nq * t.nkv * kHalfBytes);
+  }
+  q_ready_ = rt.events(cores);
+  slot_free_ = rt.events(cores, plan.slots);
+  k_ready_ = rt.events(cores);
+  v_ready_ = rt.events(cores);
+  k_free_ = rt.events(cores, plan.kv_ring);
+  v_free_ = rt.events(cores, plan.kv_ring);
+  scored_ = rt.events(cores);
+  maxed_ = rt.events(cores);
+  summed_ = rt.events(cores);
+  ring_free_ = rt.events(cores, plan.ring);
+  o_ready_ = rt.events(cores);
+  turn_ = rt.events(cores, 1);
+  stored_ = rt.events(1);
+}
+
+uint32_t OnlineAttention::slabs_in(uint32_t block) const {
+  return min(slabs_per_block_, slabs_ - block % blocks_per_head_ * slabs_per_block_);
+}
+
+uint32_t OnlineAttention::slabs_of(uint32_t core, uint32_t block) const {
+  const uint32_t all = slabs_in(block);
+  return all > core ? static_cast<uint32_t>(ceil_div(all - core, rt_.cores())) : 0;
+}
+
+Sums OnlineAttention::running(uint32_t core, const Step& s) const {
+  const uint64_t slot = core_[core].slots + uint64_t{s.slab % plan_.slots} * round_up(slab_bytes_, 64);
+  return {slot + uint64_t{plan_.tiling.nq} * emb_ * kHalfBytes, s.rows, emb_};
+}
+
+Sums OnlineAttention::tile_sums(uint32_t core, const Step& s) const {
+  const uint64_t bytes = round_up(Sums::bytes(plan_.tiling.nq, emb_), 64);
+  return {core_[core].tiles + uint64_t{s.number % plan_.ring} * bytes, s.rows, emb_};
+}
+
+Matrix OnlineAttention::q_rows(uint32_t core, uint32_t slab, uint32_t rows) const {
+  return {core_[core].slots + uint64_t{slab % plan_.slots} * round_up(slab_bytes_, 64), rows, emb_, emb_ * kHalfBytes};
+}
+
+Matrix OnlineAttention::scores(uint32_t core, const Step& s) const {
+  const uint32_t stride = plan_.tiling.nkv * kHalfBytes;
+  return {core_[core].scores + uint64_t{s.number % plan_.ring} * plan_.tiling.nq * stride, s.rows, s.keys, stride};
+}
+
+Matrix OnlineAttention::kv_tile(uint64_t base, uint32_t tile, uint32_t rows) const {
+  const uint32_t stride = emb_ * kHalfBytes;
+  return {base + uint64_t{tile % plan_.kv_ring} * plan_.tiling.nkv * stride, rows, emb_, stride};
+}
+
+// Loads of K and V up to tile `until` of this cluster.
+void OnlineAttention::load_tiles(uint32_t until) {
+  const hal::Layer& l = rt_.layer();
+  const uint32_t stride = emb_ * kHalfBytes;
+  const Events cores_k_free{k_free_.first, rt_.cores()}, cores_v_free{v_free_.first, rt_.cores()};
+  for (; rt_.ok() && tiles_loaded_ < until; ++tiles_loaded_) {
+    const uint32_t block = first_block_ + tiles_loaded_ / key_tiles_, j = tiles_loaded_ % key_tiles_;
+    if (block >= last_block_) return;
+    const uint32_t head = block / blocks_per_head_;
+    const uint32_t rows = min(plan_.tiling.nkv, l.seq_kv - j * plan_.tiling.nkv);
+    const uint64_t offset = (uint64_t{head} * l.seq_kv + uint64_t{j} * plan_.tiling.nkv) * stride;
+    rt_.dma(kLoadChannel, copy({l.k + offset, rows, emb_, stride}, kv_tile(k_, tiles_loaded_, rows))
+                              .after(cores_k_free)
+                              .then(k_ready_)
+                              .label(head, j));
+    rt_.dma(kLoadChannel, copy({l.v + offset, rows, emb_, stride}, kv_tile(v_, tiles_loaded_, rows))
+                              .after(cores_v_free)
+                              .then(v_ready_)
+                              .label(head, j));
+  }
+}
+
+// Loads of Q up to the core's slab `until`, as far as the stores that free their slots have been issued. They follow
+// those stores in the same channel.
+void OnlineAttention::load_slabs(uint32_t core, uint32_t until) {
+  Core& c = core_[core];
+  const uint32_t stride = emb_ * kHalfBytes;
+  while (rt_.ok() && c.loaded < min(until, c.stored + plan_.slots)) {
+    while (c.load_block < last_block_ && c.load_index >= slabs_of(core, c.load_block)) {
+      ++c.load_block;
+      c.load_index = 0;
+    }
+    if (c.load_block >= last_block_) return;
+    const uint32_t slab = c.load_block % blocks_per_head_ * slabs_per_block_ + c.load_index++ * rt_.cores() + core;
+    const uint32_t row = slab * plan_.tiling.nq, head = c.load_block / blocks_per_head_;
+    const uint32_t rows = min(plan_.tiling.nq, rt_.layer().seq_q - row);
+    const uint64_t from = rt_.layer().q + (uint64_t{head} * rt_.layer().seq_q + row) * stride;
+    rt_.dma(kStoreChannel, copy({from, rows, emb_, stride}, q_rows(core, c.loaded++, rows))
+                               .after(slot_free_.of(core))
+                               .then(q_ready_.of(core))
+                               .label(head, slab));
+  }
+}
+
+// Scores stay in the array; their row maxima go to VEC, which answers with the running ones.
+void OnlineAttention::first_half_in_array(uint32_t core, const Step& s) {
+  const Sums running = this->running(core, s), tile = tile_sums(core, s);
+  const Matrix before = running.maximum(s.j + 3), after = running.maximum(s.j);
+  Command score =
+      score_tile(q_rows(core, s.slab, s.rows), kv_tile(k_, s.tile, s.keys), tile.tile_maximum(), array_slot(s));
+  score.after(ring_free_.of(core)).then(scored_.of(core)).label(s.head, s.block);
+  if (s.takes_tile) score.after(k_ready_.of(core));
+  if (s.leaves_tile) score.then(k_free_.of(core));
+  if (s.first) score.after(q_ready_.of(core));
+  if (plan_.serial) score.after(turn_.of(core));
+  rt_.mac(core, score);
+
+  const uint32_t flags = (s.first ? hal::kFirst : 0) | (plan_.serial ? hal::kUnscaled : 0);
+  Command max = online_max(tile.tile_maximum(), before, tile.scales(), after, flags);
+  rt_.vec(core, max.after(scored_.of(core)).then(maxed_.of(core)).label(s.head, s.block));
+  if (!plan_.serial) return;
+  Command scale = rescale(running, before, after);
+  scale.raw().flags |= hal::kInOrder;
+  rt_.vec(core, scale.label(s.head, s.block));
+}
+
+// The same on VEC alone, scores by way of L1.
+void OnlineAttention::first_half(uint32_t core, const Step& s) {
+  const Matrix scores = this->scores(core, s);
+  Command multiply = matmul_abt(q_rows(core, s.slab, s.rows), kv_tile(k_, s.tile, s.keys), scores, plan_.tiling);
+  multiply.after(ring_free_.of(core)).then(scored_.of(core)).label(s.head, s.block);
+  if (s.takes_tile) multiply.after(k_ready_.of(core));
+  if (s.leaves_tile) multiply.then(k_free_.of(core));
+  if (s.first) multiply.after(q_ready_.of(core));
+  if (plan_.serial) multiply.after(turn_.of(core));
+  rt_.mac(core, multiply);
+  Command softmax = online_softmax(scores, scores, running(core, s).maximum(), tile_sums(core, s), s.first);
+  rt_.vec(core, softmax.after(scored_.of(core)).then(maxed_.of(core)).label(s.head, s.block));
+}
+
+void OnlineAttention::second_half(uint32_t core, const Step& s) {
+  const Sums running = this->running(core, s), tile = tile_sums(core, s);
+  const Matrix v = kv_tile(v_, s.tile, s.keys);
+  Command sums = plan_.in_array ? attend_tile(running.maximum(s.j), v, tile, array_slot(s))
+                                : numerators(scores(core, s), v, tile, plan_.tiling);
+  sums.after(maxed_.of(core)).then(summed_.of(core)).label(s.head, s.block);
+  if (s.takes_tile) sums.after(v_ready_.of(core));
+  if (s.leaves_tile) sums.then(v_free_.of(core));
+  rt_.mac(core, sums);
+
+  const bool unscaled = plan_.in_array && plan_.serial;
+  Command add = scale_add(running, tile, (s.first ? hal::kFirst : 0) | (unscaled ? hal::kUnscaled : 0));
+  add.after(summed_.of(core)).then(ring_free_.of(core));
+  if (plan_.serial) add.then(turn_.of(core));
+  rt_.vec(core, add.label(s.head, s.block));
+  if (s.last) end_slab(core, s);
+}
+
+// O takes the place of Q.
+void OnlineAttention::end_slab(uint32_t core, const Step& s) {
+  const Matrix o = q_rows(core, s.slab, s.rows);
+  rt_.vec(core, divide(running(core, s), o).then(o_ready_.of(core)).label(s.head, s.block));
+  const uint32_t stride = emb_ * kHalfBytes;
+  const uint64_t row = uint64_t{s.head} * rt_.layer().seq_q + s.row;
+  Command store = copy(o, {rt_.layer().o + row * stride, s.rows, emb_, stride});
+  store.after(o_ready_.of(core)).then(slot_free_.of(core)).then(stored_).label(s.head, s.block);
+  rt_.dma(kStoreChannel, store);
+  ++stores_;
+  ++core_[core].stored;
+}
+
+// A core without a slab lets the tile pass, after those that it has taken.
+void OnlineAttention::pass(uint32_t core) {
+  drain(core, 0);
+  rt_.mac(core,
+          fence().after(k_ready_.of(core)).after(v_ready_.of(core)).then(k_free_.of(core)).then(v_free_.of(core)));
+}
+
+void OnlineAttention::drain(uint32_t core, uint32_t left) {
+  Core& c = core_[core];
+  while (rt_.ok() && c.waiting_count > left) {
+    second_half(core, c.waiting[0]);
+    --c.waiting_count;
+    for (uint32_t i = 0; i < c.waiting_count; ++i) c.waiting[i] = c.waiting[i + 1];
+  }
+}
+
+void OnlineAttention::step(uint32_t core, uint32_t tile, uint32_t block, uint32_t index) {
+  Core& c = core_[core];
+  const hal::Layer& l = rt_.layer();
+  Step s;
+  s.number = c.steps++;
+  s.slab = c.slabs + index;
+  s.head = block / blocks_per_head_;
+  s.block = block % blocks_per_head_ * slabs_per_block_ + index * rt_.cores() + core;
+  s.row = s.block * plan_.tiling.nq;
+  s.rows = min(plan_.tiling.nq, l.seq_q - s.row);
+  s.tile = tile;
+  s.j = tile % key_tiles_;
+  s.keys = min(plan_.tiling.nkv, l.seq_kv - s.j * plan_.tiling.nkv);
+  s.first = s.j == 0;
+  s.last = s.j + 1 == key_tiles_;
+  s.takes_tile = index == 0;
+  s.leaves_tile = index + 1 == slabs_of(core, block);
+  load_slabs(core, s.slab + kSlabsAhead);
+  plan_.in_array ? first_half_in_array(core, s) : first_half(core, s);
+  c.waiting[c.waiting_count++] = s;
+  drain(core, plan_.lag);
+}
+
+void OnlineAttention::run() {
+  const uint32_t ahead = plan_.kv_ring - 1 - min(plan_.lag, plan_.kv_ring - 1);
+  const uint32_t cores = rt_.cores();
+  for (uint32_t c = 0; c < cores; ++c) load_slabs(c, 1);
+  uint32_t tile = 0;
+  for (uint32_t block = first_block_; rt_.ok() && block < last_block_; ++block) {
+    for (uint32_t j = 0; rt_.ok() && j < key_tiles_; ++j, ++tile) {
+      load_tiles(tile + 1 + ahead);
+      for (uint32_t index = 0; index * cores < slabs_in(block); ++index) {
+        for (uint32_t c = 0; rt_.ok() && c < cores; ++c) {
+          if (index < slabs_of(c, block)) {
+            step(c, tile, block, index);
+          } else if (index == 0) {
+            pass(c);
+          }
+        }
+      }
+    }
+    for (uint32_t c = 0; c < cores; ++c) core_[c].slabs += slabs_of(c, block);
+  }
+  for (uint32_t c = 0; rt_.ok() && c < cores; ++c) drain(c, 0);
+  rt_.wait(stored_, stores_);
+}
+
+}  // namespace attnvp::firmware

@@ -1,0 +1,159 @@
+#include "firmware/runtime/stream_k.h"
+
+namespace attnvp::firmware {
+
+Contexts::Contexts(Runtime& rt, uint32_t nkv)
+    : batches_(rt.layer().batch), heads_(rt.layer().heads), all_keys_(rt.layer().seq_kv), nkv_(nkv) {
+  ragged_ = rt.layer().ragged != 0;
+  if (ragged_) {
+    if (batches_ > kMostBatches) {
+      rt.fail(Status::kBadJob);
+      return;
+    }
+    rt.read(hal::kContextsAddress, keys_, batches_ * sizeof(uint32_t));
+  }
+  for (uint32_t b = 0; rt.ok() && b < (ragged_ ? batches_ : 1); ++b) {
+    total_tiles_ += heads_ * tiles(b);
+    most_tiles_ = max(most_tiles_, tiles(b));
+  }
+  if (!ragged_) total_tiles_ *= batches_;
+}
+
+uint64_t Contexts::rows_before(uint32_t batch, uint32_t head) const {
+  if (!ragged_) return (uint64_t{batch} * heads_ + head) * all_keys_;
+  uint64_t rows = 0;
+  for (uint32_t b = 0; b < batch; ++b) rows += uint64_t{heads_} * keys_[b];
+  return rows + uint64_t{head} * keys_[batch];
+}
+
+// Grid and loads as in the public implementation of LeanAttention; its 2 workers an SM are the slots here.
+StreamK::StreamK(const Contexts& contexts, uint32_t slots, uint32_t splits) : contexts_(contexts), splits_(splits) {
+  const uint32_t tiles = contexts.total_tiles(), heads = contexts.heads() * contexts.batches();
+  if (splits > 0) {
+    workers_ = static_cast<uint32_t>(min<uint64_t>(slots, uint64_t{heads} * splits));
+    for (uint32_t w = 0; w < workers_; ++w) {
+      const uint32_t here = tiles_of_worker(w);
+      if (here > most_) high_load_ = 0;
+      most_ = max(most_, here);
+      if (here == most_) ++high_load_;
+    }
+    return;
+  }
+  uint64_t grid = min<uint64_t>(slots, uint64_t{32} * heads);
+  if (tiles <= 2 * slots)
+    grid = min(grid, min<uint64_t>(ceil_div(tiles, 2), ceil_div(uint64_t{32} * tiles, contexts.most_tiles())));
+  workers_ = static_cast<uint32_t>(max<uint64_t>(min<uint64_t>(grid, tiles), 1));
+  most_ = static_cast<uint32_t>(ceil_div(tiles, workers_));
+  high_load_ = tiles - (most_ - 1) * workers_;
+}
+
+uint32_t StreamK::first_tile(uint32_t worker) const { return worker * (most_ - 1) + min(worker, high_load_); }
+
+uint32_t StreamK::worker_of(uint32_t tile) const {
+  const uint32_t heavy = high_load_ * most_;
+  return tile < heavy ? tile / most_ : high_load_ + (tile - heavy) / (most_ - 1);
+}
+
+Segment StreamK::streamed(uint32_t worker, uint32_t n) const {
+  if (worker >= workers_) return {};
+  uint32_t tile = first_tile(worker);
+  const uint32_t end = first_tile(worker + 1);
+  // The head that the worker's walk begins in.
+  uint32_t batch = 0, start = 0;  // of the batch's first head
+  while (tile >= start + contexts_.heads() * contexts_.tiles(batch)) {
+    start += contexts_.heads() * contexts_.tiles(batch);
+    ++batch;
+  }
+  for (uint32_t i = 0; tile < end; ++i) {
+    while (tile >= start + contexts_.heads() * contexts_.tiles(batch)) {
+      start += contexts_.heads() * contexts_.tiles(batch);
+      ++batch;
+    }
+    const uint32_t of_head = contexts_.tiles(batch), head = (tile - start) / of_head;
+    const uint32_t head_start = start + head * of_head, head_end = head_start + of_head;
+    if (i == n) {
+      Segment s;
+      s.valid = true;
+      s.batch = batch;
+      s.head = head;
+      s.first = tile - head_start;
+      s.tiles = min(end, head_end) - tile;
+      s.host = worker_of(head_start);
+      s.part = worker - s.host;
+      s.parts = worker_of(head_end - 1) - s.host + 1;
+      s.record = record(s, s.part);
+      return s;
+    }
+    tile = head_end;
+  }
+  return {};
+}
+
+Segment StreamK::split(uint32_t worker, uint32_t n) const {
+  if (worker >= workers_) return {};
+  const uint32_t heads = contexts_.heads() * contexts_.batches();
+  for (uint64_t item = worker, i = 0; item < uint64_t{heads} * splits_; item += workers_) {
+    const auto global = static_cast<uint32_t>(item / splits_), part = static_cast<uint32_t>(item % splits_);
+    Segment s;
+    s.batch = global / contexts_.heads();
+    s.head = global % contexts_.heads();
+    const uint32_t tiles = contexts_.tiles(s.batch);
+    const auto span = static_cast<uint32_t>(ceil_div(tiles, splits_));
+    if (part * span >= tiles) continue;  // a shorter context has fewer pieces
+    if (i++ != n) continue;
+    s.valid = true;
+    s.first = part * span;
+    s.tiles = min(span, tiles - s.first);
+    s.part = part;
+    s.parts = static_cast<uint32_t>(ceil_div(tiles, span));
+    s.host = static_cast<uint32_t>(uint64_t{global} * splits_ % workers_);
+    s.record = static_cast<uint32_t>(item);
+    return s;
+  }
+  return {};
+}
+
+Segment StreamK::segment(uint32_t worker, uint32_t n) const {
+  return splits_ > 0 ? split(worker, n) : streamed(worker, n);
+}
+
+uint32_t StreamK::tiles_of_worker(uint32_t worker) const {
+  uint32_t tiles = 0;
+  for (uint32_t n = 0;; ++n) {
+    const Segment s = segment(worker, n);
+    if (!s.valid) return tiles;
+    tiles += s.tiles;
+  }
+}
+
+// Streamed, a worker has at most two pieces of heads that it shares: one whose host is before it, and one that it
+// hosts.
+uint32_t StreamK::record(const Segment& s, uint32_t part) const {
+  return splits_ > 0 ? s.record - s.part + part : 2 * (s.host + part) + (part == 0 ? 1 : 0);
+}
+
+uint32_t StreamK::records() const {
+  return splits_ > 0 ? contexts_.heads() * contexts_.batches() * splits_ : 2 * workers_;
+}
+
+hal::Partition StreamK::partition() const { return {contexts_.total_tiles(), workers_, most_, high_load_, splits_}; }
+
+uint32_t StreamK::flash_decoding_splits(uint32_t heads, uint32_t slots, uint32_t tiles) {
+  constexpr uint32_t kMostSplits = 128;
+  if (5 * heads >= 4 * slots) return 1;
+  const uint32_t most = min(kMostSplits, min(slots, tiles));
+  // Occupancy of the waves in 1 / 2^20; splits that make no piece shorter are not worth looking at.
+  const auto occupancy = [&](uint32_t splits) -> uint64_t {
+    if (splits > 1 && ceil_div(tiles, splits) == ceil_div(tiles, splits - 1)) return 0;
+    const uint64_t pieces = uint64_t{heads} * splits;
+    return (pieces << 20) / (ceil_div(pieces, slots) * slots);
+  };
+  uint64_t best = 0;
+  for (uint32_t s = 1; s <= most; ++s) best = max(best, occupancy(s));
+  for (uint32_t s = 1; s <= most; ++s) {
+    if (occupancy(s) * 100 >= best * 85 && occupancy(s) > 0) return s;
+  }
+  return 1;
+}
+
+}  // namespace attnvp::firmware

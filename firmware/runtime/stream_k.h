@@ -1,0 +1,73 @@
+// Dealing the tiles of many heads' contexts to workers. A head here is one batch's head of K and V with all of its
+// queries; its tiles are N_KV rows of K and V. A worker is a core; workers are numbered over the clusters first, so
+// that few of them spread over many clusters.
+//
+//   stream-K  (LeanAttention section 4): one contiguous walk over batch x head x context, cut into as equal pieces as
+//   can be split     (FlashDecoding, FlashAttention-2): every context in the same number of pieces, dealt to the
+//   workers in turn
+#pragma once
+
+#include "firmware/runtime/runtime.h"
+
+namespace attnvp::firmware {
+
+// A piece of one head's context on one worker.
+struct Segment {
+  bool valid = false;
+  uint32_t batch = 0, head = 0;   // head of K and V, over all batches
+  uint32_t first = 0, tiles = 0;  // tiles of that context
+  uint32_t part = 0, parts = 1;   // which of the head's pieces, and of how many
+  uint32_t host = 0;              // the worker that has part 0, and merges
+  uint32_t record = 0;            // where the piece's partial result is kept
+};
+
+class Contexts {
+ public:
+  static constexpr uint32_t kMostBatches = 1024;
+  Contexts(Runtime& rt, uint32_t nkv);
+  uint32_t keys(uint32_t batch) const { return ragged_ ? keys_[batch] : all_keys_; }
+  uint32_t tiles(uint32_t batch) const { return static_cast<uint32_t>(ceil_div(keys(batch), nkv_)); }
+  uint32_t batches() const { return batches_; }
+  uint32_t heads() const { return heads_; }
+  // Rows of K and V before the first one of that batch and head.
+  uint64_t rows_before(uint32_t batch, uint32_t head) const;
+  uint32_t total_tiles() const { return total_tiles_; }
+  uint32_t most_tiles() const { return most_tiles_; }
+
+ private:
+  bool ragged_ = false;
+  uint32_t batches_, heads_, all_keys_, nkv_;
+  uint32_t total_tiles_ = 0, most_tiles_ = 0;
+  uint32_t keys_[kMostBatches];
+};
+
+class StreamK {
+ public:
+  // splits = 0: stream-K; otherwise pieces per context.
+  StreamK(const Contexts& contexts, uint32_t slots, uint32_t splits);
+
+  uint32_t workers() const { return workers_; }
+  // The n-th piece of a worker, in the order in which it computes them; not valid behind the last.
+  Segment segment(uint32_t worker, uint32_t n) const;
+  uint32_t records() const;  // partial results there may be
+  // Where part `part` of the head that `segment` is of is kept.
+  uint32_t record(const Segment& segment, uint32_t part) const;
+  hal::Partition partition() const;
+
+  // FlashDecoding's choice: 1 when the heads fill most of the slots, else the fewest pieces that come within 85% of the
+  // best occupancy of the last wave.
+  static uint32_t flash_decoding_splits(uint32_t heads, uint32_t slots, uint32_t tiles);
+
+ private:
+  uint32_t worker_of(uint32_t tile) const;
+  uint32_t first_tile(uint32_t worker) const;
+  Segment streamed(uint32_t worker, uint32_t n) const;
+  Segment split(uint32_t worker, uint32_t n) const;
+  uint32_t tiles_of_worker(uint32_t worker) const;
+
+  const Contexts& contexts_;
+  uint32_t splits_;
+  uint32_t workers_ = 0, most_ = 0, high_load_ = 0;  // high_load_ workers have most_ tiles, the others one fewer
+};
+
+}  // namespace attnvp::firmware

@@ -1,0 +1,170 @@
+#include "models/mac_engine/tile_ops.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "models/arith/matmul.h"
+#include "models/arith/online.h"
+#include "models/mac_engine/mac_engine.h"
+
+namespace attnvp {
+
+namespace {
+constexpr std::uint64_t kHalfBytes = 2;
+constexpr std::uint64_t kFloatBytes = 4;
+std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
+
+Region part(Region region, std::uint64_t bytes, bool write = false) {
+  region.traffic_bytes = bytes;
+  region.write = write;
+  return region;
+}
+}  // namespace
+
+std::uint64_t ResidentTiles::passes(std::uint64_t rows, std::uint64_t columns) const {
+  return ceil_div(rows, config_.rows) * ceil_div(columns, config_.columns);
+}
+
+bool ResidentTiles::fit(std::uint32_t slot, std::uint64_t rows, std::uint64_t columns) const {
+  return slot + passes(rows, columns) <= tiles_.size();
+}
+
+void ResidentTiles::put(std::uint32_t slot, std::uint64_t rows, std::uint64_t columns) {
+  const std::uint64_t end = slot + passes(rows, columns);
+  for (std::uint64_t i = slot; i < end; ++i) tiles_[i].rows = tiles_[i].columns = 0;
+  tiles_[slot].rows = rows;
+  tiles_[slot].columns = columns;
+}
+
+bool ResidentTiles::holds(std::uint32_t slot, std::uint64_t rows, std::uint64_t columns) const {
+  return slot < tiles_.size() && tiles_[slot].rows == rows && tiles_[slot].columns == columns && rows > 0;
+}
+
+// S = A.B^T, m x n over k. Sub-tiles of one pass of the array.
+Engine::PlanError MacEngine::plan_score(const hal::Descriptor& d, Plan& plan) {
+  const std::uint64_t m = d.dims[0], n = d.dims[1], k = d.dims[2];
+  if (m == 0 || n == 0 || k == 0) {
+    return {FaultCode::kZeroSize, d.operand[2].address, fmt::format("scores of {} x {} x {}", m, n, k)};
+  }
+  if (!resident_.fit(d.slot, m, n)) {
+    return {FaultCode::kBadOperand, 0,
+            fmt::format("a tile of {} x {} scores from slot {} on; the PEs hold {} tiles of {} x {}", m, n, d.slot,
+                        config_.resident_tiles, config_.rows, config_.columns)};
+  }
+  const Region a{d.operand[0].address, m, k * kHalfBytes, d.operand[0].row_stride};
+  const Region b{d.operand[1].address, n, k * kHalfBytes, d.operand[1].row_stride};
+  Region maxima{d.operand[2].address, m, kHalfBytes, d.operand[2].row_stride};
+  maxima.write = true;
+  if (overlap(a, maxima) || overlap(b, maxima)) {
+    return {FaultCode::kOverlap, maxima.address, "the row maxima lie over an operand"};
+  }
+  resident_.put(d.slot, m, n);
+
+  const std::uint64_t m0 = std::min<std::uint64_t>(m, config_.rows), n0 = std::min<std::uint64_t>(n, config_.columns);
+  const std::uint64_t passes = resident_.passes(m, n);
+  plan.last.pace_cycles = k + config_.max_cycles;
+  plan.body.pace_cycles = (passes - 1) * plan.last.pace_cycles;
+  plan.latency_cycles = config_.reduce_cycles;
+  plan.after_previous = (d.flags & hal::kInOrder) != 0;
+  const std::uint64_t a_traffic = m * k * kHalfBytes * ceil_div(n, config_.columns);
+  const std::uint64_t b_traffic = n * k * kHalfBytes * ceil_div(m, config_.rows);
+  plan.fill.add(part(a, m0 * k * kHalfBytes));
+  plan.fill.add(part(b, n0 * k * kHalfBytes));
+  plan.body.add(part(a, a_traffic - m0 * k * kHalfBytes));
+  plan.body.add(part(b, b_traffic - n0 * k * kHalfBytes));
+  plan.drain.add(part(maxima, m * kHalfBytes, true));
+
+  // L0: edges of the array as they come and go; sums stay in the PEs, which read and write them every cycle.
+  const std::uint64_t edges = (m * ceil_div(n, config_.columns) + n * ceil_div(m, config_.rows)) * k * kHalfBytes;
+  const std::uint64_t sums = m * n * k * kFloatBytes;
+  plan.l0.add({0, 1, 2 * (m0 + n0) * kHalfBytes, 0, edges + sums + m * n * kHalfBytes, false});
+  plan.l0.add({0, 1, 2 * (m0 + n0) * kHalfBytes, 0, edges + sums, true});
+  return {};
+}
+
+// T = [P.V | row sums of P], m x (n + 1) over k keys.
+Engine::PlanError MacEngine::plan_attend(const hal::Descriptor& d, Plan& plan) {
+  const std::uint64_t m = d.dims[0], n = d.dims[1], k = d.dims[2];
+  if (m == 0 || n == 0 || k == 0) {
+    return {FaultCode::kZeroSize, d.operand[2].address, fmt::format("numerators of {} x {} x {}", m, n, k)};
+  }
+  if (!resident_.holds(d.slot, m, k)) {
+    return {FaultCode::kBadOperand, 0, fmt::format("the PEs hold no tile of {} x {} scores in slot {}", m, k, d.slot)};
+  }
+  const Region maxima{d.operand[0].address, m, kHalfBytes, d.operand[0].row_stride};
+  const Region v{d.operand[1].address, k, n * kHalfBytes, d.operand[1].row_stride};
+  Region sums{d.operand[2].address, m, (n + 1) * kFloatBytes, d.operand[2].row_stride};
+  sums.write = true;
+  if (((sums.address | (m > 1 ? sums.row_stride : 0)) & 3) != 0) {
+    return {FaultCode::kMisaligned, sums.address, "FP32 rows need addresses and strides of whole 4-byte words"};
+  }
+  if (overlap(maxima, sums) || overlap(v, sums)) {
+    return {FaultCode::kOverlap, sums.address, "the numerators lie over an operand"};
+  }
+
+  const std::uint64_t m0 = std::min<std::uint64_t>(m, config_.rows), k0 = std::min<std::uint64_t>(k, config_.columns);
+  const std::uint64_t row_passes = ceil_div(m, config_.rows);
+  const std::uint64_t m_last = m - (row_passes - 1) * config_.rows;
+  const std::uint64_t passes = resident_.passes(m, k);
+  plan.last.pace_cycles = 2 * config_.add_cycles + config_.exp_cycles + n;
+  plan.body.pace_cycles = (passes - 1) * plan.last.pace_cycles;
+  plan.after_previous = (d.flags & hal::kInOrder) != 0;
+  const std::uint64_t v_traffic = k * n * kHalfBytes * row_passes;
+  const std::uint64_t last_result = m_last * (n + 1) * kFloatBytes;
+  plan.fill.add(part(maxima, m0 * kHalfBytes));
+  plan.fill.add(part(v, k0 * n * kHalfBytes));
+  plan.body.add(part(maxima, (m - m0) * kHalfBytes));
+  plan.body.add(part(v, v_traffic - k0 * n * kHalfBytes));
+  plan.body.add(part(sums, m * (n + 1) * kFloatBytes - last_result, true));
+  plan.drain.add(part(sums, last_result, true));
+
+  const std::uint64_t in_pes = m * k * kHalfBytes * (3 + n);  // P read for each column of V; S, P in between
+  const std::uint64_t edges = (k * row_passes + m * ceil_div(k, config_.columns)) * n * kHalfBytes;
+  plan.l0.add({0, 1, 2 * (m0 + k0) * kHalfBytes, 0, in_pes + edges, false});
+  plan.l0.add({0, 1, 2 * (m0 + k0) * kHalfBytes, 0, 2 * m * k * kHalfBytes + edges, true});
+  return {};
+}
+
+void MacEngine::count_tile(const hal::Descriptor& d) {
+  const std::uint64_t m = d.dims[0];
+  const bool score = d.opcode == hal::Opcode::kScoreTile;
+  const std::uint64_t keys = score ? d.dims[1] : d.dims[2], depth = score ? d.dims[2] : d.dims[1];
+  const std::uint64_t cycles =
+      depth + (score ? config_.max_cycles : 2 * std::uint64_t{config_.add_cycles} + config_.exp_cycles);
+  compute += m * keys * depth;
+  slots += resident_.passes(m, keys) * cycles * config_.rows * config_.columns;
+  if (score) {
+    max_ops += m * keys;
+  } else {
+    add_ops += 2 * m * keys;
+    exp_ops += m * keys;
+  }
+}
+
+void MacEngine::compute_tile(const hal::Descriptor& d) {
+  const std::uint64_t m = d.dims[0], n = d.dims[1], k = d.dims[2];
+  std::vector<arith::Half>& tile = resident_.scores(d.slot);
+  const auto halves = [&](int i) {
+    const hal::Operand& o = d.operand[i];
+    return arith::Matrix<const arith::Half>{reinterpret_cast<const arith::Half*>(l1_bytes(o.address)),
+                                            o.row_stride / kHalfBytes};
+  };
+  const auto row = [&](int i, std::uint64_t r) { return l1_bytes(d.operand[i].address + r * d.operand[i].row_stride); };
+  if (d.opcode == hal::Opcode::kScoreTile) {
+    tile.resize(m * n);
+    arith::matmul({m, n, k, true}, halves(0), halves(1), {}, arith::Matrix<arith::Half>{tile.data(), n}, workspace_);
+    for (std::uint64_t r = 0; r < m; ++r) {
+      *reinterpret_cast<arith::Half*>(row(2, r)) = arith::row_max(tile.data() + r * n, n);
+    }
+    return;
+  }
+  for (std::uint64_t r = 0; r < m; ++r) {
+    arith::Half* const p = tile.data() + r * k;
+    reinterpret_cast<float*>(row(2, r))[n] = arith::exp_row(p, p, k, *reinterpret_cast<const arith::Half*>(row(0, r)));
+  }
+  const arith::Matrix<float> sums{reinterpret_cast<float*>(row(2, 0)), d.operand[2].row_stride / kFloatBytes};
+  arith::matmul({m, n, k, false}, {tile.data(), k}, halves(1), {}, sums, workspace_);
+}
+
+}  // namespace attnvp

@@ -1,0 +1,41 @@
+// Row operations on the array's own processing elements (MacConfig::resident_tiles): a tile of scores stays in their
+// registers between two descriptors, as on FuseMax's two-dimensional array.
+//
+// kScoreTile: every PE computes its score (k cycles a pass) and takes part in its row's maximum (max_cycles), which
+// leaves the array reduce_cycles after the last PE's. kAttendTile: every PE subtracts the row's running maximum,
+// exponentiates, adds to the row's sum (2 x add_cycles + exp_cycles), and then P is the stationary operand: one column
+// of V a cycle and pass.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "firmware/hal/descriptor.h"
+#include "models/arith/half.h"
+#include "models/machine.h"
+
+namespace attnvp {
+
+class ResidentTiles {
+ public:
+  explicit ResidentTiles(const MacConfig& config) : config_(config), tiles_(config.resident_tiles) {}
+
+  // Array passes of a tile of scores.
+  std::uint64_t passes(std::uint64_t rows, std::uint64_t columns) const;
+  bool fit(std::uint32_t slot, std::uint64_t rows, std::uint64_t columns) const;
+
+  // A tile that begins in `slot`. Shapes are noted when a descriptor is fetched, values when it has been executed.
+  void put(std::uint32_t slot, std::uint64_t rows, std::uint64_t columns);
+  bool holds(std::uint32_t slot, std::uint64_t rows, std::uint64_t columns) const;
+  std::vector<arith::Half>& scores(std::uint32_t slot) { return tiles_[slot].scores; }
+
+ private:
+  struct Tile {
+    std::uint64_t rows = 0, columns = 0;  // 0: nothing begins here
+    std::vector<arith::Half> scores;
+  };
+  MacConfig config_;
+  std::vector<Tile> tiles_;
+};
+
+}  // namespace attnvp

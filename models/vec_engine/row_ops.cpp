@@ -1,0 +1,183 @@
+#include "models/vec_engine/row_ops.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "models/arith/online.h"
+
+namespace attnvp {
+
+namespace {
+
+constexpr std::uint64_t kHalfBytes = 2;
+constexpr std::uint64_t kFloatBytes = 4;
+
+enum Use : std::uint8_t { kIn = 1, kOut = 2, kInOut = 3 };
+
+void add_part(RowOp& op, const hal::Operand& operand, std::uint64_t elements, std::uint64_t size, Use use) {
+  RowOp::Part& part = op.parts.at(static_cast<std::size_t>(op.count++));
+  part.region = {operand.address, op.rows, elements * size, operand.row_stride, 0, use != kIn};
+  part.fp32 = size == kFloatBytes;
+  part.in = (use & kIn) != 0;
+  part.out = (use & kOut) != 0;
+}
+
+void refuse(RowOp& op, FaultCode fault, std::uint64_t address, std::string detail) {
+  if (op.fault != FaultCode::kNone) return;
+  op.fault = fault;
+  op.fault_address = address;
+  op.detail = std::move(detail);
+}
+
+// FP32 lies on whole words, and no result over another operand, but for an operand given twice.
+void check(RowOp& op, const char* name) {
+  for (int i = 0; i < op.count; ++i) {
+    const RowOp::Part& a = op.parts[static_cast<std::size_t>(i)];
+    const Region& r = a.region;
+    if (a.fp32 && ((r.address | (r.rows > 1 ? r.row_stride : 0)) & 3) != 0) {
+      refuse(op, FaultCode::kMisaligned, r.address, "FP32 rows need addresses and strides of whole 4-byte words");
+    }
+    for (int j = i + 1; j < op.count; ++j) {
+      const RowOp::Part& b = op.parts[static_cast<std::size_t>(j)];
+      if ((!a.out && !b.out) || !overlap(r, b.region)) continue;
+      const bool same = r.address == b.region.address && r.row_bytes == b.region.row_bytes &&
+                        (r.rows == 1 || r.row_stride == b.region.row_stride);
+      if (same) continue;
+      refuse(op, FaultCode::kOverlap, b.region.address,
+             fmt::format("{} of {} rows: operands {} and {} overlap", name, op.rows, i, j));
+    }
+  }
+}
+
+LaneOperations times(const LaneOperations& o, std::uint64_t n) {
+  return {o.max * n, o.add * n, o.mul * n, o.exp * n, o.div * n};
+}
+
+}  // namespace
+
+bool is_row_op(hal::Opcode opcode) { return opcode >= hal::Opcode::kOnlineMax && opcode <= hal::Opcode::kRescale; }
+
+LaneOperations RowOp::all() const {
+  const LaneOperations a = times(per_element, rows * elements), b = times(per_row, rows);
+  return {a.max + b.max, a.add + b.add, a.mul + b.mul, a.exp + b.exp, a.div + b.div};
+}
+
+RowOp row_op_of(const hal::Descriptor& d) {
+  RowOp op;
+  op.rows = d.dims[0];
+  const bool vector = d.opcode == hal::Opcode::kOnlineMax;
+  op.elements = vector ? 1 : d.dims[1];
+  if (op.rows == 0 || op.elements == 0) {
+    refuse(op, FaultCode::kZeroSize, d.operand[0].address,
+           fmt::format("row operation on {} x {}", op.rows, op.elements));
+    return op;
+  }
+  const bool first = (d.flags & hal::kFirst) != 0, two = (d.flags & hal::kTwoScales) != 0;
+  const bool unscaled = (d.flags & hal::kUnscaled) != 0;
+  const std::uint64_t scales = two ? 2 : 1;
+  switch (d.opcode) {
+    case hal::Opcode::kOnlineMax:
+      op.per_element = {1, 0, 0, 0, 0};
+      add_part(op, d.operand[0], 1, kHalfBytes, kIn);
+      if (!first) add_part(op, d.operand[1], 1, kHalfBytes, kIn);
+      add_part(op, d.operand[3], 1, kHalfBytes, kOut);
+      if (!unscaled) {
+        op.per_element.add = op.per_element.exp = two ? 2 : 1;
+        add_part(op, d.operand[2], scales, kFloatBytes, kOut);
+      }
+      break;
+    case hal::Opcode::kOnlineSoftmax: {
+      op.reduces = true;
+      op.per_element = {1, 2, 0, 1, 0};  // maximum, difference, exponential, sum
+      op.per_row = {1, 1, 0, 1, 0};      // running maximum and scale
+      add_part(op, d.operand[0], op.elements, kHalfBytes, kIn);
+      add_part(op, d.operand[1], op.elements, kHalfBytes, kOut);
+      add_part(op, d.operand[2], 1, kHalfBytes, first ? kOut : kInOut);
+      add_part(op, d.operand[3], 2, kFloatBytes, kOut);
+      if (op.elements > arith::kSoftmaxMaxLength) {
+        refuse(
+            op, FaultCode::kBadOperand, d.operand[0].address,
+            fmt::format("rows of {} elements; the sum is wide enough for {}", op.elements, arith::kSoftmaxMaxLength));
+      }
+      break;
+    }
+    case hal::Opcode::kScaleAdd:
+      // The first tile is added to zeros: it takes as long as any other.
+      op.per_element.add = 1;
+      op.per_element.mul = unscaled ? 0 : two ? 2 : 1;
+      add_part(op, d.operand[0], op.elements, kFloatBytes, first ? kOut : kInOut);
+      add_part(op, d.operand[1], op.elements, kFloatBytes, kIn);
+      if (!unscaled && (!first || two)) add_part(op, d.operand[2], scales, kFloatBytes, kIn);
+      break;
+    case hal::Opcode::kDivide:
+      op.per_element.div = 1;
+      add_part(op, d.operand[0], op.elements, kFloatBytes, kIn);
+      add_part(op, d.operand[1], op.elements, kHalfBytes, kOut);
+      add_part(op, d.operand[2], 1, kFloatBytes, kIn);
+      break;
+    default:  // kRescale
+      op.per_element.mul = 1;
+      op.per_row = {0, 1, 0, 1, 0};
+      add_part(op, d.operand[0], op.elements, kFloatBytes, kInOut);
+      add_part(op, d.operand[1], 1, kHalfBytes, kIn);
+      add_part(op, d.operand[2], 1, kHalfBytes, kIn);
+      break;
+  }
+  check(op, d.opcode == hal::Opcode::kOnlineSoftmax ? "one-pass softmax" : "row operation");
+  return op;
+}
+
+void compute_row_op(const hal::Descriptor& d, const std::array<unsigned char*, 4>& operand) {
+  const bool first = (d.flags & hal::kFirst) != 0, two = (d.flags & hal::kTwoScales) != 0;
+  const bool unscaled = (d.flags & hal::kUnscaled) != 0;
+  const std::size_t n = d.dims[1];
+  for (std::uint64_t row = 0; row < d.dims[0]; ++row) {
+    const auto at = [&](std::size_t i) { return operand[i] + row * d.operand[i].row_stride; };
+    const auto half = [&](std::size_t i) { return reinterpret_cast<arith::Half*>(at(i)); };
+    const auto fp32 = [&](std::size_t i) { return reinterpret_cast<float*>(at(i)); };
+    switch (d.opcode) {
+      case hal::Opcode::kOnlineMax: {
+        const arith::Half m = *half(0), before = first ? m : *half(1);
+        const arith::Half now = arith::running_max(before, m);
+        *half(3) = now;
+        if (unscaled) break;
+        fp32(2)[0] = first ? 0 : arith::exp_scale(before, now);
+        if (two) fp32(2)[1] = arith::exp_scale(m, now);
+        break;
+      }
+      case hal::Opcode::kOnlineSoftmax: {
+        const arith::Half m = arith::row_max(half(0), n), before = *half(2);
+        const arith::Half now = first ? m : arith::running_max(before, m);
+        *half(2) = now;
+        fp32(3)[0] = arith::exp_row(half(0), half(1), n, now);
+        fp32(3)[1] = first ? 0 : arith::exp_scale(before, now);
+        break;
+      }
+      case hal::Opcode::kScaleAdd: {
+        float* const r = fp32(0);
+        const float* const t = fp32(1);
+        const float scale = unscaled ? 1 : fp32(2)[0];
+        if (first) {
+          for (std::size_t j = 0; j < n; ++j) r[j] = 0;
+          arith::scale_add_row(r, 0, t, two ? fp32(2)[1] : 1, n);
+        } else if (two) {
+          arith::scale_add_row(r, scale, t, fp32(2)[1], n);
+        } else {
+          arith::scale_add_row(r, scale, t, n);
+        }
+        break;
+      }
+      case hal::Opcode::kDivide:
+        arith::divide_row(fp32(0), *fp32(2), half(1), n);
+        break;
+      default: {  // kRescale
+        const float scale = arith::exp_scale(*half(1), *half(2));
+        for (std::size_t j = 0; j < n; ++j) fp32(0)[j] = arith::scaled(fp32(0)[j], scale);
+        break;
+      }
+    }
+  }
+}
+
+}  // namespace attnvp

@@ -1,0 +1,54 @@
+// The VEC engine's primitive row operations: the steps of a one-pass softmax (models/arith/online.h). What each one
+// needs of the lanes, of L1 and of L0, and its values.
+//
+// Elementwise operations are packed over the lanes whatever the rows' length: rows x elements x cost / lanes cycles.
+// kOnlineSoftmax reduces rows, so that a row starts on the first lane; its few operations per row (maximum with the
+// running one, scale) are packed over the rows.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "firmware/hal/descriptor.h"
+#include "models/bus/stream.h"
+#include "models/machine.h"
+
+namespace attnvp {
+
+// How often each lane operation is done.
+struct LaneOperations {
+  std::uint64_t max = 0, add = 0, mul = 0, exp = 0, div = 0;
+  std::uint64_t lane_cycles(const VecConfig& config) const {
+    return max * config.max_lane_cycles + add * config.add_lane_cycles + mul * config.mul_lane_cycles +
+           exp * config.exp_lane_cycles + div * config.div_lane_cycles;
+  }
+};
+
+struct RowOp {
+  // Operands in L1 as the descriptor names them, in order; bytes per row.
+  struct Part {
+    Region region;
+    bool in = false, out = false, fp32 = false;
+  };
+  std::array<Part, 4> parts{};
+  int count = 0;
+  std::uint64_t rows = 0;
+  std::uint64_t elements = 0;  // of a row
+  LaneOperations per_element, per_row;
+  bool reduces = false;  // rows start on the first lane
+  FaultCode fault = FaultCode::kNone;
+  std::uint64_t fault_address = 0;
+  std::string detail;
+
+  LaneOperations all() const;
+};
+
+bool is_row_op(hal::Opcode opcode);
+// Checked but for what L1 itself checks.
+RowOp row_op_of(const hal::Descriptor& descriptor);
+
+// `operand`: where the host keeps the descriptor's operands.
+void compute_row_op(const hal::Descriptor& descriptor, const std::array<unsigned char*, 4>& operand);
+
+}  // namespace attnvp
