@@ -1,5 +1,6 @@
 // A VCD writer for the modules' signals: one scope per module, a change is written when it happens. Enumerations are
-// written as strings (GTKWave shows their names); guests (models/trace/guest.h) write their own changes. No date in the header: equal runs give equal bytes.
+// written as strings (GTKWave shows their names); guests (models/trace/guest.h) write their own changes. No date in the
+// header: equal runs give equal bytes.
 #pragma once
 
 #include <cstdint>

@@ -9,19 +9,24 @@
 
 namespace attnvp {
 
-void check_vec_choice(const MachineConfig& machine) {
-  if (machine.vec.kind != VecKind::kRtl) return;
+std::string vec_choice_problem(const MachineConfig& machine) {
+  if (machine.vec.kind != VecKind::kRtl) return {};
 #ifdef ATTNVP_RTL
   const VecConfig& vec = machine.vec;
   for (const std::uint64_t width : rtl::VecRtl::widths()) {
-    if (vec.lanes == width * vec.softmax_lane_cycles) return;
+    if (vec.lanes == width * vec.softmax_lane_cycles) return {};
   }
-  throw config::ConfigError(fmt::format(
+  return fmt::format(
       "--vec rtl: found vec.lanes {} at vec.softmax_lane_cycles {}; allowed are {} elements of softmax a cycle",
-      vec.lanes, vec.softmax_lane_cycles, fmt::join(rtl::VecRtl::widths(), ", ")));
+      vec.lanes, vec.softmax_lane_cycles, fmt::join(rtl::VecRtl::widths(), ", "));
 #else
-  throw config::ConfigError("--vec rtl: found 'rtl'; allowed is model, as this attnvp was built without Verilator");
+  return "--vec: found 'rtl'; allowed: model (this attnvp was built without Verilator)";
 #endif
+}
+
+void check_vec_choice(const MachineConfig& machine) {
+  const std::string problem = vec_choice_problem(machine);
+  if (!problem.empty()) throw config::ConfigError(problem);
 }
 
 std::unique_ptr<VecEngine> make_vec_engine(const char* name, Context& context, const VecConfig& config,

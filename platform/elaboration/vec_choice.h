@@ -2,12 +2,15 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "models/vec_engine/vec_engine.h"
 
 namespace attnvp {
 
-// Throws config::ConfigError where there is no RTL, or none of the machine's width.
+// Why the machine cannot have the VEC engine it asks for: no RTL, or none of its width. Empty if it can.
+std::string vec_choice_problem(const MachineConfig& machine);
+// Throws it as a config::ConfigError.
 void check_vec_choice(const MachineConfig& machine);
 
 std::unique_ptr<VecEngine> make_vec_engine(const char* name, Context& context, const VecConfig& config,

@@ -19,7 +19,8 @@ Stream part_of(Stream stream, std::uint64_t parts) {
 
 RtlVecEngine::RtlVecEngine(sc_core::sc_module_name name, Context& context, const VecConfig& config,
                            std::uint64_t l0_share_bytes, const Place& place)
-    : VecEngine(name, context, config, l0_share_bytes, place), unit_("rtl", context, config.lanes / config.softmax_lane_cycles) {}
+    : VecEngine(name, context, config, l0_share_bytes, place),
+      unit_("rtl", context, config.lanes / config.softmax_lane_cycles) {}
 
 void RtlVecEngine::reset() {
   VecEngine::reset();

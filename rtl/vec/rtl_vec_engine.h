@@ -1,6 +1,6 @@
 // The VEC engine with its datapath in RTL: queue, events, L1 and L0 traffic are the model's; rows go through a clocked
-// vec_unit. A row is fed while it is loaded from L1; the execute stage goes on with the next when its traffic has been and
-// the unit's second pass has read the row; the last stage waits for the unit's last result.
+// vec_unit. A row is fed while it is loaded from L1; the execute stage goes on with the next when its traffic has been
+// and the unit's second pass has read the row; the last stage waits for the unit's last result.
 #pragma once
 
 #include <deque>

@@ -1,5 +1,5 @@
-// A Verilated vec_unit as a C++ object with one call per clock cycle: set the inputs, settle(), read what is offered and
-// taken, clock(). Model is one of the Verilated classes.
+// A Verilated vec_unit as a C++ object with one call per clock cycle: set the inputs, settle(), read what is offered
+// and taken, clock(). Model is one of the Verilated classes.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace attnvp::rtl {
 template <class Model, std::size_t kLanesValue, std::size_t kWordValue, std::size_t kLogWords>
 class VecDriver {
  public:
-  static constexpr std::size_t kLanes = kLanesValue;  // elements per beat at the output
-  static constexpr std::size_t kWord = kWordValue;    // elements per word at the input
+  static constexpr std::size_t kLanes = kLanesValue;          // elements per beat at the output
+  static constexpr std::size_t kWord = kWordValue;            // elements per word at the input
   static constexpr std::size_t kBuffer = kWord << kLogWords;  // longest row that needs to come only once
 
   VecDriver(VerilatedContext& context, const char* name) : context_(context), model_(&context, name) {

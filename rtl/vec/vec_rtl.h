@@ -29,8 +29,8 @@ class VecRtl {
   virtual std::size_t word() const = 0;    // elements
   virtual std::size_t buffer() const = 0;  // elements of the longest row that comes only once
 
-  // A cycle: offers (nullptr: none; a word has word() elements), with whatever comes out taken; then the edge; then, where
-  // anyone looks, the other edge.
+  // A cycle: offers (nullptr: none; a word has word() elements), with whatever comes out taken; then the edge; then,
+  // where anyone looks, the other edge.
   virtual Edge settle(const VecCommand* command, const arith::Half* word) = 0;
   virtual void beat(arith::Half* out, std::size_t count) const = 0;  // after settle()
   virtual void rise() = 0;

@@ -14,9 +14,9 @@ MachineConfig rtl_machine(bool rtl = true) {
   return m;
 }
 
-// The model: 16 cycles from a row's last operand to its result. The RTL's pipeline is longer: with b beats a row, 1 cycle
-// to take what was asked and 1 to know the row's maximum before the first beat is read, then, behind the last one, 5 to
-// the sum, 18 to the reciprocal, 1 buffer, b beats of output, 2 of product and rounding, 1 buffer.
+// The model: 16 cycles from a row's last operand to its result. The RTL's pipeline is longer: with b beats a row, 1
+// cycle to take what was asked and 1 to know the row's maximum before the first beat is read, then, behind the last
+// one, 5 to the sum, 18 to the reciprocal, 1 buffer, b beats of output, 2 of product and rounding, 1 buffer.
 TEST(RtlVecEngine, CyclesAreTheHandCount) {
   struct Case {
     std::uint32_t rows, columns;

@@ -11,8 +11,7 @@ TEST_P(RtlNetwork, GivesTheModelsOutputInNearlyItsCycles) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Paper, RtlNetwork,
-                         testing::Combine(testing::ValuesIn(kNetworks), testing::Values("mas", "flat")),
-                         name_of);
+                         testing::Combine(testing::ValuesIn(kNetworks), testing::Values("mas", "flat")), name_of);
 
 }  // namespace
 }  // namespace attnvp::runs

@@ -37,8 +37,8 @@ TEST(RtlRun, WaveformShowsTheRtl) {
   const std::uint64_t untraced = runner.run(network, schedule, nullptr, {}).cycles;
   options.vcd = &first;
   EXPECT_EQ(runner.run(network, schedule, nullptr, options).cycles, untraced);
-  for (const char* part : {"$scope module core0 ", "$scope module vec ", "$scope module rtl ", "$scope module sum_pass ",
-                           " row_taken $end", " clk $end", " queue_level $end"}) {
+  for (const char* part : {"$scope module core0 ", "$scope module vec ", "$scope module rtl ",
+                           "$scope module sum_pass ", " row_taken $end", " clk $end", " queue_level $end"}) {
     EXPECT_NE(first.find(part), std::string::npos) << part;
   }
   // Time never goes back; every change is of a declared code.

@@ -19,7 +19,8 @@ inline void expect_rtl_is_model(const std::string& name, const std::string& data
   const job::Result rtl = run_vec(name, dataflow, VecKind::kRtl, true);
   EXPECT_TRUE(rtl.golden_checked && rtl.golden.passed) << rtl.golden.to_string();
   EXPECT_TRUE(rtl.output == model.output);
-  EXPECT_NEAR(static_cast<double>(rtl.cycles), static_cast<double>(model.cycles), 0.01 * static_cast<double>(model.cycles));
+  EXPECT_NEAR(static_cast<double>(rtl.cycles), static_cast<double>(model.cycles),
+              0.01 * static_cast<double>(model.cycles));
   EXPECT_GE(rtl.cycles, model.cycles);
   // Every element of C was clocked through.
   EXPECT_GE(8 * rtl.sum("rtl", "clocked_cycles"), rtl.sum("vec", "elements"));

@@ -4,13 +4,18 @@
 #include <Vvec_small.h>
 #include <Vvec_unit.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 #include <verilated.h>
+#include <verilated_cov.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <limits>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "models/arith/online.h"
@@ -19,7 +24,7 @@
 
 namespace attnvp::rtl {
 
-using UnitDriver = VecDriver<Vvec_unit, 8, 32, 7>;    // the platform's
+using UnitDriver = VecDriver<Vvec_unit, 8, 32, 7>;   // the platform's
 using SmallDriver = VecDriver<Vvec_small, 4, 8, 3>;  // 4 lanes, rows of 64 elements fill its buffers
 
 struct Row {
@@ -65,6 +70,16 @@ template <class Driver>
 class VecBench {
  public:
   explicit VecBench(std::uint64_t seed = 1) : driver_(context_, "vec"), random_(seed) {}
+  // Where tests/rtl/coverage.sh wants it: what was covered, a file for each process.
+  ~VecBench() {
+    const char* folder = std::getenv("ATTNVP_COVERAGE");
+    if (folder == nullptr) return;
+    static int benches = 0;
+    context_.coveragep()->write(
+        (folder + ("/" + std::to_string(getpid())) + "." + std::to_string(benches++) + ".dat").c_str());
+  }
+  VecBench(const VecBench&) = delete;
+  VecBench& operator=(const VecBench&) = delete;
 
   // Puts all rows through, in order; `done` gets each with its result.
   template <class Done>

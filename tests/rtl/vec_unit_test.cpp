@@ -13,7 +13,8 @@ using Drivers = testing::Types<UnitDriver, SmallDriver>;
 TYPED_TEST_SUITE(VecUnit, Drivers);
 
 TYPED_TEST(VecUnit, RandomRowsWithStallsMatchTheModel) {
-  static constexpr Stalls kStalls[] = {{0, 0, 0}, {50, 0, 0}, {0, 50, 0}, {0, 0, 50}, {30, 30, 30}, {0, 0, 90}, {90, 90, 0}};
+  static constexpr Stalls kStalls[] = {{0, 0, 0},    {50, 0, 0}, {0, 50, 0}, {0, 0, 50},
+                                       {30, 30, 30}, {0, 0, 90}, {90, 90, 0}};
   RowMaker maker(7, 2 * TypeParam::kBuffer > 1000 ? 700 : 200);
   VecBench<TypeParam> bench;
   for (const Stalls& stalls : kStalls) {
@@ -22,8 +23,8 @@ TYPED_TEST(VecUnit, RandomRowsWithStallsMatchTheModel) {
   }
 }
 
-// Every FP16 pattern x beside a maximum m: through the exponential (online form, which puts it out), and through sum and
-// normalisation.
+// Every FP16 pattern x beside a maximum m: through the exponential (online form, which puts it out), and through sum
+// and normalisation.
 TYPED_TEST(VecUnit, AllHalvesMatchTheModel) {
   const bool small = TypeParam::kLanes < 8;  // and slower: it counts coverage
   for (const arith::Half m : small ? Halves{0x4900} : Halves{0x0000, 0x3C00, 0x7BFF, 0x4900, 0xC900}) {
@@ -52,12 +53,22 @@ TYPED_TEST(VecUnit, AllHalvesMatchTheModel) {
 
 TYPED_TEST(VecUnit, SpecialRowsMatchTheModel) {
   std::vector<Row> rows;
-  for (const std::vector<arith::Half>& in :
-       std::vector<std::vector<arith::Half>>{{0x3C00}, {0xFC00}, {0x7C00}, {0x7E00}, {0xFE01}, {0x8000}, {0x0000, 0x8000},
-                                             {0x7BFF, 0xFBFF}, {0xFC00, 0xFC00}, {0xFC00, 0x0001}, {0x7C00, 0xFC00},
-                                             {0x7D01, 0x3C00}, {0xFBFF, 0xFBFF, 0xFBFF}}) {
+  for (const std::vector<arith::Half>& in : std::vector<std::vector<arith::Half>>{{0x3C00},
+                                                                                  {0xFC00},
+                                                                                  {0x7C00},
+                                                                                  {0x7E00},
+                                                                                  {0xFE01},
+                                                                                  {0x8000},
+                                                                                  {0x0000, 0x8000},
+                                                                                  {0x7BFF, 0xFBFF},
+                                                                                  {0xFC00, 0xFC00},
+                                                                                  {0xFC00, 0x0001},
+                                                                                  {0x7C00, 0xFC00},
+                                                                                  {0x7D01, 0x3C00},
+                                                                                  {0xFBFF, 0xFBFF, 0xFBFF}}) {
     for (const std::uint8_t flags : Flags{0, +kOnline, kOnline | kFirst}) {
-      for (const arith::Half m : Halves{0x0000, 0x8000, 0xFC00, 0x7C00, 0x7E00, 0x7D00, 0x7BFF}) rows.push_back({in, flags, m});
+      for (const arith::Half m : Halves{0x0000, 0x8000, 0xFC00, 0x7C00, 0x7E00, 0x7D00, 0x7BFF})
+        rows.push_back({in, flags, m});
     }
   }
   for (const std::size_t n : {1U, 3U, 255U, 256U, 4096U, 4097U}) {
@@ -93,8 +104,8 @@ TEST(VecUnitRtl, SustainsEightElementsACycle) {
     };
     const std::uint64_t beats = (length + 7) / 8, words = (length + 31) / 32;
     EXPECT_EQ(cycles(200) - cycles(100), 100 * beats) << length;
-    // The words, 1 cycle for the maximum; from the first beat to the last, then 5 stages to the sum, 18 of reciprocal and
-    // its buffer; the beats of the output, 2 stages and a buffer.
+    // The words, 1 cycle for the maximum; from the first beat to the last, then 5 stages to the sum, 18 of reciprocal
+    // and its buffer; the beats of the output, 2 stages and a buffer.
     EXPECT_EQ(cycles(1), words + 1 + (beats - 1) + 5 + 18 + 1 + beats + 2 + 1) << length;
   }
 }
