@@ -1,0 +1,198 @@
+// The RTL of the FP32 row operations against models/arith/online.h, bit for bit.
+#include <Vvec_linear.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+#include <verilated.h>
+#include <verilated_cov.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "models/arith/online.h"
+
+namespace attnvp::rtl {
+namespace {
+
+constexpr std::size_t kLanes = 4;
+
+std::uint32_t bits_of(float f) {
+  std::uint32_t bits = 0;
+  std::memcpy(&bits, &f, sizeof bits);
+  return bits;
+}
+float float_of(std::uint32_t bits) {
+  float f = 0;
+  std::memcpy(&f, &bits, sizeof f);
+  return f;
+}
+
+struct LinearRow {
+  bool divide = false;
+  float a = 0, b = 0;
+  std::vector<float> x, z;
+};
+
+std::vector<std::uint32_t> expected(const LinearRow& row) {
+  std::vector<std::uint32_t> out(row.x.size());
+  if (row.divide) {
+    std::vector<arith::Half> halves(row.x.size());
+    arith::divide_row(row.x.data(), row.a, halves.data(), halves.size());
+    std::copy(halves.begin(), halves.end(), out.begin());
+    return out;
+  }
+  std::vector<float> x = row.x;
+  arith::scale_add_row(x.data(), row.a, row.z.data(), row.b, x.size());
+  std::transform(x.begin(), x.end(), out.begin(), bits_of);
+  return out;
+}
+
+// Numbers of every kind, and close ones, whose sums cancel.
+class Floats {
+ public:
+  explicit Floats(std::uint64_t seed) : random_(seed) {}
+  std::uint64_t operator()() { return random_(); }
+  float any() {
+    static constexpr std::uint32_t kSpecial[] = {0,          0x80000000, 0x7F800000, 0xFF800000, 0x7FC00000, 0x7F800001,
+                                                 0x00000001, 0x80000001, 0x007FFFFF, 0x00800000, 0x7F7FFFFF, 0x3F800000};
+    const std::uint64_t n = random_();
+    const auto low = static_cast<std::uint32_t>(n >> 32);
+    switch (n % 8) {
+      case 0:
+        return float_of(kSpecial[n / 8 % std::size(kSpecial)]);
+      case 1:
+        return float_of(low & 0x807FFFFF);  // subnormal
+      case 2:
+        return float_of((low & 0x80FFFFFF) | 0x3F000000);  // around one
+      case 3:
+        return float_of((low & 0x80000003) | 0x3F800000);  // hardly different
+      case 4:
+        return float_of((low & 0x87FFFFFF) | 0x38000000);  // of FP16's size
+      default:
+        return float_of(low);
+    }
+  }
+
+ private:
+  std::mt19937_64 random_;
+};
+
+class LinearBench {
+ public:
+  LinearBench() : unit_(&context_, "linear") {
+    unit_.rst = 1;
+    clock();
+    clock();
+    unit_.rst = 0;
+  }
+  ~LinearBench() {
+    if (const char* folder = std::getenv("ATTNVP_COVERAGE")) {
+      context_.coveragep()->write((folder + ("/" + std::to_string(getpid())) + ".linear.dat").c_str());
+    }
+    unit_.final();
+    Verilated::threadContextp(&context_);
+  }
+  LinearBench(const LinearBench&) = delete;
+  LinearBench& operator=(const LinearBench&) = delete;
+
+  // Stalls: percent of the cycles, on every stream.
+  void check(const std::vector<LinearRow>& rows, unsigned stalls) {
+    std::size_t fed = 0, at = 0, finished = 0;
+    bool offering = false, sending = false;
+    std::vector<std::uint32_t> out;
+    for (cycles = 0; finished < rows.size(); ++cycles) {
+      offering = fed < rows.size() && (offering || random_() % 100 >= stalls);
+      sending = fed < rows.size() && (sending || random_() % 100 >= stalls);
+      unit_.cmd_valid = offering;
+      unit_.in_valid = sending;
+      if (fed < rows.size()) {
+        const LinearRow& row = rows[fed];
+        const std::size_t count = std::min(kLanes, row.x.size() - at);
+        unit_.cmd_divide = row.divide;
+        unit_.cmd_length = static_cast<std::uint32_t>(row.x.size());
+        unit_.cmd_a = bits_of(row.a);
+        unit_.cmd_b = bits_of(row.b);
+        std::memcpy(&unit_.in_x, row.x.data() + at, count * sizeof(float));
+        std::memcpy(&unit_.in_z, row.z.data() + at, count * sizeof(float));
+      }
+      unit_.out_ready = random_() % 100 >= stalls;
+      unit_.eval();
+      if (unit_.in_valid && unit_.in_ready) {
+        at += kLanes;
+        sending = false;
+        if (unit_.cmd_ready) ++fed, at = 0, offering = false;
+      }
+      if (unit_.out_valid && unit_.out_ready) {
+        const LinearRow& row = rows[finished];
+        const std::size_t here = out.size(), count = std::min(kLanes, row.x.size() - here);
+        out.resize(here + count);
+        std::memcpy(out.data() + here, &unit_.out_data, count * sizeof(std::uint32_t));
+        ASSERT_EQ(unit_.out_last != 0, out.size() == row.x.size());
+        if (unit_.out_last) {
+          const std::vector<std::uint32_t> want = expected(row);
+          for (std::size_t j = 0; j < want.size(); ++j) {
+            ASSERT_EQ(out[j], want[j]) << std::hex << (row.divide ? "divide " : "scale-add ") << bits_of(row.x[j]) << " "
+                                       << bits_of(row.a) << " " << bits_of(row.z[j]) << " " << bits_of(row.b) << ": "
+                                       << out[j] << ", not " << want[j];
+          }
+          out.clear();
+          ++finished;
+        }
+      }
+      clock();
+      ASSERT_LT(cycles, 50000000U);
+    }
+  }
+  std::uint64_t cycles = 0;
+
+ private:
+  void clock() {
+    unit_.clk = 1;
+    unit_.eval();
+    unit_.clk = 0;
+    unit_.eval();
+  }
+  VerilatedContext context_;
+  Vvec_linear unit_;
+  std::minstd_rand random_{5};
+};
+
+std::vector<LinearRow> random_rows(Floats& floats, std::size_t count) {
+  std::vector<LinearRow> rows(count);
+  for (LinearRow& row : rows) {
+    row.divide = floats() % 3 == 0;
+    row.a = floats.any();
+    row.b = floats() % 2 == 0 ? 1.0F : floats.any();
+    row.x.resize(1 + floats() % 40);
+    row.z.resize(row.x.size());
+    for (float& x : row.x) x = floats.any();
+    for (float& z : row.z) z = floats() % 8 == 0 ? -0.0F : floats.any();
+  }
+  return rows;
+}
+
+TEST(VecLinear, RandomRowsWithStallsMatchTheModel) {
+  Floats floats(11);
+  LinearBench bench;
+  for (const unsigned stalls : {0U, 20U, 60U, 90U}) {
+    bench.check(random_rows(floats, 500), stalls);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// Four elements a cycle; 8 cycles of pipeline and buffer for a scale-add, 32 for a division.
+TEST(VecLinear, CyclesAreTheHandCount) {
+  for (const bool divide : {false, true}) {
+    std::vector<LinearRow> rows(100, {divide, 1, 1, std::vector<float>(30, 1), std::vector<float>(30, 1)});
+    LinearBench bench;
+    bench.check(rows, 0);
+    EXPECT_EQ(bench.cycles, 100U * 8 + (divide ? 31 : 7) + 1);
+  }
+}
+
+}  // namespace
+}  // namespace attnvp::rtl
