@@ -26,10 +26,14 @@ class RtlVecEngine : public VecEngine {
   void compute_values(const hal::Descriptor& descriptor) override;
 
  private:
+  std::shared_ptr<VecWork> work_of(const hal::Descriptor& descriptor);
+  void store(const hal::Descriptor& descriptor, const VecWork& work);
+
   RtlVecUnit unit_;
   std::deque<std::shared_ptr<VecWork>> begun_;    // fetched, the first one is executing
   std::deque<std::shared_ptr<VecWork>> leaving_;  // executed, not yet drained
   bool again_ = false;
+  sc_core::sc_event stored_;
 };
 
 }  // namespace attnvp::rtl

@@ -51,13 +51,20 @@ void RtlVecUnit::begin_row(std::uint64_t now) {
   requests_.pop_front();
   feeding_ = true;
   feeds_ = {kFeedWhole};
-  if (fed_.work->columns > rtl_->buffer()) feeds_ = {kFeedMax, kFeedSum, kFeedOut};
+  if (fed_.work->columns > rtl_->buffer()) {
+    feeds_ = {kFeedMax, kFeedSum, kFeedOut};
+    if ((fed_.work->flags & kOnline) != 0) feeds_ = {kFeedMax, kFeedOut};  // no sum is needed for the output
+  }
   feed_ = 0;
   next_feed();
 }
 
 void RtlVecUnit::next_feed() {
-  command_ = {feeds_[feed_], static_cast<std::uint32_t>(fed_.work->columns), 0};
+  const VecWork& work = *fed_.work;
+  command_ = {static_cast<std::uint8_t>(work.flags | feeds_[feed_]), static_cast<std::uint32_t>(work.columns), 0};
+  if (work.max_in != nullptr) {
+    std::memcpy(&command_.running_max, work.max_in + fed_.row * work.max_stride, sizeof command_.running_max);
+  }
   fed_elements_ = 0;
   const bool last = feed_ + 1 == feeds_.size();
   if (feeds_[feed_] != kFeedMax) readings_.push_back({fed_.work, last});
@@ -88,6 +95,7 @@ void RtlVecUnit::collect(const VecRtl::Edge& edge) {
     if (!work.out.empty()) rtl_->beat(work.out.data() + result.row * work.columns + result.elements, count);
     result.elements += count;
     if (edge.last_beat) {
+      if (!work.of_row.empty()) work.of_row[result.row] = {rtl_->row_max(), rtl_->row_sum(), rtl_->row_scale()};
       ++work.finished;
       results_.pop_front();
       progress_.notify(sc_core::SC_ZERO_TIME);

@@ -14,15 +14,23 @@
 
 namespace attnvp::rtl {
 
-// One softmax of rows x columns and how far it is.
+// One softmax of rows x columns, plain or online, and how far it is. Results are dense; empty without data.
 struct VecWork {
+  std::uint8_t flags = 0;  // kOnline, kFirst, kScalar
   std::uint64_t rows = 0, columns = 0;
-  const unsigned char* in = nullptr;  // first row; nullptr: no data, zeros are fed
-  std::uint64_t in_stride = 0;        // bytes
-  std::vector<arith::Half> out;       // all rows, dense; empty without data
-  std::uint64_t loaded = 0;           // rows whose last word the unit has taken
-  std::uint64_t taken = 0;            // rows that its second pass has read
-  std::uint64_t finished = 0;         // rows whose last result is there
+  const unsigned char* in = nullptr;      // first row; nullptr: no data, zeros are fed
+  std::uint64_t in_stride = 0;            // bytes
+  const unsigned char* max_in = nullptr;  // online: the running maxima, one a row
+  std::uint64_t max_stride = 0;
+  std::vector<arith::Half> out;  // rows x columns
+  struct OfRow {
+    arith::Half max = 0;
+    std::uint32_t sum = 0, scale = 0;  // FP32
+  };
+  std::vector<OfRow> of_row;   // online
+  std::uint64_t loaded = 0;    // rows whose last word the unit has taken
+  std::uint64_t taken = 0;     // rows that its second pass has read
+  std::uint64_t finished = 0;  // rows whose last result is there
 };
 
 class RtlVecUnit : public Module {

@@ -28,6 +28,9 @@ class VecRtlOf : public VecRtl {
             driver_.last_beat()};
   }
   void beat(arith::Half* out, std::size_t count) const override { driver_.beat(out, count); }
+  arith::Half row_max() const override { return driver_.row_max(); }
+  std::uint32_t row_sum() const override { return driver_.row_sum(); }
+  std::uint32_t row_scale() const override { return driver_.row_scale(); }
   void rise() override { driver_.rise(); }
   void fall() override { driver_.fall(); }
 

@@ -32,7 +32,11 @@ class VecRtl {
   // A cycle: offers (nullptr: none; a word has word() elements), with whatever comes out taken; then the edge; then,
   // where anyone looks, the other edge.
   virtual Edge settle(const VecCommand* command, const arith::Half* word) = 0;
-  virtual void beat(arith::Half* out, std::size_t count) const = 0;  // after settle()
+  virtual void beat(arith::Half* out, std::size_t count) const = 0;  // after settle(), as what follows
+  // With an online row's last beat: its maximum, and as FP32 the sum and the scale.
+  virtual arith::Half row_max() const = 0;
+  virtual std::uint32_t row_sum() const = 0;
+  virtual std::uint32_t row_scale() const = 0;
   virtual void rise() = 0;
   virtual void fall() = 0;
 

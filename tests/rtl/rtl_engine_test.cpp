@@ -63,6 +63,56 @@ TEST(RtlVecEngine, ValuesAreThoseOfTheDefinition) {
   }
 }
 
+// Online steps of every form, one after the other on the same rows: all they leave in L1 is what the model leaves.
+TEST(RtlVecEngine, OnlineStepsLeaveWhatTheModelLeaves) {
+  constexpr std::uint32_t kRows = 9, kColumns = 53;
+  constexpr std::uint64_t kS = kL1, kP = kL1 + 0x4000, kM = kL1 + 0x8000, kTile = kL1 + 0x9000, kScales = kL1 + 0xA000,
+                          kMore = kL1 + 0xB000, kR = kL1 + 0xC000;
+  std::vector<std::vector<std::uint16_t>> images;
+  for (const bool rtl : {false, true}) {
+    Bench bench(rtl_machine(rtl));
+    bench.run([&](Bench& b) {
+      std::vector<std::uint16_t> noise(0x8000);
+      for (std::size_t i = 0; i < noise.size(); ++i) noise[i] = static_cast<std::uint16_t>(0x3000 + i * 37 % 0x1800);
+      b.set_l1(kL1, noise);
+      const auto op = [](hal::Opcode opcode, int flags, std::uint32_t columns) {
+        hal::Descriptor d{};
+        d.opcode = opcode;
+        d.flags = static_cast<std::uint8_t>(flags);
+        d.dims[0] = kRows;
+        d.dims[1] = columns;
+        d.dims[2] = 1;
+        return d;
+      };
+      for (const int flags : {+hal::kFirst, 0, 0}) {
+        hal::Descriptor d = op(hal::Opcode::kOnlineSoftmax, flags, kColumns);
+        d.operand[0] = {kS + (flags == 0 ? 0x2000U : 0U), 2 * kColumns, 0};
+        d.operand[1] = {kP + (flags == 0 ? 0x2000U : 0U), 2 * kColumns, 0};
+        d.operand[2] = {kM, 2, 0};
+        d.operand[3] = {kTile, 8, 0};
+        b.push(kVec, d);
+        hal::Descriptor sum = op(hal::Opcode::kScaleAdd, flags, 1);
+        sum.operand[0] = {kR, 4, 0};
+        sum.operand[1] = {kTile, 8, 0};
+        sum.operand[2] = {kTile + 4, 8, 0};
+        b.push(kVec, sum);
+      }
+      for (const int flags : {+hal::kFirst, 0, +hal::kTwoScales, +hal::kUnscaled}) {
+        hal::Descriptor d = op(hal::Opcode::kOnlineMax, flags, 1);
+        d.operand[0] = {kMore, 2, 0};
+        d.operand[1] = {kM, 2, 0};
+        d.operand[2] = {kScales + static_cast<std::uint64_t>(flags) * 16, 8, 0};
+        d.operand[3] = {kM + 0x100 + static_cast<std::uint64_t>(flags) * 2, 2, 0};
+        b.push(kVec, flags == hal::kUnscaled ? then(d, 0) : d);
+      }
+      b.take(0);
+    });
+    EXPECT_FALSE(bench.platform().context().faults.any());
+    images.push_back(bench.l1<std::uint16_t>(kL1, 0x8000));
+  }
+  EXPECT_TRUE(images[0] == images[1]);
+}
+
 TEST(RtlVecEngine, AnIdleUnitIsNotClocked) {
   Bench bench(rtl_machine());
   auto* unit = dynamic_cast<rtl::RtlVecUnit*>(bench.core().vec.get_child_objects().back());

@@ -15,6 +15,20 @@ TEST(RtlRun, GivesTheModelsOutputInNearlyItsCycles) {
   expect_rtl_is_model("t5-mini", "flat");
 }
 
+// One-pass softmax: its online steps go through the RTL too, at 8 elements a cycle.
+TEST(RtlRun, OnlineSoftmaxGivesTheModelsOutput) {
+  for (const char* dataflow : {"cascade", "cascade:binding=serial", "lean", "flash-decoding"}) {
+    const std::string shape = "H=3,NQ=70,NKV=300,E=24";
+    const job::Result model = run_vec(shape, dataflow, VecKind::kModel, true);
+    const job::Result rtl = run_vec(shape, dataflow, VecKind::kRtl, true);
+    EXPECT_TRUE(rtl.golden_checked && rtl.golden.passed) << dataflow << ": " << rtl.golden.to_string();
+    EXPECT_TRUE(rtl.output == model.output) << dataflow;
+    EXPECT_GE(8 * rtl.sum("rtl", "clocked_cycles"), std::uint64_t{3} * 70 * 300) << dataflow;
+    EXPECT_LT(rtl.cycles, model.cycles + model.cycles / 20) << dataflow;
+    expect_same_counts(rtl, run_vec(shape, dataflow, VecKind::kRtl, false));
+  }
+}
+
 // The RTL's control does not look at numbers, so that zeros take as long.
 TEST(RtlRun, TimingIsFull) {
   for (const char* dataflow : {"mas", "flat"}) {

@@ -57,8 +57,9 @@ class Floats {
   explicit Floats(std::uint64_t seed) : random_(seed) {}
   std::uint64_t operator()() { return random_(); }
   float any() {
-    static constexpr std::uint32_t kSpecial[] = {0,          0x80000000, 0x7F800000, 0xFF800000, 0x7FC00000, 0x7F800001,
-                                                 0x00000001, 0x80000001, 0x007FFFFF, 0x00800000, 0x7F7FFFFF, 0x3F800000};
+    static constexpr std::uint32_t kSpecial[] = {0,          0x80000000, 0x7F800000, 0xFF800000,
+                                                 0x7FC00000, 0x7F800001, 0x00000001, 0x80000001,
+                                                 0x007FFFFF, 0x00800000, 0x7F7FFFFF, 0x3F800000};
     const std::uint64_t n = random_();
     const auto low = static_cast<std::uint32_t>(n >> 32);
     switch (n % 8) {
@@ -135,9 +136,9 @@ class LinearBench {
         if (unit_.out_last) {
           const std::vector<std::uint32_t> want = expected(row);
           for (std::size_t j = 0; j < want.size(); ++j) {
-            ASSERT_EQ(out[j], want[j]) << std::hex << (row.divide ? "divide " : "scale-add ") << bits_of(row.x[j]) << " "
-                                       << bits_of(row.a) << " " << bits_of(row.z[j]) << " " << bits_of(row.b) << ": "
-                                       << out[j] << ", not " << want[j];
+            ASSERT_EQ(out[j], want[j]) << std::hex << (row.divide ? "divide " : "scale-add ") << bits_of(row.x[j])
+                                       << " " << bits_of(row.a) << " " << bits_of(row.z[j]) << " " << bits_of(row.b)
+                                       << ": " << out[j] << ", not " << want[j];
           }
           out.clear();
           ++finished;
