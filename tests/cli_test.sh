@@ -158,6 +158,25 @@ wrong "is for machines, which 'mas' is not" describe mas --set cores=2
 wrong "unknown.yaml:3: key 'l1.sise' is unknown" describe "$in/unknown.yaml"
 for option in --out --q --k --v; do wrong "$option needs --data full" run --data timing "$option" x.npy; done
 
+# Streaming graphs.
+printf 'nodes:\n  k: {op: source, tensor: K}\n  o: {op: outptu}\n' >"$in/graph.yaml"
+wrong "graph.yaml:3: node 'o': key 'op': operation 'outptu' is unknown; did you mean 'output'" stream "$in/graph.yaml"
+wrong "graph.yaml:3: node 'o'" describe "$in/graph.yaml"
+wrong "'naiv' is not in .*did you mean 'naive'" stream naiv
+wrong 'nowhere.yaml: no such file' stream ./nowhere.yaml
+wrong 'stream needs an argument' stream
+for n in 0 -1 x 1.5 1048577; do wrong "--n: found '$n'; allowed is 1 to 1048576" stream naive "--n=$n"; done
+wrong "--d: found '4097'; allowed is 1 to 4096" stream naive --d 4097
+wrong "channel 'log' is unknown; did you mean 'long'" stream naive --depth log=4
+wrong "'N-64', which is 0 for N=64" stream naive --depth long=N-64
+wrong "has no '='" stream naive --depth long
+wrong "option '--deth' is unknown; did you mean '--depth'" stream naive --deth long=4
+for option in --json --vcd --dot; do
+  wrong 'nowhere/x: cannot be written: No such file' stream naive --n 4 "$option" nowhere/x
+  wrong "$option: found ''" stream naive "$option" ''
+done
+wrong '--vcd and --json are both to write' stream naive --n 4 --vcd same --json ./same
+
 # Tensors.
 npy "$in/shape.npy" '<f2' '2, 48, 17' 3264
 npy "$in/type.npy" '<i2' '2, 48, 16' 3072
@@ -211,18 +230,19 @@ fi
 
 # Help and what there is.
 for arguments in --help --help-all 'run --help' 'compare --help' 'list --help' 'describe --help' 'bench --help' list \
-  'list hardware' 'list networks' 'list dataflows' 'list energy' 'describe keys'; do
+  'list hardware' 'list networks' 'list dataflows' 'list streams' 'list operations' 'list energy' 'describe keys' \
+  'stream --help'; do
   read -ra words <<<"$arguments"
   done_well "${words[@]}"
 done
-for file in "$configs"/{hardware,networks,energy}/*.yaml; do
+for file in "$configs"/{hardware,networks,streams,energy}/*.yaml; do
   name=$(basename -- "$file" .yaml)
   done_well describe "$name"
   cp "$log/stdout" "$in/described"
   done_well describe "$file"
   tail -n "$(wc -l <"$log/stdout")" "$in/described" | cmp -s - "$log/stdout" || failed "not how $name is described"
 done
-for kind in hardware networks energy; do
+for kind in hardware networks streams energy; do
   done_well list "$kind"
   for file in "$configs/$kind"/*.yaml; do
     name=$(basename -- "$file" .yaml)
@@ -303,6 +323,26 @@ same "$in/1.vcd" "$in/2.vcd"
 done_well run "${small[@]}" --json -
 jq .cycles "$log/stdout" | cmp -s - "$in/1.cycles" || failed 'a waveform costs cycles'
 grep -q '^\$enddefinitions' "$in/1.vcd" || failed 'not a VCD file'
+
+# Streaming graphs: a run; the same twice; one that deadlocks has a report, too, beside its exit status.
+for i in 1 2; do done_well stream naive --n 16 --d 4 --json "$in/s$i.json" --vcd "$in/s$i.vcd" --dot "$in/s$i.dot"; done
+same "$in/s1.vcd" "$in/s2.vcd"
+same "$in/s1.dot" "$in/s2.dot"
+for i in 1 2; do jq 'del(.simulation)' "$in/s$i.json" >"$in/s$i.rest"; done
+same "$in/s1.rest" "$in/s2.rest"
+holds '.cycles == 596 and .golden.passed and .deadlock == false' "$in/s1.json"
+holds '.channels.long == {depth: 50, peak: 40, transfers: 256, element_bytes: 4}' "$in/s1.json"
+holds '.energy_pj | .total > 0 and ((.channels + .nodes) / .total - 1 | fabs) < 1e-9' "$in/s1.json"
+done_well stream memory-free --n 16 --unbounded --depth score=12 --json -
+holds '.cycles == 558 and .channels.score.depth == 12 and .channels.q.depth == null' "$log/stdout"
+run stream naive --n 16 --depth long=15 --vcd "$in/s3.vcd" --json -
+[[ $status -eq 1 ]] || failed "exit status $status, not 1"
+grep -q "^attnvp: naive at N=16, d=1: deadlock at cycle .*score waits for room in 'long'.*frees it: long=16" "$log/stderr" ||
+  failed "no deadlock in: $(<"$log/stderr")"
+[[ $(wc -l <"$log/stderr") -eq 1 ]] || failed 'stderr is not one line'
+holds '.deadlock and .golden.passed == false and .circle == ["score", "div", "row_sum"] and .freed_by.long == 16' \
+  "$log/stdout"
+grep -q 'waits_for_room' "$in/s3.vcd" || failed 'the waveform does not show the deadlock'
 
 # A pipe is an output like any other; an interrupt leaves nothing behind.
 mkfifo "$in/pipe"

@@ -1,6 +1,7 @@
-// `attnvp reproduce mas`: the MAS-Attention paper's tables beside this platform's.
+// `attnvp reproduce`: the papers' tables beside this platform's.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace attnvp::cli {
@@ -15,5 +16,20 @@ struct ReproduceArguments {
 };
 // Exit status: 0, or 1 when a golden check failed. Throws config::ConfigError and job::RunError.
 int reproduce_mas(const ReproduceArguments& arguments);
+
+struct ReproduceLeanArguments {
+  std::string hardware = "a100";
+  std::string json;  // "-" is stdout, alone
+  std::string csv;
+  std::string markdown;
+};
+int reproduce_lean(const ReproduceLeanArguments& arguments);
+
+struct ReproduceStreamingArguments {
+  std::uint32_t longest = 2048;  // sequence
+  std::string json;              // "-" is stdout, alone
+  std::string markdown;          // the page; its plots are written beside it
+};
+int reproduce_streaming(const ReproduceStreamingArguments& arguments);
 
 }  // namespace attnvp::cli

@@ -16,6 +16,7 @@
 #include "platform/config/error.h"
 #include "platform/config/words.h"
 #include "platform/job/job.h"
+#include "platform/stream/graph_file.h"
 
 namespace attnvp::cli {
 
@@ -40,17 +41,18 @@ CLI::Validator not_empty() {
   return {check, "", "not_empty"};
 }
 
-CLI::Validator whole_number() {
-  const auto check = [](std::string& text) {
+CLI::Validator within(std::uint64_t least, std::uint64_t most) {
+  const auto check = [least, most](std::string& text) {
     std::uint64_t value = 0;
     const char* end = text.data() + text.size();
     const auto [stop, error] = std::from_chars(text.data(), end, value);
-    if (error == std::errc() && stop == end) return std::string();
-    return fmt::format("found {}; allowed is 0 to {}", config::in_quotes(text),
-                       std::numeric_limits<std::uint64_t>::max());
+    if (error == std::errc() && stop == end && value >= least && value <= most) return std::string();
+    return fmt::format("found {}; allowed is {} to {}", config::in_quotes(text), least, most);
   };
-  return {check, "", "whole_number"};
+  return {check, "", "within"};
 }
+
+CLI::Validator whole_number() { return within(0, std::numeric_limits<std::uint64_t>::max()); }
 
 void add_machine_options(CLI::App& app, RunArguments& a) {
   app.add_option("--hw", a.hardware, "machine: a name under configs/hardware or a path")->capture_default_str();
@@ -70,6 +72,20 @@ void add_machine_options(CLI::App& app, RunArguments& a) {
       ->capture_default_str();
   app.add_option("--cpu", a.cpu, "the control processor")->check(one_of({"native"}))->capture_default_str();
   app.add_option("--seed", a.seed, "seed of the random tensors")->check(whole_number())->capture_default_str();
+  app.add_option("--json", a.json, "write the report as JSON to a file, or alone to stdout with '-'")
+      ->check(not_empty());
+}
+
+void add_stream_options(CLI::App& app, StreamArguments& a) {
+  app.add_option("graph", a.graph, "a name under configs/streams, or a path")->required();
+  app.add_option("--n", a.n, "sequence length")->check(within(1, stream::kLargestSequence))->capture_default_str();
+  app.add_option("--d", a.d, "head dimension")->check(within(1, stream::kLargestHead))->capture_default_str();
+  app.add_option("--depth", a.depths, "set a channel's depth: CHANNEL=K, K as in the graph's file")
+      ->allow_extra_args(false);
+  app.add_flag("--unbounded", a.unbounded, "no channel has a depth, but those given by --depth");
+  app.add_option("--seed", a.seed, "seed of the random tensors")->check(whole_number())->capture_default_str();
+  app.add_option("--vcd", a.vcd, "write a waveform")->check(not_empty());
+  app.add_option("--dot", a.dot, "write the graph for Graphviz, with depths and high-water marks")->check(not_empty());
   app.add_option("--json", a.json, "write the report as JSON to a file, or alone to stdout with '-'")
       ->check(not_empty());
 }
@@ -152,15 +168,16 @@ int dispatch(int argc, char** argv) {
 
   std::string kind;
   CLI::App* list_command =
-      app.add_subcommand("list", "what there is: machines, networks, dataflows, tilings, energy tables");
+      app.add_subcommand("list", "what there is: machines, networks, dataflows, tilings, streams, energy tables");
   list_command->add_option("kind", kind, "only one of them")
-      ->check(one_of({"hardware", "networks", "dataflows", "tilings", "energy"}));
+      ->check(one_of({"hardware", "networks", "dataflows", "tilings", "streams", "operations", "energy"}));
   list_command->callback([&] { status = list(kind); });
 
   DescribeArguments describe_arguments;
-  CLI::App* describe_command = app.add_subcommand(
-      "describe",
-      "all there is to know of a machine (effective config, address map), network, dataflow, or of all keys");
+  CLI::App* describe_command = app.add_subcommand("describe",
+                                                  "all there is to know of a machine (effective config, address map), "
+                                                  "network, dataflow, streaming graph, or of all "
+                                                  "keys");
   describe_command->add_option("what", describe_arguments.what, "a name, a path, or 'keys'")->required();
   describe_command->add_option("--set", describe_arguments.settings, "set any key of the machine: key=value")
       ->allow_extra_args(false);
@@ -211,6 +228,35 @@ int dispatch(int argc, char** argv) {
   reproduce_mas_command->add_option("--markdown", reproduce_arguments.markdown, "write the page (with limits)")
       ->check(not_empty());
   reproduce_mas_command->callback([&] { status = reproduce_mas(reproduce_arguments); });
+
+  ReproduceLeanArguments lean_arguments;
+  CLI::App* reproduce_lean_command = reproduce_command->add_subcommand(
+      "lean", "LeanAttention: decoding under stream-K, FlashDecoding and FlashAttention-2");
+  reproduce_lean_command->add_option("--hw", lean_arguments.hardware, "machine")->capture_default_str();
+  reproduce_lean_command->add_option("--json", lean_arguments.json, "write JSON to a file, or alone to stdout with '-'")
+      ->check(not_empty());
+  reproduce_lean_command->add_option("--csv", lean_arguments.csv, "write CSV")->check(not_empty());
+  reproduce_lean_command->add_option("--markdown", lean_arguments.markdown, "write the page")->check(not_empty());
+  reproduce_lean_command->callback([&] { status = reproduce_lean(lean_arguments); });
+
+  ReproduceStreamingArguments streaming_arguments;
+  CLI::App* reproduce_streaming_command = reproduce_command->add_subcommand(
+      "streaming", "Streaming SDPA: memory and throughput over N, depths of the long FIFO");
+  reproduce_streaming_command->add_option("--longest", streaming_arguments.longest, "longest sequence")
+      ->check(within(64, 32768))
+      ->capture_default_str();
+  reproduce_streaming_command
+      ->add_option("--json", streaming_arguments.json, "write JSON to a file, or alone to stdout with '-'")
+      ->check(not_empty());
+  reproduce_streaming_command
+      ->add_option("--markdown", streaming_arguments.markdown, "write the page, and its plots beside it")
+      ->check(not_empty());
+  reproduce_streaming_command->callback([&] { status = reproduce_streaming(streaming_arguments); });
+
+  StreamArguments stream_arguments;
+  CLI::App* stream_command = app.add_subcommand("stream", "run a streaming graph: nodes joined by bounded FIFOs");
+  add_stream_options(*stream_command, stream_arguments);
+  stream_command->callback([&] { status = stream(stream_arguments); });
 
   BenchArguments bench_arguments;
   CLI::App* bench_command = app.add_subcommand("bench", "measure the simulator's own speed");

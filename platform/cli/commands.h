@@ -33,6 +33,17 @@ struct DescribeArguments {
 int describe(const DescribeArguments& arguments);
 int list(const std::string& kind);  // "", "hardware", "networks", "dataflows", "energy"
 
+struct StreamArguments {
+  std::string graph;  // a name under configs/streams, or a path
+  std::uint32_t n = 64, d = 1;
+  std::vector<std::string> depths;  // --depth CHANNEL=K
+  bool unbounded = false;           // all channels not named there
+  std::uint64_t seed = 1;
+  std::string vcd, dot;
+  std::string json;  // "-" is stdout, alone
+};
+int stream(const StreamArguments& arguments);
+
 struct BenchArguments {
   std::string hardware = "edge";
   std::string network = "bert-base";

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "firmware/dataflows/dataflows.h"
+#include "models/stream/operation.h"
 #include "platform/cli/commands.h"
 #include "platform/config/catalog.h"
 #include "platform/config/document.h"
@@ -17,6 +18,7 @@
 #include "platform/config/words.h"
 #include "platform/elaboration/platform.h"
 #include "platform/report/table.h"
+#include "platform/stream/graph_file.h"
 
 namespace attnvp::cli {
 
@@ -55,6 +57,33 @@ void list_dataflows() {
   print(table.text());
 }
 
+// What nodes of streaming graphs can do.
+void list_operations() {
+  Table table;
+  for (const char* title : {"operation", "inputs", "outputs", "per row", "meaning"})
+    table.column(title, Table::Align::kLeft);
+  const auto ports_text = [](const std::vector<stream::Port>& ports) {
+    std::string text;
+    for (const stream::Port& port : ports) {
+      const char* const shape = port.shape == stream::Shape::kVector ? "[]"
+                                : port.shape == stream::Shape::kAny  ? "*"
+                                                                     : "";
+      text += fmt::format("{}{}{}", text.empty() ? "" : " ", port.name, shape);
+    }
+    return text;
+  };
+  for (const stream::Operation& o : stream::operations()) {
+    const bool reduces = o.kind == stream::Kind::kReduction;
+    const bool scans = o.kind == stream::Kind::kScan;
+    table.row({o.name, ports_text(o.inputs), ports_text(o.outputs),
+               reduces ? "sends"
+               : scans ? "never"
+                       : "either",
+               o.meaning});
+  }
+  print(table.text() + "[] is a vector of the head dimension, * either that or a scalar\n");
+}
+
 void describe_machine(const MachineConfig& machine) {
   print("# effective configuration\n" + config::to_yaml(machine) + "\n# address map\n");
   Table table;
@@ -84,13 +113,19 @@ void describe_network(const config::Network& n) {
                     n.batch, n.heads, n.seq_q, n.seq_kv, n.emb, macs));
 }
 
-enum class Kind : unsigned char { kKeys, kMachine, kNetwork, kDataflow, kEnergy };
+void describe_stream(const std::string& what) {
+  stream::load_graph(what, 64, 1);  // complains of what is wrong with it
+  print(config::read_text_file(config::find_config(config::Folder::kStreams, what)));
+}
+
+enum class Kind : unsigned char { kKeys, kMachine, kNetwork, kDataflow, kStream, kEnergy };
 
 // By its keys; what is neither a network nor an energy table is read, and complained of, as a machine.
 Kind kind_of_file(const std::string& path) {
   const YAML::Node root = config::Document::load(path).root();
   if (!root.IsMap()) return Kind::kMachine;
   if (root["ERT"]) return Kind::kEnergy;
+  if (root["nodes"] || root["channels"]) return Kind::kStream;
   return root["heads"] || root["emb"] ? Kind::kNetwork : Kind::kMachine;
 }
 
@@ -107,6 +142,7 @@ std::vector<Kind> kinds_of(const std::string& what) {
   }
   for (const auto& [folder, kind] : {std::pair{config::Folder::kHardware, Kind::kMachine},
                                      {config::Folder::kNetworks, Kind::kNetwork},
+                                     {config::Folder::kStreams, Kind::kStream},
                                      {config::Folder::kEnergy, Kind::kEnergy}}) {
     for (const config::CatalogEntry& entry : config::list(folder)) {
       if (what == entry.name) kinds.push_back(kind);
@@ -114,7 +150,7 @@ std::vector<Kind> kinds_of(const std::string& what) {
     }
   }
   if (!kinds.empty()) return kinds;
-  throw config::ConfigError(fmt::format("{} is no machine, network, dataflow or energy table{}",
+  throw config::ConfigError(fmt::format("{} is no machine, network, dataflow, streaming graph or energy table{}",
                                         config::in_quotes(what), config::hint(what, names)));
 }
 
@@ -128,6 +164,9 @@ void describe_as(Kind kind, const DescribeArguments& a) {
       break;
     case Kind::kNetwork:
       describe_network(config::load_network(a.what));
+      break;
+    case Kind::kStream:
+      describe_stream(a.what);
       break;
     case Kind::kEnergy:
       print(config::read_text_file(config::load_energy(a.what).source()));
@@ -153,6 +192,8 @@ int list(const std::string& kind) {
   section("networks", [] { list_folder("network", config::Folder::kNetworks); });
   section("dataflows", [] { list_dataflows(); });
   section("tilings", [] { list_folder("tiling", config::Folder::kTilings); });
+  section("streams", [] { list_folder("streaming graph", config::Folder::kStreams); });
+  section("operations", [] { list_operations(); });
   section("energy", [] { list_folder("energy table", config::Folder::kEnergy); });
   return 0;
 }

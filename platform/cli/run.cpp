@@ -2,21 +2,18 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
-#include <map>
-#include <memory>
 #include <utility>
 
 #include "explore/search/search.h"
 #include "firmware/dataflows/dataflows.h"
 #include "platform/cli/commands.h"
+#include "platform/cli/outputs.h"
 #include "platform/config/error.h"
 #include "platform/config/hardware.h"
 #include "platform/elaboration/vec_choice.h"
 #include "platform/job/job.h"
 #include "platform/report/action_counts.h"
 #include "platform/report/report.h"
-#include "platform/tensors/atomic_file.h"
 #include "platform/tensors/npy.h"
 
 namespace attnvp::cli {
@@ -73,28 +70,6 @@ Prepared prepare(const RunArguments& a) {
   if (a.tiling != "auto") p.tiling = job::parse_tiling(a.tiling);
   p.full = a.data == "full";
   return p;
-}
-
-using OutputFile = std::unique_ptr<tensors::AtomicFile>;
-
-// None for an option that is not given, or stdout.
-OutputFile open_output(const std::string& path) {
-  return path.empty() || path == "-" ? nullptr : std::make_unique<tensors::AtomicFile>(path);
-}
-
-// Before the simulation: a path that cannot be written should not cost one, nor may two outputs share one. Pipes and
-// devices are left alone, as a reader takes the first close for the end.
-void check_outputs(const std::vector<std::pair<const char*, std::string>>& outputs) {
-  namespace fs = std::filesystem;
-  std::map<fs::path, const char*> seen;
-  for (const auto& [option, path] : outputs) {
-    std::error_code error;
-    const fs::file_status status = fs::status(path, error);
-    if (path.empty() || path == "-" || (fs::exists(status) && fs::is_other(status))) continue;
-    const tensors::AtomicFile probe(path);
-    const auto [other, inserted] = seen.emplace(fs::weakly_canonical(fs::absolute(path), error), option);
-    if (!inserted) throw ConfigError(fmt::format("{} and {} are both to write {}", other->second, option, path));
-  }
 }
 
 // 1 when the golden check failed, which it says on stderr.

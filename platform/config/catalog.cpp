@@ -54,6 +54,8 @@ std::string folder_name(Folder folder) {
       return "energy";
     case Folder::kTilings:
       return "tilings";
+    case Folder::kStreams:
+      return "streams";
     case Folder::kSweeps:
       return "sweeps";
   }

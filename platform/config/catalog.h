@@ -7,7 +7,7 @@
 
 namespace attnvp::config {
 
-enum class Folder : std::uint8_t { kHardware, kNetworks, kEnergy, kTilings, kSweeps };
+enum class Folder : std::uint8_t { kHardware, kNetworks, kEnergy, kTilings, kStreams, kSweeps };
 
 struct CatalogEntry {
   std::string name;         // file name without .yaml
@@ -19,7 +19,7 @@ struct CatalogEntry {
 // Throws ConfigError when it is not a folder.
 std::string config_root();
 
-// "hardware", "networks", "energy", "tilings", "sweeps".
+// "hardware", "networks", "energy", "tilings", "streams", "sweeps".
 std::string folder_name(Folder folder);
 
 // The *.yaml files of a folder, sorted by name; empty when the folder does not exist.

@@ -19,7 +19,8 @@ This page is generated from the tables in `platform/config` that also check the 
 |---|---|---|
 | `hardware/` | machines | `--hw NAME` or `--hw PATH` |
 | `networks/` | attention layers | `--net NAME`, `--net PATH` or inline, `--net H=12,N=512,E=64` |
-| `energy/` | energy per action | the machine's key `energy` |
+| `streams/` | streaming graphs | `attnvp stream NAME` or `attnvp stream PATH` |
+| `energy/` | energy per action | the machine's or the graph's key `energy` |
 
 A name is a file's name without `.yaml`; text with a `/` or ending in `.yaml` is a path. The environment variable
 `ATTNVP_CONFIGS` names another folder to take the place of this one. A file's first line, a comment, is what
@@ -48,6 +49,30 @@ One attention layer, softmax(Q.K^T).V, in FP16. Inline shapes have short names f
 
 )";
 
+constexpr const char* kStreams =
+    R"(
+## Streaming graphs
+
+Nodes joined by FIFOs. Whole numbers are expressions in `N`, the sequence length, and `d`, the head dimension, with
+`+ - * /` (rounds down), parentheses, `min(a, b)` and `max(a, b)`; between braces, quote those that hold a comma.
+[docs/streaming.md](../docs/streaming.md) has the rules of time and the operations.
+
+| Key | Type | Default | Range | Meaning |
+|---|---|---|---|---|
+| `nodes.NAME.op` | choice | required | `attnvp list operations` | what the node computes |
+| `nodes.NAME.ii` | cycles | `1` | 1 to 2^50 | initiation interval: from one firing to the next |
+| `nodes.NAME.latency` | cycles | `1` | 0 to 2^50 | from taking the inputs to the arrival of the results, at least 1 after sending |
+| `nodes.NAME.tensor` | choice | required by `source` | Q, K, V | what a source sends |
+| `nodes.NAME.per` | choice | `score` | row, score | how often a source sends: row i of the tensor per row i; or per score (i, j) row i of Q, row j of K or V |
+| `channels.NAME.from` | text | required | | `NODE.PORT`, or `NODE` if it has one output; an output may feed several channels |
+| `channels.NAME.to` | text | required | | `NODE.PORT`, or `NODE` if it has one input |
+| `channels.NAME.depth` | count | required | 1 to 2^50, or `unbounded` | most elements in flight |
+| `channels.NAME.tokens` | count | `0` | 0 to 2^20, at most the depth | elements there at the start; every cycle of channels needs some |
+| `channels.NAME.initial` | real | `0` | finite | their value |
+| `clock` | frequency | `1 GHz` | 1 MHz to 100 GHz | the clock of the cycles |
+| `energy` | text | `pat` | | energy table: a name under configs/energy, or a path relative to the file |
+)";
+
 constexpr const char* kEnergy =
     R"(
 ## Energy
@@ -67,7 +92,8 @@ ERT:
 ```
 
 An action that is counted but has no energy here is an error, not 0. Components and actions in use: `attnvp.dram`,
-`attnvp.l1` and `attnvp.l0` with `read` and `write`; `attnvp.mac` and `attnvp.vec` with `compute`.
+`attnvp.l1` and `attnvp.l0` with `read` and `write`; `attnvp.mac` and `attnvp.vec` with `compute`; of streaming graphs
+`attnvp.fifo` with `read` and `write` (of 16-bit words), `attnvp.node` with `compute`, `exp` and `divide`.
 )";
 
 std::string units_table() {
@@ -119,7 +145,7 @@ std::string network_table() {
 
 std::string reference_markdown() {
   return std::string(kIntroduction) + units_table() + kHardware + hardware_table() + kNetworks + network_table() +
-         kEnergy;
+         kStreams + kEnergy;
 }
 
 }  // namespace attnvp::config

@@ -299,22 +299,7 @@ void Runner::check_status(Result& result) {
 void Runner::collect(Result& result) {
   Platform& p = *platform_;
   result.frequency_hz = p.machine().clock_hz;
-  for_each_module(p, [&](Module& module) {
-    for (const Counter* counter : module.counters()) {
-      CounterValue value{
-          module.name(), counter->name(), counter->unit(), counter->description(), counter->value(), 0, {}, {}};
-      if (counter->action().component != nullptr) {
-        value.component = counter->action().component;
-        value.action = counter->action().name;
-        // A table need only have what happens.
-        value.energy_pj = counter->value() == 0 ? 0
-                                                : static_cast<double>(counter->value()) *
-                                                      energy_.pj(counter->action().component, counter->action().name,
-                                                                 module.size_bytes());
-      }
-      result.counters.push_back(std::move(value));
-    }
-  });
+  result.counters = read_counters(p, energy_);
   const auto total = static_cast<double>(std::max<std::uint64_t>(result.cycles, 1));
   const auto share = [&](const char* module, std::uint32_t instances) {
     return static_cast<double>(result.sum(module, "busy_cycles")) / (total * instances);

@@ -13,6 +13,7 @@
 #include "platform/config/energy.h"
 #include "platform/config/network.h"
 #include "platform/elaboration/platform.h"
+#include "platform/job/counters.h"
 #include "platform/job/golden.h"
 
 namespace attnvp::job {
@@ -38,14 +39,6 @@ std::vector<std::pair<std::string, std::string>> tiling_text(const hal::Tiling& 
 
 struct Tensors {
   std::vector<arith::Half> q, k, v;  // [batch, heads, seq, emb]
-};
-
-// What one module counted.
-struct CounterValue {
-  std::string module, name, unit, description;
-  std::uint64_t value = 0;
-  double energy_pj = 0;           // 0 where the counter carries none
-  std::string component, action;  // in the energy table; empty likewise
 };
 
 struct Utilization {

@@ -46,8 +46,8 @@ TEST(Energy, ACountWithoutAnEnergyIsAnError) {
             pat.source() + ": component 'attnvp.l1' has no energy for action 'refresh'; the table has: read, write");
   EXPECT_EQ(message_of([&] { pat.pj("attnvp.l2", "read", 0); }),
             pat.source() +
-                ": component 'attnvp.l2' has no energies; the table has: attnvp.dram, attnvp.l0, attnvp.l1, "
-                "attnvp.mac, attnvp.vec");
+                ": component 'attnvp.l2' has no energies; the table has: attnvp.dram, attnvp.fifo, attnvp.l0, "
+                "attnvp.l1, attnvp.mac, attnvp.node, attnvp.vec");
 }
 
 TEST(Energy, ReadsWhatAccelergyWrites) {

@@ -1,0 +1,141 @@
+// A bounded FIFO between two nodes, with the time of each element: nodes run ahead of SystemC time, each with a time of
+// its own, and meet here, where an element says when it arrives and a slot says when it is free. Rules, in cycles:
+//   - at most `depth` elements are in flight; who sends element i waits until element i - depth has been taken, plus 1;
+//   - an element sent at t whose result is due at u arrives at max(u, t + 1).
+// Times depend on these rules alone, not on the order in which the kernel runs the nodes.
+#pragma once
+
+#include <algorithm>
+#include <boost/circular_buffer.hpp>
+#include <vector>
+
+#include "models/module.h"
+#include "models/stream/graph.h"
+#include "models/stream/trace_log.h"
+
+namespace attnvp::stream {
+
+class Channel : public Module {
+ public:
+  Channel(sc_core::sc_module_name name, Context& context, const ChannelSpec& spec);
+
+  // The nodes at both ends: what wakes them when they wait here.
+  void connect_writer(sc_core::sc_event& wake) { writer_wake_ = &wake; }
+  void connect_reader(sc_core::sc_event& wake) { reader_wake_ = &wake; }
+  void set_trace(TraceLog* log) { log_ = log; }
+
+  std::uint64_t depth() const { return depth_; }
+  // Before a run, or upwards while everything is blocked.
+  void set_depth(std::uint64_t depth);
+
+  // Writer. A slot's free time is known once has_room().
+  bool has_room() const { return sent_ - taken_ < limit_; }
+  std::uint64_t room_cycle() const {
+    const std::uint64_t before = sent_ - depth_;  // that element's slot; freed before the last send if below freed_
+    return sent_ < depth_ || before < freed_ ? 0 : free_[before - freed_];
+  }
+  void push(std::uint64_t cycle, std::uint64_t due, const float* value);
+  void wait_for_room() { writer_waits_ = true; }
+
+  // Reader. The value stays valid until the next push.
+  bool has_data() const { return taken_ < sent_; }
+  std::uint64_t arrival() const { return arrivals_[taken_ & mask_]; }
+  const float* value() const { return &values_[(taken_ & mask_) * spec_.width]; }
+  void pop(std::uint64_t cycle);
+  void wait_for_data() { reader_waits_ = true; }
+
+  // The host keeps fewer elements than a deep channel can hold; true if it was that which held the writer up, who then
+  // goes on with twice as many.
+  bool grow_window();
+  void release_writer();  // from outside the simulation: who waits for room looks again
+
+  // After a run: counters. Before one: empty but for the initial tokens.
+  void count();
+  void reset() override;
+
+  const ChannelSpec& spec() const { return spec_; }
+  std::uint64_t element_bytes() const { return std::uint64_t{spec_.width} * sizeof(float); }
+  std::uint64_t size_bytes() const override;  // of its depth, or the most it held when unbounded
+
+  Counter transfers{*this, "transfers", "elements", "elements that went through"};
+  Counter peak{*this, "peak", "elements", "most elements in flight at once"};
+  Counter writes{*this, "write_words", "16-bit words", "written into the FIFO", {"attnvp.fifo", "write"}};
+  Counter reads{*this, "read_words", "16-bit words", "read from the FIFO", {"attnvp.fifo", "read"}};
+
+ private:
+  static void append(boost::circular_buffer<std::uint64_t>& queue, std::uint64_t value) {
+    if (queue.full()) queue.set_capacity(2 * queue.capacity());
+    queue.push_back(value);
+  }
+  void settle(std::uint64_t freed_at);
+  void allocate(std::uint64_t slots);
+
+  ChannelSpec spec_;
+  std::uint64_t depth_;
+  sc_core::sc_event* writer_wake_ = nullptr;
+  sc_core::sc_event* reader_wake_ = nullptr;
+  bool writer_waits_ = false, reader_waits_ = false;
+  TraceLog* log_ = nullptr;
+  Signal occupancy_{*this, "occupancy", 32};
+
+  // Elements taken_ .. sent_ - 1 are here, in a ring of mask_ + 1 slots.
+  std::uint64_t sent_ = 0, taken_ = 0;
+  std::uint64_t limit_ = 0, mask_ = 0;
+  std::vector<std::uint64_t> arrivals_;
+  std::vector<float> values_;
+
+  // Elements in flight when one is sent are known once the first slot that is freed later is. So either some sends are
+  // still without their answer (those from counted_ on), or some slots' free times (those from freed_ on) are later
+  // than every send so far; one of the two queues is empty.
+  boost::circular_buffer<std::uint64_t> sends_{64}, free_{64};
+  std::uint64_t counted_ = 0, freed_ = 0;
+  std::uint64_t most_ = 0;
+};
+
+inline void Channel::push(std::uint64_t cycle, std::uint64_t due, const float* value) {
+  const std::uint64_t slot = sent_ & mask_;
+  arrivals_[slot] = due > cycle ? due : cycle + 1;
+  std::copy_n(value, spec_.width, &values_[slot * spec_.width]);
+  ++sent_;
+  while (!free_.empty() && free_.front() <= cycle) {
+    free_.pop_front();
+    ++freed_;
+  }
+  if (free_.empty()) {
+    append(sends_, cycle);
+  } else {
+    most_ = std::max(most_, sent_ - freed_);
+    counted_ = sent_;
+  }
+  if (log_ != nullptr) log_->add(cycle, occupancy_, 1);
+  if (reader_waits_) {
+    reader_waits_ = false;
+    reader_wake_->notify();
+  }
+}
+
+inline void Channel::settle(std::uint64_t freed_at) {
+  while (!sends_.empty() && sends_.front() < freed_at) {
+    sends_.pop_front();
+    ++counted_;
+  }
+  if (counted_ > freed_) most_ = std::max(most_, counted_ - freed_);
+}
+
+inline void Channel::pop(std::uint64_t cycle) {
+  const std::uint64_t freed_at = cycle + 1;
+  ++taken_;
+  if (!sends_.empty()) settle(freed_at);
+  if (sends_.empty()) {
+    append(free_, freed_at);
+  } else {
+    ++freed_;
+  }
+  if (log_ != nullptr) log_->add(freed_at, occupancy_, -1);
+  if (writer_waits_) {
+    writer_waits_ = false;
+    writer_wake_->notify();
+  }
+}
+
+}  // namespace attnvp::stream

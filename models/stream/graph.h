@@ -1,0 +1,49 @@
+// A streaming graph for one problem size, checked: what Machine builds. Made by platform/stream/graph_file.h.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/stream/operation.h"
+
+namespace attnvp::stream {
+
+inline constexpr std::uint64_t kUnbounded = UINT64_MAX;
+
+enum class Tensor : std::uint8_t { kQ, kK, kV };
+
+struct NodeSpec {
+  std::string name;
+  const Operation* operation = nullptr;
+  std::uint64_t ii = 1;        // initiation interval: cycles from one firing to the next
+  std::uint64_t latency = 1;   // cycles from taking the inputs to the arrival of the results
+  bool per_row = false;        // fires once per row, else once per score
+  std::uint32_t width = 1;     // of its widest port
+  Tensor tensor = Tensor::kQ;  // sources
+};
+
+struct ChannelSpec {
+  std::string name;
+  std::uint32_t from = 0, from_port = 0, to = 0, to_port = 0;  // indices of nodes and of their ports
+  std::uint64_t depth = 1;                                     // elements in flight, or kUnbounded
+  std::uint32_t tokens = 0;                                    // elements it holds at the start, all `initial`
+  float initial = 0;
+  bool per_row = false;     // carries one element per row, else one per score
+  bool vector = false;      // of d values, else scalars
+  std::uint32_t width = 1;  // FP32 values per element
+};
+
+struct Graph {
+  std::string name;
+  std::uint32_t n = 1;  // rows and scores per row
+  std::uint32_t d = 1;  // head dimension
+  double clock_hz = 1e9;
+  std::string energy = "pat";  // table under configs/energy, or a path
+  std::vector<NodeSpec> nodes;
+  std::vector<ChannelSpec> channels;
+
+  std::uint64_t firings(const NodeSpec& node) const { return node.per_row ? n : std::uint64_t{n} * n; }
+};
+
+}  // namespace attnvp::stream

@@ -1,0 +1,93 @@
+// A node of a streaming graph: takes its inputs, computes, sends its results. Rules, in cycles:
+//   - it takes all inputs of a firing at once, at the latest of its own time and their arrivals;
+//   - it sends all results at once, when every channel has a slot; they are due `latency` after the inputs were taken;
+//   - its own time then is `ii` after it sent.
+// A process runs until a channel stops it, however far ahead of SystemC time that is: one activation covers as many
+// firings as the channels allow.
+#pragma once
+
+#include <vector>
+
+#include "models/stream/channel.h"
+
+namespace attnvp::stream {
+
+// Why a node cannot go on.
+struct Wait {
+  const Channel* channel = nullptr;  // nullptr: it does not wait
+  bool for_room = false;             // else for data
+  std::uint64_t since = 0;           // cycle
+};
+
+class Node : public Module {
+ public:
+  // `firings` in all; `row` of them make a row of scores. Both are 1 row per firing if the node fires per row.
+  Node(sc_core::sc_module_name name, Context& context, const NodeSpec& spec, std::uint64_t firings, std::uint64_t row);
+  void connect_input(std::size_t port, Channel& channel);
+  void connect_output(std::size_t port, Channel& channel);
+  // Sources read, an output writes rows of this tensor: N x width.
+  void bind_tensor(float* tensor) { tensor_ = tensor; }
+  void set_trace(TraceLog* log) { log_ = log; }
+
+  void start() { wake_.notify(sc_core::SC_ZERO_TIME); }
+  bool done() const { return fired_ == firings_; }
+  const Wait& wait_state() const { return wait_; }
+  std::uint64_t last_cycle() const { return last_; }  // of its latest progress: taken, or sent after that
+  const NodeSpec& spec() const { return spec_; }
+
+  void count();
+  void reset() override;
+
+  Counter elements{*this, "firings", "firings", "times it computed"};
+  Counter busy{*this, "busy_cycles", "cycles", "initiation intervals of its firings"};
+  Counter starved{*this, "starved_cycles", "cycles", "waiting for data"};
+  Counter stalled{*this, "stalled_cycles", "cycles", "waiting for room"};
+  Counter arithmetic{*this, "arithmetic", "operations", "multiply-adds, sums, comparisons", {"attnvp.node", "compute"}};
+  Counter exponentials{*this, "exponentials", "operations", "exponentials", {"attnvp.node", "exp"}};
+  Counter divisions{*this, "divisions", "operations", "divisions", {"attnvp.node", "divide"}};
+
+ private:
+  struct Input {
+    Channel* channel = nullptr;
+    std::vector<float> held;  // a per-row input beside per-score ones, kept for the row; else empty
+  };
+  struct Output {
+    Channel* channel = nullptr;
+    std::size_t port = 0;
+  };
+  enum State : std::uint8_t { kIdle, kWorking, kWaitsForData, kWaitsForRoom };
+
+  void run();
+  bool take();
+  bool send();
+  bool input_due(const Input& input) const { return input.held.empty() || column_ == 0; }
+  bool output_due(const Output& output) const { return last_column() || !output.channel->spec().per_row; }
+  bool last_column() const { return column_ + 1 == row_; }
+  float* tensor_row() const;
+  void record(std::uint64_t cycle, State state) {
+    if (log_ != nullptr) log_->set(cycle, state_, state);
+  }
+
+  NodeSpec spec_;
+  std::uint64_t firings_, row_;
+  std::vector<Input> inputs_;
+  std::vector<Output> outputs_;
+  std::vector<std::vector<float>> results_;  // per output port
+  std::vector<const float*> in_;
+  std::vector<float*> out_;
+  std::vector<float> memory_;  // the operation's state
+  float* tensor_ = nullptr;
+  TraceLog* log_ = nullptr;
+  sc_core::sc_event wake_;
+  Signal state_;
+
+  std::uint64_t fired_ = 0, column_ = 0;
+  std::uint64_t now_ = 0;    // its own time
+  std::uint64_t taken_ = 0;  // when it took the inputs it holds
+  bool holds_ = false;       // results that are not sent yet
+  std::uint64_t last_ = 0;
+  std::uint64_t starved_cycles_ = 0, stalled_cycles_ = 0;
+  Wait wait_;
+};
+
+}  // namespace attnvp::stream

@@ -1,0 +1,113 @@
+// Cycles and peaks of the shipped graphs against the paper's machine.
+//
+// Naive: the first score is taken from its source at 1, summed at 12 and every two cycles from then on; the last row's
+// sum is there at 12 + 2 (N^2 - 1) + 23, its first quotient 8 later, its N quotients are multiplied every two cycles,
+// the last result comes 13 later: 2 N^2 + 2 N + 52. Memory-free: 1 + 11 + 3 for the first score, 2 (N^2 - 1) to the
+// last one, then 12 and 21: 2 N^2 + 46.
+#include "tests/platform/stream/runs.h"
+
+namespace attnvp::stream {
+namespace {
+
+std::uint64_t naive_cycles(std::uint64_t n) { return 2 * n * n + 2 * n + 52; }
+std::uint64_t memory_free_cycles(std::uint64_t n) { return 2 * n * n + 46; }
+
+void expect_exact(std::uint32_t n) {
+  SCOPED_TRACE(n);
+  const Result naive = run("naive", n), memory_free = run("memory-free", n);
+  EXPECT_EQ(naive.cycles, naive_cycles(n));
+  EXPECT_EQ(memory_free.cycles, memory_free_cycles(n));
+  EXPECT_TRUE(naive.golden.checked && naive.golden.passed) << naive.golden.to_string();
+  EXPECT_TRUE(memory_free.golden.checked && memory_free.golden.passed) << memory_free.golden.to_string();
+}
+
+TEST(StreamCycles, AreExactForEveryShortSequence) {
+  for (std::uint32_t n = 1; n <= 128; ++n) expect_exact(n);
+}
+
+TEST(StreamCycles, AreThePapersForLongSequences) {
+  EXPECT_EQ(naive_cycles(512), 525364U);
+  EXPECT_EQ(naive_cycles(1024), 2099252U);
+  EXPECT_EQ(naive_cycles(2048), 8392756U);
+  EXPECT_EQ(memory_free_cycles(512), 524334U);
+  EXPECT_EQ(memory_free_cycles(1024), 2097198U);
+  for (const std::uint32_t n : {512, 1024, 2048}) expect_exact(n);
+}
+
+TEST(StreamCycles, DoNotDependOnTheHeadDimension) {
+  for (const char* name : {"naive", "memory-free", "safe-softmax"}) {
+    const std::uint64_t cycles = run(name, 37).cycles;
+    for (const std::uint32_t d : {2, 16, 64}) {
+      const Result result = run(name, 37, d);
+      EXPECT_EQ(result.cycles, cycles) << name << " " << d;
+      EXPECT_TRUE(result.golden.checked && result.golden.passed) << name << " " << d << result.golden.to_string();
+    }
+  }
+}
+
+TEST(StreamCycles, BoundedFifosCostNothing) {
+  for (const char* name : {"naive", "memory-free", "safe-softmax"}) {
+    for (const std::uint32_t n : {1, 2, 3, 16, 64, 129}) {
+      Graph graph = load_graph(name, n, 1);
+      const std::uint64_t bounded = run(graph).cycles;
+      for (ChannelSpec& channel : graph.channels) channel.depth = kUnbounded;
+      EXPECT_EQ(run(graph).cycles, bounded) << name << " " << n;
+    }
+  }
+}
+
+TEST(StreamCycles, DepthOfTheLongFifo) {
+  Runner runner(load_graph("naive", 64, 1), config::load_energy("pat"), 1);
+  const std::size_t channel = index_of(load_graph("naive", 64, 1), "long");
+  const auto cycles_at = [&](std::uint64_t depth) {
+    runner.set_depth(channel, depth);
+    const Result result = runner.run({});
+    EXPECT_FALSE(result.deadlocked) << depth;
+    EXPECT_TRUE(result.golden.passed) << depth;
+    return result.cycles;
+  };
+  EXPECT_EQ(cycles_at(64), 10388U);
+  EXPECT_EQ(cycles_at(72), 9380U);
+  EXPECT_GT(cycles_at(79), 8372U);
+  for (const std::uint64_t depth : {80, 81, 98, 1000}) EXPECT_EQ(cycles_at(depth), 8372U) << depth;
+}
+
+// Every latency and interval 1: N + 2 elements are under way when the row's sum is there.
+TEST(StreamCycles, UnitTimesNeedTwoMoreThanARow) {
+  for (const std::uint32_t n : {1, 2, 7, 64}) {
+    Graph graph = load_graph("naive", n, 1);
+    for (NodeSpec& node : graph.nodes) node.ii = node.latency = 1;
+    ChannelSpec& longest = graph.channels[index_of(graph, "long")];
+    const std::uint64_t full_rate = std::uint64_t{n} * n + n + 3;
+    longest.depth = n + 2;
+    EXPECT_EQ(run(graph).cycles, full_rate) << n;
+    longest.depth = n + 1;
+    EXPECT_EQ(run(graph).cycles > full_rate, n > 1) << n;
+  }
+}
+
+TEST(StreamPeaks, OfTheMemoryFreeGraphDoNotDependOnN) {
+  // A row's r, o and quotient are gone before the next row's come once 2 N exceeds their 21 cycles and one.
+  const std::vector<std::uint64_t> expected{2, 2, 2, 12, 2, 2, 2, 2, 1, 1, 1};
+  for (const std::uint32_t n : {11, 12, 13, 64, 100, 512}) EXPECT_EQ(peaks(run("memory-free", n)), expected) << n;
+}
+
+TEST(StreamPeaks, OfTheNaiveGraphGrowWithN) {
+  const std::size_t channel = index_of(load_graph("naive", 4, 1), "long");
+  // The score taken 13 behind the sum is 2 N + 47 cycles under way at one per two cycles.
+  for (const std::uint32_t n : {64, 128, 512}) EXPECT_EQ(run("naive", n).channels[channel].peak, n + 24) << n;
+}
+
+TEST(StreamPeaks, AreWhatIsNeeded) {
+  for (const char* name : {"naive", "safe-softmax"}) {
+    Graph graph = load_graph(name, 50, 1);
+    const Result before = run(graph);
+    for (std::size_t c = 0; c < graph.channels.size(); ++c) graph.channels[c].depth = before.channels[c].peak;
+    const Result after = run(graph);
+    EXPECT_EQ(after.cycles, before.cycles);
+    EXPECT_EQ(peaks(after), peaks(before));
+  }
+}
+
+}  // namespace
+}  // namespace attnvp::stream
