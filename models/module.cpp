@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <utility>
 
 namespace attnvp {
 
@@ -11,10 +12,17 @@ Counter::Counter(CounterOwner& owner, const char* name, const char* unit, const 
   owner.counters_.push_back(this);
 }
 
-Signal::Signal(CounterOwner& owner, const char* name, unsigned bits, const char* const* names)
-    : name_(name), bits_(bits), names_(names) {
+Signal::Signal(CounterOwner& owner, std::string name, Kind kind, unsigned bits, const char* const* names,
+               const char* unit)
+    : kind_(kind), bits_(bits), names_(names), unit_(unit), name_(std::move(name)) {
   owner.signals_.push_back(this);
 }
+Signal::Signal(CounterOwner& owner, std::string name, unsigned bits)
+    : Signal(owner, std::move(name), Kind::kBits, bits, nullptr, "") {}
+Signal::Signal(CounterOwner& owner, std::string name, const char* const* names)
+    : Signal(owner, std::move(name), Kind::kEnum, 8, names, "") {}
+Signal::Signal(CounterOwner& owner, std::string name, Real real)
+    : Signal(owner, std::move(name), Kind::kReal, 64, nullptr, real.unit) {}
 
 Clock::Clock(double hertz) : hertz_(hertz), period_fs_(static_cast<std::uint64_t>(std::llround(1e15 / hertz))) {}
 

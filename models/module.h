@@ -10,10 +10,11 @@
 
 #include "models/counters/counter.h"
 #include "models/fault.h"
-#include "models/trace/guest.h"
 #include "models/trace/signal.h"
 
 namespace attnvp {
+
+class Journal;
 
 // A clock domain: cycles to SystemC time and back. The period is rounded to whole femtoseconds (the kernel's time
 // resolution), so that every multiple of it is exact.
@@ -52,6 +53,7 @@ struct Context {
   // The fault line: every blocking register access ends with an error once a fault was raised. Whoever blocks on an
   // event registers it here at construction.
   std::vector<sc_core::sc_event*> fault_line;
+  Journal* journal = nullptr;  // descriptors are written down while there is one
 };
 
 class Module : public sc_core::sc_module, public CounterOwner {
@@ -61,8 +63,6 @@ class Module : public sc_core::sc_module, public CounterOwner {
   virtual std::uint64_t size_bytes() const { return 0; }
   // What the module waits for at this moment, empty when it is idle: the text of a deadlock report.
   virtual std::string waiting_for() const { return {}; }
-  // Signals of another simulator inside the module, if any.
-  virtual TraceGuest* trace_guest() { return nullptr; }
   // Back to the state after elaboration, between two jobs.
   virtual void reset() {}
 

@@ -51,7 +51,7 @@ class Guarded {
   }
   uint32_t rows_in(const Item& item, uint32_t strip) const { return min(strip_rows_, item.rows - strip * strip_rows_); }
   uint64_t strip_bytes() const { return uint64_t{strip_rows_} * seq_kv_ * kHalfBytes; }
-  uint64_t must(uint64_t bytes);
+  uint64_t must(uint64_t bytes, L1Region region);
   uint64_t must_strip();
   void transfer(const Matrix& from, const Matrix& to, const Item& item);
   void load(Tensor& tensor, uint32_t head);
@@ -98,14 +98,14 @@ Guarded::Guarded(Runtime& rt, const Work& work, const hal::Tiling& tiling)
   // What stays comes first, so that strips and tensors share one stretch.
   const uint64_t rows_bytes = uint64_t{min(tiling.nq, rt.layer().seq_q)} * emb_ * kHalfBytes;
   for (uint32_t n = 0; n < rt.cores(); ++n) {
-    core_[n].q = must(rows_bytes);
-    core_[n].o_block = must(rows_bytes);
+    core_[n].q = must(rows_bytes, L1Region::kQ);
+    core_[n].o_block = must(rows_bytes, L1Region::kO);
   }
 }
 
 // Space that nothing can give way for.
-uint64_t Guarded::must(uint64_t bytes) {
-  const uint64_t address = arena_.allocate(bytes);
+uint64_t Guarded::must(uint64_t bytes, L1Region region) {
+  const uint64_t address = arena_.allocate(bytes, region);
   if (address == 0) rt_.fail(Status::kL1TooSmall, arena_.used() + bytes, rt_.machine().l1_bytes);
   return address;
 }
@@ -125,7 +125,7 @@ void Guarded::transfer(const Matrix& from, const Matrix& to, const Item& item) {
 void Guarded::load(Tensor& tensor, uint32_t head) {
   const uint32_t stride = emb_ * kHalfBytes;
   tensor.head = head;
-  if (tensor.l1 == 0) tensor.l1 = must(strips_.slot_bytes());
+  if (tensor.l1 == 0) tensor.l1 = must(strips_.slot_bytes(), &tensor == &k_ ? L1Region::kK : L1Region::kV);
   Item item;
   item.head = head;
   transfer({tensor.dram + uint64_t{head} * seq_kv_ * stride, seq_kv_, emb_, stride}, {tensor.l1, seq_kv_, emb_, stride},

@@ -2,17 +2,17 @@
 
 namespace attnvp::firmware {
 
-uint64_t Arena::allocate(uint64_t bytes) {
+uint64_t Arena::allocate(uint64_t bytes, L1Region region) {
   const uint64_t size = round_up(bytes, 64);
   uint64_t gap = 0;
   uint32_t at = 0;
   for (; at < count_ && blocks_[at].offset - gap < size; ++at) gap = blocks_[at].offset + blocks_[at].bytes;
   if (count_ == kMaxBlocks || gap + size > rt_.machine().l1_bytes) return 0;
   for (uint32_t i = count_; i > at; --i) blocks_[i] = blocks_[i - 1];
-  blocks_[at] = {gap, size};
+  blocks_[at] = {gap, size, region};
   ++count_;
   used_ += size;
-  rt_.note_allocated(used_);
+  rt_.note_allocated(used_, region);
   return hal::l1_base(rt_.cluster()) + gap;
 }
 
@@ -20,10 +20,11 @@ void Arena::free(uint64_t address) {
   const uint64_t offset = address - hal::l1_base(rt_.cluster());
   for (uint32_t i = 0; i < count_; ++i) {
     if (blocks_[i].offset != offset) continue;
+    const L1Region region = blocks_[i].region;
     used_ -= blocks_[i].bytes;
     --count_;
     for (; i < count_; ++i) blocks_[i] = blocks_[i + 1];
-    rt_.note_allocated(used_);
+    rt_.note_allocated(used_, region);
     return;
   }
 }

@@ -10,7 +10,7 @@ class Arena {
   explicit Arena(Runtime& rt) : rt_(rt) {}
 
   // 0 when no gap is large enough; that is an answer, not a failure.
-  uint64_t allocate(uint64_t bytes);
+  uint64_t allocate(uint64_t bytes, L1Region region);
   void free(uint64_t address);
   uint64_t used() const { return used_; }
 
@@ -18,6 +18,7 @@ class Arena {
   static constexpr uint32_t kMaxBlocks = 1024;
   struct Block {
     uint64_t offset, bytes;
+    L1Region region;
   };
   Runtime& rt_;
   Block blocks_[kMaxBlocks];  // allocated ones, by offset

@@ -16,10 +16,13 @@ Attention::Attention(Runtime& rt, const Work& work, const hal::Tiling& tiling, c
   const uint64_t row_bytes = uint64_t{rt.layer().emb} * kHalfBytes;
   const bool partials = tiling.kv_buffers == hal::kKvStream;
   for (uint32_t c = 0; rt.ok() && c < lanes.count; ++c) {
-    lane_[c].q = rt.allocate(uint64_t{tiling.row_buffers} * rows_ * row_bytes);
-    lane_[c].scores = rt.allocate(uint64_t{demand.score_blocks} * rows_ * rt.layer().seq_kv * kHalfBytes);
-    lane_[c].o = rt.allocate(uint64_t{o_buffers_} * rows_ * row_bytes);
-    if (partials) lane_[c].partials = rt.allocate(uint64_t{rows_} * rt.layer().emb * kPartialBytes);
+    lane_[c].q = rt.allocate(uint64_t{tiling.row_buffers} * rows_ * row_bytes, L1Region::kQ);
+    lane_[c].scores =
+        rt.allocate(uint64_t{demand.score_blocks} * rows_ * rt.layer().seq_kv * kHalfBytes, L1Region::kScores);
+    lane_[c].o = rt.allocate(uint64_t{o_buffers_} * rows_ * row_bytes, L1Region::kO);
+    if (partials) {
+      lane_[c].partials = rt.allocate(uint64_t{rows_} * rt.layer().emb * kPartialBytes, L1Region::kPartials);
+    }
   }
   q_ready_ = rt.events(lanes.count);
   q_free_ = rt.events(lanes.count, tiling.row_buffers);

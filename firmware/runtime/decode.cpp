@@ -67,12 +67,12 @@ Decode::Decode(Runtime& rt, const DecodePlan& plan, const Contexts& contexts, co
   if (cores > kMaxCores) rt.fail(Status::kBadJob);
   for (uint32_t c = 0; rt.ok() && c < cores; ++c) {
     Lane& lane = lane_[c];
-    lane.k = rt.allocate(uint64_t{plan.kv_ring} * t.nkv * emb_ * kHalfBytes);
-    lane.v = rt.allocate(uint64_t{plan.kv_ring} * t.nkv * emb_ * kHalfBytes);
-    lane.tiles = rt.allocate(ring(plan) * round_up(Sums::bytes(rows_, emb_), 64));
-    lane.scores = rt.allocate(uint64_t{ring(plan)} * rows_ * t.nkv * kHalfBytes);
-    lane.slots = rt.allocate(plan.slots * slot_bytes(plan, emb_));
-    lane.scales = rt.allocate(uint64_t{rows_} * 2 * kPartialBytes);
+    lane.k = rt.allocate(uint64_t{plan.kv_ring} * t.nkv * emb_ * kHalfBytes, L1Region::kK);
+    lane.v = rt.allocate(uint64_t{plan.kv_ring} * t.nkv * emb_ * kHalfBytes, L1Region::kV);
+    lane.tiles = rt.allocate(ring(plan) * round_up(Sums::bytes(rows_, emb_), 64), L1Region::kPartials);
+    lane.scores = rt.allocate(uint64_t{ring(plan)} * rows_ * t.nkv * kHalfBytes, L1Region::kScores);
+    lane.slots = rt.allocate(plan.slots * slot_bytes(plan, emb_), L1Region::kQ);
+    lane.scales = rt.allocate(uint64_t{rows_} * 2 * kPartialBytes, L1Region::kPartials);
     lane.load.segment = lane.compute.segment = work.segment(worker(c), 0);
   }
   hal::Scratch scratch{};

@@ -20,7 +20,8 @@ KvBuffer::KvBuffer(Runtime& rt, const Work& work, const hal::Tiling& t, uint64_t
       slot_rows_(streamed_ ? nkv_ : rows_),
       members_(t.bb * t.hh) {
   if (work.lanes() > kMaxLanes) rt.fail(Status::kBadJob);
-  address_ = rt.allocate(uint64_t{slots_} * members_ * slot_rows_ * emb_ * kHalfBytes);
+  address_ = rt.allocate(uint64_t{slots_} * members_ * slot_rows_ * emb_ * kHalfBytes,
+                         dram == rt.layer().k ? L1Region::kK : L1Region::kV);
   ready_ = rt.events(work.lanes());
   free_ = rt.events(work.lanes(), slots_);
 }

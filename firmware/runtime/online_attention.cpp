@@ -25,12 +25,13 @@ OnlineAttention::OnlineAttention(Runtime& rt, const OnlinePlan& plan) : rt_(rt),
 
   slab_bytes_ = uint64_t{t.nq} * emb_ * kHalfBytes + Sums::bytes(t.nq, emb_);
   const uint64_t tile_bytes = uint64_t{t.nkv} * emb_ * kHalfBytes;
-  k_ = rt.allocate(plan.kv_ring * tile_bytes);
-  v_ = rt.allocate(plan.kv_ring * tile_bytes);
+  k_ = rt.allocate(plan.kv_ring * tile_bytes, L1Region::kK);
+  v_ = rt.allocate(plan.kv_ring * tile_bytes, L1Region::kV);
   for (uint32_t c = 0; rt.ok() && c < cores; ++c) {
-    core_[c].slots = rt.allocate(plan.slots * round_up(slab_bytes_, 64));
-    core_[c].tiles = rt.allocate(uint64_t{plan.ring} * round_up(Sums::bytes(t.nq, emb_), 64));
-    if (!plan.in_array) core_[c].scores = rt.allocate(uint64_t{plan.ring} * t.nq * t.nkv * kHalfBytes);
+    core_[c].slots = rt.allocate(plan.slots * round_up(slab_bytes_, 64), L1Region::kQ);
+    core_[c].tiles = rt.allocate(uint64_t{plan.ring} * round_up(Sums::bytes(t.nq, emb_), 64), L1Region::kPartials);
+    if (!plan.in_array)
+      core_[c].scores = rt.allocate(uint64_t{plan.ring} * t.nq * t.nkv * kHalfBytes, L1Region::kScores);
   }
   q_ready_ = rt.events(cores);
   slot_free_ = rt.events(cores, plan.slots);

@@ -124,7 +124,7 @@ void Runtime::wait(Events events, uint32_t tokens) {
   }
 }
 
-uint64_t Runtime::allocate(uint64_t bytes) {
+uint64_t Runtime::allocate(uint64_t bytes, L1Region region) {
   const uint64_t size = round_up(bytes, 64);
   if (l1_used_ + size > machine().l1_bytes) {
     fail(Status::kL1TooSmall, l1_used_ + size, machine().l1_bytes);
@@ -132,18 +132,19 @@ uint64_t Runtime::allocate(uint64_t bytes) {
   }
   const uint64_t address = hal::l1_base(cluster_) + l1_used_;
   l1_used_ += size;
-  note_allocated(l1_used_);
+  note_allocated(l1_used_, region);
   return address;
 }
 
 void Runtime::free_to(uint64_t mark) {
   l1_used_ = mark;
-  note_allocated(l1_used_);
+  note_allocated(l1_used_, L1Region::kOther);
 }
 
-void Runtime::note_allocated(uint64_t bytes) {
+void Runtime::note_allocated(uint64_t bytes, L1Region region) {
   if (!ok()) return;
-  if (!hal::write(cpu_, hal::l1_control_base(cluster_) + hal::kL1Allocated, &bytes, sizeof bytes)) {
+  const uint64_t value = bytes | static_cast<uint64_t>(region) << hal::kL1RegionShift;
+  if (!hal::write(cpu_, hal::l1_control_base(cluster_) + hal::kL1Allocated, &value, sizeof value)) {
     fail(Status::kEngineFault, hal::l1_control_base(cluster_));
   }
 }

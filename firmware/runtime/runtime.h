@@ -11,6 +11,7 @@
 namespace attnvp::firmware {
 
 using hal::Descriptor;
+using hal::L1Region;
 using hal::Status;
 using std::uint32_t;
 using std::uint64_t;
@@ -109,7 +110,7 @@ class Runtime {
   void give(Events events, uint32_t tokens = 1);
 
   // L1 space, aligned to 64 bytes; 0 (and status kL1TooSmall) when there is none left.
-  uint64_t allocate(uint64_t bytes);
+  uint64_t allocate(uint64_t bytes, L1Region region = L1Region::kOther);
   uint64_t allocated() const { return l1_used_; }
   void free_to(uint64_t mark);  // everything allocated since allocated() was `mark`
 
@@ -133,7 +134,8 @@ class Runtime {
     ++(of_k ? k_overwrites_ : v_overwrites_);
     reload_bytes_ += reload_bytes;
   }
-  void note_allocated(uint64_t bytes);  // for the scratchpad's performance monitor
+  // For the scratchpad's performance monitor: bytes held now, and what those were for that came or went.
+  void note_allocated(uint64_t bytes, L1Region region);
 
   // Bus accesses of other kinds.
   bool read(uint64_t address, void* data, uint32_t bytes);

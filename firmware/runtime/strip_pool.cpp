@@ -15,7 +15,7 @@ uint64_t StripPool::allocate(uint32_t generation) {
 uint64_t StripPool::open(uint32_t generation, uint64_t bytes) {
   for (Slot& slot : slots_) {
     if (slot.address != 0) continue;
-    const uint64_t address = arena_.allocate(bytes);
+    const uint64_t address = arena_.allocate(bytes, L1Region::kScores);
     if (address != 0) slot = {address, generation, static_cast<uint32_t>(bytes / strip_bytes_), 1, 0};
     return address;
   }

@@ -77,6 +77,14 @@ struct TimingOnlyExtension : tlm::tlm_extension<TimingOnlyExtension> {
   void copy_from(const tlm::tlm_extension_base& /*other*/) override {}
 };
 
+// Which descriptor an access is made for (models/trace/journal.h). Ignorable; attached only while a journal is kept.
+struct OriginExtension : tlm::tlm_extension<OriginExtension> {
+  explicit OriginExtension(std::uint64_t of) : descriptor(of) {}
+  std::uint64_t descriptor;
+  tlm::tlm_extension_base* clone() const override { return new OriginExtension(*this); }
+  void copy_from(const tlm::tlm_extension_base& other) override { *this = static_cast<const OriginExtension&>(other); }
+};
+
 // A payload that owns its stream extension; each engine thread keeps one, so that the hot path allocates nothing.
 class StreamPayload {
  public:

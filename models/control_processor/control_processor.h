@@ -43,7 +43,8 @@ class ControlProcessor : public Module {
   sc_core::sc_event start_;
   tlm::tlm_generic_payload payload_;
   Signal running_{*this, "running", 1};
-  Signal on_bus_{*this, "bus_access", 1};
+  Signal state_;
+  Signal address_{*this, "address", 48};
 };
 
 }  // namespace attnvp

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "firmware/hal/registers.h"
+#include "models/trace/operation.h"
 
 namespace attnvp {
 
@@ -18,11 +19,37 @@ DmaController::Channel::Channel(DmaController& owner, std::uint32_t i)
       queue(owner.ctx_, owner.config_.queue_depth),
       events(fmt::format("events{}", i).c_str(), owner.place_.events_base, owner.place_.events),
       ages(owner.config_.queue_depth),
-      level_name(fmt::format("channel{}_queue_level", i)),
-      state_name(fmt::format("channel{}_state", i)),
-      level(std::make_unique<Signal>(owner, level_name.c_str(), 16)),
-      state(std::make_unique<Signal>(owner, state_name.c_str(), 2, kStateNames)) {
-  queue.show_level_in(level.get());
+      state(owner, fmt::format("channel{}.state", i), kStateNames),
+      operation(owner, fmt::format("channel{}.operation", i), kOperationNames),
+      number(owner, fmt::format("channel{}.descriptor", i), 32),
+      head(owner, fmt::format("channel{}.head", i), 16),
+      row_block(owner, fmt::format("channel{}.row_block", i), 32),
+      waits_for(owner, fmt::format("channel{}.waits_for_event", i), 12),
+      level(owner, fmt::format("channel{}.queue_level", i), 16) {
+  for (Signal* s : {&state, &operation, &number, &head, &row_block, &waits_for, &level}) s->sparse();  // if unused
+  queue.show_level_in(&level);
+  events.show_waiting_in(&waits_for);
+}
+
+// The oldest descriptor under way, or nothing.
+void DmaController::Channel::show() {
+  const UnderWay* now = under_way.empty() ? nullptr : &under_way.front();
+  operation.set(static_cast<std::uint64_t>(now != nullptr ? operation_of(now->descriptor) : Operation::kNone));
+  number.set(now != nullptr ? now->number : Signal::kNone);
+  head.set(now != nullptr ? now->descriptor.head : Signal::kNone);
+  row_block.set(now != nullptr ? now->descriptor.row_block : Signal::kNone);
+}
+
+void DmaController::Channel::begun() {
+  if (!operation.on()) return;
+  under_way.push_back({current, taken});
+  show();
+}
+
+void DmaController::Channel::done() {
+  if (under_way.empty()) return;
+  under_way.pop_front();
+  show();
 }
 
 DmaController::DmaController(sc_core::sc_module_name name, Context& context, const DmaConfig& config,
@@ -77,6 +104,10 @@ void DmaController::reset() {
   for (auto& c : channels_) {
     c->queue.reset();
     c->ages.clear();
+    c->taken = 0;
+    c->waits_for.set_none();
+    c->under_way.clear();
+    c->show();
   }
   next_ = 0;
   next_buffer_ = 0;
@@ -86,7 +117,7 @@ void DmaController::reset() {
 void DmaController::stop_with(Channel& channel, FaultCode code, std::uint64_t address, std::string detail) {
   stopped_ = true;
   channel.queue.set_fault(code, address);
-  channel.state->set(kFault);
+  channel.state.set(kFault);
   fault(code, address, fmt::format("channel {}: {}", channel.index, detail));
 }
 
@@ -139,15 +170,21 @@ FaultCode DmaController::check(const hal::Descriptor& d, std::string& detail, st
 
 void DmaController::front(Channel& channel) {
   while (true) {
-    channel.state->set(kIdle);
+    channel.state.set(kIdle);
     while (channel.queue.empty()) sc_core::wait(channel.queue.pushed());
     const hal::Descriptor& d = channel.queue.front();
-    channel.state->set(kWaitEvent);
+    channel.state.set(kWaitEvent);
+    ++channel.taken;
+    channel.id = ctx_.journal == nullptr
+                     ? Journal::kNobody
+                     : ctx_.journal->open(fmt::format("{}.channel{}", name(), channel.index), d, ctx_.clock.now());
     if (!channel.events.valid(d)) {
       stop_with(channel, FaultCode::kBadEvent, 0, "the descriptor names an event that the event unit does not have");
       return;
     }
-    if (!channel.events.take(d)) return;
+    if (!channel.events.take(d, channel.id)) return;
+    if (ctx_.journal != nullptr && channel.id != Journal::kNobody)
+      ctx_.journal->of(channel.id).ready = ctx_.clock.now();
     if (d.opcode != hal::Opcode::kCopy && d.opcode != hal::Opcode::kNop) {
       stop_with(channel, FaultCode::kBadOpcode, 0,
                 fmt::format("a DMA controller has no opcode {}", static_cast<int>(d.opcode)));
@@ -161,11 +198,12 @@ void DmaController::front(Channel& channel) {
         stop_with(channel, code, address, std::move(detail));
         return;
       }
-      channel.state->set(kTransfer);
+      channel.state.set(kTransfer);
       channel.current = d;
       channel.to_l1 = d.operand[1].address >= place_.l1_base;
       channel.transfer = Transfer(d, config_.burst_bytes);
       channel.ready = true;
+      channel.started = false;
       channel.deferrable = (d.flags & hal::kDeferrable) != 0;
       channel.age = channel.ages.front();
       channel.ages.pop_front();
@@ -177,7 +215,7 @@ void DmaController::front(Channel& channel) {
       const hal::Descriptor nop = d;
       channel.ages.pop_front();
       channel.queue.pop();
-      channel.events.give(nop);
+      channel.events.give(nop, channel.id);
     }
   }
 }
@@ -237,6 +275,13 @@ void DmaController::issue() {
     unsigned char* data = buffers_[entry.buffer].data();
     const Burst burst = entry.burst;
     if (active_++ == 0) busy_since_ = ctx_.clock.now();
+    busy_.set(1);
+    if (!channel->started) {
+      channel->started = true;
+      channel->begun();
+      if (ctx_.journal != nullptr && channel->id != Journal::kNobody)
+        ctx_.journal->of(channel->id).start = ctx_.clock.now();
+    }
 
     sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
     bool ok = true;
@@ -255,6 +300,7 @@ void DmaController::issue() {
     entry.done_cycle = ctx_.clock.now() + ctx_.clock.ceil_cycles(delay);
     if (burst.last) {
       entry.descriptor = channel->current;
+      entry.id = channel->id;
       ++channel->pending;
       channel->ready = false;
       channel->issued.notify(sc_core::SC_ZERO_TIME);
@@ -282,7 +328,12 @@ void DmaController::retire() {
       return;
     }
     if (entry.burst.last) {
-      if (!entry.channel->events.give(entry.descriptor)) return;
+      if (!entry.channel->events.give(entry.descriptor, entry.id)) return;
+      if (ctx_.journal != nullptr && entry.id != Journal::kNobody) {
+        Journal::Entry& journal = ctx_.journal->of(entry.id);
+        journal.end = journal.done = ctx_.clock.now();
+      }
+      entry.channel->done();
       descriptors += 1;
       entry.channel->queue.count_done();
       --entry.channel->pending;
@@ -290,7 +341,10 @@ void DmaController::retire() {
     }
     in_flight_.pop_front();
     outstanding_.set(in_flight_.size());
-    if (--active_ == 0) busy_cycles += ctx_.clock.now() - busy_since_;
+    if (--active_ == 0) {
+      busy_cycles += ctx_.clock.now() - busy_since_;
+      busy_.set(0);
+    }
     credit_.notify(sc_core::SC_ZERO_TIME);
   }
 }

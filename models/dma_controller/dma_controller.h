@@ -10,6 +10,7 @@
 #include <tlm_utils/simple_target_socket.h>
 
 #include <boost/circular_buffer.hpp>
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -63,8 +64,18 @@ class DmaController : public Module {
     std::uint32_t pending = 0;                   // descriptors issued, not yet done
     sc_core::sc_event issued;                    // all bursts of `transfer` have been issued
     sc_core::sc_event drained;                   // a descriptor is done
-    std::string level_name, state_name;
-    std::unique_ptr<Signal> level, state;
+    std::uint64_t taken = 0;                     // descriptors out of the queue
+    Journal::Id id = Journal::kNobody;           // of `current`
+    bool started = false;                        // a burst of `transfer` has been issued
+    struct UnderWay {
+      hal::Descriptor descriptor;
+      std::uint64_t number;
+    };
+    std::deque<UnderWay> under_way;  // oldest first, kept while a waveform is written: what the signals show
+    void begun();                    // the first burst of `current`
+    void done();                     // the oldest descriptor under way
+    Signal state, operation, number, head, row_block, waits_for, level;
+    void show();
   };
   struct InFlight {
     Burst burst;
@@ -72,7 +83,8 @@ class DmaController : public Module {
     bool to_l1 = false;
     std::uint64_t done_cycle = 0;
     std::size_t buffer = 0;
-    hal::Descriptor descriptor;  // of the last burst only
+    hal::Descriptor descriptor;  // of the last burst only, likewise:
+    Journal::Id id = Journal::kNobody;
   };
 
   void control_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
@@ -101,6 +113,7 @@ class DmaController : public Module {
   sc_core::sc_event work_, credit_, sent_;
   // One payload per thread and socket: a blocking call keeps its payload for as long as it takes.
   tlm::tlm_generic_payload dram_payload_, l1_read_payload_, l1_write_payload_;
+  Signal busy_{*this, "busy", 1};
   Signal outstanding_{*this, "outstanding", 16};
 };
 

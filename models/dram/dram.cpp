@@ -10,6 +10,11 @@
 
 namespace attnvp {
 
+namespace {
+enum Bus : std::uint64_t { kIdle, kRead, kWrite };
+const char* const kBusNames[] = {"idle", "read", "write", nullptr};
+}  // namespace
+
 SparseMemory::SparseMemory(std::uint64_t bytes) : bytes_(bytes) {
   void* p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p == MAP_FAILED) throw std::bad_alloc();
@@ -26,12 +31,23 @@ Dram::Dram(sc_core::sc_module_name name, Context& context, const DramConfig& con
       base_(base),
       memory_(config.size_bytes),
       bytes_per_cycle_(config.bytes_per_second / context.clock.hertz()),
-      latency_cycles_(static_cast<std::uint64_t>(std::ceil(config.latency_seconds * context.clock.hertz() - 1e-6))) {
+      latency_cycles_(static_cast<std::uint64_t>(std::ceil(config.latency_seconds * context.clock.hertz() - 1e-6))),
+      bus_(*this, "bus", kBusNames) {
   in.register_b_transport(this, &Dram::b_transport);
   in.register_transport_dbg(this, &Dram::transport_dbg);
 }
 
-void Dram::reset() { busy_from_ = busy_bytes_ = all_bytes_ = 0; }
+void Dram::reset() { busy_from_ = busy_bytes_ = all_bytes_ = bus_until_ = 0; }
+
+// The bus is busy for a transaction; time is annotated, so this is about the future.
+void Dram::show_bus(std::uint64_t from, std::uint64_t until, bool read) {
+  const auto time = [this](std::uint64_t cycle) { return cycle * ctx_.clock.period_fs(); };
+  bus_.set_at(time(from), read ? kRead : kWrite);
+  rate_.set_real_at(time(from), bytes_per_cycle_);
+  bus_.set_at(time(until), kIdle);
+  rate_.set_real_at(time(until), 0);
+  bus_until_ = until;
+}
 
 bool Dram::inside(const tlm::tlm_generic_payload& payload) const {
   const std::uint64_t bytes = payload.get_data_length();
@@ -51,17 +67,20 @@ void Dram::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& dela
     return;
   }
   const std::uint64_t now = ctx_.clock.now();
+  std::uint64_t from = bus_until_;
   const std::uint64_t arrival = now + ctx_.clock.ceil_cycles(delay) + (payload.is_read() ? latency_cycles_ : 0);
   if (static_cast<double>(busy_bytes_) <=
       (static_cast<double>(arrival) - static_cast<double>(busy_from_)) * bytes_per_cycle_) {
-    busy_from_ = arrival;  // the bus was idle
+    busy_from_ = from = arrival;  // the bus was idle
     busy_bytes_ = 0;
   }
   busy_bytes_ += bytes;
   all_bytes_ += bytes;
   const auto cycles = [this](std::uint64_t n) { return static_cast<double>(n) / bytes_per_cycle_; };
   busy_cycles.raise_to(static_cast<std::uint64_t>(std::llround(cycles(all_bytes_))));
-  delay = ctx_.clock.cycles(busy_from_ + static_cast<std::uint64_t>(std::ceil(cycles(busy_bytes_) - 1e-6)) - now);
+  const std::uint64_t until = busy_from_ + static_cast<std::uint64_t>(std::ceil(cycles(busy_bytes_) - 1e-6));
+  delay = ctx_.clock.cycles(until - now);
+  if (bus_.on()) show_bus(from, until, payload.is_read());
 
   unsigned char* here = memory_.data() + (payload.get_address() - base_);
   const bool copy = payload.get_extension<TimingOnlyExtension>() == nullptr;

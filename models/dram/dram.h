@@ -44,6 +44,7 @@ class Dram : public Module {
   void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   unsigned transport_dbg(tlm::tlm_generic_payload& payload);
   bool inside(const tlm::tlm_generic_payload& payload) const;
+  void show_bus(std::uint64_t from, std::uint64_t until, bool read);
 
   DramConfig config_;
   std::uint64_t base_;
@@ -55,6 +56,10 @@ class Dram : public Module {
   std::uint64_t busy_from_ = 0;
   std::uint64_t busy_bytes_ = 0;
   std::uint64_t all_bytes_ = 0;
+
+  std::uint64_t bus_until_ = 0;  // cycle
+  Signal bus_;
+  Signal rate_{*this, "bytes_per_cycle", Signal::Real{"B/cycle"}};
 };
 
 }  // namespace attnvp

@@ -6,14 +6,16 @@
 #include <utility>
 
 #include "firmware/hal/registers.h"
+#include "models/trace/operation.h"
 
 namespace attnvp {
 
 namespace {
 enum Front : std::uint64_t { kFrontIdle, kFrontWait, kFrontLoad, kFrontReady, kFrontFault };
 const char* const kFrontNames[] = {"idle", "wait_event", "load", "ready", "fault", nullptr};
-enum State : std::uint64_t { kIdle, kRun, kLastTile, kHalted, kFault };
-const char* const kStateNames[] = {"idle", "run", "last_tile", "halted", "fault", nullptr};
+// blocked: done computing, but the descriptor before is still storing its result
+enum State : std::uint64_t { kIdle, kRun, kLastTile, kHalted, kBlocked, kFault };
+const char* const kStateNames[] = {"idle", "run", "last_tile", "halted", "blocked", "fault", nullptr};
 }  // namespace
 
 Engine::Engine(sc_core::sc_module_name name, Context& context, const Place& place, std::uint32_t queue_depth,
@@ -23,9 +25,12 @@ Engine::Engine(sc_core::sc_module_name name, Context& context, const Place& plac
       control_base_(place.control_base),
       pipeline_cycles_(pipeline_cycles),
       queue_(context, queue_depth),
-      front_state_(*this, "fetch_state", 3, kFrontNames),
-      state_(*this, "state", 3, kStateNames) {
+      state_(*this, "state", kStateNames),
+      operation_(*this, "operation", kOperationNames),
+      front_state_(*this, "fetch_state", kFrontNames) {
   queue_.show_level_in(&queue_level_);
+  events.show_waiting_in(&waits_for_);
+  halts_.sparse();
   control.register_b_transport(this, &Engine::control_transport);
   SC_HAS_PROCESS(Engine);
   SC_THREAD(fetch);
@@ -84,7 +89,31 @@ std::string Engine::waiting_for() const {
   return {};
 }
 
-void Engine::reset() { queue_.reset(); }
+void Engine::reset() {
+  queue_.reset();
+  taken_ = 0;
+  halts_.set(0);
+  waits_for_.set_none();
+  show_current(nullptr);
+}
+
+// The descriptor in the execute stage, or nothing.
+void Engine::show_current(const Job* job) {
+  if (job == nullptr) {
+    operation_.set(static_cast<std::uint64_t>(Operation::kNone));
+    for (Signal* signal : {&number_, &head_, &row_block_}) signal->set_none();
+    return;
+  }
+  const hal::Descriptor& d = job->descriptor;
+  operation_.set(static_cast<std::uint64_t>(operation_of(d)));
+  number_.set(job->number);
+  head_.set(d.head);
+  row_block_.set(d.row_block);
+}
+
+Journal::Entry* Engine::entry_of(const Job& job) {
+  return job.id == Journal::kNobody ? nullptr : &ctx_.journal->of(job.id);
+}
 
 void Engine::stop_with(FaultCode code, std::uint64_t address, std::string detail) {
   stopped_ = true;
@@ -118,15 +147,18 @@ bool Engine::run_stream(StreamPayload& payload, const Stream& stream) {
 bool Engine::fetch_one(Job& job) {
   job.descriptor = queue_.front();
   job.plan = Plan{};
+  job.number = ++taken_;
+  job.id = ctx_.journal == nullptr ? Journal::kNobody : ctx_.journal->open(name(), job.descriptor, ctx_.clock.now());
   if (!events.valid(job.descriptor)) {
     stop_with(FaultCode::kBadEvent, 0, "the descriptor names an event that the event unit does not have");
     return false;
   }
   front_state_.set(kFrontWait);
-  if (!events.take(job.descriptor)) {
+  if (!events.take(job.descriptor, job.id)) {
     stopped_ = true;  // a fault elsewhere: stop quietly
     return false;
   }
+  if (Journal::Entry* entry = entry_of(job)) entry->ready = ctx_.clock.now();
   if (job.descriptor.opcode != hal::Opcode::kNop && !prepare(job)) return false;
   if (job.plan.after_previous) {
     while (in_flight_ > 0) sc_core::wait(drained_event_);
@@ -189,6 +221,7 @@ void Engine::execute() {
     const bool nop = executing_.descriptor.opcode == hal::Opcode::kNop;
     executing_now_ = !nop;
     const std::uint64_t start = ctx_.clock.now();
+    if (Journal::Entry* entry = entry_of(executing_)) entry->start = start;
     bool again = false;
     do {
       if (!execute_one()) return;
@@ -197,6 +230,8 @@ void Engine::execute() {
     } while (again);
     executing_now_ = false;
     busy_cycles += ctx_.clock.now() - start;
+    if (Journal::Entry* entry = entry_of(executing_)) entry->end = ctx_.clock.now();
+    if (!nop) state_.set(kBlocked);
     if (!nop) {
       count(executing_.descriptor);
       if (ctx_.full_data) compute_values(executing_.descriptor);
@@ -204,6 +239,7 @@ void Engine::execute() {
     }
     while (draining_.full()) sc_core::wait(drained_event_);
     state_.set(kIdle);
+    show_current(nullptr);
     draining_.push_back(executing_);
     drain_event_.notify(sc_core::SC_ZERO_TIME);
   }
@@ -215,8 +251,7 @@ bool Engine::execute_one() {
   const std::uint64_t start = ctx_.clock.now();
   if (executing_.descriptor.opcode != hal::Opcode::kNop) {
     state_.set(kRun);
-    head_.set(executing_.descriptor.head);
-    row_block_.set(executing_.descriptor.row_block);
+    show_current(&executing_);
     if (!run_body(executing_.descriptor, p)) return false;
     if (halt_.requested) return true;
     state_.set(kLastTile);
@@ -231,11 +266,13 @@ bool Engine::execute_one() {
 // Waits for the command to go on, then loads the first sub-tile of the same descriptor, or of another, anew.
 bool Engine::halted_then_again() {
   halts += 1;
+  halts_.set(halts.value());
   halted_ = true;
   state_.set(kHalted);
   while (halt_.requested) sc_core::wait(resume_event_);
   halted_ = false;
   if (replace_) executing_.descriptor = queue_.building();
+  if (Journal::Entry* entry = entry_of(executing_)) entry->descriptor = executing_.descriptor;
   if (!prepare(executing_)) return false;
   abandon();
   return run_fill(executing_.descriptor, executing_.plan, execute_payload_);
@@ -247,7 +284,8 @@ void Engine::drain() {
     const Job& job = draining_.front();
     await_result(job.descriptor, job.drain_at);
     if (!run_stream(drain_payload_, job.plan.drain)) return;
-    if (!events.give(job.descriptor)) return;
+    if (!events.give(job.descriptor, job.id)) return;
+    if (Journal::Entry* entry = entry_of(job)) entry->done = ctx_.clock.now();
     descriptors += 1;
     queue_.count_done();
     --in_flight_;

@@ -87,6 +87,8 @@ class Engine : public Module {
   struct Job {
     hal::Descriptor descriptor;
     Plan plan;
+    std::uint64_t number = 0;  // in the order of the queue, from 1
+    Journal::Id id = Journal::kNobody;
     std::uint64_t drain_at = 0;  // cycle at which the pipeline has delivered the last result
   };
 
@@ -99,6 +101,8 @@ class Engine : public Module {
   std::uint32_t state_register() const;
   bool fetch_one(Job& job);
   bool prepare(Job& job);
+  void show_current(const Job* job);
+  Journal::Entry* entry_of(const Job& job);
   bool execute_one();
   bool halted_then_again();
   bool run_stream(StreamPayload& payload, const Stream& stream);
@@ -126,11 +130,18 @@ class Engine : public Module {
   StreamPayload fetch_payload_, execute_payload_, drain_payload_, l0_payload_;
   tlm::tlm_dmi dmi_;
 
-  Signal front_state_;
+  std::uint64_t taken_ = 0;  // descriptors out of the queue
+
+  // What the execute stage holds, then the fetch stage.
   Signal state_;
-  Signal queue_level_{*this, "queue_level", 16};
+  Signal operation_;
+  Signal number_{*this, "descriptor", 32};
   Signal head_{*this, "head", 16};
   Signal row_block_{*this, "row_block", 32};
+  Signal front_state_;
+  Signal waits_for_{*this, "waits_for_event", 12};
+  Signal queue_level_{*this, "queue_level", 16};
+  Signal halts_{*this, "halts", 16};
 };
 
 }  // namespace attnvp

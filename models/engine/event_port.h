@@ -5,6 +5,8 @@
 
 #include "firmware/hal/descriptor.h"
 #include "models/bus/stream.h"
+#include "models/trace/journal.h"
+#include "models/trace/signal.h"
 
 namespace attnvp {
 
@@ -16,18 +18,20 @@ class EventPort {
   tlm_utils::simple_initiator_socket<EventPort> out;
 
   // False when a fault elsewhere ended the wait, or on an event that does not exist.
-  bool take(const hal::Descriptor& descriptor);
-  bool give(const hal::Descriptor& descriptor);
+  bool take(const hal::Descriptor& descriptor, Journal::Id id = Journal::kNobody);
+  bool give(const hal::Descriptor& descriptor, Journal::Id id = Journal::kNobody);
   bool valid(const hal::Descriptor& descriptor) const;
   // Number of the event being waited for, -1 while not waiting.
   int waiting_for() const { return waiting_; }
+  void show_waiting_in(Signal* signal) { signal_ = signal; }
 
  private:
-  bool access(std::uint64_t base, std::uint32_t event, std::uint64_t reg, std::uint32_t tokens);
+  bool access(std::uint64_t base, std::uint32_t event, std::uint64_t reg, std::uint32_t tokens, Journal::Id id);
 
   std::uint64_t base_;
   std::uint32_t events_;
   int waiting_ = -1;
+  Signal* signal_ = nullptr;
 };
 
 }  // namespace attnvp

@@ -1,19 +1,31 @@
 #include "models/event_unit/event_unit.h"
 
 #include <cstring>
+#include <string>
 
 #include "firmware/hal/registers.h"
+#include "models/bus/stream.h"
+#include "models/trace/journal.h"
 
 namespace attnvp {
 
 EventUnit::EventUnit(sc_core::sc_module_name name, Context& context, const EventUnitConfig& config, std::uint64_t base)
     : Module(name, context), base_(base), slots_(config.events) {
   in.register_b_transport(this, &EventUnit::b_transport);
-  for (Slot& slot : slots_) context.fault_line.push_back(&slot.changed);
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    slots_[i].signal = std::make_unique<Signal>(*this, "event" + std::to_string(i), 16);
+    slots_[i].signal->sparse();
+    context.fault_line.push_back(&slots_[i].changed);
+  }
 }
 
 void EventUnit::reset() {
-  for (Slot& slot : slots_) slot.tokens = 0;
+  for (Slot& slot : slots_) set(slot, 0);
+}
+
+void EventUnit::set(Slot& slot, std::uint32_t tokens) {
+  slot.tokens = tokens;
+  slot.signal->set(tokens);
 }
 
 bool EventUnit::take(Slot& slot, std::uint32_t tokens) {
@@ -21,7 +33,7 @@ bool EventUnit::take(Slot& slot, std::uint32_t tokens) {
     if (ctx_.faults.any()) return false;
     sc_core::wait(slot.changed);
   }
-  slot.tokens -= tokens;
+  set(slot, slot.tokens - tokens);
   takes += tokens;
   return true;
 }
@@ -47,17 +59,28 @@ void EventUnit::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time&
     return;
   }
   Slot& slot = slots_[event];
+  const auto* const extension = payload.get_extension<OriginExtension>();
+  const Journal::Id origin = extension != nullptr ? extension->descriptor : Journal::kNobody;
   switch (offset % hal::kEventStride) {
     case hal::kEventSignal:
       if (!payload.is_write()) break;
-      slot.tokens += value;
+      set(slot, slot.tokens + value);
       signals += value;
+      if (ctx_.journal != nullptr)
+        ctx_.journal->gave(base_ + event * hal::kEventStride, value, origin, ctx_.clock.now());
       slot.changed.notify(sc_core::SC_ZERO_TIME);
       payload.set_response_status(tlm::TLM_OK_RESPONSE);
       return;
     case hal::kEventTake:
       if (!payload.is_write()) break;
-      payload.set_response_status(take(slot, value) ? tlm::TLM_OK_RESPONSE : tlm::TLM_GENERIC_ERROR_RESPONSE);
+      if (!take(slot, value)) {
+        payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
+        return;
+      }
+      if (ctx_.journal != nullptr) {
+        ctx_.journal->took(base_ + event * hal::kEventStride, value, origin, ctx_.clock.now());
+      }
+      payload.set_response_status(tlm::TLM_OK_RESPONSE);
       return;
     case hal::kEventCount:
       if (!payload.is_read()) break;

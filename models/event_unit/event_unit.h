@@ -4,6 +4,7 @@
 
 #include <tlm_utils/simple_target_socket.h>
 
+#include <memory>
 #include <vector>
 
 #include "models/machine.h"
@@ -27,9 +28,11 @@ class EventUnit : public Module {
   struct Slot {
     std::uint32_t tokens = 0;
     sc_core::sc_event changed;
+    std::unique_ptr<Signal> signal;
   };
   void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   bool take(Slot& slot, std::uint32_t tokens);
+  void set(Slot& slot, std::uint32_t tokens);
 
   std::uint64_t base_;
   std::vector<Slot> slots_;

@@ -24,6 +24,11 @@ class FairShare {
     const Flow& f = flows_[slot];
     return f.remaining - f.rate * static_cast<double>(now - f.since);
   }
+  double port_rate(std::uint32_t port) const {  // bytes per cycle granted at present
+    double sum = 0;
+    for (const Flow& f : flows_) sum += f.active && f.port == port ? f.rate : 0.0;
+    return sum;
+  }
   bool active(std::size_t slot) const { return flows_[slot].active; }
   std::size_t slots() const { return flows_.size(); }
   // Slots whose finish changed in the last open() or close(), the opened one not among them.

@@ -1,11 +1,17 @@
 #include "models/scratchpad/scratchpad.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <string>
 
 #include "firmware/hal/registers.h"
 
 namespace attnvp {
+
+namespace {
+const char* const kRegionNames[] = {"other", "q", "k", "v", "scores", "o", "partials"};  // as hal::L1Region
+}
 
 Scratchpad::Scratchpad(sc_core::sc_module_name name, Context& context, const ScratchpadConfig& config,
                        std::uint64_t base, std::uint32_t initiators)
@@ -24,11 +30,49 @@ Scratchpad::Scratchpad(sc_core::sc_module_name name, Context& context, const Scr
     socket->register_transport_dbg(this, &Scratchpad::transport_dbg, static_cast<int>(i));
     sockets_.push_back(std::move(socket));
   }
+  for (const char* region : kRegionNames) {
+    regions_.push_back(std::make_unique<Signal>(*this, std::string("regions.") + region + "_bytes", 40));
+    regions_.back()->sparse();
+  }
+  for (std::uint32_t i = 0; i < config.ports; ++i) {
+    const std::string label = "port" + std::to_string(i) + ".bytes_per_cycle";
+    rates_.push_back(std::make_unique<Signal>(*this, label, Signal::Real{"B/cycle"}));
+  }
 }
 
 void Scratchpad::reset() {
   if (!memory_.empty()) std::memset(memory_.data(), 0, memory_.size());
   allocated_.set(0);
+  for (auto& region : regions_) region->set(0);
+  allocations_.clear();
+}
+
+// The difference to what was held before belongs to the region; what shrinks without one is given back newest first.
+void Scratchpad::show_allocation(std::uint64_t bytes, hal::L1Region region) {
+  const std::uint64_t before = allocated_.value();
+  const auto signal = [this](hal::L1Region r) -> Signal& { return *regions_.at(static_cast<std::size_t>(r)); };
+  if (bytes > before) {
+    const std::uint64_t more = bytes - before;
+    allocations_.push_back({region, more});
+    signal(region).set(signal(region).value() + more);
+  }
+  std::uint64_t less = bytes < before ? before - bytes : 0;
+  for (std::size_t i = allocations_.size(); less > 0 && i-- > 0;) {
+    Allocation& a = allocations_[i];
+    if (region != hal::L1Region::kOther && region != a.region) continue;
+    const std::uint64_t n = std::min(less, a.bytes);
+    less -= n;
+    a.bytes -= n;
+    signal(a.region).set(signal(a.region).value() - n);
+    if (a.bytes == 0) allocations_.erase(allocations_.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
+
+// Rounded so that sums of equal rates are equal.
+void Scratchpad::show_rates() {
+  for (std::uint32_t i = 0; i < config_.ports; ++i) {
+    rates_[i]->set_real(std::round(share_.port_rate(i) * 1024) / 1024);
+  }
 }
 
 void Scratchpad::control_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& /*delay*/) {
@@ -36,8 +80,15 @@ void Scratchpad::control_transport(tlm::tlm_generic_payload& payload, sc_core::s
     payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
     return;
   }
-  std::uint64_t bytes = 0;
-  std::memcpy(&bytes, payload.get_data_ptr(), sizeof bytes);
+  std::uint64_t value = 0;
+  std::memcpy(&value, payload.get_data_ptr(), sizeof value);
+  const std::uint64_t bytes = value & hal::kL1AllocatedBytes;
+  const std::uint64_t region = value >> hal::kL1RegionShift;
+  if (region >= regions_.size()) {
+    payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
+    return;
+  }
+  if (allocated_.on()) show_allocation(bytes, static_cast<hal::L1Region>(region));
   allocated_.set(bytes);
   peak_bytes.raise_to(bytes);
   payload.set_response_status(tlm::TLM_OK_RESPONSE);
@@ -108,6 +159,7 @@ double Scratchpad::occupy(std::uint32_t port, std::uint64_t bytes, std::uint64_t
   const std::uint64_t start = clock.now();
   const std::size_t slot = share_.open(start, port, bytes, pace_cycles);
   active_.set(active_.value() + 1);
+  if (active_.on()) show_rates();
   const auto reschedule = [&](std::size_t s, std::uint64_t now) {
     sc_core::sc_event& event = event_of(s);
     event.cancel();
@@ -126,6 +178,7 @@ double Scratchpad::occupy(std::uint32_t port, std::uint64_t bytes, std::uint64_t
       now < share_.finish(slot) && bytes > 0 ? share_.remaining(slot, now) / static_cast<double>(bytes) : 0;
   share_.close(now, slot);
   active_.set(active_.value() - 1);
+  if (active_.on()) show_rates();
   for (std::size_t s : share_.moved()) reschedule(s, now);
   return 1 - left;
 }

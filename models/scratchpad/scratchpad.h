@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "firmware/hal/registers.h"
 #include "models/bus/stream.h"
 #include "models/machine.h"
 #include "models/module.h"
@@ -49,8 +50,18 @@ class Scratchpad : public Module {
   FairShare share_;
   std::deque<sc_core::sc_event> events_;  // one per flow slot
   std::vector<std::unique_ptr<tlm_utils::simple_target_socket_tagged<Scratchpad>>> sockets_;
+  void show_allocation(std::uint64_t bytes, hal::L1Region region);
+  void show_rates();
+
   Signal allocated_{*this, "allocated_bytes", 40};
+  std::vector<std::unique_ptr<Signal>> regions_;  // by hal::L1Region
   Signal active_{*this, "active_streams", 8};
+  std::vector<std::unique_ptr<Signal>> rates_;  // bytes per cycle, one per port
+  struct Allocation {
+    hal::L1Region region;
+    std::uint64_t bytes;
+  };
+  std::vector<Allocation> allocations_;  // what firmware holds, oldest first; kept while a waveform is written
 };
 
 }  // namespace attnvp

@@ -17,7 +17,7 @@ Node::Node(sc_core::sc_module_name name, Context& context, const NodeSpec& spec,
       inputs_(spec.operation->inputs.size()),
       in_(inputs_.size()),
       memory_(spec.width),
-      state_(*this, "state", 2, kStates) {
+      state_(*this, "state", kStates) {
   for (std::size_t i = 0; i < spec.operation->outputs.size(); ++i) results_.emplace_back(spec.width);
   for (auto& result : results_) out_.push_back(result.data());
   if (spec.operation->kind == Kind::kSource) in_.resize(1);

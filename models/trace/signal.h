@@ -3,22 +3,35 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
+#include <string>
 
 namespace attnvp {
 
 class CounterOwner;
 
-// Where changes go: the VCD writer, later others.
+// Where changes go.
 class TraceSink {
  public:
   virtual ~TraceSink() = default;
   virtual void change(std::uint32_t id, std::uint64_t value) = 0;
+  // The value from `time_fs` on, a time not before now; a later call for the same time replaces it.
+  virtual void change_at(std::uint64_t time_fs, std::uint32_t id, std::uint64_t value) = 0;
 };
 
 class Signal {
  public:
-  // `names` (nullptr or a nullptr-terminated list) makes the signal an enumeration shown by name.
-  Signal(CounterOwner& owner, const char* name, unsigned bits, const char* const* names = nullptr);
+  enum class Kind : std::uint8_t { kBits, kEnum, kReal };
+  static constexpr std::uint64_t kNone = UINT64_MAX;  // no value at present: shown as high impedance
+
+  Signal(CounterOwner& owner, std::string name, unsigned bits);
+  // An enumeration, shown by name; `names` ends with nullptr.
+  Signal(CounterOwner& owner, std::string name, const char* const* names);
+  // A real number; `unit` is for people.
+  struct Real {
+    const char* unit;
+  };
+  Signal(CounterOwner& owner, std::string name, Real real);
   Signal(const Signal&) = delete;
   Signal& operator=(const Signal&) = delete;
 
@@ -27,22 +40,55 @@ class Signal {
     value_ = value;
     if (sink_ != nullptr) sink_->change(id_, value);
   }
+  void set_none() { set(kNone); }
+  void set_real(double value) { set(bits_of(value)); }
+  void set_real_at(std::uint64_t time_fs, double value) { set_at(time_fs, bits_of(value)); }
+  void set_at(std::uint64_t time_fs, std::uint64_t value) {
+    if (sink_ != nullptr) sink_->change_at(time_fs, id_, value);
+  }
+
+  // Shown only if it ever changes: for one of many that a run may not use.
+  Signal& sparse() {
+    sparse_ = true;
+    return *this;
+  }
   void attach(TraceSink* sink, std::uint32_t id) {
     sink_ = sink;
     id_ = id;
   }
+  bool on() const { return sink_ != nullptr; }  // for values that cost something to find out
   std::uint64_t value() const { return value_; }
-  const char* name() const { return name_; }
+  const std::string& name() const { return name_; }
+  Kind kind() const { return kind_; }
   unsigned bits() const { return bits_; }
   const char* const* names() const { return names_; }
+  const char* unit() const { return unit_; }
+  bool is_sparse() const { return sparse_; }
+
+  static std::uint64_t bits_of(double value) {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &value, sizeof bits);
+    return bits;
+  }
+  static double real_of(std::uint64_t bits) {
+    double value = 0;
+    std::memcpy(&value, &bits, sizeof value);
+    return value;
+  }
 
  private:
-  const char* name_;
-  unsigned bits_;
-  const char* const* names_;
+  Signal(CounterOwner& owner, std::string name, Kind kind, unsigned bits, const char* const* names, const char* unit);
+
+  // What set() touches comes first.
   std::uint64_t value_ = 0;
   TraceSink* sink_ = nullptr;
   std::uint32_t id_ = 0;
+  bool sparse_ = false;
+  Kind kind_;
+  unsigned bits_;
+  const char* const* names_;
+  const char* unit_;
+  std::string name_;
 };
 
 }  // namespace attnvp

@@ -2,99 +2,162 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+
 namespace attnvp {
 
 namespace {
 
 // VCD identifiers: the printable characters, shortest first.
-std::string code_of(std::size_t n) {
-  std::string code;
+std::string id_of(std::size_t n) {
+  std::string id;
   do {
-    code += static_cast<char>('!' + n % 94);
+    id += static_cast<char>('!' + n % 94);
     n /= 94;
   } while (n-- > 0);
-  return code;
+  return id;
 }
 
-bool has_signals(sc_core::sc_object& object) {
-  auto* module = dynamic_cast<Module*>(&object);
-  if (module != nullptr && (!module->signals().empty() || module->trace_guest() != nullptr)) return true;
-  for (sc_core::sc_object* child : object.get_child_objects()) {
-    if (has_signals(*child)) return true;
+// The scopes as a tree, in the order in which they first appear.
+struct Scope {
+  std::string name;
+  std::vector<Scope> children;
+  std::vector<std::uint32_t> signals;
+
+  Scope& child(const std::string& path) {
+    const std::size_t dot = path.find('.');
+    const std::string first = path.substr(0, dot);
+    auto it = std::find_if(children.begin(), children.end(), [&](const Scope& s) { return s.name == first; });
+    if (it == children.end()) it = children.insert(children.end(), Scope{first, {}, {}});
+    return dot == std::string::npos ? *it : it->child(path.substr(dot + 1));
   }
-  return false;
-}
+};
 
 }  // namespace
 
-VcdWriter::VcdWriter(const std::vector<sc_core::sc_object*>& roots, std::string& out) : out_(out) {
-  out_ += "$timescale 1 fs $end\n";
-  for (sc_core::sc_object* root : roots) declare(*root);
-  out_ += "$enddefinitions $end\n";
-  write_time();
-  out_ += "$dumpvars\n";
-  for (std::uint32_t id = 0; id < signals_.size(); ++id) {
-    write_value(id, signals_[id]->value());
-    signals_[id]->attach(this, id);
-  }
-  out_ += "$end\n";
-}
-
-VcdWriter::~VcdWriter() {
-  for (Signal* signal : signals_) signal->attach(nullptr, 0);
-  for (TraceGuest* guest : guests_) guest->detach();
-}
-
-void VcdWriter::declare(sc_core::sc_object& object) {
-  if (!has_signals(object)) return;
-  out_ += fmt::format("$scope module {} $end\n", object.basename());
-  if (auto* module = dynamic_cast<Module*>(&object)) {
-    for (Signal* signal : module->signals()) {
-      codes_.push_back(code_of(signals_.size()));
-      signals_.push_back(signal);
-      if (signal->names() != nullptr) {
-        out_ += fmt::format("$var string 1 {} {} $end\n", codes_.back(), signal->name());
-      } else {
-        out_ += fmt::format("$var wire {} {} {} $end\n", signal->bits(), codes_.back(), signal->name());
+EnumCodes::EnumCodes(sc_core::sc_object& root) {
+  for_each_module(root, [this](Module& module) {
+    for (const Signal* signal : module.signals()) {
+      for (const char* const* name = signal->names(); name != nullptr && *name != nullptr; ++name) {
+        if (std::find(names_.begin(), names_.end(), *name) == names_.end()) names_.emplace_back(*name);
       }
     }
-    if (TraceGuest* guest = module->trace_guest()) {
-      // Longer than any code of ours.
-      out_ += guest->attach(*this, fmt::format("{:04}", guests_.size()));
-      guests_.push_back(guest);
+  });
+}
+
+std::uint64_t EnumCodes::code(const Signal& signal, std::uint64_t value) const {
+  const auto it = std::find(names_.begin(), names_.end(), signal.names()[value]);
+  return static_cast<std::uint64_t>(it - names_.begin());
+}
+
+unsigned EnumCodes::bits() const {
+  unsigned bits = 1;
+  while ((std::size_t{1} << bits) < names_.size()) ++bits;
+  return bits;
+}
+
+VcdWriter::VcdWriter(const Recorder& recorder, const EnumCodes& codes) : signals_(recorder.signals()), codes_(codes) {
+  for (std::size_t id = 0; id < signals_.size(); ++id) {
+    ids_.push_back(id_of(id));
+    const Signal& signal = *signals_[id].signal;
+    enum_codes_.emplace_back();
+    for (std::uint64_t v = 0; signal.names() != nullptr && signal.names()[v] != nullptr; ++v) {
+      enum_codes_.back().push_back(codes.code(signal, v));
     }
   }
-  for (sc_core::sc_object* child : object.get_child_objects()) declare(*child);
-  out_ += "$upscope $end\n";
+  used_.assign(signals_.size(), false);
 }
 
-void VcdWriter::write_time() {
-  const std::uint64_t now = sc_core::sc_time_stamp().value();
-  if (now == last_time_) return;
-  last_time_ = now;
-  fmt::format_to(std::back_inserter(out_), "#{}\n", now);
+unsigned VcdWriter::bits(std::uint32_t id) const {
+  const Signal& signal = *signals_[id].signal;
+  return signal.kind() == Signal::Kind::kEnum ? codes_.bits() : signal.bits();
 }
 
-void VcdWriter::change(std::uint32_t id, std::uint64_t value) {
-  write_time();
-  write_value(id, value);
+std::string VcdWriter::reference(std::uint32_t id) const {
+  const TracedSignal& s = signals_[id];
+  const bool vector = s.signal->kind() != Signal::Kind::kReal && bits(id) > 1;
+  return s.scope + "." + s.name + (vector ? fmt::format("[{}:0]", bits(id) - 1) : "");
 }
 
-void VcdWriter::guest_changes(std::string_view text) {
-  if (text.empty()) return;
-  write_time();
-  out_ += text;
+void VcdWriter::begin(std::uint64_t time, const std::vector<std::uint64_t>& values) {
+  begin_ = time_ = time;
+  first_ = values;
+  body_.clear();
 }
 
-void VcdWriter::write_value(std::uint32_t id, std::uint64_t value) {
-  const Signal& signal = *signals_[id];
-  if (signal.names() != nullptr) {
-    fmt::format_to(std::back_inserter(out_), "s{} {}\n", signal.names()[value], codes_[id]);
-  } else if (signal.bits() == 1) {
-    fmt::format_to(std::back_inserter(out_), "{}{}\n", value, codes_[id]);
-  } else {
-    fmt::format_to(std::back_inserter(out_), "b{:b} {}\n", value, codes_[id]);
+void VcdWriter::change(std::uint64_t time, std::uint32_t id, std::uint64_t value) {
+  used_[id] = true;
+  write_time(time);
+  write_value(body_, id, value);
+}
+
+void VcdWriter::write_time(std::uint64_t time) {
+  if (time == time_) return;
+  time_ = time;
+  char digits[24] = {'#'};
+  char* end = std::to_chars(digits + 1, std::end(digits), time).ptr;
+  *end++ = '\n';
+  body_.append(digits, end);
+}
+
+void VcdWriter::write_value(std::string& out, std::uint32_t id, std::uint64_t value) const {
+  const Signal& signal = *signals_[id].signal;
+  if (signal.kind() == Signal::Kind::kReal) {
+    char digits[32] = {'r'};
+    out.append(digits, std::to_chars(digits + 1, std::end(digits), Signal::real_of(value)).ptr);
+    out += ' ';
+    out += ids_[id];
+    out += '\n';
+    return;
   }
+  if (signal.kind() == Signal::Kind::kEnum) value = enum_codes_[id][value];
+  if (value == Signal::kNone) {
+    out += bits(id) == 1 ? "z" : "bz ";
+  } else if (bits(id) == 1) {
+    out += value != 0 ? '1' : '0';
+  } else {
+    char digits[64];
+    char* first = std::end(digits);
+    do {
+      *--first = static_cast<char>('0' + (value & 1));
+      value >>= 1;
+    } while (value != 0);
+    out += 'b';
+    out.append(first, std::end(digits));
+    out += ' ';
+  }
+  out += ids_[id];
+  out += '\n';
+}
+
+std::string VcdWriter::text() const {
+  std::string out = "$timescale 1 fs $end\n$comment numbers of names:";
+  for (std::size_t code = 0; code < codes_.names().size(); ++code) {
+    out += fmt::format(" {}={}", code, codes_.names()[code]);
+  }
+  out += " $end\n";
+  Scope root;
+  for (std::uint32_t id = 0; id < signals_.size(); ++id) {
+    if (shows(id)) root.child(signals_[id].scope).signals.push_back(id);
+  }
+  const auto declare = [&](const auto& self, const Scope& scope) -> void {
+    out += fmt::format("$scope module {} $end\n", scope.name);
+    for (const std::uint32_t id : scope.signals) {
+      const bool real = signals_[id].signal->kind() == Signal::Kind::kReal;
+      out += fmt::format("$var {} {} {} {} $end\n", real ? "real" : "wire", bits(id), ids_[id], signals_[id].name);
+    }
+    for (const Scope& child : scope.children) self(self, child);
+    out += "$upscope $end\n";
+  };
+  for (const Scope& scope : root.children) declare(declare, scope);
+  out += fmt::format("$enddefinitions $end\n#{}\n$dumpvars\n", begin_);
+  for (std::uint32_t id = 0; id < signals_.size(); ++id) {
+    if (shows(id)) write_value(out, id, first_[id]);
+  }
+  out += "$end\n";
+  return out + body_;
 }
 
 }  // namespace attnvp

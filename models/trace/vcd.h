@@ -1,38 +1,59 @@
-// A VCD writer for the modules' signals: one scope per module, a change is written when it happens. Enumerations are
-// written as strings (GTKWave shows their names); guests (models/trace/guest.h) write their own changes. No date in the
-// header: equal runs give equal bytes.
+// A VCD writer: one scope per module. Enumerations are written as numbers, each name with one number in the whole file;
+// `names()` is the translate filter by which GTKWave shows the names. No date in the header: equal runs give equal
+// bytes.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "models/module.h"
-#include "models/trace/signal.h"
+#include "models/trace/recorder.h"
 
 namespace attnvp {
 
-class VcdWriter : public TraceSink, public TraceHost {
+// The numbers of all names of a platform's enumerations, the same whatever part of it is traced.
+class EnumCodes {
  public:
-  // Attaches itself to every signal of the modules below the roots. `out` collects the file's text.
-  VcdWriter(const std::vector<sc_core::sc_object*>& roots, std::string& out);
-  ~VcdWriter() override;
-  VcdWriter(const VcdWriter&) = delete;
-  VcdWriter& operator=(const VcdWriter&) = delete;
-
-  void change(std::uint32_t id, std::uint64_t value) override;
-  void guest_changes(std::string_view text) override;
+  explicit EnumCodes(sc_core::sc_object& root);
+  std::uint64_t code(const Signal& signal, std::uint64_t value) const;
+  const std::vector<std::string>& names() const { return names_; }  // by code
+  unsigned bits() const;
 
  private:
-  void declare(sc_core::sc_object& object);
-  void write_value(std::uint32_t id, std::uint64_t value);
-  void write_time();
+  std::vector<std::string> names_;
+};
 
-  std::string& out_;
-  std::vector<Signal*> signals_;
-  std::vector<std::string> codes_;
-  std::vector<TraceGuest*> guests_;
-  std::uint64_t last_time_ = UINT64_MAX;
+class VcdWriter : public TraceListener {
+ public:
+  VcdWriter(const Recorder& recorder, const EnumCodes& codes);
+
+  void begin(std::uint64_t time, const std::vector<std::uint64_t>& values) override;
+  void change(std::uint64_t time, std::uint32_t id, std::uint64_t value) override;
+  void end(std::uint64_t time) override { write_time(time); }
+
+  // The whole file, once the recorder has finished.
+  std::string text() const;
+  std::uint64_t first_time() const { return begin_; }
+  std::uint64_t last_time() const { return time_; }
+  // Whether the file has the signal: sparse ones that never changed are left out.
+  bool shows(std::uint32_t id) const { return !signals_[id].signal->is_sparse() || used_[id]; }
+  Signal::Kind kind(std::uint32_t id) const { return signals_[id].signal->kind(); }
+  // As GTKWave calls it: "attnvp.cluster0.core0.mac.head[15:0]".
+  std::string reference(std::uint32_t id) const;
+
+ private:
+  void write_time(std::uint64_t time);
+  void write_value(std::string& out, std::uint32_t id, std::uint64_t value) const;
+  unsigned bits(std::uint32_t id) const;
+
+  const std::vector<TracedSignal>& signals_;
+  const EnumCodes& codes_;
+  std::vector<std::vector<std::uint64_t>> enum_codes_;  // per signal and value
+  std::vector<std::string> ids_;
+  std::vector<bool> used_;
+  std::vector<std::uint64_t> first_;
+  std::uint64_t begin_ = 0, time_ = 0;
+  std::string body_;
 };
 
 }  // namespace attnvp

@@ -72,11 +72,14 @@ int bench(const BenchArguments& a) {
   {
     job::Runner runner(machine, energy, false);
     timing = best_seconds(a.seconds, [&] { events = runner.run(n, mas, nullptr, {}).events; });
-    job::RunOptions options;
-    options.vcd = &waveform;
     traced = best_seconds(a.seconds, [&] {
-      waveform.clear();
+      trace::Request request;
+      request.waveform = true;
+      trace::Session session(request);
+      job::RunOptions options;
+      options.trace = &session;
       runner.run(n, mas, nullptr, options);
+      waveform = session.vcd();
     });
   }
   // The whole search: candidates, bounds and simulations, not from a cache.

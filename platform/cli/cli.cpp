@@ -150,7 +150,20 @@ int dispatch(int argc, char** argv) {
   run_command->add_option("--k", run_arguments.k, "K likewise")->check(not_empty());
   run_command->add_option("--v", run_arguments.v, "V likewise")->check(not_empty());
   run_command->add_option("--out", run_arguments.out, "write O to a .npy file (float16)")->check(not_empty());
-  run_command->add_option("--vcd", run_arguments.vcd, "write a waveform")->check(not_empty());
+  run_command
+      ->add_option("--vcd", run_arguments.vcd,
+                   "write a waveform, FST where the name ends in .fst, and GTKWave's view of it beside")
+      ->check(not_empty());
+  run_command->add_option("--timeline", run_arguments.timeline, "write a timeline for Perfetto (Chrome trace events)")
+      ->check(not_empty());
+  run_command
+      ->add_option("--trace-scope", run_arguments.trace_scopes,
+                   "trace only these modules, e.g. core1, cluster0.core*.mac, dram; repeat for more")
+      ->check(not_empty())
+      ->allow_extra_args(false);
+  run_command->add_option("--trace-from", run_arguments.trace_from, "trace from this cycle, or time, on")
+      ->check(not_empty());
+  run_command->add_option("--trace-to", run_arguments.trace_to, "trace up to this cycle, or time")->check(not_empty());
   run_command
       ->add_option("--action-counts", run_arguments.action_counts, "write action counts in Accelergy's form (YAML)")
       ->check(not_empty());
@@ -257,6 +270,17 @@ int dispatch(int argc, char** argv) {
   CLI::App* stream_command = app.add_subcommand("stream", "run a streaming graph: nodes joined by bounded FIFOs");
   add_stream_options(*stream_command, stream_arguments);
   stream_command->callback([&] { status = stream(stream_arguments); });
+
+  ReportArguments report_arguments;
+  CLI::App* report_command =
+      app.add_subcommand("report", "one page with charts of one or more runs, to open in a browser");
+  report_command->add_option("runs", report_arguments.runs, "files of run --json or compare --json")
+      ->required()
+      ->check(not_empty());
+  report_command->add_option("-o,--output", report_arguments.output, "the page")
+      ->check(not_empty())
+      ->capture_default_str();
+  report_command->callback([&] { status = report(report_arguments); });
 
   BenchArguments bench_arguments;
   CLI::App* bench_command = app.add_subcommand("bench", "measure the simulator's own speed");

@@ -19,9 +19,12 @@ struct RunArguments {
   std::string cpu = "native";
   std::string q, k, v, out;  // .npy
   std::uint64_t seed = 1;
-  std::string vcd;
-  std::string action_counts;  // Accelergy's form
-  std::string json;           // "-" is stdout, alone
+  std::string vcd;       // or .fst
+  std::string timeline;  // Chrome trace events
+  std::vector<std::string> trace_scopes;
+  std::string trace_from, trace_to;  // cycles, or a time
+  std::string action_counts;         // Accelergy's form
+  std::string json;                  // "-" is stdout, alone
 };
 int run(const RunArguments& arguments);
 int compare(const RunArguments& arguments);
@@ -43,6 +46,12 @@ struct StreamArguments {
   std::string json;  // "-" is stdout, alone
 };
 int stream(const StreamArguments& arguments);
+
+struct ReportArguments {
+  std::vector<std::string> runs;  // JSON of run or compare
+  std::string output = "report.html";
+};
+int report(const ReportArguments& arguments);
 
 struct BenchArguments {
   std::string hardware = "edge";

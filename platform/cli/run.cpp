@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <utility>
 
 #include "explore/search/search.h"
 #include "firmware/dataflows/dataflows.h"
 #include "platform/cli/commands.h"
 #include "platform/cli/outputs.h"
+#include "platform/cli/trace_files.h"
 #include "platform/config/error.h"
 #include "platform/config/hardware.h"
 #include "platform/elaboration/vec_choice.h"
@@ -72,6 +74,12 @@ Prepared prepare(const RunArguments& a) {
   return p;
 }
 
+// The path of a file as one says it from another file's folder; as it is where that is no file.
+std::string seen_from(const std::string& file, const std::string& path) {
+  if (path.empty() || file.empty() || file == "-") return path;
+  return std::filesystem::proximate(path, std::filesystem::absolute(file).parent_path()).string();
+}
+
 // 1 when the golden check failed, which it says on stderr.
 int exit_status(const job::Result& r) {
   if (!r.golden_checked || r.golden.passed) return 0;
@@ -90,30 +98,38 @@ int run(const RunArguments& a) {
       if (!value->empty()) throw ConfigError(fmt::format("{} needs --data full: timing moves no tensors", option));
     }
   }
-  check_outputs({{"--vcd", a.vcd}, {"--json", a.json}, {"--out", a.out}, {"--action-counts", a.action_counts}});
+  TraceFiles trace(a, p.machine.clock_hz);
+  std::vector<std::pair<const char*, std::string>> outputs = trace.outputs();
+  outputs.insert(outputs.end(), {{"--json", a.json}, {"--out", a.out}, {"--action-counts", a.action_counts}});
+  check_outputs(outputs);
 
   if (a.tiling == "auto") schedule.tiling = explore::find_tiling(p.machine, p.network, schedule, p.energy);
   job::Tensors tensors;
   if (p.full) tensors = make_tensors(a, p.network);
-  std::string waveform;
   job::RunOptions options;
-  if (!a.vcd.empty()) options.vcd = &waveform;
+  options.trace = trace.session();
   job::Runner runner(p.machine, p.energy, p.full);
-  const job::Result result = runner.run(p.network, schedule, p.full ? &tensors : nullptr, options);
+  job::Result result;
+  try {
+    result = runner.run(p.network, schedule, p.full ? &tensors : nullptr, options);
+  } catch (const job::StoppedError& e) {
+    trace.write();
+    trace.commit();
+    throw job::RunError(e.what() + trace.where());
+  }
 
   // All files are written before the first is put in place, and stdout comes last.
-  const std::string json = report::to_json(result, p.machine.name);
-  const OutputFile vcd_file = open_output(a.vcd);
+  const std::string json = report::to_json(result, p.machine.name, seen_from(a.json, a.timeline));
+  trace.write();
   const OutputFile json_file = open_output(a.json);
   const OutputFile counts_file = open_output(a.action_counts);
   if (counts_file) counts_file->write(report::action_counts_yaml(result));
-  if (vcd_file) vcd_file->write(waveform);
   if (json_file) json_file->write(json);
   if (!a.out.empty()) {
     const config::Network& n = p.network;
     tensors::write_npy(a.out, {{n.batch, n.heads, n.seq_q, n.emb}, result.output});
   }
-  if (vcd_file) vcd_file->commit();
+  trace.commit();
   if (json_file) json_file->commit();
   if (counts_file) counts_file->commit();
   print(a.json == "-" ? json : report::to_text(result, p.machine.name));

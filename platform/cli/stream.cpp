@@ -5,6 +5,7 @@
 
 #include "platform/cli/commands.h"
 #include "platform/cli/outputs.h"
+#include "platform/cli/trace_files.h"
 #include "platform/stream/graph_file.h"
 #include "platform/stream/stream_report.h"
 
@@ -18,21 +19,32 @@ int stream(const StreamArguments& a) {
   for (const std::string& depth : a.depths) stream::override_depth(graph, depth);
   const config::EnergyTable energy = config::load_energy(graph.energy);
 
-  check_outputs({{"--vcd", a.vcd}, {"--json", a.json}, {"--dot", a.dot}});
+  const WaveformPaths paths(a.vcd);
+  check_outputs({{"--vcd", a.vcd},
+                 {"the save file of --vcd", paths.gtkw},
+                 {"the names of --vcd", paths.names},
+                 {"--json", a.json},
+                 {"--dot", a.dot}});
 
-  std::string waveform;
+  trace::Waveform waveform;
+  waveform.vcd_name = file_name(a.vcd);
+  waveform.names_name = file_name(paths.names);
   stream::Runner::Options options;
-  if (!a.vcd.empty()) options.vcd = &waveform;
+  if (!a.vcd.empty()) options.waveform = &waveform;
   stream::Runner runner(graph, energy, a.seed);
   const stream::Result result = runner.run(options);
 
   // A deadlock has a report, too. All files are written before the first is put in place, and stdout comes last.
   const std::string json = stream::to_json(result);
-  const OutputFile vcd_file = open_output(a.vcd), json_file = open_output(a.json), dot_file = open_output(a.dot);
-  if (vcd_file) vcd_file->write(waveform);
+  const OutputFile vcd_file = open_output(a.vcd), gtkw_file = open_output(paths.gtkw);
+  const OutputFile names_file = open_output(paths.names), json_file = open_output(a.json),
+                   dot_file = open_output(a.dot);
+  if (vcd_file) vcd_file->write(paths.encode(waveform.vcd));
+  if (gtkw_file) gtkw_file->write(waveform.gtkw);
+  if (names_file) names_file->write(waveform.names);
   if (json_file) json_file->write(json);
   if (dot_file) dot_file->write(stream::to_dot(result));
-  for (const OutputFile* file : {&vcd_file, &json_file, &dot_file}) {
+  for (const OutputFile* file : {&vcd_file, &gtkw_file, &names_file, &json_file, &dot_file}) {
     if (*file) (*file)->commit();
   }
   std::fputs((a.json == "-" ? json : stream::to_text(result)).c_str(), stdout);

@@ -8,7 +8,6 @@
 #include <cstring>
 
 #include "firmware/dataflows/dataflows.h"
-#include "models/trace/vcd.h"
 #include "platform/config/error.h"
 #include "platform/config/units.h"
 #include "platform/job/random_tensors.h"
@@ -39,6 +38,22 @@ bool ends_with_module(std::string_view name, std::string_view module) {
   return name.size() > module.size() && name.substr(name.size() - module.size()) == module &&
          name[name.size() - module.size() - 1] == '.';
 }
+
+// Whatever the simulation throws, its signals are let go of.
+class Tracing {
+ public:
+  Tracing(trace::Session* session, Platform& platform, const config::EnergyTable& energy) : session_(session) {
+    if (session_ != nullptr) session_->begin(platform, energy);
+  }
+  ~Tracing() {
+    if (session_ != nullptr) session_->end();
+  }
+  Tracing(const Tracing&) = delete;
+  Tracing& operator=(const Tracing&) = delete;
+
+ private:
+  trace::Session* session_;
+};
 
 // With the queries of a group of heads behind one another.
 AttentionShape shape_of(const config::Network& n) {
@@ -194,19 +209,17 @@ Result Runner::run(const config::Network& network, const Schedule& schedule, con
     p.write(job.layer.v, tensors->v.data(), key_bytes(network));
   }
 
-  std::unique_ptr<VcdWriter> vcd;
-  if (options.vcd != nullptr) {
-    vcd = std::make_unique<VcdWriter>(std::vector<sc_core::sc_object*>{&p}, *options.vcd);
-  }
   Result result;
   result.network = network;
   result.schedule = schedule;
   const std::uint64_t deltas = sc_core::sc_delta_count();
   const auto start = std::chrono::steady_clock::now();
-  result.cycles = p.run();
+  {
+    const Tracing tracing(options.trace, p, energy_);
+    result.cycles = p.run();
+  }
   result.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   result.events = sc_core::sc_delta_count() - deltas;
-  vcd.reset();
 
   check_status(result);
   collect(result);
@@ -226,9 +239,9 @@ void Runner::check_status(Result& result) {
   Platform& p = *platform_;
   const std::string what = fmt::format("{} on {} with {}", result.network.name, p.machine().name, result.schedule.text);
   const FaultLog& faults = p.context().faults;
-  if (faults.any()) throw RunError(fmt::format("{}: {}", what, to_sentence(faults.faults().front())));
+  if (faults.any()) throw StoppedError(fmt::format("{}: {}", what, to_sentence(faults.faults().front())));
   if (!p.all_finished()) {
-    throw RunError(
+    throw StoppedError(
         fmt::format("{}: deadlock at cycle {}: {}", what, p.context().clock.now(), fmt::join(p.waiting(), "; ")));
   }
   for (std::uint32_t c = 0; c < p.machine().clusters; ++c) {
@@ -304,7 +317,15 @@ void Runner::collect(Result& result) {
   const auto share = [&](const char* module, std::uint32_t instances) {
     return static_cast<double>(result.sum(module, "busy_cycles")) / (total * instances);
   };
-  const std::uint32_t cores = p.machine().clusters * p.machine().cores;
+  const MachineConfig& m = p.machine();
+  const std::uint32_t cores = m.clusters * m.cores;
+  result.peak.macs_per_cycle = std::uint64_t{cores} * m.mac.rows * m.mac.columns;
+  result.peak.vec_lanes = std::uint64_t{cores} * m.vec.lanes;
+  result.peak.l1_bytes = m.clusters * m.l1.size_bytes;
+  result.peak.dram_bytes_per_cycle = m.dram.bytes_per_second / m.clock_hz;
+  const std::uint64_t ports = std::uint64_t{m.l1.ports} * m.l1.port_bytes_per_cycle;
+  const std::uint64_t banks = std::uint64_t{m.l1.banks} * m.l1.bank_bytes_per_cycle;
+  result.peak.l1_bytes_per_cycle = static_cast<double>(m.clusters * std::min(ports, banks));
   result.utilization = {share("mac", cores), share("vec", cores), share("dma", p.machine().clusters), share("dram", 1)};
 }
 

@@ -15,12 +15,18 @@
 #include "platform/elaboration/platform.h"
 #include "platform/job/counters.h"
 #include "platform/job/golden.h"
+#include "platform/trace/session.h"
 
 namespace attnvp::job {
 
 // The simulated machine or its firmware failed: exit status 1.
 struct RunError : std::runtime_error {
   using std::runtime_error::runtime_error;
+};
+
+// It stopped on its own, by a fault or a deadlock: what was traced up to there is worth a look.
+struct StoppedError : RunError {
+  using RunError::RunError;
 };
 
 struct Schedule {
@@ -45,6 +51,12 @@ struct Utilization {
   double mac = 0, vec = 0, dma = 0, dram = 0;  // busy / total, mean over instances
 };
 
+// What the machine can do at best, for rooflines: all its instances together.
+struct Peak {
+  std::uint64_t macs_per_cycle = 0, vec_lanes = 0, l1_bytes = 0;
+  double dram_bytes_per_cycle = 0, l1_bytes_per_cycle = 0;
+};
+
 // A core that computes tiles of many heads' contexts.
 struct Worker {
   std::uint32_t cluster = 0, core = 0;
@@ -59,6 +71,7 @@ struct Result {
   bool golden_checked = false;
   GoldenResult golden;
   Utilization utilization;
+  Peak peak;
   std::uint64_t k_overwrites = 0, v_overwrites = 0;  // K or V that gave way to P (section 4.3),
   std::uint64_t reload_bytes = 0;                    // and what was loaded again for that
   hal::Partition partition{};                        // of dataflows that deal tiles of contexts to workers
@@ -78,8 +91,8 @@ struct Result {
 
 struct RunOptions {
   bool full_data = true;
-  bool check_golden = true;    // full data only
-  std::string* vcd = nullptr;  // gets the waveform's text
+  bool check_golden = true;         // full data only
+  trace::Session* trace = nullptr;  // records the run, one that fails included
 };
 
 // A machine ready to run jobs, one after the other, without elaborating again. After a RunError it is spent.

@@ -31,7 +31,7 @@ double occupancy(const job::Result& r) {
 
 }  // namespace
 
-std::string to_json(const job::Result& r, const std::string& hardware) {
+std::string to_json(const job::Result& r, const std::string& hardware, const std::string& timeline) {
   using nlohmann::ordered_json;
   ordered_json j;
   j["schema"] = 1;
@@ -83,6 +83,12 @@ std::string to_json(const job::Result& r, const std::string& hardware) {
   }
   j["energy_pj"]["total"] = r.total_energy_pj();
   for (const char* part : kEnergyParts) j["energy_pj"][part] = r.energy_pj(part);
+  j["machine"] = {{"macs_per_cycle", r.peak.macs_per_cycle},
+                  {"vec_lanes", r.peak.vec_lanes},
+                  {"dram_bytes_per_cycle", r.peak.dram_bytes_per_cycle},
+                  {"l1_bytes_per_cycle", r.peak.l1_bytes_per_cycle},
+                  {"l1_bytes", r.peak.l1_bytes}};
+  if (!timeline.empty()) j["timeline"] = timeline;
   for (const job::CounterValue& c : r.counters) j["counters"][c.module][c.name] = c.value;
   j["simulation"] = {{"wall_seconds", r.wall_seconds}, {"events", r.events}};
   return j.dump(2) + "\n";

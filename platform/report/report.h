@@ -8,7 +8,8 @@
 
 namespace attnvp::report {
 
-std::string to_json(const job::Result& result, const std::string& hardware);
+// `timeline`: where its timeline is, seen from the JSON's folder; empty without one.
+std::string to_json(const job::Result& result, const std::string& hardware, const std::string& timeline = {});
 // Cycles, time, utilisation, traffic, energy of one run.
 std::string to_text(const job::Result& result, const std::string& hardware);
 // One line per run, speed-ups against the last one.

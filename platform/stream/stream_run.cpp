@@ -5,8 +5,6 @@
 #include <limits>
 #include <utility>
 
-#include "models/trace/vcd.h"
-
 namespace attnvp::stream {
 
 namespace {
@@ -67,16 +65,14 @@ void Runner::set_depth(std::size_t channel, std::uint64_t depth) {
 
 Result Runner::run(const Options& options) {
   std::fill(o_.begin(), o_.end(), std::numeric_limits<float>::quiet_NaN());
-  std::unique_ptr<VcdWriter> vcd;
-  if (options.vcd != nullptr) {
-    vcd = std::make_unique<VcdWriter>(std::vector<sc_core::sc_object*>{machine_.get()}, *options.vcd);
-  }
+  std::unique_ptr<trace::WaveformSession> waveform;
+  if (options.waveform != nullptr) waveform = std::make_unique<trace::WaveformSession>(*machine_, *options.waveform);
   Result result;
   result.graph = graph_;
   const auto start = std::chrono::steady_clock::now();
-  const Machine::Outcome outcome = machine_->run(options.vcd != nullptr);
+  const Machine::Outcome outcome = machine_->run(waveform != nullptr);
   result.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  vcd.reset();
+  if (waveform != nullptr) waveform->end();
   result.cycles = outcome.cycles;
   collect(result);
 

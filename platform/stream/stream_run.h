@@ -9,6 +9,7 @@
 #include "platform/job/counters.h"
 #include "platform/stream/deadlock.h"
 #include "platform/stream/golden.h"
+#include "platform/trace/waveform.h"
 
 namespace attnvp::stream {
 
@@ -52,8 +53,8 @@ class Runner {
 
   struct Options {
     bool check_golden = true;
-    bool explain = true;         // find what frees a deadlock
-    std::string* vcd = nullptr;  // gets the waveform's text
+    bool explain = true;                  // find what frees a deadlock
+    trace::Waveform* waveform = nullptr;  // gets the files' texts
   };
   Result run(const Options& options);
   void set_depth(std::size_t channel, std::uint64_t depth);

@@ -7,42 +7,18 @@
 namespace attnvp::rtl {
 
 RtlVecUnit::RtlVecUnit(sc_core::sc_module_name name, Context& context, std::uint64_t elements_per_cycle)
-    : Module(name, context), rtl_(VecRtl::make(elements_per_cycle)), word_(rtl_->word()) {
-  SC_HAS_PROCESS(RtlVecUnit);
-  SC_METHOD(tick);
-  sensitive << tick_;
-  dont_initialize();
-}
+    : ClockedRtl(name, context, VecRtl::make(elements_per_cycle)),
+      rtl_(static_cast<VecRtl&>(block())),
+      word_(rtl_.word()) {}
 
 void RtlVecUnit::feed(std::shared_ptr<VecWork> work, std::uint64_t row) {
   requests_.push_back({std::move(work), row, ctx_.clock.now()});
-  if (running_) return;
-  running_ = true;
-  tick_.notify(ctx_.clock.cycles(1));
+  wake();
 }
 
-// A clock cycle: one call, or two while it is traced, for both edges to be seen.
-void RtlVecUnit::tick() {
-  const std::uint64_t period = ctx_.clock.period_fs();
-  const bool high_phase = rtl_->traced() && !falling_;
-  if (falling_) {
-    rtl_->fall();
-    if (rtl_->traced()) rtl_->dump(sc_core::sc_time_stamp().value());
-  } else {
-    begin_row(ctx_.clock.now());
-    collect(rtl_->settle(feeding_ ? &command_ : nullptr, feeding_ ? word_.data() : nullptr));
-    rtl_->rise();
-    clocked_cycles += 1;
-    if (high_phase) {
-      rtl_->dump(sc_core::sc_time_stamp().value());
-    } else {
-      rtl_->fall();
-    }
-  }
-  const std::uint64_t wait = high_phase ? period / 2 : falling_ ? period - period / 2 : period;
-  falling_ = high_phase;
-  running_ = high_phase || busy();
-  if (running_) tick_.notify(sc_core::sc_time::from_value(wait));
+void RtlVecUnit::at_edge(std::uint64_t now) {
+  begin_row(now);
+  collect(rtl_.settle(feeding_ ? &command_ : nullptr, feeding_ ? word_.data() : nullptr), now);
 }
 
 void RtlVecUnit::begin_row(std::uint64_t now) {
@@ -51,7 +27,7 @@ void RtlVecUnit::begin_row(std::uint64_t now) {
   requests_.pop_front();
   feeding_ = true;
   feeds_ = {kFeedWhole};
-  if (fed_.work->columns > rtl_->buffer()) {
+  if (fed_.work->columns > rtl_.buffer()) {
     feeds_ = {kFeedMax, kFeedSum, kFeedOut};
     if ((fed_.work->flags & kOnline) != 0) feeds_ = {kFeedMax, kFeedOut};  // no sum is needed for the output
   }
@@ -62,8 +38,8 @@ void RtlVecUnit::begin_row(std::uint64_t now) {
 void RtlVecUnit::next_feed() {
   const VecWork& work = *fed_.work;
   command_ = {static_cast<std::uint8_t>(work.flags | feeds_[feed_]), static_cast<std::uint32_t>(work.columns), 0};
-  if (work.max_in != nullptr) {
-    std::memcpy(&command_.running_max, work.max_in + fed_.row * work.max_stride, sizeof command_.running_max);
+  if (work.max_in.first != nullptr) {
+    std::memcpy(&command_.running_max, work.max_in.at(fed_.row), sizeof command_.running_max);
   }
   fed_elements_ = 0;
   const bool last = feed_ + 1 == feeds_.size();
@@ -74,31 +50,31 @@ void RtlVecUnit::next_feed() {
 
 void RtlVecUnit::next_word() {
   const VecWork& work = *fed_.work;
-  if (work.in == nullptr) return;
+  if (work.in.first == nullptr) return;
   const std::uint64_t count = std::min<std::uint64_t>(word_.size(), work.columns - fed_elements_);
-  std::memcpy(word_.data(), work.in + fed_.row * work.in_stride + fed_elements_ * sizeof(arith::Half),
-              count * sizeof(arith::Half));
+  std::memcpy(word_.data(), work.in.at(fed_.row) + fed_elements_ * sizeof(arith::Half), count * sizeof(arith::Half));
 }
 
-void RtlVecUnit::collect(const VecRtl::Edge& edge) {
+void RtlVecUnit::collect(const VecRtl::Edge& edge, std::uint64_t now) {
   if (edge.row_taken) {
     if (readings_.front().completes) {
       ++readings_.front().work->taken;
-      progress_.notify(sc_core::SC_ZERO_TIME);
+      notify_progress();
     }
     readings_.pop_front();
   }
   if (edge.gives_beat) {
     Result& result = results_.front();
     VecWork& work = *result.work;
-    const std::uint64_t count = std::min<std::uint64_t>(rtl_->lanes(), work.columns - result.elements);
-    if (!work.out.empty()) rtl_->beat(work.out.data() + result.row * work.columns + result.elements, count);
+    const std::uint64_t count = std::min<std::uint64_t>(rtl_.lanes(), work.columns - result.elements);
+    if (!work.out.empty()) rtl_.beat(work.out.data() + result.row * work.columns + result.elements, count);
     result.elements += count;
     if (edge.last_beat) {
-      if (!work.of_row.empty()) work.of_row[result.row] = {rtl_->row_max(), rtl_->row_sum(), rtl_->row_scale()};
+      if (!work.of_row.empty()) work.of_row[result.row] = {rtl_.row_max(), rtl_.row_sum(), rtl_.row_scale()};
       ++work.finished;
+      work.last_finished_at = now;
       results_.pop_front();
-      progress_.notify(sc_core::SC_ZERO_TIME);
+      notify_progress();
     }
   }
   if (!edge.takes_word) return;
@@ -111,7 +87,7 @@ void RtlVecUnit::collect(const VecRtl::Edge& edge) {
     ++fed_.work->loaded;
     feeding_ = false;
     fed_.work.reset();
-    progress_.notify(sc_core::SC_ZERO_TIME);
+    notify_progress();
   }
 }
 

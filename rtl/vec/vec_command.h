@@ -1,4 +1,4 @@
-// What vec_unit.sv takes as commands.
+// What vec_unit.sv and vec_linear.sv take as commands.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,20 @@ enum VecFlags : std::uint8_t {
   kOnline = 4,
   kFirst = 8,    // online: no running maximum before
   kScalar = 16,  // online: the sum is that of element 0, exact
+  kGiven = 32,   // online: the maximum is the running one, whatever the row holds
 };
 
 struct VecCommand {
   std::uint8_t flags = 0;
   std::uint32_t length = 0;     // elements
   arith::Half running_max = 0;  // online
+};
+
+// x * a + z * b, or x / a; FP32.
+struct LinearCommand {
+  bool divide = false;
+  std::uint32_t length = 0;  // elements
+  std::uint32_t a = 0, b = 0;
 };
 
 }  // namespace attnvp::rtl

@@ -3,7 +3,7 @@
 //
 // One command per row. x * a + z is b = 1; x * a is z = -0; a row's first tile is x = a = 0.
 module vec_linear #(
-    parameter LANES = 4,
+    parameter LANES = 8,
     parameter LENGTH_BITS = 24
 ) (
     input logic clk,

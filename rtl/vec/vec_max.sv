@@ -14,7 +14,7 @@ module vec_max #(
     // One command per row, taken with its last word.
     input  logic                   cmd_valid,
     output logic                   cmd_ready,
-    input  logic [            4:0] cmd_flags,   // {scalar, first, online, feed[1:0]}
+    input  logic [            5:0] cmd_flags,   // {given, scalar, first, online, feed[1:0]}
     input  logic [LENGTH_BITS-1:0] cmd_length,
     input  logic [           15:0] cmd_max,     // online: the running maximum so far
 
@@ -75,7 +75,7 @@ module vec_max #(
 
   // One cycle later: the row so far.
   logic a_valid, a_first, a_last, a_nan;
-  logic [4:0] a_flags;
+  logic [5:0] a_flags;
   logic [LENGTH_BITS-1:0] a_length;
   logic [15:0] a_old, a_key;
   logic [15:0] row_key, key;
@@ -94,6 +94,7 @@ module vec_max #(
       if (is_nan(a_old[14:0]) || is_nan(greatest[14:0])) top = NAN;
       else if (!less(key_of(a_old), key_of(greatest))) top = a_old;
     end
+    if (a_flags[5]) top = a_old;
     unusable = top[14:10] == 31;  // NaN, or an infinity: as an IEEE softmax
     told = a_valid && a_flags[1:0] != FEED_MAX && (a_flags[1:0] == FEED_WHOLE ? a_last : a_first);
   end
@@ -133,7 +134,7 @@ module vec_max #(
       .clk(clk),
       .rst(rst),
       .push(told),
-      .push_data({unusable, a_old, top, a_flags, a_length}),
+      .push_data({unusable, a_old, top, a_flags[4:0], a_length}),
       .pop(row_pop),
       .valid(row_valid),
       .full(unused_rows_full),

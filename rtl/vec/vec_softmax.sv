@@ -15,7 +15,7 @@ module vec_softmax #(
 
     input  logic                   cmd_valid,
     output logic                   cmd_ready,
-    input  logic [            4:0] cmd_flags,
+    input  logic [            5:0] cmd_flags,
     input  logic [LENGTH_BITS-1:0] cmd_length,
     input  logic [           15:0] cmd_max,
 

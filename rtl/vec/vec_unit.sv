@@ -13,7 +13,7 @@ module vec_unit #(
 
     input  logic                   cmd_valid,
     output logic                   cmd_ready,
-    input  logic [            4:0] cmd_flags,   // {scalar, first, online, feed[1:0]}
+    input  logic [            5:0] cmd_flags,   // {given, scalar, first, online, feed[1:0]}
     input  logic [LENGTH_BITS-1:0] cmd_length,  // elements, at least 1
     input  logic [           15:0] cmd_max,     // online: the running maximum so far
 
@@ -58,7 +58,7 @@ module vec_unit #(
   );
 
   vec_stream_rules #(
-      .WIDTH(LENGTH_BITS + 21)
+      .WIDTH(LENGTH_BITS + 22)
   ) cmd_rules (
       .clk(clk),
       .rst(rst),

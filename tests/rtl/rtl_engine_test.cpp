@@ -63,59 +63,133 @@ TEST(RtlVecEngine, ValuesAreThoseOfTheDefinition) {
   }
 }
 
-// Online steps of every form, one after the other on the same rows: all they leave in L1 is what the model leaves.
-TEST(RtlVecEngine, OnlineStepsLeaveWhatTheModelLeaves) {
-  constexpr std::uint32_t kRows = 9, kColumns = 53;
+// Row operations of every form, one after the other on the same rows and without an event between them: all that they
+// leave in L1 is what the model leaves.
+struct Numbers {
+  const char* name;
+  std::uint16_t (*at)(std::size_t);
+};
+class RtlRowOperations : public testing::TestWithParam<Numbers> {};
+
+TEST_P(RtlRowOperations, LeaveWhatTheModelLeaves) {
+  constexpr std::uint32_t kRows = 9, kColumns = 53, kEmb = 21;
   constexpr std::uint64_t kS = kL1, kP = kL1 + 0x4000, kM = kL1 + 0x8000, kTile = kL1 + 0x9000, kScales = kL1 + 0xA000,
-                          kMore = kL1 + 0xB000, kR = kL1 + 0xC000;
+                          kMore = kL1 + 0xB000, kR = kL1 + 0xC000, kT = kL1 + 0xD000, kO = kL1 + 0xE000;
   std::vector<std::vector<std::uint16_t>> images;
   for (const bool rtl : {false, true}) {
     Bench bench(rtl_machine(rtl));
     bench.run([&](Bench& b) {
-      std::vector<std::uint16_t> noise(0x8000);
-      for (std::size_t i = 0; i < noise.size(); ++i) noise[i] = static_cast<std::uint16_t>(0x3000 + i * 37 % 0x1800);
-      b.set_l1(kL1, noise);
-      const auto op = [](hal::Opcode opcode, int flags, std::uint32_t columns) {
+      std::vector<std::uint16_t> memory(0x8000);
+      for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = GetParam().at(i);
+      b.set_l1(kL1, memory);
+      const auto push = [&](hal::Opcode opcode, int flags, std::uint32_t columns,
+                            const std::vector<hal::Operand>& operands) {
         hal::Descriptor d{};
         d.opcode = opcode;
         d.flags = static_cast<std::uint8_t>(flags);
         d.dims[0] = kRows;
         d.dims[1] = columns;
         d.dims[2] = 1;
-        return d;
+        std::copy(operands.begin(), operands.end(), d.operand);
+        b.push(kVec, then(d, 0));
       };
       for (const int flags : {+hal::kFirst, 0, 0}) {
-        hal::Descriptor d = op(hal::Opcode::kOnlineSoftmax, flags, kColumns);
-        d.operand[0] = {kS + (flags == 0 ? 0x2000U : 0U), 2 * kColumns, 0};
-        d.operand[1] = {kP + (flags == 0 ? 0x2000U : 0U), 2 * kColumns, 0};
-        d.operand[2] = {kM, 2, 0};
-        d.operand[3] = {kTile, 8, 0};
-        b.push(kVec, d);
-        hal::Descriptor sum = op(hal::Opcode::kScaleAdd, flags, 1);
-        sum.operand[0] = {kR, 4, 0};
-        sum.operand[1] = {kTile, 8, 0};
-        sum.operand[2] = {kTile + 4, 8, 0};
-        b.push(kVec, sum);
+        const std::uint32_t later = flags == 0 ? 0x2000U : 0U;
+        push(hal::Opcode::kOnlineSoftmax, flags, kColumns,
+             {{kS + later, 2 * kColumns, 0}, {kP + later, 2 * kColumns, 0}, {kM, 2, 0}, {kTile, 8, 0}});
+        push(hal::Opcode::kScaleAdd, flags, 1, {{kR + 4 * kEmb, 4 * kEmb + 4, 0}, {kTile, 8, 0}, {kTile + 4, 8, 0}});
+        push(hal::Opcode::kScaleAdd, flags, kEmb, {{kR, 4 * kEmb + 4, 0}, {kT, 4 * kEmb, 0}, {kTile + 4, 8, 0}});
       }
-      for (const int flags : {+hal::kFirst, 0, +hal::kTwoScales, +hal::kUnscaled}) {
-        hal::Descriptor d = op(hal::Opcode::kOnlineMax, flags, 1);
-        d.operand[0] = {kMore, 2, 0};
-        d.operand[1] = {kM, 2, 0};
-        d.operand[2] = {kScales + static_cast<std::uint64_t>(flags) * 16, 8, 0};
-        d.operand[3] = {kM + 0x100 + static_cast<std::uint64_t>(flags) * 2, 2, 0};
-        b.push(kVec, flags == hal::kUnscaled ? then(d, 0) : d);
+      for (const int flags : {+hal::kFirst, 0, +hal::kTwoScales, +hal::kUnscaled, hal::kFirst | hal::kTwoScales}) {
+        const std::uint64_t slot = static_cast<std::uint64_t>(flags) * 16;
+        push(hal::Opcode::kOnlineMax, flags, 1,
+             {{kMore, 2, 0},
+              {kM, 2, 0},
+              {kScales + slot, 8, 0},
+              {kM + 0x100 + 2 * static_cast<std::uint64_t>(flags), 2, 0}});
+        push(hal::Opcode::kScaleAdd, flags, kEmb, {{kR, 4 * kEmb + 4, 0}, {kT, 4 * kEmb, 0}, {kScales + slot, 8, 0}});
       }
-      b.take(0);
+      // Both ways round, and with any bits as maxima: the definition says what comes out.
+      push(hal::Opcode::kRescale, 0, kEmb, {{kR, 4 * kEmb + 4, 0}, {kM, 2, 0}, {kM + 0x100, 2, 0}});
+      push(hal::Opcode::kRescale, 0, kEmb, {{kT, 4 * kEmb, 0}, {kM + 0x100, 2, 0}, {kM, 2, 0}});
+      push(hal::Opcode::kRescale, 0, kEmb, {{kT, 4 * kEmb, 0}, {kS, 2, 0}, {kS + 0x200, 2, 0}});
+      push(hal::Opcode::kDivide, 0, kEmb, {{kR, 4 * kEmb + 4, 0}, {kO, 2 * kEmb, 0}, {kR + 4 * kEmb, 4 * kEmb + 4, 0}});
+      for (int i = 0; i < 23; ++i) b.take(0);
     });
     EXPECT_FALSE(bench.platform().context().faults.any());
+    EXPECT_EQ(bench.core().vec.descriptors.value(), 23U);
     images.push_back(bench.l1<std::uint16_t>(kL1, 0x8000));
+    if (rtl) continue;
+    std::vector<std::uint16_t> before(0x8000);
+    for (std::size_t i = 0; i < before.size(); ++i) before[i] = GetParam().at(i);
+    for (const std::uint64_t written : {kP, kR, kT, kO}) {
+      EXPECT_NE(images[0][(written - kL1) / 2], before[(written - kL1) / 2]) << written;
+    }
   }
-  EXPECT_TRUE(images[0] == images[1]);
+  for (std::size_t i = 0; i < images[0].size(); ++i) ASSERT_EQ(images[0][i], images[1][i]) << std::hex << 2 * i;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Numbers, RtlRowOperations,
+    testing::Values(Numbers{"Scores",
+                            [](std::size_t i) { return static_cast<std::uint16_t>(0x3000 + i * 37 % 0x1800); }},
+                    Numbers{"AnyBits", [](std::size_t i) { return static_cast<std::uint16_t>((i * 40503U) >> 4); }}),
+    [](const auto& of) { return std::string(of.param.name); });
+
+// A row operation's FP32 block takes 8 elements a cycle; the model's lanes would take 64 of a scale-add, but L1 does
+// not give more than 5.3.
+TEST(RtlVecEngine, ScaleAddTakesWhatL1Takes) {
+  const auto cycles = [](bool rtl, std::uint32_t rows) {
+    Bench bench(rtl_machine(rtl));
+    hal::Descriptor d{};
+    d.opcode = hal::Opcode::kScaleAdd;
+    d.dims[0] = rows;
+    d.dims[1] = 64;
+    d.dims[2] = 1;
+    d.operand[0] = {kIn, 256, 0};
+    d.operand[1] = {kOut, 256, 0};
+    d.operand[2] = {kIn + 0x40000, 4, 0};
+    return cycles_of(bench, kVec, d);
+  };
+  EXPECT_EQ(cycles(true, 200) - cycles(true, 100), cycles(false, 200) - cycles(false, 100));
+}
+
+// Halted in the middle of a scale-add in place and resumed, it is done again, once.
+TEST(RtlVecEngine, AHaltedScaleAddIsDoneOnce) {
+  Bench bench(rtl_machine());
+  constexpr std::uint32_t kRows = 32, kColumns = 64;
+  std::vector<float> x(kRows * kColumns, 3.0F), z(kRows * kColumns, 0.5F);
+  bench.run([&](Bench& b) {
+    b.set_l1(kIn, x);
+    b.set_l1(kOut, z);
+    b.set_l1(kIn + 0x40000, std::vector<float>(kRows, 2.0F));
+    hal::Descriptor d{};
+    d.opcode = hal::Opcode::kScaleAdd;
+    d.dims[0] = kRows;
+    d.dims[1] = kColumns;
+    d.dims[2] = 1;
+    d.operand[0] = {kIn, 4 * kColumns, 0};
+    d.operand[1] = {kOut, 4 * kColumns, 0};
+    d.operand[2] = {kIn + 0x40000, 4, 0};
+    b.push(kVec, then(d, 0));
+    for (int i = 0; i < 100; ++i) b.count(1);
+    EXPECT_TRUE(hal::write32(b.cpu(), kVec + hal::kEngineControl, hal::kHalt));
+    for (int i = 0; i < 40; ++i) b.count(1);
+    EXPECT_TRUE(hal::write32(b.cpu(), kVec + hal::kEngineControl, hal::kResume));
+    b.take(0);
+  });
+  EXPECT_EQ(bench.core().vec.halts.value(), 1U);
+  EXPECT_EQ(bench.l1<float>(kIn, x.size()), std::vector<float>(x.size(), 6.5F));
 }
 
 TEST(RtlVecEngine, AnIdleUnitIsNotClocked) {
   Bench bench(rtl_machine());
-  auto* unit = dynamic_cast<rtl::RtlVecUnit*>(bench.core().vec.get_child_objects().back());
+  auto* unit = [&]() -> rtl::RtlVecUnit* {
+    for (sc_core::sc_object* child : bench.core().vec.get_child_objects()) {
+      if (auto* found = dynamic_cast<rtl::RtlVecUnit*>(child)) return found;
+    }
+    return nullptr;
+  }();
   ASSERT_NE(unit, nullptr);
   cycles_of(bench, kVec, softmax(16, 64, kIn, kOut));
   const std::uint64_t once = unit->clocked_cycles.value();
@@ -150,6 +224,12 @@ TEST(RtlVecEngine, AHaltedSoftmaxIsDoneAgain) {
   EXPECT_EQ(bench.l1<arith::Half>(kIn, in.size()), expected);
   EXPECT_EQ(bench.core().vec.halts.value(), 1U);
   EXPECT_GT(cycles, 100 + 16 * 8U);
+}
+
+TEST(RtlVecEngine, ANopGivesItsEvents) {
+  Bench bench(rtl_machine());
+  cycles_of(bench, kVec, hal::Descriptor{});
+  EXPECT_EQ(bench.core().vec.descriptors.value(), 1U);
 }
 
 TEST(RtlVecEngine, AWrongAddressIsAFault) {

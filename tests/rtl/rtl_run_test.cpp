@@ -1,7 +1,6 @@
 // Whole runs with --vec rtl, small ones; rtl_long_test.cpp has the twelve networks.
-#include <set>
-#include <sstream>
-
+#include "tests/platform/traced.h"
+#include "tests/platform/waveform.h"
 #include "tests/rtl/rtl_runs.h"
 
 namespace attnvp::runs {
@@ -39,47 +38,65 @@ TEST(RtlRun, TimingIsFull) {
   }
 }
 
-// The RTL's own scopes and signals are in the run's waveform, on its time axis, and tracing costs no cycle.
+// The RTL's wires are in the run's waveform, on its time axis, and tracing costs no cycle.
 TEST(RtlRun, WaveformShowsTheRtl) {
-  MachineConfig machine = config::load_hardware("edge");
-  machine.vec.kind = VecKind::kRtl;
-  const config::Network network = config::load_network("H=1,N=32,E=16");
-  job::Runner runner(machine, config::load_energy(machine.energy), false);
-  const job::Schedule schedule = job::parse_dataflow("mas");
-  std::string first, second;
-  job::RunOptions options;
-  const std::uint64_t untraced = runner.run(network, schedule, nullptr, {}).cycles;
-  options.vcd = &first;
-  EXPECT_EQ(runner.run(network, schedule, nullptr, options).cycles, untraced);
-  for (const char* part : {"$scope module core0 ", "$scope module vec ", "$scope module rtl ",
-                           "$scope module sum_pass ", " row_taken $end", " clk $end", " queue_level $end"}) {
-    EXPECT_NE(first.find(part), std::string::npos) << part;
-  }
-  // Time never goes back; every change is of a declared code.
-  std::set<std::string> codes;
-  std::uint64_t last = 0;
-  std::size_t clock_edges = 0;
-  std::string clk;
-  std::istringstream lines(first);
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream words(line);
-    std::string word, type, bits, code, name;
-    if (line.rfind("$var", 0) == 0) {
-      words >> word >> type >> bits >> code >> name;
-      EXPECT_TRUE(codes.insert(code).second || code.size() > 4) << line;  // Verilator shares codes between scopes
-      if (name == "clk" && clk.empty()) clk = code;
-    } else if (line[0] == '#') {
-      const std::uint64_t now = std::stoull(line.substr(1));
-      EXPECT_GE(now, last);
-      last = now;
-    } else if (line[0] != '$') {
-      const std::size_t space = line.find(' ');
-      code = space == std::string::npos ? line.substr(1) : line.substr(space + 1);
-      EXPECT_EQ(codes.count(code), 1U) << line;
-      if (code == clk) ++clock_edges;
+  Options options;
+  options.network = "H=2,N=32,E=16";
+  options.vec = VecKind::kRtl;
+  const Traced traced = trace(options);
+  EXPECT_EQ(traced.result.cycles, run_vec(options.network, "mas", VecKind::kRtl, false).cycles);
+  const Waveform wave = parse_vcd(traced.text);
+  ASSERT_FALSE(HasFatalFailure());
+  const std::uint64_t period = period_of(traced.result);
+  std::uint64_t rows = 0;
+  for (const std::string core : {"core0", "core1"}) {
+    const std::string vec = "attnvp.cluster0." + core + ".vec";
+    const Variable &clk = wave.of(vec + ".rtl.clk"), &taken = wave.of(vec + ".rtl.row_taken"),
+                   &state = wave.of(vec + ".state");
+    std::uint64_t edges = 0;
+    for (const auto& [time, value] : clk.changes) {
+      if (value != "1") continue;
+      ++edges;
+      EXPECT_EQ(time % period, 0U);
+      // What the edge saw: the values before it. The model's state beside it: rows are read while the engine works.
+      if (taken.at(time - 1) != "1") continue;
+      ++rows;
+      EXPECT_NE(wave.name(state.at(time - 1)), "idle") << time;
     }
+    EXPECT_EQ(edges, counter(traced.result, vec + ".rtl", "clocked_cycles"));
+    EXPECT_EQ(number(wave.of(vec + ".rtl.cmd_length").changes.back().second), 32U);
+    EXPECT_NE(wave.find(vec + ".rtl.softmax.sum_pass.sum"), nullptr);
+    EXPECT_EQ(wave.find(vec + ".linear.clk"), nullptr) << "it has not worked";
+    EXPECT_NE(traced.gtkw.find(vec + ".rtl.row_taken"), std::string::npos);
   }
-  EXPECT_GT(clock_edges, 2 * 32U);
+  EXPECT_EQ(rows, 2U * 32);
+}
+
+// A scope and a window cut the RTL as everything else.
+TEST(RtlRun, WaveformsScopeAndWindowHoldForTheRtl) {
+  Options options;
+  options.network = "H=2,N=32,E=16";
+  options.vec = VecKind::kRtl;
+  const Traced all = trace(options);
+  const Waveform whole = parse_vcd(all.text);
+  const std::string clk = "attnvp.cluster0.core0.vec.rtl.clk";
+  const auto& changes = whole.of(clk).changes;
+  ASSERT_GT(changes.size(), 20U);
+  const std::uint64_t period = period_of(all.result);
+  options.scopes = {"core0.vec.rtl"};
+  options.from = changes[5].first / period;
+  options.to = changes[15].first / period;
+  const Waveform part = parse_vcd(trace(options).text);
+  ASSERT_FALSE(HasFatalFailure());
+  for (const auto& [code, v] : part.by_code) {
+    EXPECT_TRUE(v.path.rfind("attnvp.cluster0.core0.vec.rtl.", 0) == 0 || v.path == "attnvp.energy_pj") << v.path;
+  }
+  const Variable& cut = part.of(clk);
+  EXPECT_GT(cut.changes.size(), 5U);
+  for (const auto& [time, value] : cut.changes) {
+    EXPECT_LE(time, options.to * period);
+    EXPECT_EQ(value, whole.of(clk).at(time)) << time;
+  }
 }
 
 }  // namespace

@@ -55,6 +55,7 @@ inline RowResult expected(const Row& row) {
   const arith::Half of_row = arith::row_max(row.in.data(), row.in.size());
   const bool first = (row.flags & kFirst) != 0;
   r.max = first ? of_row : arith::running_max(row.running_max, of_row);
+  if ((row.flags & kGiven) != 0) r.max = row.running_max;
   const float sum = arith::exp_row(row.in.data(), r.out.data(), row.in.size(), r.max);
   r.sum = bits_of((row.flags & kScalar) != 0 ? arith::exp_scale(row.in[0], r.max) : sum);
   r.scale = bits_of(first ? 0.0F : arith::exp_scale(row.running_max, r.max));

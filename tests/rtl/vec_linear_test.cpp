@@ -1,4 +1,5 @@
 // The RTL of the FP32 row operations against models/arith/online.h, bit for bit.
+#include <Vlinear_small.h>
 #include <Vvec_linear.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -14,11 +15,13 @@
 #include <vector>
 
 #include "models/arith/online.h"
+#include "rtl/vec/linear_driver.h"
 
 namespace attnvp::rtl {
 namespace {
 
-constexpr std::size_t kLanes = 4;
+using UnitDriver = LinearDriver<Vvec_linear, 8>;     // the platform's
+using SmallDriver = LinearDriver<Vlinear_small, 2>;  // counts coverage
 
 std::uint32_t bits_of(float f) {
   std::uint32_t bits = 0;
@@ -82,58 +85,51 @@ class Floats {
   std::mt19937_64 random_;
 };
 
+template <class Driver>
 class LinearBench {
  public:
-  LinearBench() : unit_(&context_, "linear") {
-    unit_.rst = 1;
-    clock();
-    clock();
-    unit_.rst = 0;
-  }
+  LinearBench() : unit_(context_, "linear") {}
   ~LinearBench() {
     if (const char* folder = std::getenv("ATTNVP_COVERAGE")) {
       context_.coveragep()->write((folder + ("/" + std::to_string(getpid())) + ".linear.dat").c_str());
     }
-    unit_.final();
-    Verilated::threadContextp(&context_);
   }
   LinearBench(const LinearBench&) = delete;
   LinearBench& operator=(const LinearBench&) = delete;
 
   // Stalls: percent of the cycles, on every stream.
   void check(const std::vector<LinearRow>& rows, unsigned stalls) {
+    constexpr std::size_t kLanes = Driver::kLanes;
     std::size_t fed = 0, at = 0, finished = 0;
     bool offering = false, sending = false;
-    std::vector<std::uint32_t> out;
+    std::vector<std::uint32_t> out, x(kLanes), z(kLanes);
     for (cycles = 0; finished < rows.size(); ++cycles) {
       offering = fed < rows.size() && (offering || random_() % 100 >= stalls);
       sending = fed < rows.size() && (sending || random_() % 100 >= stalls);
-      unit_.cmd_valid = offering;
-      unit_.in_valid = sending;
+      LinearCommand command;
       if (fed < rows.size()) {
         const LinearRow& row = rows[fed];
         const std::size_t count = std::min(kLanes, row.x.size() - at);
-        unit_.cmd_divide = row.divide;
-        unit_.cmd_length = static_cast<std::uint32_t>(row.x.size());
-        unit_.cmd_a = bits_of(row.a);
-        unit_.cmd_b = bits_of(row.b);
-        std::memcpy(&unit_.in_x, row.x.data() + at, count * sizeof(float));
-        std::memcpy(&unit_.in_z, row.z.data() + at, count * sizeof(float));
+        command = {row.divide, static_cast<std::uint32_t>(row.x.size()), bits_of(row.a), bits_of(row.b)};
+        std::transform(row.x.begin() + at, row.x.begin() + at + count, x.begin(), bits_of);
+        std::transform(row.z.begin() + at, row.z.begin() + at + count, z.begin(), bits_of);
       }
-      unit_.out_ready = random_() % 100 >= stalls;
-      unit_.eval();
-      if (unit_.in_valid && unit_.in_ready) {
+      unit_.offer(offering ? &command : nullptr);
+      unit_.offer_beat(sending ? x.data() : nullptr, z.data(), kLanes);
+      unit_.take(random_() % 100 >= stalls);
+      unit_.settle();
+      if (unit_.takes_beat()) {
         at += kLanes;
         sending = false;
-        if (unit_.cmd_ready) ++fed, at = 0, offering = false;
+        if (unit_.takes_command()) ++fed, at = 0, offering = false;
       }
-      if (unit_.out_valid && unit_.out_ready) {
+      if (unit_.gives_beat()) {
         const LinearRow& row = rows[finished];
         const std::size_t here = out.size(), count = std::min(kLanes, row.x.size() - here);
         out.resize(here + count);
-        std::memcpy(out.data() + here, &unit_.out_data, count * sizeof(std::uint32_t));
-        ASSERT_EQ(unit_.out_last != 0, out.size() == row.x.size());
-        if (unit_.out_last) {
+        unit_.beat(out.data() + here, count);
+        ASSERT_EQ(unit_.last_beat(), out.size() == row.x.size());
+        if (unit_.last_beat()) {
           const std::vector<std::uint32_t> want = expected(row);
           for (std::size_t j = 0; j < want.size(); ++j) {
             ASSERT_EQ(out[j], want[j]) << std::hex << (row.divide ? "divide " : "scale-add ") << bits_of(row.x[j])
@@ -144,21 +140,15 @@ class LinearBench {
           ++finished;
         }
       }
-      clock();
+      unit_.clock();
       ASSERT_LT(cycles, 50000000U);
     }
   }
   std::uint64_t cycles = 0;
 
  private:
-  void clock() {
-    unit_.clk = 1;
-    unit_.eval();
-    unit_.clk = 0;
-    unit_.eval();
-  }
   VerilatedContext context_;
-  Vvec_linear unit_;
+  Driver unit_;
   std::minstd_rand random_{5};
 };
 
@@ -176,22 +166,28 @@ std::vector<LinearRow> random_rows(Floats& floats, std::size_t count) {
   return rows;
 }
 
-TEST(VecLinear, RandomRowsWithStallsMatchTheModel) {
+template <class Driver>
+class VecLinear : public testing::Test {};
+using Drivers = testing::Types<UnitDriver, SmallDriver>;
+TYPED_TEST_SUITE(VecLinear, Drivers);
+
+TYPED_TEST(VecLinear, RandomRowsWithStallsMatchTheModel) {
   Floats floats(11);
-  LinearBench bench;
+  LinearBench<TypeParam> bench;
   for (const unsigned stalls : {0U, 20U, 60U, 90U}) {
     bench.check(random_rows(floats, 500), stalls);
-    if (HasFatalFailure()) return;
+    if (this->HasFatalFailure()) return;
   }
 }
 
-// Four elements a cycle; 8 cycles of pipeline and buffer for a scale-add, 32 for a division.
-TEST(VecLinear, CyclesAreTheHandCount) {
+// As many elements a cycle as there are lanes; 8 cycles of pipeline and buffer for a scale-add, 32 for a division.
+TYPED_TEST(VecLinear, CyclesAreTheHandCount) {
   for (const bool divide : {false, true}) {
     std::vector<LinearRow> rows(100, {divide, 1, 1, std::vector<float>(30, 1), std::vector<float>(30, 1)});
-    LinearBench bench;
+    LinearBench<TypeParam> bench;
     bench.check(rows, 0);
-    EXPECT_EQ(bench.cycles, 100U * 8 + (divide ? 31 : 7) + 1);
+    constexpr std::size_t kBeats = (30 + TypeParam::kLanes - 1) / TypeParam::kLanes;
+    EXPECT_EQ(bench.cycles, 100 * kBeats + (divide ? 31 : 7) + 1);
   }
 }
 

@@ -11,7 +11,8 @@ class RowMaker {
 
   Row make() {
     Row row;
-    static constexpr std::uint8_t kFlags[] = {0, 0, 0, kOnline, kOnline | kFirst, kOnline | kScalar};
+    static constexpr std::uint8_t kFlags[] = {
+        0, 0, 0, kOnline, kOnline | kFirst, kOnline | kScalar, kOnline | kScalar | kGiven};
     row.flags = kFlags[random_() % std::size(kFlags)];
     row.running_max = element(static_cast<unsigned>(random_() % 8));
     row.in.resize((row.flags & kScalar) != 0 ? 1 : length());

@@ -110,29 +110,45 @@ TEST(StreamCounters, ACycleIsBusyStarvedOrStalled) {
 
 // The waveform's greatest occupancy is the counter's, and its time that of the run.
 TEST(StreamWaveform, ShowsWhatWasCounted) {
-  std::string vcd;
+  trace::Waveform waveform;
   Runner::Options options;
-  options.vcd = &vcd;
+  options.waveform = &waveform;
   const Result traced = run(load_graph("naive", 12, 1), options);
   EXPECT_EQ(traced.cycles, run("naive", 12).cycles);
 
-  std::map<std::string, std::string> scope_of;  // by code, of the occupancies
+  // The number that stands for "working" in the waveform.
+  std::uint64_t working_number = 0;
+  std::istringstream names(waveform.names);
+  for (std::string line; std::getline(names, line);) {
+    if (line.find("?working") != std::string::npos) working_number = std::stoull(line);
+  }
+  ASSERT_NE(working_number, 0U);
+
+  std::map<std::string, std::string> scope_of;  // by code
+  std::map<std::string, bool> is_state;         // by code
   std::map<std::string, std::uint64_t> greatest, current;
   std::map<std::string, std::size_t> working;  // changes to "working", by code
   std::string scope, line;
   std::uint64_t time = 0;
-  std::istringstream lines(vcd);
+  std::istringstream lines(waveform.vcd);
   while (std::getline(lines, line)) {
     std::istringstream words(line);
-    std::string first, second, third, code;
-    words >> first >> second >> third >> code;
+    std::string first, second, third, code, name;
+    words >> first >> second >> third >> code >> name;
     if (first == "$scope") scope = third;
-    if (first == "$var") scope_of[code] = scope;
-    if (line[0] == 'b') {
-      current[second] = std::stoull(first.substr(1), nullptr, 2);
-      greatest[second] = std::max(greatest[second], current[second]);
+    if (first == "$var") {
+      scope_of[code] = scope;
+      is_state[code] = name == "state";
     }
-    if (first == "sworking") ++working[scope_of[second]];
+    if (line[0] == 'b') {
+      const std::uint64_t value = std::stoull(first.substr(1), nullptr, 2);
+      if (!is_state[second]) {
+        current[second] = value;
+        greatest[second] = std::max(greatest[second], value);
+      } else if (value == working_number) {
+        ++working[scope_of[second]];
+      }
+    }
     if (line[0] == '#') {
       const std::uint64_t now = std::stoull(line.substr(1));
       EXPECT_TRUE(time < now || now == 0);
@@ -144,18 +160,18 @@ TEST(StreamWaveform, ShowsWhatWasCounted) {
     EXPECT_EQ(current[code], 0U);
   }
   EXPECT_EQ(greatest.size(), traced.channels.size());
-  EXPECT_EQ(time, (traced.cycles + 1) * 1000000);  // 1 GHz in fs: the last slot is free
+  EXPECT_EQ(time, (traced.cycles + 2) * 1000000);  // 1 GHz in fs: the last slot is free, one clock to see it
   EXPECT_EQ(working["o"], 12U);
 }
 
 TEST(StreamReport, SaysTheSameTwice) {
   std::string first, second;
   for (std::string* text : {&first, &second}) {
-    std::string vcd;
+    trace::Waveform waveform;
     Runner::Options options;
-    options.vcd = &vcd;
+    options.waveform = &waveform;
     const Result r = run(load_graph("memory-free", 9, 3), options);
-    *text = vcd + to_text(r) + to_dot(r);
+    *text = waveform.vcd + waveform.names + waveform.gtkw + to_text(r) + to_dot(r);
   }
   EXPECT_EQ(first, second);
 }

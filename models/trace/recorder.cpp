@@ -1,0 +1,130 @@
+#include "models/trace/recorder.h"
+
+#include <algorithm>
+
+namespace attnvp {
+
+Recorder::Recorder(sc_core::sc_object& root, const std::function<bool(const std::string& module)>& wanted,
+                   Window window)
+    : window_(window) {
+  for_each_module(root, [&](Module& module) {
+    if (module.signals().empty() || !wanted(module.name())) return;
+    for (Signal* signal : module.signals()) {
+      const std::size_t dot = signal->name().rfind('.');
+      std::string scope = module.name();
+      if (dot != std::string::npos) scope += "." + signal->name().substr(0, dot);
+      signals_.push_back({scope, dot == std::string::npos ? signal->name() : signal->name().substr(dot + 1), signal});
+      attached_.push_back(signal);
+    }
+  });
+}
+
+Recorder::~Recorder() { detach(); }
+
+void Recorder::detach() {
+  if (!running_) return;
+  for (Signal* signal : attached_) signal->attach(nullptr, 0);
+  running_ = false;
+}
+
+void Recorder::add_probe(const std::string& scope, const std::string& name, const char* unit,
+                         std::function<double()> read) {
+  probe_signals_.push_back(std::make_unique<Signal>(owner_, name, Signal::Real{unit}));
+  probes_.push_back({static_cast<std::uint32_t>(signals_.size()), std::move(read)});
+  signals_.push_back({scope, name, probe_signals_.back().get()});
+}
+
+void Recorder::start() {
+  origin_ = sc_core::sc_time_stamp().value();
+  time_ = 0;
+  running_ = true;
+  begun_ = false;
+  told_.clear();
+  for (const TracedSignal& s : signals_) told_.push_back(s.signal->value());
+  next_ = told_;
+  changed_.assign(signals_.size(), false);
+  changes_.clear();
+  future_.clear();
+  next_sample_ = 0;
+  for (std::uint32_t id = 0; id < attached_.size(); ++id) attached_[id]->attach(this, id);
+}
+
+void Recorder::note(std::uint32_t id, std::uint64_t value) {
+  next_[id] = value;
+  if (changed_[id]) return;
+  changed_[id] = true;
+  changes_.push_back(id);
+}
+
+void Recorder::change(std::uint32_t id, std::uint64_t value) {
+  const std::uint64_t t = now();
+  if (t != time_) advance(t);
+  if (running_) note(id, value);
+}
+
+void Recorder::change_at(std::uint64_t time_fs, std::uint32_t id, std::uint64_t value) {
+  auto& there = future_[time_fs - origin_];
+  const auto same = std::find_if(there.begin(), there.end(), [id](const auto& entry) { return entry.first == id; });
+  if (same != there.end()) {
+    same->second = value;
+  } else {
+    there.emplace_back(id, value);
+  }
+}
+
+void Recorder::advance(std::uint64_t time) {
+  emit();
+  while (!future_.empty() && future_.begin()->first < time) {
+    time_ = std::max(time_, future_.begin()->first);
+    emit();
+  }
+  time_ = time;
+  if (time_ > window_.to) detach();
+}
+
+void Recorder::begin() {
+  begun_ = true;
+  for (TraceListener* listener : listeners_) listener->begin(window_.from, told_);
+}
+
+// All changes of one instant.
+void Recorder::emit() {
+  while (!future_.empty() && future_.begin()->first <= time_) {
+    for (const auto& [id, value] : future_.begin()->second) note(id, value);
+    future_.erase(future_.begin());
+  }
+  if (time_ > window_.to) return;
+  if (!begun_ && time_ > window_.from) begin();
+  if (time_ >= next_sample_ && !changes_.empty()) sample();
+  for (const std::uint32_t id : changes_) {
+    changed_[id] = false;
+    tell(id, next_[id]);
+  }
+  changes_.clear();
+  if (!begun_ && time_ == window_.from) begin();
+}
+
+void Recorder::sample() {
+  for (const Probe& probe : probes_) tell(probe.id, Signal::bits_of(probe.read()));
+  next_sample_ = period_ == UINT64_MAX ? UINT64_MAX : (time_ / period_ + 1) * period_;
+}
+
+void Recorder::tell(std::uint32_t id, std::uint64_t value) {
+  if (told_[id] == value) return;
+  told_[id] = value;
+  if (!begun_) return;
+  for (TraceListener* listener : listeners_) listener->change(time_, id, value);
+}
+
+void Recorder::finish() {
+  const std::uint64_t end = std::min(now(), window_.to);
+  if (running_) advance(now());
+  if (running_) emit();
+  detach();
+  if (!begun_) begin();
+  time_ = std::max(end, window_.from);
+  sample();
+  for (TraceListener* listener : listeners_) listener->end(time_);
+}
+
+}  // namespace attnvp

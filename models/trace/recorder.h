@@ -1,0 +1,90 @@
+// Between the modules' signals and whoever wants to see them change (waveform, timeline): brings changes into order of
+// time, drops what comes and goes within one instant, cuts out a window, and samples values that nobody announces.
+// Times are femtoseconds since start().
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/module.h"
+#include "models/trace/signal.h"
+
+namespace attnvp {
+
+struct TracedSignal {
+  std::string scope;  // dotted path of its module, and of the part of the module
+  std::string name;
+  const Signal* signal;
+};
+
+class TraceListener {
+ public:
+  virtual ~TraceListener() = default;
+  // The values with which the window begins, one per signal.
+  virtual void begin(std::uint64_t time, const std::vector<std::uint64_t>& values) = 0;
+  virtual void change(std::uint64_t time, std::uint32_t id, std::uint64_t value) = 0;
+  virtual void end(std::uint64_t time) = 0;
+};
+
+class Recorder : public TraceSink {
+ public:
+  struct Window {
+    std::uint64_t from = 0, to = UINT64_MAX;
+  };
+  // The signals of the modules below `root` whose path `wanted` accepts.
+  Recorder(sc_core::sc_object& root, const std::function<bool(const std::string& module)>& wanted, Window window);
+  ~Recorder() override;
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  // A signal that nobody sets: read at the first change in every `period`, and at the end.
+  void sample_every(std::uint64_t period) { period_ = period; }
+  void add_probe(const std::string& scope, const std::string& name, const char* unit, std::function<double()> read);
+  void add(TraceListener& listener) { listeners_.push_back(&listener); }
+  const std::vector<TracedSignal>& signals() const { return signals_; }
+
+  void start();
+  void finish();
+
+  void change(std::uint32_t id, std::uint64_t value) override;
+  void change_at(std::uint64_t time_fs, std::uint32_t id, std::uint64_t value) override;
+
+ private:
+  std::uint64_t now() const { return sc_core::sc_time_stamp().value() - origin_; }
+  void note(std::uint32_t id, std::uint64_t value);
+  void advance(std::uint64_t time);  // tells everything before `time`
+  void emit();
+  void tell(std::uint32_t id, std::uint64_t value);
+  void sample();
+  void begin();
+  void detach();
+
+  class Probes : public CounterOwner {};
+  struct Probe {
+    std::uint32_t id;
+    std::function<double()> read;
+  };
+  Window window_;
+  std::vector<TracedSignal> signals_;
+  std::vector<Signal*> attached_;
+  Probes owner_;
+  std::vector<std::unique_ptr<Signal>> probe_signals_;
+  std::vector<Probe> probes_;
+  std::vector<TraceListener*> listeners_;
+
+  bool running_ = false, begun_ = false;
+  std::uint64_t origin_ = 0;
+  std::uint64_t time_ = 0;  // of the changes being collected
+  std::vector<std::uint64_t> told_, next_;
+  std::vector<bool> changed_;
+  std::vector<std::uint32_t> changes_;  // ids, in the order of their first change
+  std::map<std::uint64_t, std::vector<std::pair<std::uint32_t, std::uint64_t>>> future_;
+  std::uint64_t period_ = UINT64_MAX, next_sample_ = 0;
+};
+
+}  // namespace attnvp

@@ -1,0 +1,113 @@
+#include "platform/cli/trace_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "platform/config/error.h"
+#include "platform/config/units.h"
+#include "platform/trace/fst.h"
+
+namespace attnvp::cli {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// "120000" is cycles, "50 us" is time.
+std::uint64_t parse_cycle(const char* option, const std::string& text, double clock_hz) {
+  try {
+    if (!text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; })) {
+      return config::parse_integer(config::Unit::kCycles, text);
+    }
+    const double cycles = config::parse_real(config::Unit::kTime, text) * clock_hz;
+    if (cycles >= 1.8e19) throw config::ConfigError("found a time beyond every run");
+    return static_cast<std::uint64_t>(std::llround(cycles));
+  } catch (const config::ConfigError& e) {
+    throw config::ConfigError(fmt::format("{}: {}; a whole number without a unit is cycles", option, e.what()));
+  }
+}
+
+// A pipe or device gets no other files beside it.
+bool is_plain(const std::string& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  return !fs::exists(status) || fs::is_regular_file(status);
+}
+
+}  // namespace
+
+std::string file_name(const std::string& path) { return fs::path(path).filename().string(); }
+
+WaveformPaths::WaveformPaths(const std::string& path) : vcd(path) {
+  if (path.empty() || !is_plain(path)) return;
+  gtkw = fs::path(path).replace_extension(".gtkw").string();
+  names = fs::path(path).replace_extension(".names").string();
+}
+
+std::string WaveformPaths::encode(std::string text) const {
+  return fs::path(vcd).extension() == ".fst" ? trace::fst_from_vcd(text) : std::move(text);
+}
+
+TraceFiles::TraceFiles(const RunArguments& a, double clock_hz) : waveform_(a.vcd), timeline_(a.timeline) {
+  const std::pair<const char*, const std::string*> files[] = {{"--vcd", &waveform_.vcd}, {"--timeline", &timeline_}};
+  for (const auto& [option, path] : files) {
+    if (*path == "-") throw config::ConfigError(fmt::format("{}: found '-'; allowed is a file", option));
+  }
+  trace::Request request;
+  request.waveform = !waveform_.vcd.empty();
+  request.timeline = !timeline_.empty();
+  request.scopes = a.trace_scopes;
+  if (!a.trace_from.empty()) request.from_cycle = parse_cycle("--trace-from", a.trace_from, clock_hz);
+  if (!a.trace_to.empty()) request.to_cycle = parse_cycle("--trace-to", a.trace_to, clock_hz);
+  if (request.from_cycle >= request.to_cycle) {
+    throw config::ConfigError(fmt::format("--trace-from is cycle {}, --trace-to cycle {}: allowed is a later one",
+                                          request.from_cycle, request.to_cycle));
+  }
+  if (!request.waveform && !request.timeline) {
+    const char* option = !a.trace_scopes.empty() ? "--trace-scope"
+                         : !a.trace_from.empty() ? "--trace-from"
+                         : !a.trace_to.empty()   ? "--trace-to"
+                                                 : nullptr;
+    if (option != nullptr) throw config::ConfigError(fmt::format("{} needs --vcd or --timeline", option));
+    return;
+  }
+  session_ = std::make_unique<trace::Session>(std::move(request));
+}
+
+std::vector<std::pair<const char*, std::string>> TraceFiles::outputs() const {
+  return {{"--vcd", waveform_.vcd},
+          {"the save file of --vcd", waveform_.gtkw},
+          {"the names of --vcd", waveform_.names},
+          {"--timeline", timeline_}};
+}
+
+void TraceFiles::write() {
+  if (session_ == nullptr || !session_->recorded()) return;
+  const auto write = [this](const std::string& path, const std::string& text) {
+    files_.push_back(std::make_unique<tensors::AtomicFile>(path));
+    files_.back()->write(text);
+  };
+  const WaveformPaths& w = waveform_;
+  if (!w.vcd.empty()) write(w.vcd, w.encode(session_->vcd()));
+  if (!w.gtkw.empty()) {
+    write(w.names, session_->names());
+    write(w.gtkw, session_->gtkw(file_name(w.vcd), file_name(w.names)));
+  }
+  if (!timeline_.empty()) write(timeline_, session_->timeline());
+}
+
+void TraceFiles::commit() {
+  for (const OutputFile& file : files_) file->commit();
+}
+
+std::string TraceFiles::where() const {
+  if (session_ == nullptr || !session_->recorded()) return {};
+  std::string files = waveform_.vcd;
+  if (!timeline_.empty()) files += (files.empty() ? "" : " and ") + timeline_;
+  return fmt::format("; what happened up to there is in {}", files);
+}
+
+}  // namespace attnvp::cli

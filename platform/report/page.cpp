@@ -1,0 +1,198 @@
+#include "platform/report/page.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "platform/config/error.h"
+
+namespace attnvp::report {
+
+namespace page_files {  // made by cmake/embed.cmake
+extern const std::string_view html, css, script, chart;
+}  // namespace page_files
+
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+
+ordered_json read_json(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!fs::is_regular_file(path) || !file) throw config::ConfigError(fmt::format("{}: no such file", path));
+  try {
+    return ordered_json::parse(file);
+  } catch (const nlohmann::json::exception&) {
+    throw config::ConfigError(fmt::format("{}: not JSON", path));
+  }
+}
+
+// What the page reads of a run: objects with numbers, and texts.
+void check_run(const std::string& path, const ordered_json& run) {
+  static const std::map<std::string, std::vector<const char*>> kNumbers = {
+      {"network", {"batch", "heads", "seq_q", "seq_kv", "emb"}},
+      {"utilization", {"mac", "vec", "dma", "dram"}},
+      {"dram", {"read_bytes", "write_bytes"}},
+      {"l1", {"read_bytes", "write_bytes", "peak_bytes"}},
+      {"l0", {"read_bytes", "write_bytes"}},
+      {"energy_pj", {"total", "dram", "l1", "l0", "mac", "vec"}}};
+  const auto need = [&](bool good, const std::string& what) {
+    if (!good)
+      throw config::ConfigError(fmt::format("{}: not a run's JSON: {} is missing or of another kind", path, what));
+  };
+  need(run.is_object() && run.contains("schema") && run["schema"] == 1, "\"schema\": 1");
+  for (const char* key : {"cycles", "seconds"}) need(run.contains(key) && run[key].is_number(), key);
+  for (const char* key : {"hardware", "dataflow"}) need(run.contains(key) && run[key].is_string(), key);
+  for (const auto& [key, numbers] : kNumbers) {
+    need(run.contains(key) && run[key].is_object(), key);
+    for (const char* number : numbers) {
+      need(run[key].contains(number) && run[key][number].is_number(), fmt::format("{}.{}", key, number));
+    }
+  }
+  need(run["network"].contains("name") && run["network"]["name"].is_string(), "network.name");
+  need(run.contains("golden") && run["golden"].is_object() && run["golden"].contains("checked"), "golden.checked");
+}
+
+std::string detail_of(const ordered_json& args) {
+  const auto has = [&](const char* key) { return args.contains(key) && args[key].is_number(); };
+  if (has("m") && has("n") && has("k"))
+    return fmt::format("{} x {} x {}", args["m"].dump(), args["n"].dump(), args["k"].dump());
+  if (has("bytes")) return fmt::format("{} bytes", args["bytes"].dump());
+  if (has("columns")) return fmt::format("{} rows of {}", args["rows"].dump(), args["columns"].dump());
+  return {};
+}
+
+struct Track {
+  std::string name;
+  bool used = false, waits = false;
+  std::size_t place = 0;
+};
+
+// Chrome's trace events as page.js wants them: names once, a slice a short array.
+ordered_json compact(const std::string& path, const ordered_json& run) {
+  const ordered_json file = read_json(path);
+  try {
+    const ordered_json& other = file.at("otherData");
+    if (other.at("cycles") != run.at("cycles")) {
+      throw config::ConfigError(fmt::format("{}: a timeline of {} cycles, the run that names it has {}", path,
+                                            other.at("cycles").dump(), run.at("cycles").dump()));
+    }
+    const ordered_json& events = file.at("traceEvents");
+    std::map<int, std::string> processes;
+    std::map<int, Track> tracks;  // by thread
+    for (const ordered_json& e : events) {
+      const std::string ph = e.at("ph"), name = e.at("name");
+      if (ph == "M" && name == "process_name") processes[e.at("pid")] = e.at("args").at("name");
+      if (ph == "M" && name == "thread_name") {
+        tracks[e.at("tid")].name = processes[e.at("pid")] + "." + e.at("args").at("name").get<std::string>();
+      }
+      if (ph != "X") continue;
+      Track& track = tracks.at(e.at("tid"));
+      track.used = true;
+      track.waits = track.waits || name.compare(0, 7, "before ") == 0 || name.compare(0, 10, "waits for ") == 0;
+    }
+    ordered_json out{{"window", {other.at("first_cycle"), other.at("last_cycle")}},
+                     {"tracks", ordered_json::array()},
+                     {"waits", ordered_json::array()}};
+    for (auto& [thread, track] : tracks) {
+      if (!track.used) continue;
+      track.place = out["tracks"].size();
+      out["tracks"].push_back(track.name);
+      out["waits"].push_back(track.waits);
+    }
+    std::vector<std::string> names, details;
+    const auto number = [](std::vector<std::string>& list, const std::string& text) {
+      const auto it = std::find(list.begin(), list.end(), text);
+      if (it != list.end()) return static_cast<std::size_t>(it - list.begin());
+      list.push_back(text);
+      return list.size() - 1;
+    };
+    ordered_json slices = ordered_json::array();
+    for (const ordered_json& e : events) {
+      if (e.at("ph") != "X") continue;
+      const ordered_json& args = e.at("args");
+      const std::uint64_t from = e.at("ts"), length = e.at("dur");
+      slices.push_back({tracks.at(e.at("tid")).place, from, from + length, number(names, e.at("name")),
+                        args.value("head", 0), args.value("row_block", 0), number(details, detail_of(args))});
+    }
+    out["names"] = names;
+    out["details"] = details;
+    out["slices"] = std::move(slices);
+    return out;
+  } catch (const nlohmann::json::exception& e) {
+    throw config::ConfigError(fmt::format("{}: not a timeline of attnvp run --timeline: {}", path, e.what()));
+  }
+}
+
+std::uint64_t macs_of(const ordered_json& run) {
+  std::uint64_t sum = 0;
+  if (!run.contains("counters")) return 0;
+  for (const auto& [module, counters] : run["counters"].items()) sum += counters.value("macs", std::uint64_t{0});
+  return sum;
+}
+
+void replace(std::string& text, std::string_view mark, std::string_view by) {
+  const std::size_t at = text.find(mark);
+  text.replace(at, mark.size(), by);
+}
+
+// What tells the runs apart: the dataflow, and machine or layer where they differ.
+void label(std::vector<ordered_json>& runs) {
+  const auto differ = [&](const auto& get) {
+    return std::any_of(runs.begin(), runs.end(), [&](const ordered_json& r) { return get(r) != get(runs.front()); });
+  };
+  const auto hardware = [](const ordered_json& r) { return r.at("hardware").get<std::string>(); };
+  const auto network = [](const ordered_json& r) { return r.at("network").at("name").get<std::string>(); };
+  const bool with_hardware = differ(hardware), with_network = differ(network);
+  std::map<std::string, int> seen;
+  for (ordered_json& r : runs) {
+    std::string text = r.at("dataflow").get<std::string>();
+    if (with_network) text += " " + network(r);
+    if (with_hardware) text += " on " + hardware(r);
+    const int times = ++seen[text];
+    r["label"] = times == 1 ? text : fmt::format("{} ({})", text, times);
+  }
+}
+
+}  // namespace
+
+std::vector<ordered_json> page_runs(const std::string& path) {
+  ordered_json file = read_json(path);
+  std::vector<ordered_json> runs;
+  if (file.is_array()) {
+    runs.assign(file.begin(), file.end());
+  } else {
+    runs.push_back(std::move(file));
+  }
+  for (ordered_json& run : runs) {
+    check_run(path, run);
+    if (run.contains("machine")) run["macs"] = macs_of(run);
+    for (const char* key : {"counters", "simulation"}) run.erase(key);  // long, and the simulator's own
+    if (!run.contains("timeline") || !run["timeline"].is_string()) continue;
+    const fs::path timeline = fs::path(path).parent_path() / run["timeline"].get<std::string>();
+    run.erase("timeline");
+    if (fs::exists(timeline)) run["timeline"] = compact(timeline.string(), run);
+  }
+  if (runs.empty()) throw config::ConfigError(fmt::format("{}: holds no run", path));
+  return runs;
+}
+
+std::string page(std::vector<ordered_json> runs) {
+  label(runs);
+  std::string data = ordered_json{{"runs", runs}}.dump();
+  for (std::size_t at = 0; (at = data.find('<', at)) != std::string::npos;) data.replace(at, 1, "\\u003c");
+  std::string out(page_files::html);
+  replace(out, "@CSS@", page_files::css);
+  replace(out, "@DATA@", data);
+  replace(out, "@CHART@", page_files::chart);
+  replace(out, "@SCRIPT@", page_files::script);
+  return out;
+}
+
+}  // namespace attnvp::report

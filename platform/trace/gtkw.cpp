@@ -1,0 +1,311 @@
+#include "platform/trace/gtkw.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace attnvp::trace {
+
+namespace {
+
+// What a reader looks for, in colour: work is green to blue, waiting is warm, nothing is dark.
+const std::map<std::string, std::pair<const char*, const char*>> kLook = {
+    // name -> colour, text
+    {"idle", {"gray15", " "}},
+    {"off", {"gray15", "off"}},
+    {"run", {"SeaGreen", "run"}},
+    {"last_tile", {"DarkSeaGreen4", "last tile"}},
+    {"halted", {"Red3", "HALTED"}},
+    {"blocked", {"DarkOrange3", "blocked"}},
+    {"fault", {"Red", "FAULT"}},
+    {"wait_event", {"DarkGoldenrod4", "waits"}},
+    {"load", {"SteelBlue4", "load"}},
+    {"ready", {"gray30", "ready"}},
+    {"matmul_abt", {"RoyalBlue3", "QK^T"}},
+    {"matmul_ab", {"SeaGreen", "PV"}},
+    {"softmax", {"DarkOrchid4", "softmax"}},
+    {"store", {"DarkOrange4", "store"}},
+    {"score_tile", {"RoyalBlue3", "QK^T"}},
+    {"attend_tile", {"SeaGreen", "PV"}},
+    {"online_max", {"DarkOrchid4", "max"}},
+    {"online_softmax", {"DarkOrchid4", "softmax"}},
+    {"scale_add", {"MediumPurple4", "scale, add"}},
+    {"rescale", {"MediumPurple4", "scale"}},
+    {"divide", {"MediumPurple4", "divide"}},
+    {"transfer", {"SteelBlue4", "transfer"}},
+    {"read", {"SteelBlue4", "read"}},
+    {"write", {"DarkOrange4", "write"}},
+    {"bus", {"SteelBlue4", "bus"}},
+    {"stall", {"DarkGoldenrod4", "stall"}},
+    {"working", {"SeaGreen", "working"}},
+    {"waits_for_data", {"SteelBlue4", "waits for data"}},
+    {"waits_for_room", {"DarkGoldenrod4", "waits for room"}},
+};
+
+enum Format : unsigned {
+  kDecimal = 0x24,
+  kNames = 0x2024,
+  kHex = 0x22,
+  kBit = 0x28,
+  kSteps = 0x88024,
+  kCurve = 0x88420
+};
+enum Colour : int { kNormal = 0, kOrange = 2, kYellow = 3, kBlue = 5, kIndigo = 6, kViolet = 7 };
+
+struct Row {
+  const char* name;  // of the signal
+  Format format;
+  Colour colour;
+};
+// What is shown of a scope, in this order; a name that is not there is left out.
+const std::vector<Row> kEngine = {{"operation", kNames, kNormal},     {"head", kDecimal, kYellow},
+                                  {"row_block", kDecimal, kYellow},   {"state", kNames, kNormal},
+                                  {"fetch_state", kNames, kNormal},   {"waits_for_event", kDecimal, kOrange},
+                                  {"queue_level", kDecimal, kIndigo}, {"halts", kDecimal, kOrange}};
+const std::vector<Row> kChannel = {{"operation", kNames, kNormal},
+                                   {"head", kDecimal, kYellow},
+                                   {"state", kNames, kNormal},
+                                   {"waits_for_event", kDecimal, kOrange},
+                                   {"queue_level", kDecimal, kIndigo}};
+const std::vector<Row> kCpu = {{"state", kNames, kNormal}, {"address", kHex, kBlue}};
+const std::vector<Row> kL1 = {{"allocated_bytes", kSteps, kBlue}};
+const std::vector<Row> kRegions = {{"q_bytes", kSteps, kBlue},    {"k_bytes", kSteps, kBlue},
+                                   {"v_bytes", kSteps, kBlue},    {"scores_bytes", kSteps, kBlue},
+                                   {"o_bytes", kSteps, kBlue},    {"partials_bytes", kSteps, kBlue},
+                                   {"other_bytes", kSteps, kBlue}};
+const Row kRate = {"bytes_per_cycle", kCurve, kViolet};
+const std::vector<Row> kDram = {{"bus", kNames, kNormal}, {"bytes_per_cycle", kCurve, kViolet}};
+const std::vector<Row> kDma = {{"busy", kBit, kNormal}, {"outstanding", kDecimal, kIndigo}};
+// The VEC engine's RTL: its streams, and where a row is.
+const std::vector<Row> kRtl = {{"clk", kBit, kNormal},       {"in_valid", kBit, kNormal},
+                               {"in_ready", kBit, kNormal},  {"cmd_length", kDecimal, kYellow},
+                               {"cmd_ready", kBit, kOrange}, {"row_taken", kBit, kOrange},
+                               {"out_valid", kBit, kNormal}, {"out_last", kBit, kOrange},
+                               {"out_max", kHex, kBlue},     {"out_scale", kHex, kBlue}};
+const std::vector<Row> kRtlSum = {{"sum", kHex, kBlue}};
+const std::vector<Row> kEnergy = {{"energy_pj", kCurve, kOrange}};
+
+class SaveFile {
+ public:
+  SaveFile(const Recorder& recorder, const VcdWriter& vcd, const View& view) : vcd_(vcd), view_(view) {
+    for (std::uint32_t id = 0; id < recorder.signals().size(); ++id) {
+      const TracedSignal& s = recorder.signals()[id];
+      if (!vcd.shows(id)) continue;
+      if (ids_.count(s.scope) == 0) scopes_.push_back(s.scope);
+      ids_[s.scope][s.name] = id;
+    }
+  }
+
+  std::string text() {
+    header();
+    std::vector<std::string> clusters;
+    for (const std::string& scope : scopes_) {
+      const std::string top = scope.substr(0, scope.find('.', scope.find('.') + 1));  // attnvp.cluster0
+      if (std::find(clusters.begin(), clusters.end(), top) == clusters.end()) clusters.push_back(top);
+    }
+    const bool platform = std::any_of(clusters.begin(), clusters.end(), [](const std::string& top) {
+      return top.find(".cluster") != std::string::npos || top.find(".dram") != std::string::npos;
+    });
+    if (!platform) {
+      plain();
+      return out_;
+    }
+    single_cluster_ = std::find(clusters.begin(), clusters.end(), "attnvp.cluster1") == clusters.end();
+    group("overview", true, [&] { overview(); });
+    bool open = true;
+    for (const std::string& top : clusters) {
+      if (top.find(".cluster") == std::string::npos) continue;
+      cluster(top, open);
+      open = false;
+    }
+    for (const std::string& top : clusters) {
+      if (top.find(".cluster") == std::string::npos) rows(top, kDram, top.substr(top.rfind('.') + 1));
+    }
+    const std::string root = clusters.empty() ? std::string() : clusters.front().substr(0, clusters.front().find('.'));
+    rows(root, kEnergy, "energy spent");
+    return out_;
+  }
+
+ private:
+  void line(const std::string& text) { out_ += text + "\n"; }
+
+  void header() {
+    line(fmt::format("[dumpfile] \"/{}\"", view_.vcd));
+    // With this, GTKWave takes the other files to be beside this one.
+    line("[savefile] \"/view.gtkw\"");
+    line(fmt::format("[timestart] {}", view_.begin));
+    line("[size] 1500 1000");
+    line("[pos] -1 -1");
+    // GTKWave's zoom is about 200 pixels; the window's waves are some 1200 wide.
+    const double fs_per_frame = static_cast<double>(std::max<std::uint64_t>(view_.end - view_.begin, 1)) * 200 / 1180;
+    const auto at = [](std::uint64_t time) { return time == UINT64_MAX ? std::string("-1") : std::to_string(time); };
+    std::string markers = fmt::format("*{:.6f} {} {}", -std::log2(fs_per_frame), at(view_.marker), at(view_.marker));
+    for (int i = 1; i < 26; ++i) markers += " -1";
+    line(markers);
+    if (view_.marker != UINT64_MAX) line("[markername] Afirst PV");
+    line("[sst_width] 10");
+    line("[signals_width] 240");
+    line("[sst_expanded] 0");
+  }
+
+  // Modules that this file knows nothing of: every signal, by its kind; states first.
+  void plain() {
+    for (const bool states : {true, false}) {
+      for (const std::string& scope : scopes_) {
+        for (const auto& [name, id] : ids_[scope]) {
+          const Signal::Kind kind = vcd_.kind(id);
+          if ((kind == Signal::Kind::kEnum) != states) continue;
+          const Format format = states ? kNames : kind == Signal::Kind::kReal ? kCurve : kSteps;
+          row(id, {"", format, states ? kNormal : kBlue}, scope.substr(scope.find('.') + 1) + " " + name);
+        }
+      }
+    }
+  }
+
+  // Who does what, at a glance: one row per engine, DMA channel and DRAM bus.
+  void overview() {
+    const auto of = [this](const std::string& part, const char* name) {
+      for (const std::string& scope : scopes_) {
+        const auto it = ids_[scope].find(name);
+        if (scope.find(part) == std::string::npos || it == ids_[scope].end()) continue;
+        std::string title = scope.substr(scope.find('.') + 1);
+        if (single_cluster_ && title.compare(0, 9, "cluster0.") == 0) title = title.substr(9);
+        std::replace(title.begin(), title.end(), '.', ' ');  // GTKWave would show what follows the last dot
+        row(it->second, {name, kNames, kNormal}, title);
+      }
+    };
+    of(".core", "operation");
+    of(".dma.channel", "operation");
+    of(".dram", "bus");
+  }
+
+  void cluster(const std::string& top, bool open) {
+    const std::string name = top.substr(top.rfind('.') + 1);
+    group(name, open, [&] {
+      for (const std::string& scope : scopes_) {
+        if (scope.compare(0, top.size() + 5, top + ".core") != 0) continue;
+        const std::string tail = scope.substr(top.size() + 1);  // core0.mac
+        const std::string block = tail.substr(tail.rfind('.') + 1);
+        if (tail.find('.') == tail.rfind('.')) {
+          group(tail, true, [&] {
+            rows(scope, kEngine, "");
+            rtl(scope);
+          });
+        } else if (block == "rtl" && ids_.count(scope.substr(0, scope.rfind('.'))) == 0) {
+          group(tail, true, [&] { rtl(scope.substr(0, scope.rfind('.'))); });
+        }
+      }
+      rows(top + ".cpu", kCpu, "control processor");
+      group("dma", true, [&] {
+        rows(top + ".dma", kDma, "");
+        for (const std::string& scope : scopes_) {
+          if (scope.compare(0, top.size() + 12, top + ".dma.channel") != 0) continue;
+          rows(scope, kChannel, scope.substr(top.size() + 5));
+        }
+      });
+      group("l1", true, [&] {
+        rows(top + ".l1", kL1, "");
+        rows(top + ".l1.regions", kRegions, "regions", false);
+        group("bytes per cycle", false, [&] {
+          for (const std::string& scope : scopes_) {
+            if (scope.compare(0, top.size() + 8, top + ".l1.port") != 0) continue;
+            row(ids_[scope].begin()->second, kRate, scope.substr(top.size() + 4));
+          }
+        });
+      });
+      const auto events = ids_.find(top + ".events");
+      if (events == ids_.end()) return;
+      group("events", false, [&] {
+        for (const std::string& scope : scopes_) {
+          if (scope != events->first) continue;
+          std::vector<std::uint32_t> ids;
+          for (const auto& entry : events->second) ids.push_back(entry.second);
+          std::sort(ids.begin(), ids.end());
+          for (const std::uint32_t id : ids) row(id, {"", kDecimal, kIndigo}, "");
+        }
+      });
+    });
+  }
+
+  // Of an engine that has its datapath in RTL.
+  void rtl(const std::string& engine) {
+    group("rtl", true, [&] {
+      rows(engine + ".rtl", kRtl, "");
+      rows(engine + ".rtl.softmax.sum_pass", kRtlSum, "");
+    });
+    rows(engine + ".linear", kRtl, "rtl of FP32 row operations");
+  }
+
+  template <typename Body>
+  void group(const std::string& title, bool open, const Body& body) {
+    const std::size_t before = out_.size();
+    line(open ? "@800200" : "@c00200");
+    line("-" + title);
+    const std::size_t empty = out_.size();
+    body();
+    if (out_.size() == empty) {
+      out_.resize(before);
+      return;
+    }
+    line(open ? "@1000200" : "@1401200");
+    line("-" + title);
+  }
+
+  // The rows of a scope, in a group of their own where a title is given.
+  void rows(const std::string& scope, const std::vector<Row>& rows, const std::string& title, bool open = true) {
+    const auto there = ids_.find(scope);
+    if (there == ids_.end()) return;
+    const auto all = [&] {
+      for (const Row& r : rows) {
+        const auto it = there->second.find(r.name);
+        if (it != there->second.end()) row(it->second, r, r.name);
+      }
+    };
+    if (title.empty()) {
+      all();
+    } else {
+      group(title, open, all);
+    }
+  }
+
+  void row(std::uint32_t id, const Row& r, const std::string& title) {
+    line(fmt::format("@{:x}", static_cast<unsigned>(r.format)));
+    if (r.format == kNames) line("^1 /" + view_.names);
+    if (r.colour != kNormal) line(fmt::format("[color] {}", static_cast<int>(r.colour)));
+    line(title.empty() ? vcd_.reference(id) : fmt::format("+{{{}}} {}", title, vcd_.reference(id)));
+    if (r.format != kSteps && r.format != kCurve) return;
+    line("@20000");  // the height of a curve: more lines
+    line("-");
+  }
+
+  const VcdWriter& vcd_;
+  const View& view_;
+  std::vector<std::string> scopes_;
+  std::map<std::string, std::map<std::string, std::uint32_t>> ids_;
+  bool single_cluster_ = true;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string gtkw(const Recorder& recorder, const VcdWriter& vcd, const View& view) {
+  return SaveFile(recorder, vcd, view).text();
+}
+
+std::string names(const EnumCodes& codes) {
+  std::string out;
+  for (std::size_t code = 0; code < codes.names().size(); ++code) {
+    const std::string& name = codes.names()[code];
+    const auto look = kLook.find(name);
+    out += look == kLook.end() ? fmt::format("{} {}\n", code, name)
+                               : fmt::format("{} ?{}?{}\n", code, look->second.first, look->second.second);
+  }
+  return out;
+}
+
+}  // namespace attnvp::trace

@@ -1,0 +1,106 @@
+#include "platform/trace/session.h"
+
+#include <algorithm>
+
+#include "models/trace/operation.h"
+#include "platform/trace/gtkw.h"
+#include "platform/trace/scope.h"
+
+namespace attnvp::trace {
+
+namespace {
+constexpr std::uint64_t kSampleCycles = 1024;  // between two values of energy
+}
+
+FirstPv::FirstPv(const Recorder& recorder) {
+  for (const TracedSignal& s : recorder.signals()) {
+    const bool mac = s.scope.size() > 4 && s.scope.compare(s.scope.size() - 4, 4, ".mac") == 0;
+    watched_.push_back(mac && s.name == "operation");
+  }
+}
+
+void FirstPv::begin(std::uint64_t time, const std::vector<std::uint64_t>& values) {
+  for (std::uint32_t id = 0; id < values.size(); ++id) change(time, id, values[id]);
+}
+
+void FirstPv::change(std::uint64_t time, std::uint32_t id, std::uint64_t value) {
+  if (time_ != kNever || !watched_[id]) return;
+  const auto operation = static_cast<Operation>(value);
+  if (operation == Operation::kMatmulAb || operation == Operation::kAttendTile) time_ = time;
+}
+
+void Session::begin(Platform& platform, const config::EnergyTable& energy) {
+  platform_ = &platform;
+  std::vector<std::string> modules;
+  for_each_module(platform, [&](Module& module) {
+    if (!module.signals().empty()) modules.emplace_back(module.name());
+  });
+  wanted_ = scope_filter(request_.scopes, modules);
+  const std::uint64_t period = platform.context().clock.period_fs();
+  const auto fs = [period](std::uint64_t cycle) { return cycle > UINT64_MAX / period ? UINT64_MAX : cycle * period; };
+  recorder_ =
+      std::make_unique<Recorder>(platform, wanted_, Recorder::Window{fs(request_.from_cycle), fs(request_.to_cycle)});
+  recorder_->sample_every(fs(kSampleCycles));
+  add_energy(energy);
+  if (request_.waveform) {
+    codes_ = std::make_unique<EnumCodes>(platform);
+    vcd_ = std::make_unique<VcdWriter>(*recorder_, *codes_);
+    first_pv_ = std::make_unique<FirstPv>(*recorder_);
+    recorder_->add(*vcd_);
+    recorder_->add(*first_pv_);
+  }
+  if (request_.timeline) {
+    journal_ = std::make_unique<Journal>();
+    timeline_ = std::make_unique<TimelineSignals>(*recorder_, period);
+    recorder_->add(*timeline_);
+    platform.context().journal = journal_.get();
+  }
+  start_fs_ = sc_core::sc_time_stamp().value();
+  recorder_->start();
+}
+
+// Energy spent so far, per module and in all.
+void Session::add_energy(const config::EnergyTable& energy) {
+  struct Term {
+    const Counter* counter;
+    double pj;
+  };
+  const auto sum = [](const std::vector<Term>& terms) {
+    double pj = 0;
+    for (const Term& t : terms) pj += static_cast<double>(t.counter->value()) * t.pj;
+    return pj;
+  };
+  std::vector<Term> all;
+  for_each_module(*platform_, [&](Module& module) {
+    std::vector<Term> terms;
+    for (const Counter* counter : module.counters()) {
+      const Action& action = counter->action();
+      // What the table lacks is an error only if it happens; the job says so then.
+      if (action.component == nullptr || !energy.has(action.component, action.name)) continue;
+      terms.push_back({counter, energy.pj(action.component, action.name, module.size_bytes())});
+    }
+    all.insert(all.end(), terms.begin(), terms.end());
+    if (terms.empty() || !wanted_(module.name())) return;
+    recorder_->add_probe(module.name(), "energy_pj", "pJ", [terms, sum] { return sum(terms); });
+  });
+  recorder_->add_probe(platform_->name(), "energy_pj", "pJ", [all, sum] { return sum(all); });
+}
+
+void Session::end() {
+  recorder_->finish();
+  cycles_ = (sc_core::sc_time_stamp().value() - start_fs_) / platform_->context().clock.period_fs();
+  platform_->context().journal = nullptr;
+  recorded_ = true;
+}
+
+std::string Session::names() const { return trace::names(*codes_); }
+
+std::string Session::gtkw(const std::string& vcd, const std::string& names) const {
+  return trace::gtkw(*recorder_, *vcd_, {vcd, names, vcd_->first_time(), vcd_->last_time(), first_pv_->time()});
+}
+
+std::string Session::timeline() const {
+  return trace::timeline(*journal_, *timeline_, platform_->map(), platform_->machine().clock_hz, cycles_, wanted_);
+}
+
+}  // namespace attnvp::trace

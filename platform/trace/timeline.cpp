@@ -1,0 +1,229 @@
+#include "platform/trace/timeline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+
+#include "firmware/hal/registers.h"
+#include "models/trace/operation.h"
+
+namespace attnvp::trace {
+
+namespace {
+
+constexpr std::uint64_t kNever = Journal::kNever;
+
+bool is_nop(const hal::Descriptor& d) { return d.opcode == hal::Opcode::kNop; }
+
+std::string arguments(const hal::Descriptor& d) {
+  std::string out = fmt::format("\"head\":{},\"row_block\":{}", d.head, d.row_block);
+  const auto add = [&out](const char* name, std::uint64_t value) { out += fmt::format(",\"{}\":{}", name, value); };
+  const auto address = [&out](const char* name, const hal::Operand& o) {
+    out += fmt::format(",\"{}\":\"{:#x}\"", name, o.address);
+  };
+  if (d.opcode == hal::Opcode::kMatmul || d.opcode == hal::Opcode::kScoreTile || d.opcode == hal::Opcode::kAttendTile) {
+    for (const auto& [name, i] : {std::pair{"m", 0}, {"n", 1}, {"k", 2}}) add(name, d.dims[i]);
+    for (const auto& [name, i] : {std::pair{"m0", 0}, {"n0", 1}, {"k0", 2}}) add(name, d.tile[i]);
+    for (const auto& [name, i] : {std::pair{"a", 0}, {"b", 1}, {"c", 2}}) address(name, d.operand[i]);
+  } else if (d.opcode == hal::Opcode::kCopy) {
+    add("bytes", std::uint64_t{d.dims[0]} * d.dims[1] * d.dims[2]);
+    for (const auto& [name, i] : {std::pair{"row_bytes", 0}, {"rows", 1}, {"planes", 2}}) add(name, d.dims[i]);
+    for (const auto& [name, i] : {std::pair{"from", 0}, {"to", 1}}) address(name, d.operand[i]);
+  } else {
+    for (const auto& [name, i] : {std::pair{"rows", 0}, {"columns", 1}}) add(name, d.dims[i]);
+    for (const auto& [name, i] : {std::pair{"source", 0}, {"destination", 1}}) address(name, d.operand[i]);
+  }
+  return out;
+}
+
+// Chrome's processes and threads: a process for what a track is part of, a thread for each track.
+class Tracks {
+ public:
+  struct Place {
+    int pid, tid;
+  };
+  // "attnvp.cluster0.core0.mac" is thread "mac" of process "cluster0.core0".
+  Place of(const std::string& path) {
+    const auto known = places_.find(path);
+    if (known != places_.end()) return known->second;
+    const std::size_t first = path.find('.'), last = path.rfind('.');
+    const std::string process = first < last ? path.substr(first + 1, last - first - 1) : path.substr(0, first);
+    auto [it, is_new] = processes_.emplace(process, static_cast<int>(processes_.size()) + 1);
+    if (is_new) meta("process_name", it->second, 0, process);
+    const Place place{it->second, static_cast<int>(places_.size()) + 1};
+    places_.emplace(path, place);
+    meta("thread_name", place.pid, place.tid, path.substr(last + 1));
+    metadata_ += fmt::format(
+        ",\n{{\"ph\":\"M\",\"name\":\"thread_sort_index\",\"pid\":{},\"tid\":{},\"args\":{{\"sort_index\":{}}}}}",
+        place.pid, place.tid, place.tid);
+    return place;
+  }
+  const std::string& metadata() const { return metadata_; }
+
+ private:
+  void meta(const char* what, int pid, int tid, const std::string& name) {
+    metadata_ += fmt::format("{}\n{{\"ph\":\"M\",\"name\":\"{}\",\"pid\":{},\"tid\":{},\"args\":{{\"name\":\"{}\"}}}}",
+                             metadata_.empty() ? "" : ",", what, pid, tid, name);
+  }
+  std::map<std::string, Place> places_;
+  std::map<std::string, int> processes_;
+  std::string metadata_;
+};
+
+class Timeline {
+ public:
+  Timeline(const Journal& journal, const TimelineSignals& signals, const AddressMap& map,
+           const std::function<bool(const std::string& path)>& wanted)
+      : journal_(journal), signals_(signals), map_(map) {
+    for (const Journal::Entry& e : journal.entries()) shown_.push_back(wanted(e.track));
+  }
+
+  std::string events() {
+    spans();
+    for (const std::string& track : tracks_in_order()) tracks_.of(track);
+    slices();
+    arrows();
+    stalls();
+    charts();
+    return tracks_.metadata() + out_;
+  }
+
+ private:
+  struct Span {
+    std::uint64_t from = 0, to = 0;
+    bool empty() const { return from >= to; }
+  };
+
+  Span clipped(std::uint64_t from, std::uint64_t to) const {
+    if (from == kNever) return {};
+    if (to == kNever) to = signals_.last_cycle();  // the run ended before
+    return {std::max(from, signals_.first_cycle()), std::min(to, signals_.last_cycle())};
+  }
+
+  // When each descriptor ran. A DMA channel has several under way: the next one's span begins when this one is done.
+  void spans() {
+    std::map<std::string, std::uint64_t> done;
+    for (const Journal::Entry& e : journal_.entries()) {
+      std::uint64_t from = e.start;
+      if (from != kNever && !is_nop(e.descriptor)) {
+        std::uint64_t& before = done[e.track];
+        from = std::max(from, before);
+        before = e.end;
+      }
+      spans_.push_back(is_nop(e.descriptor) ? Span{} : clipped(from, e.end));
+      waits_.push_back(clipped(e.fetched, e.ready));
+    }
+  }
+
+  std::vector<std::string> tracks_in_order() const {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < shown_.size(); ++i) {
+      if (shown_[i]) names.push_back(journal_.entries()[i].track);
+    }
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    std::vector<std::string> all;
+    for (const std::string& name : names) {
+      all.push_back(name);
+      all.push_back(name + " waits");
+    }
+    return all;
+  }
+
+  void event(const std::string& text) {
+    out_ += ",\n{";
+    out_ += text;
+    out_ += '}';
+  }
+
+  void slice(const std::string& track, const std::string& name, const Span& span, const std::string& args) {
+    const Tracks::Place place = tracks_.of(track);
+    event(fmt::format("\"ph\":\"X\",\"name\":\"{}\",\"pid\":{},\"tid\":{},\"ts\":{},\"dur\":{},\"args\":{{{}}}", name,
+                      place.pid, place.tid, span.from, span.to - span.from, args));
+  }
+
+  void slices() {
+    for (std::size_t i = 0; i < spans_.size(); ++i) {
+      const Journal::Entry& e = journal_.entries()[i];
+      if (!shown_[i]) continue;
+      const std::string name = name_of(operation_of(e.descriptor));
+      if (!spans_[i].empty()) {
+        std::string args = arguments(e.descriptor);
+        if (e.end == kNever) args += ",\"unfinished\":true";
+        slice(e.track, name, spans_[i], args);
+      }
+      if (!waits_[i].empty()) {
+        slice(e.track + " waits", "before " + name, waits_[i],
+              fmt::format("\"head\":{},\"row_block\":{}", e.descriptor.head, e.descriptor.row_block));
+      }
+    }
+  }
+
+  // From the last moment of the giver to the first of the taker; within one track order says it already.
+  void arrows() {
+    std::size_t number = 0;
+    for (const Journal::Arrow& a : journal_.arrows()) {
+      const std::size_t from = a.from - 1, to = a.to - 1;
+      const Journal::Entry &giver = journal_.entries()[from], &taker = journal_.entries()[to];
+      if (!shown_[from] || !shown_[to] || giver.track == taker.track) continue;
+      if (spans_[from].empty() || spans_[to].empty()) continue;
+      const Tracks::Place p = tracks_.of(giver.track), q = tracks_.of(taker.track);
+      const std::uint64_t waited = a.given > taker.fetched ? a.given - taker.fetched : 0;
+      const std::uint64_t event_number = (a.event % hal::kClusterStride) / hal::kEventStride;
+      ++number;
+      event(
+          fmt::format("\"ph\":\"s\",\"name\":\"event\",\"cat\":\"event\",\"id\":{},\"pid\":{},\"tid\":{},\"ts\":{},"
+                      "\"args\":{{\"event\":{},\"waited\":{}}}",
+                      number, p.pid, p.tid, spans_[from].to - 1, event_number, waited));
+      event(fmt::format(
+          "\"ph\":\"f\",\"bp\":\"e\",\"name\":\"event\",\"cat\":\"event\",\"id\":{},\"pid\":{},\"tid\":{},\"ts\":{}",
+          number, q.pid, q.tid, spans_[to].from));
+    }
+  }
+
+  void stalls() {
+    for (const TimelineSignals::Stall& s : signals_.stalls()) {
+      const int target = map_.find(s.address);
+      const std::string name = target < 0 ? "stall" : map_.ranges()[static_cast<std::size_t>(target)].name;
+      slice(s.scope, "waits for " + name, {s.from, s.to}, fmt::format("\"address\":\"{:#x}\"", s.address));
+    }
+  }
+
+  void charts() {
+    for (const TimelineSignals::Chart& c : signals_.charts()) {
+      const Tracks::Place place = tracks_.of(c.scope);
+      for (const TimelineSignals::Point& point : c.points) {
+        std::string args;
+        for (std::size_t i = 0; i < c.series.size(); ++i) {
+          args += fmt::format("{}\"{}\":{}", args.empty() ? "" : ",", c.series[i], point.values[i]);
+        }
+        event(fmt::format("\"ph\":\"C\",\"name\":\"{}\",\"pid\":{},\"ts\":{},\"args\":{{{}}}", c.name, place.pid,
+                          point.cycle, args));
+      }
+    }
+  }
+
+  const Journal& journal_;
+  const TimelineSignals& signals_;
+  const AddressMap& map_;
+  std::vector<bool> shown_;
+  std::vector<Span> spans_, waits_;  // per entry
+  Tracks tracks_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string timeline(const Journal& journal, const TimelineSignals& signals, const AddressMap& map, double clock_hz,
+                     std::uint64_t cycles, const std::function<bool(const std::string& path)>& wanted) {
+  std::string events = Timeline(journal, signals, map, wanted).events();
+  if (events.compare(0, 1, ",") == 0) events.erase(0, 1);
+  return fmt::format(
+      "{{\"displayTimeUnit\":\"ms\",\n\"otherData\":{{\"unit\":\"1 us is 1 cycle\",\"frequency_hz\":{},\"cycles\":{},"
+      "\"first_cycle\":{},\"last_cycle\":{}}},\n\"traceEvents\":[{}\n]}}\n",
+      clock_hz, cycles, signals.first_cycle(), signals.last_cycle(), events);
+}
+
+}  // namespace attnvp::trace

@@ -1,0 +1,109 @@
+#!/bin/bash
+# What a run leaves to look at, without a display: waveforms as VCD and FST, saved views, timelines and report pages.
+#   trace_test.sh ATTNVP SOURCE_DIR
+set -uo pipefail
+
+attnvp=$(realpath -- "$1")
+root=$(realpath -- "$2")
+folder=$(mktemp -d)
+trap 'rm -rf -- "$folder"' EXIT
+cd -- "$folder" || exit 1
+
+failures=0
+failed() {
+  failures=$((failures + 1))
+  printf 'FAILED: %s\n' "$*" >&2
+}
+run() { "$attnvp" run --data timing "$@" >/dev/null || failed "attnvp run $*"; }
+same() { cmp -s -- "$1" "$2" || failed "$1 and $2 differ"; }
+refused() { # STATUS PATTERN ARG...
+  local want=$1 pattern=$2 message
+  shift 2
+  message=$("$attnvp" "$@" 2>&1 >/dev/null)
+  [[ $? -eq $want && $message =~ $pattern ]] || failed "attnvp $*: $message"
+}
+
+# FST: twice the same bytes, and the same waveform as the VCD.
+small=(--net H=2,N=64,E=32)
+run "${small[@]}" --vcd a.fst && mv a.fst b.fst
+run "${small[@]}" --vcd a.fst
+same a.fst b.fst
+run "${small[@]}" --vcd a.vcd
+fst2vcd a.fst >back.vcd || failed 'fst2vcd cannot read a.fst'
+for file in a back; do
+  # Real numbers are written in other digits; that they change, and when, stays.
+  grep -v '^[b01z$ \t]' $file.vcd | grep -E '^#' >$file.times
+done
+same a.times back.times
+[[ $(grep -c '^\$var' a.vcd) -eq $(grep -c '^\$var' back.vcd) ]] || failed 'FST has lost signals'
+[[ $(ls) == *a.gtkw*a.names* ]] || failed "no view beside a waveform: $(ls)"
+(PATH=$folder/nothing && "$attnvp" run --data timing "${small[@]}" --vcd c.fst >/dev/null 2>message)
+[[ $? -eq 2 && $(<message) == 'attnvp: an .fst waveform needs the program vcd2fst'* ]] || failed "no vcd2fst: $(<message)"
+rm message
+[[ -e c.fst || -e c.gtkw ]] && failed 'an FST that failed left files'
+
+# A smaller part is a smaller file.
+run "${small[@]}" --vcd part.vcd --trace-scope core1.mac --trace-scope dram --trace-from 500 --trace-to '1 us'
+[[ $(wc -c <part.vcd) -lt $(($(wc -c <a.vcd) / 5)) ]] || failed 'a scope and a window save nothing'
+
+# Every saved view names signals and values that its dataflow's waveform has.
+declare -A more=([mas-overwrite]='--hw overwrite-v --dataflow mas:overwrite=on --tiling overwrite')
+views=0
+for view in "$root"/traces/views/*.gtkw; do
+  name=$(basename -- "$view" .gtkw)
+  read -ra arguments <<<"${more[$name]-"--dataflow $name"}"
+  run --net bert-base "${arguments[@]}" --vcd "$name.vcd"
+  awk '$1 == "$scope" { path[++depth] = $3 } $1 == "$upscope" { --depth }
+       $1 == "$var" { text = path[1]; for (i = 2; i <= depth; ++i) text = text "." path[i]
+                      print text "." $5 ($2 == "wire" && $3 > 1 ? "[" $3 - 1 ":0]" : "") }' "$name.vcd" | sort >have
+  grep -oE '(^|[ ])attnvp\.[^ ]*' "$view" | tr -d ' ' | sort -u >want
+  [[ -s want && -z $(comm -13 have want) ]] || failed "$view: not in the waveform: $(comm -13 have want)"
+  same "$name.names" "$root/traces/views/names"
+  views=$((views + 1))
+done
+[[ $views -ge 6 ]] || failed "only $views views"
+
+# A report: everything in one file, the runs' own numbers, equal for equal runs.
+for dataflow in flat mas; do run --net bert-base --dataflow $dataflow --timeline $dataflow.timeline.json --json $dataflow.json; done
+run "${small[@]}" --json plain.json
+"$attnvp" report flat.json mas.json plain.json -o page.html >/dev/null || failed 'attnvp report'
+grep -qE '<(script|link|img|iframe)[^>]*(src|href)=|@import|url\(' page.html && failed 'the page loads something'
+sed -n 's|.*<script type="application/json" id="data">\(.*\)</script>|\1|p' page.html >data.json
+for i in 0 1 2; do
+  files=(flat.json mas.json plain.json)
+  jq -S 'del(.counters, .simulation, .timeline)' "${files[i]}" >want
+  jq -S ".runs[$i] | del(.label, .timeline, .macs)" data.json >have
+  same have want
+done
+jq -e '.runs | map(.label) == ["flat bert-base", "mas bert-base", "mas H=2,N=64,E=32"]' data.json >/dev/null || failed 'labels'
+jq -e '.runs | (map(has("timeline")) == [true, true, false]) and (.[1].macs == 402653184)' data.json >/dev/null ||
+  failed 'timelines or MACs of the page'
+# Busy time of the page's slices is the report's.
+jq -e '.runs[1] | .timeline as $t | ($t.tracks | index("cluster0.core0.mac")) as $mac
+  | [$t.slices[] | select(.[0] == $mac) | .[2] - .[1]] | add' data.json >have
+jq '.counters["attnvp.cluster0.core0.mac"].busy_cycles' mas.json >want
+same have want
+mkdir other && cp mas.json mas.timeline.json other/
+(cd other && run --net bert-base --timeline mas.timeline.json --json mas.json)
+"$attnvp" report flat.json other/mas.json plain.json -o again.html >/dev/null
+same page.html again.html
+"$attnvp" compare --data timing "${small[@]}" --json all.json >/dev/null
+"$attnvp" report all.json -o all.html >/dev/null || failed 'a comparison has no page'
+
+printf '{"schema": 2}' >wrong.json
+printf 'no JSON' >text.json
+printf '[]' >none.json
+jq '.cycles = 7' mas.json >lies.json
+jq 'del(.energy_pj.l0)' mas.json >lacks.json
+refused 2 'nowhere.json: no such file' report nowhere.json
+refused 2 'wrong.json: not a run.s JSON: "schema": 1 is missing' report wrong.json
+refused 2 'text.json: not JSON' report text.json
+refused 2 'none.json: holds no run' report none.json
+refused 2 'a timeline of 792163 cycles, the run that names it has 7' report lies.json
+refused 2 'energy_pj.l0 is missing' report lacks.json
+refused 2 'mas.timeline.json: not a run.s JSON' report mas.timeline.json
+refused 2 'cannot be written' report mas.json -o nowhere/page.html
+[[ -e report.html ]] && failed 'a page of a report that failed'
+
+[[ $failures -eq 0 ]] && echo 'all well'
+exit $((failures > 0))
