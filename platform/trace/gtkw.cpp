@@ -85,8 +85,7 @@ const std::vector<Row> kDma = {{"busy", kBit, kNormal}, {"outstanding", kDecimal
 const std::vector<Row> kRtl = {{"clk", kBit, kNormal},       {"in_valid", kBit, kNormal},
                                {"in_ready", kBit, kNormal},  {"cmd_length", kDecimal, kYellow},
                                {"cmd_ready", kBit, kOrange}, {"row_taken", kBit, kOrange},
-                               {"out_valid", kBit, kNormal}, {"out_last", kBit, kOrange},
-                               {"out_max", kHex, kBlue},     {"out_scale", kHex, kBlue}};
+                               {"out_valid", kBit, kNormal}, {"out_last", kBit, kOrange}};
 const std::vector<Row> kRtlSum = {{"sum", kHex, kBlue}};
 const std::vector<Row> kEnergy = {{"energy_pj", kCurve, kOrange}};
 

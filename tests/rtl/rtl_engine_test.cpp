@@ -68,6 +68,7 @@ TEST(RtlVecEngine, ValuesAreThoseOfTheDefinition) {
 struct Numbers {
   const char* name;
   std::uint16_t (*at)(std::size_t);
+  friend void PrintTo(const Numbers& numbers, std::ostream* out) { *out << numbers.name; }
 };
 class RtlRowOperations : public testing::TestWithParam<Numbers> {};
 
