@@ -17,6 +17,14 @@ struct ReproduceArguments {
 // Exit status: 0, or 1 when a golden check failed. Throws config::ConfigError and job::RunError.
 int reproduce_mas(const ReproduceArguments& arguments);
 
+struct ReproduceFusemaxArguments {
+  std::uint32_t tokens = 1U << 20;  // the longest sequence
+  std::string json;                 // "-" is stdout, alone
+  std::string csv;
+  std::string markdown;
+};
+int reproduce_fusemax(const ReproduceFusemaxArguments& arguments);
+
 struct ReproduceLeanArguments {
   std::string hardware = "a100";
   std::string json;  // "-" is stdout, alone

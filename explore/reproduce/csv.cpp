@@ -37,7 +37,7 @@ std::vector<CsvLine> read_csv(const std::string& name) {
   return lines;
 }
 
-double number(const CsvLine& line, std::size_t column) {
+double csv_number(const CsvLine& line, std::size_t column) {
   const std::string& cell = line.cells[column];
   double value = 0;
   const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
@@ -45,6 +45,13 @@ double number(const CsvLine& line, std::size_t column) {
     config::fail(line.origin, fmt::format("found {}; allowed is a number above 0", config::in_quotes(cell)));
   }
   return value;
+}
+
+std::string csv_cell(const std::string& text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
 }
 
 }  // namespace attnvp::reproduce

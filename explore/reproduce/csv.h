@@ -1,4 +1,4 @@
-// The papers' numbers: CSV files under configs/paper.
+// The paper's numbers under configs/paper: comments, a line of column names, lines of as many cells.
 #pragma once
 
 #include <string>
@@ -12,11 +12,11 @@ struct CsvLine {
   config::Origin origin;
   std::vector<std::string> cells;
 };
-
-// The lines that are no comments, column names first, each with as many cells as the first. Throws config::ConfigError.
+// The first line holds the names. Throws config::ConfigError with file and line.
 std::vector<CsvLine> read_csv(const std::string& name);
-
-// Throws config::ConfigError unless the cell is a number above 0.
-double number(const CsvLine& line, std::size_t column);
+// Above 0.
+double csv_number(const CsvLine& line, std::size_t column);
+// Quoted where it must be.
+std::string csv_cell(const std::string& text);
 
 }  // namespace attnvp::reproduce

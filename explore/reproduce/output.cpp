@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "explore/reproduce/csv.h"
+
 namespace attnvp::reproduce {
 
 namespace {
@@ -12,14 +14,6 @@ std::string machine_text(const MachineConfig& m) {
   return fmt::format("{}: {} cores of {} x {} MACs and {} lanes, {:.3g} GHz, {:.3g} MiB L1, DRAM at {:.3g} GB/s",
                      m.name, m.clusters * m.cores, m.mac.rows, m.mac.columns, m.vec.lanes, m.clock_hz / 1e9,
                      static_cast<double>(m.l1.size_bytes) / (1 << 20), m.dram.bytes_per_second / 1e9);
-}
-
-// Quoted where it must be.
-std::string csv_cell(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
 }
 
 }  // namespace

@@ -2,11 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "explore/reproduce/csv.h"
-#include "platform/config/error.h"
-#include "platform/config/words.h"
 
 namespace attnvp::reproduce {
 
@@ -29,7 +25,7 @@ Paper::Cells read_table(const std::string& name, double unit, Paper& paper) {
       config::fail(lines[row].origin, "the networks must be those of the other table, in its order");
     }
     for (std::size_t c = 0; c < dataflows.size(); ++c) {
-      cells[{network, dataflows[c]}] = number(lines[row], c + 1) * unit;
+      cells[{network, dataflows[c]}] = csv_number(lines[row], c + 1) * unit;
     }
   }
   if (lines.size() - 1 != paper.networks.size()) config::fail(lines.back().origin, "networks are missing behind it");
@@ -50,7 +46,7 @@ Paper load_paper() {
   const std::vector<CsvLine> claims = read_csv("mas_claims.csv");
   if (claims[0].cells.size() != 3) config::fail(claims[0].origin, "claim, of and value are the columns allowed");
   for (std::size_t row = 1; row < claims.size(); ++row) {
-    paper.claims[{claims[row].cells[0], claims[row].cells[1]}] = number(claims[row], 2);
+    paper.claims[{claims[row].cells[0], claims[row].cells[1]}] = csv_number(claims[row], 2);
   }
   return paper;
 }

@@ -79,8 +79,8 @@ StreamingStudy run_streaming_study(std::uint32_t longest, const std::function<vo
   std::map<std::pair<std::string, std::uint64_t>, std::uint64_t> paper_cycles;
   const std::vector<CsvLine> cycles = read_csv("streaming_cycles.csv"), depths = read_csv("streaming_depths.csv");
   for (std::size_t i = 1; i < cycles.size(); ++i) {
-    paper_cycles[{cycles[i].cells[0], static_cast<std::uint64_t>(number(cycles[i], 1))}] =
-        static_cast<std::uint64_t>(number(cycles[i], 2));
+    paper_cycles[{cycles[i].cells[0], static_cast<std::uint64_t>(csv_number(cycles[i], 1))}] =
+        static_cast<std::uint64_t>(csv_number(cycles[i], 2));
   }
   StreamingStudy study;
   for (const std::string& name : {kNaive, kMemoryFree, kSafeSoftmax}) {
@@ -94,8 +94,9 @@ StreamingStudy run_streaming_study(std::uint32_t longest, const std::function<vo
 
   std::map<std::uint64_t, std::uint64_t> paper_depths;
   for (std::size_t i = 1; i < depths.size(); ++i) {
-    study.sweep_n = static_cast<std::uint32_t>(number(depths[i], 0));
-    paper_depths[static_cast<std::uint64_t>(number(depths[i], 1))] = static_cast<std::uint64_t>(number(depths[i], 2));
+    study.sweep_n = static_cast<std::uint32_t>(csv_number(depths[i], 0));
+    paper_depths[static_cast<std::uint64_t>(csv_number(depths[i], 1))] =
+        static_cast<std::uint64_t>(csv_number(depths[i], 2));
   }
   progress("depths of the long FIFO");
   {

@@ -19,6 +19,10 @@ struct Dataflow {
   // Runs the job to its end and returns the tiling it used; failures are in the runtime's status.
   hal::Tiling (*run)(Runtime& rt);
   bool ragged = false;  // takes batches with contexts of different lengths
+  // Softmax in one pass over tiles of nkv keys, which rounds otherwise than softmax of whole rows; of several pieces of
+  // a row, merged.
+  bool one_pass = false;
+  bool merged = false;
 };
 
 extern const Dataflow kLayerwise;

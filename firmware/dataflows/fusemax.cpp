@@ -26,9 +26,13 @@ hal::Tiling run_cascade(Runtime& rt) { return run(rt, false); }
 
 }  // namespace
 
-extern const Dataflow kFusemax = {"fusemax", "FuseMax: one-pass softmax on the matrix array and the vector engine",
-                                  kOptions, hal::kScoresOnChip, run_fusemax};
-extern const Dataflow kCascade = {"cascade", "FuseMax's one-pass cascade with all of softmax on the vector engine",
-                                  kOptions, hal::kScoresOnChip, run_cascade};
+extern const Dataflow kFusemax = {"fusemax",   "FuseMax: one-pass softmax on the matrix array and the vector engine",
+                                  kOptions,    hal::kScoresOnChip,
+                                  run_fusemax, false,
+                                  true};
+extern const Dataflow kCascade = {"cascade",   "FuseMax's one-pass cascade with all of softmax on the vector engine",
+                                  kOptions,    hal::kScoresOnChip,
+                                  run_cascade, false,
+                                  true};
 
 }  // namespace attnvp::firmware

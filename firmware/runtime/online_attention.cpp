@@ -23,7 +23,7 @@ OnlineAttention::OnlineAttention(Runtime& rt, const OnlinePlan& plan) : rt_(rt),
 
   for (Core& c : core_) c.load_block = first_block_;
 
-  slab_bytes_ = uint64_t{t.nq} * emb_ * kHalfBytes + Sums::bytes(t.nq, emb_);
+  slab_bytes_ = q_bytes(t.nq, emb_) + Sums::bytes(t.nq, emb_);
   const uint64_t tile_bytes = uint64_t{t.nkv} * emb_ * kHalfBytes;
   k_ = rt.allocate(plan.kv_ring * tile_bytes, L1Region::kK);
   v_ = rt.allocate(plan.kv_ring * tile_bytes, L1Region::kV);
@@ -59,7 +59,7 @@ uint32_t OnlineAttention::slabs_of(uint32_t core, uint32_t block) const {
 
 Sums OnlineAttention::running(uint32_t core, const Step& s) const {
   const uint64_t slot = core_[core].slots + uint64_t{s.slab % plan_.slots} * round_up(slab_bytes_, 64);
-  return {slot + uint64_t{plan_.tiling.nq} * emb_ * kHalfBytes, s.rows, emb_};
+  return {slot + q_bytes(plan_.tiling.nq, emb_), s.rows, emb_};
 }
 
 Sums OnlineAttention::tile_sums(uint32_t core, const Step& s) const {

@@ -23,6 +23,10 @@ struct OnlinePlan {
   uint32_t ring = 0;        // steps of a core under way
   hal::Tiling tiling{};     // complete
 };
+// Q of a slab, before its sums: whole FP32 words.
+constexpr uint64_t q_bytes(uint32_t rows, uint32_t emb) {
+  return round_up(uint64_t{rows} * emb * kHalfBytes, kPartialBytes);
+}
 // Chooses what the job leaves open; on failure the runtime's status says why.
 OnlinePlan plan_online(Runtime& rt, bool in_array, bool serial);
 

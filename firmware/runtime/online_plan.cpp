@@ -11,7 +11,7 @@ constexpr uint32_t kRowPasses = 4;    // of a slab, where the array does not lim
 constexpr uint32_t kLeastKeys = 256;  // of a tile for VEC: makes the work per row small beside the work per element
 
 uint64_t slab_bytes(const OnlinePlan& p, uint32_t emb) {
-  return round_up(uint64_t{p.tiling.nq} * emb * kHalfBytes + Sums::bytes(p.tiling.nq, emb), 64);
+  return round_up(q_bytes(p.tiling.nq, emb) + Sums::bytes(p.tiling.nq, emb), 64);
 }
 
 uint64_t other_bytes(const OnlinePlan& p, uint32_t emb, uint32_t cores) {
@@ -84,7 +84,10 @@ OnlinePlan plan_online(Runtime& rt, bool in_array, bool serial) {
     p.ring = p.lag + 2;
     p.kv_ring = streamed ? p.lag + 3 : given.kv_buffers;
     p.lag = min(p.lag, p.kv_ring - 1);
-    if (fit(p, rt, need)) return p;
+    if (fit(p, rt, need)) {
+      p.lag = min(p.lag, p.slots - 1);  // a slab is loaded when the one before it in its slot has been stored
+      return p;
+    }
     // Smaller slabs first, then fewer tiles under way, then smaller tiles.
     if (given.nq == 0 && t.nq > 1) {
       t.nq = (t.nq + 1) / 2;

@@ -11,6 +11,7 @@ namespace attnvp::arith {
 
 namespace {
 
+constexpr Half kMinusInfinity = kHalfInfinity | kHalfSign;
 constexpr std::uint32_t kNoTerm = 41;  // shifts from here on are nothing
 
 float canonical(float x) { return std::isnan(x) ? std::numeric_limits<float>::quiet_NaN() : x; }
@@ -59,6 +60,10 @@ Half row_max(const Half* in, std::size_t n) {
 }
 
 float exp_row(const Half* in, Half* out, std::size_t n, Half top) {
+  if (top == kMinusInfinity) {
+    std::fill(out, out + n, Half{0});
+    return 0;
+  }
   if (!is_finite(top)) {
     std::fill(out, out + n, kHalfNan);
     return std::numeric_limits<float>::quiet_NaN();
@@ -73,6 +78,7 @@ float exp_row(const Half* in, Half* out, std::size_t n, Half top) {
 }
 
 float exp_scale(Half from, Half to) {
+  if (to == kMinusInfinity) return 0;
   if (!is_finite(to)) return std::numeric_limits<float>::quiet_NaN();
   const ExpTerm term = exp_step(difference(to, from));
   return term.shift >= kNoTerm ? 0.0F : std::ldexp(static_cast<float>(term.mantissa), -15 - term.shift);

@@ -242,6 +242,19 @@ int dispatch(int argc, char** argv) {
       ->check(not_empty());
   reproduce_mas_command->callback([&] { status = reproduce_mas(reproduce_arguments); });
 
+  ReproduceFusemaxArguments fusemax_arguments;
+  CLI::App* reproduce_fusemax_command = reproduce_command->add_subcommand(
+      "fusemax", "FuseMax: cycles, speed-up, utilisation, DRAM traffic and energy, 1K to 1M tokens");
+  reproduce_fusemax_command->add_option("--tokens", fusemax_arguments.tokens, "the longest sequence")
+      ->check(CLI::Range(1024U, 1U << 20))
+      ->capture_default_str();
+  reproduce_fusemax_command
+      ->add_option("--json", fusemax_arguments.json, "write JSON to a file, or alone to stdout with '-'")
+      ->check(not_empty());
+  reproduce_fusemax_command->add_option("--csv", fusemax_arguments.csv, "write CSV")->check(not_empty());
+  reproduce_fusemax_command->add_option("--markdown", fusemax_arguments.markdown, "write the page")->check(not_empty());
+  reproduce_fusemax_command->callback([&] { status = reproduce_fusemax(fusemax_arguments); });
+
   ReproduceLeanArguments lean_arguments;
   CLI::App* reproduce_lean_command = reproduce_command->add_subcommand(
       "lean", "LeanAttention: decoding under stream-K, FlashDecoding and FlashAttention-2");

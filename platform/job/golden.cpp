@@ -6,6 +6,7 @@
 #include <limits>
 #include <sstream>
 
+#include "models/arith/online.h"
 #include "models/arith/softmax.h"
 
 namespace attnvp::job {
@@ -58,6 +59,9 @@ struct Block {
 
 class BlockEvaluator {
  public:
+  explicit BlockEvaluator(const OnePass& softmax)
+      : keys_per_tile_(static_cast<Index>(softmax.keys_per_tile)), merged_(softmax.merged) {}
+
   Block evaluate(const Head& head, const MatrixD& q, bool with_bound) {
     Block block;
     p_.noalias() = q * head.k.transpose();
@@ -123,6 +127,7 @@ class BlockEvaluator {
       d_ = accumulation + kH * (p.abs() + accumulation) + kHalfTiny;
       if (std::isinf(p.minCoeff())) d_ = (p == -kInfinity).select(0.0, d_);
     }
+    const double relative_error = with_bound ? softmax_error(i) : 0;
     if (std::isinf(p.minCoeff())) p = p.max(-1e300);
     p = (p - greatest).max(-700.0).exp();
     p *= 1.0 / p.sum();
@@ -131,13 +136,36 @@ class BlockEvaluator {
     auto w = w_.row(i).array();
     growth_ = d_.min(100.0).exp();  // a bound as wide as that accepts anything
     const double g = (p * growth_).sum();
-    t_ = p * growth_ * (g * (1.0 + arith::kSoftmaxRelativeError));
-    const auto addends = static_cast<double>((t_ > kHalfTiny).count());
-    const double sum_error = 1.01 * addends * kU;
-    t_ = t_ - p + t_.min((t_ * kH).max(kHalfTiny));
+    t_ = p * growth_ * (g * (1.0 + relative_error));
+    const bool whole = keys_per_tile_ == 0;
+    const double roundings = whole ? static_cast<double>((t_ > kHalfTiny).count())
+                                   : static_cast<double>(std::min(p.size(), keys_per_tile_)) + 3 * tiles() + 1;
+    const double sum_error = 1.01 * roundings * kU;
+    const double tiny = whole ? kHalfTiny : kHalfTiny * std::min(t_.maxCoeff(), 1.0);
+    t_ = t_ - p + t_.min((t_ * kH).max(tiny));
     w = (t_ + sum_error * (p + t_)).min(1e30).template cast<float>();
   }
 
+  double tiles() const { return std::ceil(static_cast<double>(p_.cols()) / static_cast<double>(keys_per_tile_)); }
+
+  // eps of step 3 for the scores in row i of p_, whose errors are d_.
+  double softmax_error(Index i) const {
+    if (keys_per_tile_ == 0) return arith::kSoftmaxRelativeError;
+    double below = -kInfinity;  // the running maximum is at least this
+    double steps = 0;           // 1 + changes
+    for (Index j = 0; j < p_.cols(); j += keys_per_tile_) {
+      const Index n = std::min(keys_per_tile_, p_.cols() - j);
+      const auto s = p_.row(i).segment(j, n).array();
+      const auto d = d_.segment(j, n);
+      if (j == 0 || merged_ || (s + d).maxCoeff() > below) ++steps;
+      below = std::max(below, (s - d).maxCoeff());
+    }
+    return 2 * (0x1p-15 + steps * arith::kExpStepError) + static_cast<double>(p_.cols()) * 0x1p-39 +
+           (3 * tiles() + 1) * kU;
+  }
+
+  Index keys_per_tile_;
+  bool merged_;
   MatrixD p_;
   MatrixF w_;
   Eigen::Array<double, 1, Eigen::Dynamic> d_, growth_, t_;
@@ -151,10 +179,10 @@ std::size_t rows_per_block(const AttentionShape& shape) {
 // Calls visit(b, h, first_row, head, block) for every block of rows.
 template <typename Visit>
 void for_each_block(const AttentionShape& shape, const Half* q, const Half* k, const Half* v, bool with_bound,
-                    Visit visit) {
+                    const OnePass& softmax, Visit visit) {
   if (shape.keys == 0 || shape.width == 0) return;
   const std::size_t step = rows_per_block(shape);
-  BlockEvaluator evaluator;
+  BlockEvaluator evaluator(softmax);
   for (std::size_t bh = 0; bh < shape.batch * shape.heads; ++bh) {
     const Head head(shape, k + bh * shape.keys * shape.width, v + bh * shape.keys * shape.width);
     for (std::size_t row = 0; row < shape.queries; row += step) {
@@ -192,7 +220,7 @@ Verdict judge(double expected, double bound, RowKind kind, bool column_finite, H
 }  // namespace
 
 GoldenResult check_attention(const AttentionShape& shape, const Half* q, const Half* k, const Half* v,
-                             const Half* output) {
+                             const Half* output, const OnePass& softmax) {
   GoldenResult result;
   double worst = -1.0;
   const auto visit = [&](std::size_t bh, std::size_t first, const Head& head, const Block& block) {
@@ -225,7 +253,7 @@ GoldenResult check_attention(const AttentionShape& shape, const Half* q, const H
       }
     }
   };
-  for_each_block(shape, q, k, v, true, visit);
+  for_each_block(shape, q, k, v, true, softmax, visit);
   result.passed = result.failures == 0;
   return result;
 }
@@ -241,7 +269,7 @@ std::vector<double> reference_attention(const AttentionShape& shape, const Half*
       }
     }
   };
-  for_each_block(shape, q, k, v, false, visit);
+  for_each_block(shape, q, k, v, false, {}, visit);
   return reference;
 }
 

@@ -19,8 +19,20 @@
 // Together: T_id = sum_j (w_ij + 1.01 n_i u (P_ij + w_ij)) |v_jd|,
 //           |O - O_ref| <= T_id + h (|O_ref| + T_id) + 2^-25.
 // T_id is evaluated in FP32 and enlarged by more than that evaluation can lose. The bound holds for every
-// order of the additions and every tiling with FP32 partials; not for schemes that rescale partial rows
-// (online softmax), which round more often.
+// order of the additions and every tiling with FP32 partials.
+//
+// One pass (keys_per_tile > 0; models/arith/online.h): a row's T tiles go by once, its sums scaled whenever its running
+// maximum changes. Steps 3 and 4 are then, with c_i the changes that row i can have (a tile whose greatest score, its
+// error added, exceeds the greatest before it, its error subtracted):
+//   3. A weight is e^(S - M) against the running maximum M, times the scale of every later change. Fixed point
+//      maxima cancel from step to step, so that the rounding of X counts once (2^-15) and the table's error
+//      (kExpStepError) 1 + c_i times, in numerators and likewise in the denominator, of which terms of at most 2^-40
+//      each and sums scaled to below that are lost (n 2^-39) and which is rounded 3 T + 1 times:
+//        eps = 2 (2^-15 + (1 + c_i) kExpStepError) + n 2^-39 + (3 T + 1) u.
+//      e^(S - M) is rounded to FP16 before it is scaled: at most max(h t, 2^-25 max_j t), as no scale exceeds 1.
+//      Scales below 2^-40 are 0: what they lose is less than that.
+//   4. FP32 roundings: those of a tile's sum, min(n, keys_per_tile); a product, a product of what is added, and an
+//      addition per tile (merges of partial results included), 3 T; the division, 1.
 //
 // Special values, as IEEE arithmetic demands and the machine computes:
 //   - a score that is NaN, or rounds to +inf in FP16 (s >= 65520): the row is NaN in every column;
@@ -64,8 +76,14 @@ struct GoldenResult {
   std::string to_string() const;
 };
 
+// How a row's softmax is taken: whole, or in one pass over tiles of so many keys, the last of which may be shorter.
+struct OnePass {
+  std::size_t keys_per_tile = 0;  // 0: whole rows
+  bool merged = false;            // a row is taken in pieces that are merged
+};
+
 GoldenResult check_attention(const AttentionShape& shape, const arith::Half* q, const arith::Half* k,
-                             const arith::Half* v, const arith::Half* output);
+                             const arith::Half* v, const arith::Half* output, const OnePass& softmax = {});
 
 // The reference alone, [batch, heads, queries, width] in double; NaN for NaN rows and for the columns of V
 // that are not finite.

@@ -61,9 +61,9 @@ AttentionShape shape_of(const config::Network& n) {
   return {f.batch, f.heads, f.seq_q, f.seq_kv, f.emb};
 }
 
-GoldenResult check(const config::Network& n, const Tensors& t, const arith::Half* output) {
+GoldenResult check(const config::Network& n, const Tensors& t, const OnePass& softmax, const arith::Half* output) {
   AttentionShape shape = shape_of(n);
-  if (!n.ragged()) return check_attention(shape, t.q.data(), t.k.data(), t.v.data(), output);
+  if (!n.ragged()) return check_attention(shape, t.q.data(), t.k.data(), t.v.data(), output, softmax);
   GoldenResult all;
   double worst = -1;
   std::uint64_t queries = 0, keys = 0;  // elements before this batch's
@@ -71,7 +71,7 @@ GoldenResult check(const config::Network& n, const Tensors& t, const arith::Half
   for (std::uint32_t b = 0; b < n.batch; ++b) {
     shape.keys = n.context(b);
     GoldenResult one =
-        check_attention(shape, t.q.data() + queries, t.k.data() + keys, t.v.data() + keys, output + queries);
+        check_attention(shape, t.q.data() + queries, t.k.data() + keys, t.v.data() + keys, output + queries, softmax);
     queries += shape.query_elements();
     keys += shape.key_elements();
     one.batch = b;
@@ -227,7 +227,9 @@ Result Runner::run(const config::Network& network, const Schedule& schedule, con
     result.output.resize(query_bytes(network) / sizeof(arith::Half));
     p.read(job.layer.o, result.output.data(), query_bytes(network));
     if (options.check_golden && tensors != nullptr) {
-      result.golden = check(network, *tensors, result.output.data());
+      const firmware::Dataflow& dataflow = *firmware::find_dataflow(schedule.dataflow.c_str());
+      const OnePass softmax{dataflow.one_pass ? result.schedule.tiling.nkv : 0, dataflow.merged};
+      result.golden = check(network, *tensors, softmax, result.output.data());
       result.golden_checked = true;
     }
   }

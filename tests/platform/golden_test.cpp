@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/arith/matmul.h"
+#include "models/arith/online.h"
 #include "models/arith/softmax.h"
 #include "platform/job/random_tensors.h"
 
@@ -34,8 +35,40 @@ std::vector<Half> machine(const AttentionShape& s, const AttentionTensors& t) {
   return out;
 }
 
-GoldenResult check(const AttentionShape& s, const AttentionTensors& t, const std::vector<Half>& out) {
-  return check_attention(s, t.q.data(), t.k.data(), t.v.data(), out.data());
+GoldenResult check(const AttentionShape& s, const AttentionTensors& t, const std::vector<Half>& out,
+                   std::size_t keys_per_tile = 0) {
+  return check_attention(s, t.q.data(), t.k.data(), t.v.data(), out.data(), {keys_per_tile});
+}
+
+// The same in one pass over tiles of keys. A mistake to be found: the sums are not scaled, or not once.
+constexpr std::size_t kMistakenRow = 1;  // its greatest score comes late
+enum class Mistake { kNone, kNeverScaled, kOnceUnscaled, kLostTile };
+std::vector<Half> one_pass(const AttentionShape& s, const AttentionTensors& t, std::size_t tile,
+                           Mistake mistake = Mistake::kNone) {
+  std::vector<Half> out(s.query_elements()), p(tile);
+  arith::Workspace workspace;
+  for (std::size_t row = 0; row < s.batch * s.heads * s.queries; ++row) {
+    const std::size_t kv = row / s.queries * s.keys * s.width;
+    std::vector<float> sums(s.width + 1), part(s.width + 1);
+    Half m = 0;
+    for (std::size_t j = 0; j < s.keys; j += tile) {
+      const std::size_t n = std::min(tile, s.keys - j);
+      arith::matmul({1, n, s.width, true}, {t.q.data() + row * s.width, s.width},
+                    {t.k.data() + kv + j * s.width, s.width}, {}, arith::Matrix<Half>{p.data(), n}, workspace);
+      const Half before = m, top = arith::row_max(p.data(), n);
+      m = j == 0 ? top : arith::running_max(before, top);
+      part[s.width] = arith::exp_row(p.data(), p.data(), n, m);
+      arith::matmul({1, s.width, n, false}, {p.data(), n}, {t.v.data() + kv + j * s.width, s.width}, {},
+                    arith::Matrix<float>{part.data(), s.width}, workspace);
+      float scale = j == 0 ? 0 : arith::exp_scale(before, m);
+      if (mistake == Mistake::kNeverScaled) scale = 1;
+      if (mistake == Mistake::kOnceUnscaled && row == kMistakenRow) scale = 1;
+      if (mistake == Mistake::kLostTile && row == kMistakenRow && j == tile) continue;
+      arith::scale_add_row(sums.data(), scale, part.data(), sums.size());
+    }
+    arith::divide_row(sums.data(), sums[s.width], &out[row * s.width], s.width);
+  }
+  return out;
 }
 
 const AttentionShape kShape{2, 3, 70, 129, 32};
@@ -97,6 +130,41 @@ TEST(Golden, PassesOnTheMachinesArithmetic) {
       EXPECT_TRUE(std::isfinite(result.max_abs_error));
     }
   }
+}
+
+TEST(Golden, PassesOnOnePassArithmetic) {
+  for (const AttentionShape& s :
+       {kShape, AttentionShape{1, 1, 1, 1, 1}, AttentionShape{1, 2, 5, 3000, 64}, AttentionShape{1, 1, 64, 7, 128}}) {
+    for (const double spread : {0.0, 0.1, 2.0, 8.0, 100.0, 3000.0}) {
+      const AttentionTensors t = random_attention(s, 5, spread);
+      for (const std::size_t tile : {std::size_t{1}, std::size_t{16}, std::size_t{100}, s.keys}) {
+        const GoldenResult result = check(s, t, one_pass(s, t, tile), tile);
+        EXPECT_TRUE(result.passed) << "spread " << spread << ", tile " << tile << ": " << result.to_string();
+      }
+    }
+  }
+}
+
+// The rows' greatest score moves by a few units from tile to tile: one scale forgotten in one row shows, and one tile.
+TEST(Golden, FindsOnePassMistakes) {
+  const AttentionTensors t = random_attention(kShape, 5);
+  for (const Mistake mistake : {Mistake::kNeverScaled, Mistake::kOnceUnscaled, Mistake::kLostTile}) {
+    const GoldenResult result = check(kShape, t, one_pass(kShape, t, 32, mistake), 32);
+    EXPECT_FALSE(result.passed);
+    if (mistake != Mistake::kNeverScaled) {
+      EXPECT_LE(result.failures, kShape.width);
+      EXPECT_EQ(result.row, kMistakenRow);
+    }
+  }
+}
+
+// Not much more than what softmax of whole rows is allowed.
+TEST(Golden, OnePassToleranceIsUseful) {
+  const AttentionTensors t = random_attention(kShape, 5, 1.0);
+  const GoldenResult whole = check(kShape, t, machine(kShape, t));
+  const GoldenResult result = check(kShape, t, one_pass(kShape, t, 16), 16);
+  EXPECT_TRUE(result.passed);
+  EXPECT_LT(result.tolerance, 1.5 * whole.tolerance);
 }
 
 TEST(Golden, ToleranceIsUseful) {

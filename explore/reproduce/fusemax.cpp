@@ -1,0 +1,98 @@
+// `attnvp reproduce fusemax`.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "explore/reproduce/commands.h"
+#include "explore/reproduce/csv.h"
+#include "explore/reproduce/fusemax_tables.h"
+#include "explore/reproduce/outputs.h"
+
+namespace attnvp::reproduce {
+
+std::string fusemax_text(const FusemaxStudy& s) {
+  std::string out = fmt::format("FuseMax on {}, its baselines on {}\n", s.machine.name, s.baseline.name);
+  for (const Section& section : fusemax_sections(s)) out += "\n" + to_text(section);
+  return out;
+}
+
+std::string fusemax_markdown(const FusemaxStudy& s) {
+  std::string out = fmt::format(
+      "# The FuseMax paper, reproduced\n\n"
+      "Written by `attnvp reproduce fusemax --markdown FILE`; all numbers of ours and all reasons come from runs, none "
+      "is typed "
+      "in.\nThe paper's numbers, `configs/paper/fusemax_*.csv`, are its published model's.\n\n"
+      "`fusemax` and its serial binding run on the machine `{}`, the others on `{}`. Tile sizes are the firmware's "
+      "choice.\n",
+      s.machine.name, s.baseline.name);
+  for (const Section& section : fusemax_sections(s)) out += "\n" + to_markdown(section);
+  return out;
+}
+
+std::string fusemax_json(const FusemaxStudy& s) {
+  using nlohmann::ordered_json;
+  ordered_json j{{"schema", 1}, {"hardware", {s.machine.name, s.baseline.name}}};
+  j["entries"] = ordered_json::array();
+  for (const Entry& e : fusemax_entries(s)) {
+    j["entries"].push_back({{"quantity", e.quantity},
+                            {"network", e.network},
+                            {"dataflow", e.dataflow},
+                            {"paper", e.paper},
+                            {"ours", e.ours},
+                            {"ratio", e.ratio()},
+                            {"why", e.why}});
+  }
+  j["runs"] = ordered_json::array();
+  for (const FusemaxPoint& p : s.points) {
+    for (const std::string& d : s.dataflows) {
+      const Measure& m = p.ours.at(d);
+      ordered_json run{{"network", p.name()},
+                       {"heads", p.heads},
+                       {"tokens", p.tokens},
+                       {"emb", p.emb},
+                       {"dataflow", d},
+                       {"simulated", sample_text(sample_for(job::parse_dataflow(d), p.tokens), p.tokens)},
+                       {"cycles", m[kCycles]},
+                       {"utilization", {{"mac", m.mac_utilization()}, {"vec", m.vec_utilization()}}},
+                       {"dram_bytes", m[kDramBytes]},
+                       {"l1_peak_bytes", m.l1_peak_bytes},
+                       {"energy_pj",
+                        {{"total", m.energy_pj()},
+                         {"dram", m[kDramPj]},
+                         {"l1", m[kL1Pj]},
+                         {"l0", m[kL0Pj]},
+                         {"mac", m[kMacPj]},
+                         {"vec", m[kVecPj]}}}};
+      for (const auto& [key, value] : job::tiling_text(m.tiling)) run["tiling"][key] = value;
+      j["runs"].push_back(std::move(run));
+    }
+  }
+  return j.dump(2) + "\n";
+}
+
+std::string fusemax_csv(const FusemaxStudy& s) {
+  std::string out = "quantity,network,dataflow,paper,ours,ratio,why\n";
+  for (const Entry& e : fusemax_entries(s)) {
+    out += fmt::format("{},{},{},{},{},{:.6f},{}\n", e.quantity, e.network, csv_cell(e.dataflow), e.paper, e.ours,
+                       e.ratio(), csv_cell(e.why));
+  }
+  return out;
+}
+
+}  // namespace attnvp::reproduce
+
+namespace attnvp::cli {
+
+int reproduce_fusemax(const ReproduceFusemaxArguments& a) {
+  namespace rp = reproduce;
+  rp::Outputs outputs(a.json, a.csv, a.markdown);
+  rp::FusemaxStudy study;
+  {
+    rp::Progress progress;
+    study = rp::run_fusemax_study(a.tokens, [&progress](const std::string& what) { progress.show(what); });
+  }
+  outputs.write(rp::fusemax_json(study), rp::fusemax_csv(study), rp::fusemax_markdown(study), rp::fusemax_text(study));
+  return 0;
+}
+
+}  // namespace attnvp::cli

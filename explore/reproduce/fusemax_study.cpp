@@ -1,0 +1,82 @@
+#include "explore/reproduce/fusemax_study.h"
+
+#include <fmt/format.h>
+
+#include "explore/reproduce/csv.h"
+#include "platform/config/energy.h"
+#include "platform/config/hardware.h"
+
+namespace attnvp::reproduce {
+
+namespace {
+
+enum Column : std::uint8_t { kName, kHeads, kEmb, kTokens, kFirstDataflow };
+constexpr std::size_t kBehindDataflows = 2;  // columns
+
+void read_paper(FusemaxStudy& s, std::uint32_t most_tokens) {
+  const std::vector<CsvLine> lines = read_csv("fusemax_cycles.csv");
+  const std::vector<std::string>& names = lines[0].cells;
+  if (names.size() <= kFirstDataflow + kBehindDataflows) config::fail(lines[0].origin, "columns are missing");
+  s.dataflows.assign(names.begin() + kFirstDataflow, names.end() - kBehindDataflows);
+  for (std::size_t row = 1; row < lines.size(); ++row) {
+    const CsvLine& line = lines[row];
+    FusemaxPoint p;
+    p.network = line.cells[kName];
+    p.heads = kFusemaxBatch * static_cast<std::uint32_t>(csv_number(line, kHeads));
+    p.emb = static_cast<std::uint32_t>(csv_number(line, kEmb));
+    p.tokens = static_cast<std::uint32_t>(csv_number(line, kTokens));
+    for (std::size_t i = 0; i < s.dataflows.size(); ++i) {
+      const std::size_t column = kFirstDataflow + i;
+      if (line.cells[column] != "-") p.paper_cycles[s.dataflows[i]] = csv_number(line, column);
+    }
+    p.paper_mac_utilization = csv_number(line, names.size() - 2);
+    p.paper_dram_bytes = csv_number(line, names.size() - 1);
+    if (p.tokens <= most_tokens) s.points.push_back(std::move(p));
+  }
+  const std::vector<CsvLine> claims = read_csv("fusemax_claims.csv");
+  if (claims[0].cells.size() != 3) config::fail(claims[0].origin, "claim, of and value are the columns allowed");
+  for (std::size_t row = 1; row < claims.size(); ++row) {
+    s.claims[{claims[row].cells[0], claims[row].cells[1]}] = csv_number(claims[row], 2);
+  }
+}
+
+}  // namespace
+
+std::string tokens_text(std::uint32_t tokens) {
+  return tokens >= 1U << 20 ? fmt::format("{}M", tokens >> 20) : fmt::format("{}K", tokens >> 10);
+}
+
+std::string FusemaxPoint::name() const { return network + " " + tokens_text(tokens); }
+
+const FusemaxPoint* FusemaxStudy::find(const std::string& name) const {
+  for (const FusemaxPoint& p : points) {
+    if (p.name() == name) return &p;
+  }
+  return nullptr;
+}
+
+FusemaxStudy run_fusemax_study(std::uint32_t most_tokens, const std::function<void(const std::string&)>& progress) {
+  FusemaxStudy s;
+  read_paper(s, most_tokens);
+  s.machine = config::load_hardware("fusemax");
+  s.baseline = config::load_hardware("fusemax-baseline");
+  for (const bool baseline : {false, true}) {
+    const MachineConfig& machine = baseline ? s.baseline : s.machine;
+    job::Runner runner(machine, config::load_energy(machine.energy), false);
+    for (std::size_t i = baseline ? 2 : 0; i < (baseline ? s.dataflows.size() : 2); ++i) {
+      const job::Schedule schedule = job::parse_dataflow(s.dataflows[i]);
+      std::map<std::pair<std::uint32_t, std::uint32_t>, Line> lines;  // networks differ in heads, some only in them
+      for (FusemaxPoint& p : s.points) {
+        Line& line = lines[{p.tokens, p.emb}];
+        if (line.high[kCycles] == 0) {
+          progress(p.name() + " with " + s.dataflows[i]);
+          line = sampled(runner, schedule, p.tokens, p.emb, sample_for(schedule, p.tokens));
+        }
+        p.ours[s.dataflows[i]] = line.at(p.heads);
+      }
+    }
+  }
+  return s;
+}
+
+}  // namespace attnvp::reproduce

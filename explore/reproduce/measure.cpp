@@ -1,0 +1,112 @@
+#include "explore/reproduce/measure.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "firmware/dataflows/dataflows.h"
+
+namespace attnvp::reproduce {
+
+namespace {
+
+constexpr std::uint32_t kFewKeys = 1024;           // of one-pass dataflows: four tiles
+constexpr std::uint32_t kWholeHeads = 16384;       // tokens up to which heads are simulated whole
+constexpr std::uint32_t kScoresOfRows = 1U << 29;  // in the smaller simulation of some query rows
+constexpr std::uint32_t kScoresOfFewRows = 1U << 27;
+
+std::uint32_t heads_of(std::uint32_t tokens) { return std::clamp(kWholeHeads / tokens, 1U, 16U); }
+
+std::uint32_t rows_of(std::uint32_t tokens) {
+  return (tokens <= 4 * kWholeHeads ? kScoresOfRows : kScoresOfFewRows) / tokens;
+}
+
+Measure run(job::Runner& runner, job::Schedule schedule, std::uint32_t heads, std::uint32_t queries, std::uint32_t keys,
+            std::uint32_t emb, const hal::Tiling& tiling) {
+  config::Network n;
+  n.name = fmt::format("H={},NQ={},NKV={},E={}", heads, queries, keys, emb);
+  n.heads = heads;
+  n.seq_q = queries;
+  n.seq_kv = keys;
+  n.emb = emb;
+  schedule.tiling = tiling;
+  return measure(runner.run(n, schedule, nullptr, {}));
+}
+
+}  // namespace
+
+Measure measure(const job::Result& r) {
+  Measure m;
+  const auto sum = [&r](const char* module, const char* counter) {
+    return static_cast<double>(r.sum(module, counter));
+  };
+  m.value[kCycles] = static_cast<double>(r.cycles);
+  m.value[kMacBusy] = sum("mac", "busy_cycles");
+  m.value[kVecBusy] = sum("vec", "busy_cycles");
+  m.value[kDramBytes] = 2 * (sum("dram", "read_words") + sum("dram", "write_words"));
+  m.value[kDramPj] = r.energy_pj("dram");
+  m.value[kL1Pj] = r.energy_pj("l1");
+  m.value[kL0Pj] = r.energy_pj("l0");
+  m.value[kMacPj] = r.energy_pj("mac");
+  m.value[kVecPj] = r.energy_pj("vec");
+  m.value[kL0Words] = sum("l0", "read_words") + sum("l0", "write_words");
+  m.value[kMacs] = sum("mac", "macs");
+  m.l1_peak_bytes = static_cast<double>(r.max("l1", "peak_bytes"));
+  m.tiling = r.schedule.tiling;
+  return m;
+}
+
+Measure extrapolated(const Measure& low, double x_low, const Measure& high, double x_high, double x) {
+  Measure m = high;
+  for (std::size_t i = 0; i < m.value.size(); ++i) {
+    m.value[i] += (high.value[i] - low.value[i]) * ((x - x_high) / (x_high - x_low));
+  }
+  m.l1_peak_bytes = std::max(low.l1_peak_bytes, high.l1_peak_bytes);
+  return m;
+}
+
+Sample sample_for(const job::Schedule& schedule, std::uint32_t tokens) {
+  if (tokens <= kWholeHeads) return Sample::kHeads;
+  return firmware::find_dataflow(schedule.dataflow.c_str())->one_pass ? Sample::kHeadsAndKeys : Sample::kQueries;
+}
+
+std::string sample_text(Sample sample, std::uint32_t tokens) {
+  switch (sample) {
+    case Sample::kHeads:
+      return fmt::format("{} and {} whole heads", heads_of(tokens), 2 * heads_of(tokens));
+    case Sample::kHeadsAndKeys:
+      return fmt::format("1 and 2 heads, all queries, {} and {} keys", kFewKeys, 2 * kFewKeys);
+    case Sample::kQueries:
+      break;
+  }
+  return fmt::format("some {} and {} queries of a head, all keys", rows_of(tokens), 2 * rows_of(tokens));
+}
+
+Line sampled(job::Runner& runner, const job::Schedule& schedule, std::uint32_t tokens, std::uint32_t emb,
+             Sample sample) {
+  // The smaller simulation takes the tile sizes that firmware chooses for the larger one.
+  Line line;
+  if (sample == Sample::kHeads) {
+    const std::uint32_t heads = heads_of(tokens);
+    line.x_low = heads;
+    line.x_high = 2 * heads;
+    line.high = run(runner, schedule, 2 * heads, tokens, tokens, emb, {});
+    line.low = run(runner, schedule, heads, tokens, tokens, emb, line.high.tiling);
+  } else if (sample == Sample::kHeadsAndKeys) {
+    for (std::uint32_t heads = 1; heads <= 2; ++heads) {
+      const Measure high = run(runner, schedule, heads, tokens, 2 * kFewKeys, emb, {});
+      const Measure low = run(runner, schedule, heads, tokens, kFewKeys, emb, high.tiling);
+      (heads == 1 ? line.low : line.high) = extrapolated(low, kFewKeys, high, 2 * kFewKeys, tokens);
+    }
+  } else {
+    const hal::Tiling tiling = run(runner, schedule, 1, rows_of(tokens), tokens, emb, {}).tiling;
+    const std::uint32_t rows = std::max(rows_of(tokens) / tiling.nq, 1U) * tiling.nq;  // whole row blocks
+    line.x_low = 1.0 * rows / tokens;
+    line.x_high = 2.0 * rows / tokens;
+    line.high = run(runner, schedule, 1, 2 * rows, tokens, emb, tiling);
+    line.low = run(runner, schedule, 1, rows, tokens, emb, tiling);
+  }
+  return line;
+}
+
+}  // namespace attnvp::reproduce

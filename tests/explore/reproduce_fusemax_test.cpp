@@ -1,0 +1,147 @@
+// `attnvp reproduce fusemax`: what is extrapolated equals what is simulated whole, and the page is today's.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "explore/reproduce/commands.h"
+#include "explore/reproduce/fusemax_tables.h"
+#include "explore/reproduce/reasons.h"
+#include "platform/config/catalog.h"
+#include "platform/config/document.h"
+#include "platform/config/energy.h"
+#include "platform/config/error.h"
+#include "platform/config/hardware.h"
+
+namespace attnvp::reproduce {
+namespace {
+
+struct Case {
+  std::string dataflow;
+  std::uint32_t heads, tokens, emb;
+  Sample sample;
+  double tolerance;  // of cycles, energies and counts, relative
+};
+void PrintTo(const Case& c, std::ostream* out) { *out << c.dataflow << " " << c.heads << " x " << c.tokens; }
+
+class Sampled : public testing::TestWithParam<Case> {};
+
+TEST_P(Sampled, EqualsTheWhole) {
+  const Case& c = GetParam();
+  const MachineConfig machine =
+      config::load_hardware(c.dataflow.rfind("fusemax", 0) == 0 ? "fusemax" : "fusemax-baseline");
+  job::Runner runner(machine, config::load_energy(machine.energy), false);
+  const job::Schedule schedule = job::parse_dataflow(c.dataflow);
+  const config::Network network = config::load_network(fmt::format("H={},N={},E={}", c.heads, c.tokens, c.emb));
+  const Measure whole = measure(runner.run(network, schedule, nullptr, {}));
+  const Measure sample = sampled(runner, schedule, c.tokens, c.emb, c.sample).at(c.heads);
+  for (std::size_t i = 0; i < kQuantities; ++i) {
+    EXPECT_NEAR(sample.value.at(i) / whole.value.at(i), 1, c.tolerance) << "quantity " << i;
+  }
+  EXPECT_EQ(sample.l1_peak_bytes, whole.l1_peak_bytes);
+  EXPECT_EQ(job::tiling_text(sample.tiling), job::tiling_text(whole.tiling));
+}
+
+constexpr double kExact = 1e-12;
+std::string case_name(const testing::TestParamInfo<Case>& of) {
+  std::string name =
+      fmt::format("{}_{}_{}_{}", of.param.dataflow, of.param.heads, of.param.tokens, static_cast<int>(of.param.sample));
+  for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+  return name;
+}
+
+#ifndef ATTNVP_LONG
+// Loads and stores of layerwise meet anew in every head: a cycle or two, of a million, depend on which.
+INSTANTIATE_TEST_SUITE_P(Layers, Sampled,
+                         testing::Values(Case{"fusemax", 768, 1024, 64, Sample::kHeads, kExact},
+                                         Case{"fusemax:binding=serial", 768, 1024, 64, Sample::kHeads, kExact},
+                                         Case{"cascade", 768, 1024, 64, Sample::kHeads, kExact},
+                                         Case{"flat", 768, 1024, 64, Sample::kHeads, kExact},
+                                         Case{"layerwise", 768, 1024, 64, Sample::kHeads, 1e-5},
+                                         Case{"fusemax", 48, 4096, 128, Sample::kHeads, kExact},
+                                         Case{"fusemax:binding=serial", 48, 4096, 128, Sample::kHeads, kExact},
+                                         Case{"cascade", 48, 4096, 128, Sample::kHeads, kExact},
+                                         Case{"flat", 48, 4096, 128, Sample::kHeads, kExact},
+                                         Case{"layerwise", 48, 4096, 128, Sample::kHeads, 1e-5},
+                                         Case{"fusemax", 3, 16384, 64, Sample::kHeadsAndKeys, kExact},
+                                         Case{"fusemax", 2, 65536, 64, Sample::kHeadsAndKeys, kExact},
+                                         Case{"fusemax:binding=serial", 3, 16384, 64, Sample::kHeadsAndKeys, kExact},
+                                         Case{"cascade", 2, 65536, 128, Sample::kHeadsAndKeys, kExact},
+                                         // Row blocks of a head are not all alike, the first and the last least of all.
+                                         Case{"flat", 1, 65536, 64, Sample::kQueries, 0.01}),
+                         case_name);
+
+const FusemaxStudy& short_study() {
+  static const FusemaxStudy study = run_fusemax_study(4096, [](const std::string& /*what*/) {});
+  return study;
+}
+
+TEST(ReproduceFusemax, IsNearThePaper) {
+  const FusemaxStudy& s = short_study();
+  ASSERT_EQ(s.points.size(), 8U);
+  EXPECT_EQ(s.dataflows,
+            (std::vector<std::string>{"fusemax", "fusemax:binding=serial", "cascade", "flat", "layerwise"}));
+  for (const Entry& e : fusemax_entries(s)) {
+    if (e.quantity == "cycles") {
+      EXPECT_NEAR(e.ratio(), 1, e.dataflow == "layerwise" ? 0.03 : 0.021) << e.network << " " << e.dataflow;
+    }
+    if (e.quantity == "mac_utilization") {
+      EXPECT_NEAR(e.ours, e.paper, 0.01) << e.network;
+    }
+    if (e.quantity == "dram_bytes") {
+      EXPECT_EQ(e.ours, e.paper) << e.network;
+    }
+  }
+}
+
+// Every difference above 10% has its reason, and nothing else has one.
+TEST(ReproduceFusemax, DifferencesHaveReasons) {
+  for (const Entry& e : fusemax_entries(short_study())) {
+    if (e.network == "mean" && e.quantity == "speedup") continue;
+    EXPECT_EQ(!e.why.empty(), noteworthy(e.ratio())) << e.quantity << " " << e.network << " " << e.dataflow;
+  }
+}
+
+TEST(ReproduceFusemax, RefusesOutputsInOnePlace) {
+  cli::ReproduceFusemaxArguments a;
+  a.tokens = 1024;
+  a.csv = a.markdown = (std::filesystem::temp_directory_path() / std::to_string(getpid())).string();
+  EXPECT_THROW(cli::reproduce_fusemax(a), config::ConfigError);
+  a.markdown = "-";
+  EXPECT_THROW(cli::reproduce_fusemax(a), config::ConfigError);
+}
+
+// docs/reproduction-fusemax.md is what the command writes today.
+TEST(ReproduceFusemax, PageIsFresh) {
+  const std::string place = (std::filesystem::temp_directory_path() / std::to_string(getpid())).string();
+  cli::ReproduceFusemaxArguments a;
+  a.markdown = place + "page.md";
+  a.json = place + "page.json";
+  a.csv = place + "page.csv";
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(cli::reproduce_fusemax(a), 0);
+  testing::internal::GetCapturedStdout();
+  EXPECT_EQ(config::read_text_file(a.markdown),
+            config::read_text_file(config::config_root() + "/../docs/reproduction-fusemax.md"))
+      << "write it anew: attnvp reproduce fusemax --markdown docs/reproduction-fusemax.md";
+  const nlohmann::json report = nlohmann::json::parse(config::read_text_file(a.json));
+  EXPECT_EQ(report["runs"].size(), 4U * 6 * 5);
+  const std::string lines = config::read_text_file(a.csv);
+  EXPECT_EQ(static_cast<std::size_t>(std::count(lines.begin(), lines.end(), '\n')), 1 + report["entries"].size());
+  for (const std::string& path : {a.markdown, a.json, a.csv}) std::filesystem::remove(path);
+}
+#else
+INSTANTIATE_TEST_SUITE_P(Layers, Sampled,
+                         testing::Values(Case{"layerwise", 1, 65536, 64, Sample::kQueries, 0.01},
+                                         Case{"flat", 1, 65536, 128, Sample::kQueries, 0.01},
+                                         Case{"fusemax", 1, 262144, 64, Sample::kHeadsAndKeys, kExact},
+                                         Case{"fusemax:binding=serial", 1, 262144, 64, Sample::kHeadsAndKeys, kExact},
+                                         Case{"cascade", 1, 262144, 64, Sample::kHeadsAndKeys, kExact},
+                                         Case{"fusemax", 1, 1048576, 128, Sample::kHeadsAndKeys, kExact}),
+                         case_name);
+#endif
+
+}  // namespace
+}  // namespace attnvp::reproduce

@@ -1,0 +1,153 @@
+// Random layers on random machines under the one-pass dataflows: values within their bound, counts exact and the same
+// without data, or a clean refusal. Integers only: the cases are the same everywhere.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <random>
+
+#include "tests/platform/runs.h"
+
+namespace attnvp::runs {
+namespace {
+
+#ifdef ATTNVP_LONG
+constexpr int kFirst = 12, kShards = 200;
+#else
+constexpr int kFirst = 0, kShards = 12;
+#endif
+constexpr int kCasesPerShard = 10;
+
+struct Case {
+  MachineConfig machine;
+  config::Network network;
+  job::Schedule schedule;
+};
+
+class Random {
+ public:
+  explicit Random(std::uint32_t seed) : engine_(seed) {}
+  std::uint32_t from(std::uint32_t low, std::uint32_t high) {
+    return low + static_cast<std::uint32_t>(engine_() % (high - low + 1));
+  }
+  bool one_in(std::uint32_t n) { return engine_() % n == 0; }
+  std::uint32_t of(std::initializer_list<std::uint32_t> values) {
+    return *(values.begin() + from(0, static_cast<std::uint32_t>(values.size()) - 1));
+  }
+
+ private:
+  std::mt19937 engine_;
+};
+
+Case random_case(std::uint32_t number) {
+  Random r(number * 2654435761U + 99);
+  Case c;
+  MachineConfig& m = c.machine;
+  m.name = "random";
+  m.clusters = r.of({1, 1, 2, 3});
+  m.cores = r.from(1, 4);
+  m.mac.rows = r.of({16, 8, 5, 32});
+  m.mac.columns = r.of({16, 8, 7, 32});
+  m.mac.pipeline_cycles = r.from(0, 40);
+  m.mac.queue_depth = r.of({2, 4, 64});
+  m.mac.resident_tiles = r.of({0, 1, 2, 3, 12});
+  m.mac.reduce_cycles = r.of({0, 15});
+  m.vec.lanes = r.of({256, 64, 10});
+  m.vec.queue_depth = r.of({2, 16});
+  m.l1.size_bytes = 1024 * std::uint64_t{r.of({4, 8, 16, 64, 512})};
+  m.l0.size_bytes = std::min<std::uint64_t>(r.of({64 << 10, 4096, 1024}), m.l1.size_bytes / 2);
+  m.l1.banks = r.of({16, 4});
+  m.l1.ports = r.from(1, 2 * m.cores + 1);
+  m.dma.channels = r.from(3, 6);
+  m.dma.queue_depth = r.of({2, 4, 16});
+  m.dma.burst_bytes = r.of({1024, 64});
+  m.dram.size_bytes = 16 << 20;
+  config::check_machine(m, {"random"});
+
+  config::Network& n = c.network;
+  n.batch = r.of({1, 1, 2});
+  n.heads = r.from(1, 4);
+  n.seq_q = r.one_in(6) ? 1 : r.from(1, 150);
+  n.seq_kv = r.one_in(2) ? n.seq_q : r.from(1, 200);
+  n.emb = r.one_in(2) ? 16 * r.from(1, 4) : r.from(1, 70);
+  n.name = fmt::format("B={},H={},NQ={},NKV={},E={}", n.batch, n.heads, n.seq_q, n.seq_kv, n.emb);
+
+  static const char* const kOnePass[] = {"fusemax", "fusemax:binding=serial", "cascade", "cascade:binding=serial"};
+  c.schedule = job::parse_dataflow(kOnePass[r.from(0, 3)]);
+  hal::Tiling& t = c.schedule.tiling;
+  if (r.one_in(3)) t.nq = r.from(1, std::min(n.seq_q, 2 * m.mac.rows));
+  if (r.one_in(3)) t.nkv = r.from(1, std::min(n.seq_kv, 2 * m.mac.columns));
+  if (r.one_in(4)) t.row_buffers = r.from(1, 3);
+  if (r.one_in(4)) t.kv_buffers = r.from(1, 4);
+  return c;
+}
+
+bool is_clean_refusal(const std::string& sentence) {
+  for (const char* what :
+       {"L1 is too small: the schedule needs", "L0 is too small: the schedule needs", "tiling nq="}) {
+    if (sentence.find(what) != std::string::npos) return true;
+  }
+  return false;
+}
+
+struct Attempt {
+  bool done = false;
+  std::string refusal;
+  job::Result result;
+};
+Attempt attempt(const Case& c, bool full, const job::Tensors* tensors) {
+  job::Runner runner(c.machine, config::load_energy("fusemax-45nm"), full);
+  Attempt a;
+  try {
+    a.result = runner.run(c.network, c.schedule, tensors, {});
+    a.done = true;
+  } catch (const job::RunError& e) {
+    a.refusal = e.what();
+  }
+  return a;
+}
+
+void check(const Case& c, const Attempt& a) {
+  if (!a.done) {
+    EXPECT_TRUE(is_clean_refusal(a.refusal)) << a.refusal;
+    return;
+  }
+  const job::Result& r = a.result;
+  const MachineConfig& m = c.machine;
+  EXPECT_TRUE(r.golden.passed) << r.golden.to_string();
+  const config::Network& n = c.network;
+  const std::uint64_t elements = std::uint64_t{n.batch} * n.heads * n.seq_q * n.seq_kv;
+  EXPECT_EQ(r.sum("mac", "macs"), 2 * elements * n.emb);
+  EXPECT_GE(r.sum("mac", "exp_ops") + r.sum("vec", "exp_ops"), elements);  // and scales
+  const DramBytes least = least_dram_bytes(n, "fusemax");
+  EXPECT_EQ(2 * r.sum("dram", "write_words"), least.write);
+  EXPECT_GE(2 * r.sum("dram", "read_words"), least.read);
+  const double cores = 1.0 * m.clusters * m.cores;
+  EXPECT_GE(static_cast<double>(r.cycles) * cores * m.mac.rows * m.mac.columns,
+            static_cast<double>(r.sum("mac", "slots")));
+  EXPECT_LE(r.max("l1", "peak_bytes"), m.l1.size_bytes);
+}
+
+class OnePassProperty : public testing::TestWithParam<int> {};
+
+TEST_P(OnePassProperty, HoldsForRandomJobs) {
+  int fit = 0;
+  for (int i = 0; i < kCasesPerShard; ++i) {
+    const int number = GetParam() * kCasesPerShard + i;
+    const Case c = random_case(static_cast<std::uint32_t>(number));
+    SCOPED_TRACE(fmt::format("case {}: {} {} {}", number, c.schedule.text, c.network.name, config::to_yaml(c.machine)));
+    const job::Tensors tensors = job::random_tensors(c.network, 7);
+    const Attempt full = attempt(c, true, &tensors), timing = attempt(c, false, nullptr);
+    check(c, full);
+    EXPECT_EQ(full.done, timing.done);
+    EXPECT_EQ(full.refusal, timing.refusal);
+    if (full.done && timing.done) expect_same_counts(full.result, timing.result);
+    fit += full.done ? 1 : 0;
+    if (HasFailure()) return;
+  }
+  EXPECT_GE(fit, kCasesPerShard / 4) << "too few cases fit their machine";
+}
+
+INSTANTIATE_TEST_SUITE_P(Shards, OnePassProperty, testing::Range(kFirst, kFirst + kShards));
+
+}  // namespace
+}  // namespace attnvp::runs
