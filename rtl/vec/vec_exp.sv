@@ -5,6 +5,7 @@ module vec_exp (
     input  logic        [ 2:0] en,        // stage i takes what stage i - 1 holds
     input  logic        [15:0] x,
     input  logic signed [31:0] top,       // fixed point
+    input  logic               none,      // 32 nats below, whatever x is: rounds to nothing
     output logic        [15:0] mantissa,
     output logic        [ 5:0] shift
 );
@@ -43,7 +44,7 @@ module vec_exp (
   assign sum = {segment[31:12], 8'd0} + {16'd0, segment[11:0]} * {18'd0, fraction[9:0]};
 
   always_ff @(posedge clk) begin
-    if (en[0]) difference <= wide[31:19] != 0 ? 19'h7FFFF : wide[18:0];
+    if (en[0]) difference <= none || wide[31:19] != 0 ? 19'h7FFFF : wide[18:0];
     if (en[1]) t <= product[40:19];
     if (en[2]) begin
       mantissa <= sum[27:12];

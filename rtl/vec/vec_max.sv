@@ -95,7 +95,8 @@ module vec_max #(
       else if (!less(key_of(a_old), key_of(greatest))) top = a_old;
     end
     if (a_flags[5]) top = a_old;
-    unusable = top[14:10] == 31;  // NaN, or an infinity: as an IEEE softmax
+    // NaN, or an infinity: as an IEEE softmax; but online a row may yet have nothing but -inf.
+    unusable = top[14:10] == 31 && !(a_flags[2] && top == 16'hFC00);
     told = a_valid && a_flags[1:0] != FEED_MAX && (a_flags[1:0] == FEED_WHOLE ? a_last : a_first);
   end
 

@@ -113,6 +113,9 @@ module vec_sum #(
       .out({last5, nan5, flags5})
   );
 
+  // Online, a row with nothing but -inf so far sums up to nothing.
+  logic none;
+  assign none = flags[2] && top == 16'hFC00;
   logic signed [31:0] top_fixed;
   vec_fixed fixed_top (
       .x(top),
@@ -127,6 +130,7 @@ module vec_sum #(
         .en(v[2:0]),
         .x(beat[i*16+:16]),
         .top(top_fixed),
+        .none(none),
         .mantissa(mantissa),
         .shift(shift)
     );
@@ -143,6 +147,7 @@ module vec_sum #(
       .en(v[2:0]),
       .x(old),
       .top(top_fixed),
+      .none(none),
       .mantissa(scale_mantissa),
       .shift(scale_shift)
   );

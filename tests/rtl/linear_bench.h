@@ -90,10 +90,13 @@ template <class Driver>
 class LinearBench {
  public:
   LinearBench() : unit_(context_, "linear") {}
+  // As VecBench's: what was covered, where tests/rtl/coverage.sh wants it.
   ~LinearBench() {
-    if (const char* folder = std::getenv("ATTNVP_COVERAGE")) {
-      context_.coveragep()->write((folder + ("/" + std::to_string(getpid())) + ".linear.dat").c_str());
-    }
+    const char* folder = std::getenv("ATTNVP_COVERAGE");
+    if (folder == nullptr) return;
+    static int benches = 0;
+    context_.coveragep()->write(
+        (folder + ("/" + std::to_string(getpid())) + "." + std::to_string(benches++) + ".linear.dat").c_str());
   }
   LinearBench(const LinearBench&) = delete;
   LinearBench& operator=(const LinearBench&) = delete;
