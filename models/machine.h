@@ -22,7 +22,11 @@ struct MacConfig {
   std::uint32_t reduce_cycles = 0;  // for a row's maximum to pass from PE to PE, behind the last one's
 };
 
+// The SystemC model of the datapath, or its RTL.
+enum class VecKind : std::uint8_t { kModel, kRtl };
+
 struct VecConfig {
+  VecKind kind = VecKind::kModel;
   std::uint32_t lanes = 256;
   std::uint32_t softmax_lane_cycles = 32;  // lane-cycles per element of a row softmax
   std::uint32_t max_lane_cycles = 2;       // per element of the primitive row operations

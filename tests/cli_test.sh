@@ -299,6 +299,21 @@ holds "length == 5 and all(.schema == 1 and .golden.passed)" "$log/stdout"
 done_well compare "${small[@]}" --dataflow flat --dataflow flat:prefetch=off --json -
 holds 'map(.dataflow) == ["flat", "flat:prefetch=off"]' "$log/stdout"
 
+# The VEC engines in RTL, where they were built.
+run run "${small[@]}" --vec rtl --out "$in/rtl.npy"
+if [[ $status -eq 0 ]]; then
+  done_well run "${small[@]}" --out "$in/model.npy"
+  same "$in/rtl.npy" "$in/model.npy"
+  done_well run "${small[@]}" --vec rtl --json -
+  holds '.counters["attnvp.cluster0.core0.vec.rtl"].clocked_cycles > 0' "$log/stdout"
+  done_well compare "${small[@]}" --vec rtl
+  for i in 1 2; do done_well run "${small[@]}" --vec rtl --data timing --vcd "$in/rtl$i.vcd"; done
+  same "$in/rtl1.vcd" "$in/rtl2.vcd"
+  wrong 'found vec.lanes 64 at vec.softmax_lane_cycles 32; allowed are 8 elements' run --vec rtl --set vec.lanes=64
+else
+  wrong "found 'rtl'; allowed: model .*without Verilator" run "${small[@]}" --vec rtl
+fi
+
 # A fixed tiling, given in both ways, is what is used.
 printf '# small blocks\nnq: 8\nkv: 1\n' >"$in/tiles.yaml"
 for tiling in nq=8,kv=1 "$in/tiles.yaml"; do

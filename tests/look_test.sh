@@ -62,6 +62,13 @@ gtkwave_picture "$pictures/run.png" 1050 "$folder/traces/mas.gtkw"
 gtkwave_picture "$folder/fst.png" 1050 "$folder/traces/fst.gtkw"
 [[ $(pixels "$folder/fst.png" 'rgb(46,139,87)') -gt 5000 ]] || failed 'the view of an FST shows no PV'
 
+# The VEC engine's RTL beside the model's state, cycle by cycle, where it was built.
+if "$attnvp" run --net H=2,N=64,E=32 --vec rtl --vcd traces/rtl.vcd >/dev/null 2>&1; then
+  gtkwave_picture "$pictures/rtl.png" 450 "$folder/traces/views/rtl.gtkw"
+  [[ $(pixels "$pictures/rtl.png" 'rgb(104,34,139)') -gt 100 ]] || failed 'rtl: GTKWave shows no softmax'
+  [[ $(pixels "$pictures/rtl.png" 'rgb(0,255,0)') -gt 1000 ]] || failed 'rtl: GTKWave shows no clock'
+fi
+
 [[ $(pixels "$pictures/run.png" 'rgb(255,0,255)') -eq 0 ]] || failed 'colours are not told apart'
 
 # The page: no message on the console, tables with the JSON's numbers, charts that are not blank, zoom by keyboard.
@@ -138,7 +145,8 @@ done
 
 # For the documentation: without the windows' title bars, which show where the files are.
 if [[ $pictures != "$folder" ]]; then
-  for picture in "$pictures"/{layerwise,softpipe,flat,tileflow,mas,mas-overwrite,run}.png; do
+  for picture in "$pictures"/{layerwise,softpipe,flat,tileflow,mas,mas-overwrite,rtl,run}.png; do
+    [[ -f $picture ]] || continue
     convert "$picture" -crop +4+97 +repage "$picture"
   done
   convert "$pictures/report-dark.png" -crop 1280x960+0+0 +repage "$pictures/report-dark.png"

@@ -47,10 +47,11 @@ run "${small[@]}" --vcd part.vcd --trace-scope core1.mac --trace-scope dram --tr
 [[ $(wc -c <part.vcd) -lt $(($(wc -c <a.vcd) / 5)) ]] || failed 'a scope and a window save nothing'
 
 # Every saved view names signals and values that its dataflow's waveform has.
-declare -A more=([mas-overwrite]='--hw overwrite-v --dataflow mas:overwrite=on --tiling overwrite')
+declare -A more=([mas-overwrite]='--hw overwrite-v --dataflow mas:overwrite=on --tiling overwrite' [rtl]='--vec rtl --trace-to 100000')
 views=0
 for view in "$root"/traces/views/*.gtkw; do
   name=$(basename -- "$view" .gtkw)
+  [[ $name == rtl ]] && ! "$attnvp" run "${small[@]}" --vec rtl >/dev/null 2>&1 && continue # not built
   read -ra arguments <<<"${more[$name]-"--dataflow $name"}"
   run --net bert-base "${arguments[@]}" --vcd "$name.vcd"
   awk '$1 == "$scope" { path[++depth] = $3 } $1 == "$upscope" { --depth }

@@ -166,7 +166,17 @@ bool Engine::fetch_one(Job& job) {
   while (!buffer_free_) buffer_event_.wait();
   buffer_free_ = false;
   front_state_.set(kFrontLoad);
-  return run_stream(fetch_payload_, job.plan.fill);
+  return run_fill(job.descriptor, job.plan, fetch_payload_);
+}
+
+bool Engine::run_fill(const hal::Descriptor& /*descriptor*/, const Plan& plan, StreamPayload& payload) {
+  return run_stream(payload, plan.fill);
+}
+bool Engine::run_body(const hal::Descriptor& /*descriptor*/, const Plan& plan) { return run_execute(plan.body); }
+bool Engine::run_last(const hal::Descriptor& /*descriptor*/, const Plan& plan) { return run_execute(plan.last); }
+void Engine::await_result(const hal::Descriptor& /*descriptor*/, std::uint64_t drain_at) {
+  const std::uint64_t now = ctx_.clock.now();
+  if (drain_at > now) sc_core::wait(ctx_.clock.cycles(drain_at - now));
 }
 
 // Checks the descriptor, plans it and books its registers.
@@ -242,13 +252,13 @@ bool Engine::execute_one() {
   if (executing_.descriptor.opcode != hal::Opcode::kNop) {
     state_.set(kRun);
     show_current(&executing_);
-    if (!run_stream(execute_payload_, p.body)) return false;
+    if (!run_body(executing_.descriptor, p)) return false;
     if (halt_.requested) return true;
     state_.set(kLastTile);
   }
   buffer_free_ = true;
   buffer_event_.notify();
-  if (!run_stream(execute_payload_, p.last) || stopped_) return false;
+  if (!run_last(executing_.descriptor, p) || stopped_) return false;
   if (!halt_.requested) stall_cycles += ctx_.clock.now() - start - (p.body.pace_cycles + p.last.pace_cycles);
   return true;
 }
@@ -264,15 +274,15 @@ bool Engine::halted_then_again() {
   if (replace_) executing_.descriptor = queue_.building();
   if (Journal::Entry* entry = entry_of(executing_)) entry->descriptor = executing_.descriptor;
   if (!prepare(executing_)) return false;
-  return run_stream(execute_payload_, executing_.plan.fill);
+  abandon();
+  return run_fill(executing_.descriptor, executing_.plan, execute_payload_);
 }
 
 void Engine::drain() {
   while (true) {
     while (draining_.empty()) drain_event_.wait();
     const Job& job = draining_.front();
-    const std::uint64_t now = ctx_.clock.now();
-    if (job.drain_at > now) sc_core::wait(ctx_.clock.cycles(job.drain_at - now));
+    await_result(job.descriptor, job.drain_at);
     if (!run_stream(drain_payload_, job.plan.drain)) return;
     if (!events.give(job.descriptor, job.id)) return;
     if (Journal::Entry* entry = entry_of(job)) entry->done = ctx_.clock.now();

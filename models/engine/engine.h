@@ -70,6 +70,16 @@ class Engine : public Module {
   virtual void compute_values(const hal::Descriptor& descriptor) = 0;
   virtual void count(const hal::Descriptor& descriptor) = 0;
 
+  // The stages, for a datapath with a clock of its own. Here the streams set the pace, and the last result is there
+  // pipeline_cycles after the last operand. False: the engine has stopped.
+  virtual bool run_fill(const hal::Descriptor& descriptor, const Plan& plan, StreamPayload& payload);
+  virtual bool run_body(const hal::Descriptor& descriptor, const Plan& plan);  // returns early when a halt is requested
+  virtual bool run_last(const hal::Descriptor& descriptor, const Plan& plan);
+  virtual void await_result(const hal::Descriptor& descriptor, std::uint64_t drain_at);
+  virtual void abandon() {}  // what the execute stage has begun, to do it again: run_fill is next
+
+  bool run_execute(const Stream& stream) { return run_stream(execute_payload_, stream); }
+  bool halt_requested() const { return halt_.requested; }
   // Host pointer to L1 bytes (DMI); regions were checked by L1 before.
   unsigned char* l1_bytes(std::uint64_t address);
 

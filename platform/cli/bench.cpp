@@ -11,6 +11,7 @@
 #include "models/arith/half.h"
 #include "platform/cli/commands.h"
 #include "platform/config/hardware.h"
+#include "platform/elaboration/vec_choice.h"
 #include "platform/job/job.h"
 #include "platform/report/table.h"
 #include "platform/stream/graph_file.h"
@@ -100,6 +101,18 @@ int bench(const BenchArguments& a) {
     options.check_golden = false;
     full = best_seconds(a.seconds, [&] { runner.run(n, mas, &tensors, options); });
   }
+  // The same run with the VEC engines' RTL, where it is built and as wide.
+  double rtl = 0;
+  std::uint64_t clocked = 0;
+  MachineConfig with_rtl = machine;
+  with_rtl.vec.kind = VecKind::kRtl;
+  if (vec_choice_problem(with_rtl).empty()) {
+    job::Runner runner(with_rtl, energy, true);
+    job::RunOptions options;
+    options.check_golden = false;
+    rtl =
+        best_seconds(a.seconds, [&] { clocked = runner.run(n, mas, &tensors, options).sum("rtl", "clocked_cycles"); });
+  }
   const std::vector<float> q = widened(tensors.q), k = widened(tensors.k), v = widened(tensors.v);
   std::vector<float> o(q.size());
   const attnvp::bench::NativeShape shape{std::size_t{n.batch} * n.heads, n.seq_q, n.seq_kv, n.emb};
@@ -121,6 +134,12 @@ int bench(const BenchArguments& a) {
                          report::with_prefix(static_cast<double>(waveform.size()), "B"))});
   table.row({fmt::format("tiling search, {} simulations", evaluations), time(searching),
              fmt::format("{:.0f} evaluations/s", static_cast<double>(evaluations) / searching)});
+  if (clocked != 0) {
+    table.row(
+        {"full simulation with the VEC engines in RTL", time(rtl), fmt::format("{:.1f}x the models", rtl / full)});
+    table.row({fmt::format("  of which {} RTL cycles", clocked), time(rtl - full),
+               report::with_prefix(static_cast<double>(clocked) / (rtl - full), "cycles/s")});
+  }
   const StreamRate streaming = stream_rate(a.seconds);
   table.row({fmt::format("streaming graph, {:.2g} M transfers", static_cast<double>(streaming.transfers) * 1e-6),
              time(streaming.seconds),

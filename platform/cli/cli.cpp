@@ -39,7 +39,9 @@ void add_machine_options(CLI::App& app, RunArguments& a) {
   app.add_option("--data", a.data, "full moves, computes and checks tensors; timing gives the same cycles and counts")
       ->check(one_of({"full", "timing"}))
       ->capture_default_str();
-  app.add_option("--vec", a.vec, "the VEC engine's implementation")->check(one_of({"model"}))->capture_default_str();
+  app.add_option("--vec", a.vec, "the VEC engine's implementation")
+      ->check(one_of({"model", "rtl"}))
+      ->capture_default_str();
   app.add_option("--cpu", a.cpu, "the control processor")->check(one_of({"native"}))->capture_default_str();
   app.add_option("--seed", a.seed, "seed of the random tensors")->check(whole_number())->capture_default_str();
   app.add_option("--json", a.json, "write the report as JSON to a file, or alone to stdout with '-'")

@@ -13,6 +13,7 @@
 #include "platform/cli/trace_files.h"
 #include "platform/config/error.h"
 #include "platform/config/hardware.h"
+#include "platform/elaboration/vec_choice.h"
 #include "platform/job/job.h"
 #include "platform/report/action_counts.h"
 #include "platform/report/report.h"
@@ -65,6 +66,8 @@ struct Prepared {
 Prepared prepare(const RunArguments& a) {
   Prepared p;
   p.machine = config::load_hardware(a.hardware, a.settings);
+  if (a.vec == "rtl") p.machine.vec.kind = VecKind::kRtl;
+  check_vec_choice(p.machine);
   p.network = config::load_network(a.network);
   p.energy = config::load_energy(p.machine.energy);
   if (a.tiling != "auto") p.tiling = job::parse_tiling(a.tiling);

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "firmware/hal/registers.h"
+#include "platform/elaboration/vec_choice.h"
 
 namespace attnvp {
 
@@ -57,8 +58,9 @@ Core::Core(sc_core::sc_module_name name, Context& context, const MachineConfig& 
     : sc_module(name),
       l0("l0", context, m.l0),
       mac("mac", context, m.mac, {hal::mac_base(cluster, core), hal::events_base(cluster), m.events.events}),
-      vec("vec", context, m.vec, RegisterFile::share_bytes(m.l0.size_bytes),
-          {hal::vec_base(cluster, core), hal::events_base(cluster), m.events.events}) {
+      vec_(make_vec_engine("vec", context, m.vec, RegisterFile::share_bytes(m.l0.size_bytes),
+                           {hal::vec_base(cluster, core), hal::events_base(cluster), m.events.events})),
+      vec(*vec_) {
   mac.l0.bind(l0.mac);
   vec.l0.bind(l0.vec);
 }

@@ -28,7 +28,12 @@ class Core : public sc_core::sc_module {
        std::uint32_t core);
   RegisterFile l0;
   MacEngine mac;
-  VecEngine vec;
+
+ private:
+  std::unique_ptr<VecEngine> vec_;
+
+ public:
+  VecEngine& vec;  // the model, or its RTL twin
 };
 
 // L1, DMA controller, event unit, control processor, cores.

@@ -81,6 +81,12 @@ const std::vector<Row> kRegions = {{"q_bytes", kSteps, kBlue},    {"k_bytes", kS
 const Row kRate = {"bytes_per_cycle", kCurve, kViolet};
 const std::vector<Row> kDram = {{"bus", kNames, kNormal}, {"bytes_per_cycle", kCurve, kViolet}};
 const std::vector<Row> kDma = {{"busy", kBit, kNormal}, {"outstanding", kDecimal, kIndigo}};
+// The VEC engine's RTL: its streams, and where a row is.
+const std::vector<Row> kRtl = {{"clk", kBit, kNormal},       {"in_valid", kBit, kNormal},
+                               {"in_ready", kBit, kNormal},  {"cmd_length", kDecimal, kYellow},
+                               {"cmd_ready", kBit, kOrange}, {"row_taken", kBit, kOrange},
+                               {"out_valid", kBit, kNormal}, {"out_last", kBit, kOrange}};
+const std::vector<Row> kRtlSum = {{"sum", kHex, kBlue}};
 const std::vector<Row> kEnergy = {{"energy_pj", kCurve, kOrange}};
 
 class SaveFile {
@@ -183,7 +189,15 @@ class SaveFile {
       for (const std::string& scope : scopes_) {
         if (scope.compare(0, top.size() + 5, top + ".core") != 0) continue;
         const std::string tail = scope.substr(top.size() + 1);  // core0.mac
-        if (tail.find('.') == tail.rfind('.')) group(tail, true, [&] { rows(scope, kEngine, ""); });
+        const std::string block = tail.substr(tail.rfind('.') + 1);
+        if (tail.find('.') == tail.rfind('.')) {
+          group(tail, true, [&] {
+            rows(scope, kEngine, "");
+            rtl(scope);
+          });
+        } else if (block == "rtl" && ids_.count(scope.substr(0, scope.rfind('.'))) == 0) {
+          group(tail, true, [&] { rtl(scope.substr(0, scope.rfind('.'))); });
+        }
       }
       rows(top + ".cpu", kCpu, "control processor");
       group("dma", true, [&] {
@@ -215,6 +229,15 @@ class SaveFile {
         }
       });
     });
+  }
+
+  // Of an engine that has its datapath in RTL.
+  void rtl(const std::string& engine) {
+    group("rtl", true, [&] {
+      rows(engine + ".rtl", kRtl, "");
+      rows(engine + ".rtl.softmax.sum_pass", kRtlSum, "");
+    });
+    rows(engine + ".linear", kRtl, "rtl of FP32 row operations");
   }
 
   template <typename Body>

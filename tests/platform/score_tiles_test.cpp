@@ -169,7 +169,8 @@ TEST_P(RandomScoreTiles, AreGolden) {
       job::Runner runner(machine, energy, true);
       full = runner.run(n, schedule, &tensors, {});
     } catch (const job::RunError& e) {
-      EXPECT_NE(std::string(e.what()).find(" is too small: the schedule needs at least"), std::string::npos) << e.what();
+      EXPECT_NE(std::string(e.what()).find(" is too small: the schedule needs at least"), std::string::npos)
+          << e.what();
       continue;
     }
     ++fit;

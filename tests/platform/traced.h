@@ -21,10 +21,12 @@ struct Options {
   bool full_data = false;
   std::vector<std::string> scopes;
   std::uint64_t from = 0, to = UINT64_MAX;
+  VecKind vec = VecKind::kModel;
 };
 
 inline Traced trace(const Options& o = {}) {
-  const MachineConfig machine = config::load_hardware(o.hardware);
+  MachineConfig machine = config::load_hardware(o.hardware);
+  machine.vec.kind = o.vec;
   const config::Network network = config::load_network(o.network);
   job::Schedule schedule = job::parse_dataflow(o.dataflow);
   schedule.tiling = job::parse_tiling(o.tiling);

@@ -1,0 +1,50 @@
+#include "rtl/vec/clocked_rtl.h"
+
+#include <utility>
+
+namespace attnvp::rtl {
+
+ClockedRtl::ClockedRtl(sc_core::sc_module_name name, Context& context, std::unique_ptr<RtlBlock> block)
+    : Module(name, context), block_(std::move(block)) {
+  for (const RtlBlock::Wire& wire : block_->wires()) {
+    wires_.push_back(std::make_unique<Signal>(*this, wire.path, wire.bits));
+    wires_.back()->sparse();
+  }
+  show();
+  SC_HAS_PROCESS(ClockedRtl);
+  SC_METHOD(tick);
+  sensitive << tick_;
+  dont_initialize();
+}
+
+void ClockedRtl::wake() {
+  if (running_) return;
+  running_ = true;
+  tick_.notify(ctx_.clock.cycles(1));
+}
+
+// A clock cycle: one call, or two while it is traced, for both edges to be seen.
+void ClockedRtl::tick() {
+  const bool traced = !wires_.empty() && wires_.front()->on();
+  const std::uint64_t period = ctx_.clock.period_fs();
+  const bool high_phase = traced && !falling_;
+  if (falling_) {
+    block_->fall();
+  } else {
+    at_edge(ctx_.clock.now());
+    block_->rise();
+    clocked_cycles += 1;
+    if (!high_phase) block_->fall();
+  }
+  if (traced) show();
+  const std::uint64_t wait = high_phase ? period / 2 : falling_ ? period - period / 2 : period;
+  falling_ = high_phase;
+  running_ = high_phase || busy();
+  if (running_) tick_.notify(sc_core::sc_time::from_value(wait));
+}
+
+void ClockedRtl::show() {
+  block_->changes([this](std::size_t wire, std::uint64_t value) { wires_[wire]->set(value); });
+}
+
+}  // namespace attnvp::rtl

@@ -1,0 +1,44 @@
+// A Verilated block in the simulation. Its clock is the platform's, and runs only while there is work: an idle block
+// costs nothing. At every edge it sees what was asked before that cycle, so that the order of processes within a cycle
+// does not matter. Its wires are signals of the module, which a waveform of the run shows beside all others.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "models/module.h"
+#include "rtl/vec/rtl_block.h"
+
+namespace attnvp::rtl {
+
+class ClockedRtl : public Module {
+ public:
+  // Some work has gone on.
+  const sc_core::sc_event& progress() const { return progress_; }
+  void reset() override { show(); }
+
+  Counter clocked_cycles{*this, "clocked_cycles", "cycles", "cycles in which the RTL's clock ran"};
+
+ protected:
+  ClockedRtl(sc_core::sc_module_name name, Context& context, std::unique_ptr<RtlBlock> block);
+
+  void wake();  // the clock runs from the next cycle on, while busy()
+  void notify_progress() { progress_.notify(sc_core::SC_ZERO_TIME); }
+  RtlBlock& block() { return *block_; }
+
+  // Sets the block's inputs and reads its outputs before the edge of cycle `now`.
+  virtual void at_edge(std::uint64_t now) = 0;
+  virtual bool busy() const = 0;
+
+ private:
+  void tick();
+  void show();
+
+  std::unique_ptr<RtlBlock> block_;
+  std::vector<std::unique_ptr<Signal>> wires_;
+  bool running_ = false;
+  bool falling_ = false;  // only while traced: the next tick is the falling edge
+  sc_core::sc_event tick_, progress_;
+};
+
+}  // namespace attnvp::rtl

@@ -1,0 +1,76 @@
+// A Verilated vec_linear as a C++ object with one call per clock cycle, as vec_driver.h.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "rtl/vec/vec_command.h"
+
+namespace attnvp::rtl {
+
+template <class Model, std::size_t kLanesValue>
+class LinearDriver {
+ public:
+  static constexpr std::size_t kLanes = kLanesValue;  // elements per beat
+
+  LinearDriver(VerilatedContext& context, const char* name) : context_(context), model_(&context, name) {
+    model_.clk = 0;
+    offer(nullptr);
+    offer_beat(nullptr, nullptr, 0);
+    model_.out_ready = 0;
+    model_.rst = 1;
+    for (int i = 0; i < 2; ++i) {
+      settle();
+      clock();
+    }
+    model_.rst = 0;
+    settle();
+  }
+  ~LinearDriver() {
+    model_.final();
+    Verilated::threadContextp(&context_);  // the model's destructor looks there, not into its own context
+  }
+  LinearDriver(const LinearDriver&) = delete;
+  LinearDriver& operator=(const LinearDriver&) = delete;
+
+  void offer(const LinearCommand* command) {
+    model_.cmd_valid = command != nullptr;
+    if (command == nullptr) return;
+    model_.cmd_divide = command->divide;
+    model_.cmd_length = command->length;
+    model_.cmd_a = command->a;
+    model_.cmd_b = command->b;
+  }
+  void offer_beat(const std::uint32_t* x, const std::uint32_t* z, std::size_t count) {
+    model_.in_valid = x != nullptr;
+    if (x == nullptr) return;
+    std::memcpy(&model_.in_x, x, count * sizeof *x);
+    std::memcpy(&model_.in_z, z, count * sizeof *z);
+  }
+  void take(bool ready) { model_.out_ready = ready; }
+  void settle() { model_.eval(); }
+
+  // After settle(): what the coming clock edge does.
+  bool takes_command() const { return model_.cmd_valid && model_.cmd_ready; }
+  bool takes_beat() const { return model_.in_valid && model_.in_ready; }
+  bool gives_beat() const { return model_.out_valid && model_.out_ready; }
+  bool last_beat() const { return model_.out_last; }
+  void beat(std::uint32_t* out, std::size_t count) const { std::memcpy(out, &model_.out_data, count * sizeof *out); }
+
+  void rise() {
+    model_.clk = 1;
+    model_.eval();
+  }
+  void fall() { model_.clk = 0; }  // seen by the next settle()
+  void clock() {
+    rise();
+    fall();
+  }
+  Model& model() { return model_; }
+
+ private:
+  VerilatedContext& context_;
+  Model model_;
+};
+
+}  // namespace attnvp::rtl

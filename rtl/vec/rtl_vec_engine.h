@@ -1,0 +1,62 @@
+// The VEC engine with its datapath in RTL: queue, events, L1 and L0 traffic are the model's; rows go through clocked
+// blocks, softmax and its online form through a vec_unit, FP32 row operations through a vec_linear. A row is fed while
+// it is loaded from L1; the execute stage goes on with the next when its traffic has been and the block has read the
+// row; the last stage waits for the block's last result.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "models/vec_engine/vec_engine.h"
+#include "rtl/vec/rtl_linear_unit.h"
+#include "rtl/vec/rtl_vec_unit.h"
+
+namespace attnvp::rtl {
+
+class RtlVecEngine : public VecEngine {
+ public:
+  RtlVecEngine(sc_core::sc_module_name name, Context& context, const VecConfig& config, std::uint64_t l0_share_bytes,
+               const Place& place);
+  void reset() override;
+
+ protected:
+  bool run_fill(const hal::Descriptor& descriptor, const Plan& plan, StreamPayload& payload) override;
+  bool run_body(const hal::Descriptor& descriptor, const Plan& plan) override;
+  bool run_last(const hal::Descriptor& descriptor, const Plan& plan) override;
+  void await_result(const hal::Descriptor& descriptor, std::uint64_t drain_at) override;
+  void abandon() override;
+  void compute_values(const hal::Descriptor& /*descriptor*/) override {}
+
+ private:
+  // A descriptor at work; the vec_unit's part, the vec_linear's part, or both.
+  struct Work {
+    std::shared_ptr<VecWork> vec;
+    std::shared_ptr<LinearWork> linear;
+    std::vector<Region> writes;
+    const RowWork& rows() const { return linear ? static_cast<const RowWork&>(*linear) : *vec; }
+  };
+
+  std::shared_ptr<Work> work_of(const hal::Descriptor& descriptor);
+  std::shared_ptr<VecWork> softmax_of(const hal::Descriptor& descriptor);
+  std::shared_ptr<VecWork> scales_of(const hal::Descriptor& descriptor);
+  std::shared_ptr<LinearWork> linear_of(const hal::Descriptor& descriptor);
+  Rows rows_of(const hal::Operand& operand, std::uint64_t offset_bytes = 0);
+  bool reads_unstored(const Plan& plan) const;
+  void feed(const Work& work, std::uint64_t row);
+  template <class Done>
+  void await(const Work& work, const Done& done) const {
+    while (!done()) sc_core::wait(work.linear ? linear_.progress() : unit_.progress());
+  }
+  void store(const hal::Descriptor& descriptor, const Work& work);
+  void store_softmax(const hal::Descriptor& descriptor, const VecWork& work);
+
+  RtlVecUnit unit_;
+  RtlLinearUnit linear_;
+  std::deque<std::shared_ptr<Work>> begun_;    // fetched, the first one is executing
+  std::deque<std::shared_ptr<Work>> leaving_;  // executed, not yet drained
+  bool again_ = false;
+  sc_core::sc_event stored_;
+};
+
+}  // namespace attnvp::rtl

@@ -1,0 +1,94 @@
+#include "rtl/vec/rtl_vec_unit.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace attnvp::rtl {
+
+RtlVecUnit::RtlVecUnit(sc_core::sc_module_name name, Context& context, std::uint64_t elements_per_cycle)
+    : ClockedRtl(name, context, VecRtl::make(elements_per_cycle)),
+      rtl_(static_cast<VecRtl&>(block())),
+      word_(rtl_.word()) {}
+
+void RtlVecUnit::feed(std::shared_ptr<VecWork> work, std::uint64_t row) {
+  requests_.push_back({std::move(work), row, ctx_.clock.now()});
+  wake();
+}
+
+void RtlVecUnit::at_edge(std::uint64_t now) {
+  begin_row(now);
+  collect(rtl_.settle(feeding_ ? &command_ : nullptr, feeding_ ? word_.data() : nullptr), now);
+}
+
+void RtlVecUnit::begin_row(std::uint64_t now) {
+  if (feeding_ || requests_.empty() || requests_.front().cycle == now) return;
+  fed_ = std::move(requests_.front());
+  requests_.pop_front();
+  feeding_ = true;
+  feeds_ = {kFeedWhole};
+  if (fed_.work->columns > rtl_.buffer()) {
+    feeds_ = {kFeedMax, kFeedSum, kFeedOut};
+    if ((fed_.work->flags & kOnline) != 0) feeds_ = {kFeedMax, kFeedOut};  // no sum is needed for the output
+  }
+  feed_ = 0;
+  next_feed();
+}
+
+void RtlVecUnit::next_feed() {
+  const VecWork& work = *fed_.work;
+  command_ = {static_cast<std::uint8_t>(work.flags | feeds_[feed_]), static_cast<std::uint32_t>(work.columns), 0};
+  if (work.max_in.first != nullptr) {
+    std::memcpy(&command_.running_max, work.max_in.at(fed_.row), sizeof command_.running_max);
+  }
+  fed_elements_ = 0;
+  const bool last = feed_ + 1 == feeds_.size();
+  if (feeds_[feed_] != kFeedMax) readings_.push_back({fed_.work, last});
+  if (last) results_.push_back({fed_.work, fed_.row, 0});
+  next_word();
+}
+
+void RtlVecUnit::next_word() {
+  const VecWork& work = *fed_.work;
+  if (work.in.first == nullptr) return;
+  const std::uint64_t count = std::min<std::uint64_t>(word_.size(), work.columns - fed_elements_);
+  std::memcpy(word_.data(), work.in.at(fed_.row) + fed_elements_ * sizeof(arith::Half), count * sizeof(arith::Half));
+}
+
+void RtlVecUnit::collect(const VecRtl::Edge& edge, std::uint64_t now) {
+  if (edge.row_taken) {
+    if (readings_.front().completes) {
+      ++readings_.front().work->taken;
+      notify_progress();
+    }
+    readings_.pop_front();
+  }
+  if (edge.gives_beat) {
+    Result& result = results_.front();
+    VecWork& work = *result.work;
+    const std::uint64_t count = std::min<std::uint64_t>(rtl_.lanes(), work.columns - result.elements);
+    if (!work.out.empty()) rtl_.beat(work.out.data() + result.row * work.columns + result.elements, count);
+    result.elements += count;
+    if (edge.last_beat) {
+      if (!work.of_row.empty()) work.of_row[result.row] = {rtl_.row_max(), rtl_.row_sum(), rtl_.row_scale()};
+      ++work.finished;
+      work.last_finished_at = now;
+      results_.pop_front();
+      notify_progress();
+    }
+  }
+  if (!edge.takes_word) return;
+  if (!edge.takes_command) {
+    fed_elements_ += word_.size();
+    next_word();
+  } else if (++feed_ < feeds_.size()) {
+    next_feed();
+  } else {
+    ++fed_.work->loaded;
+    feeding_ = false;
+    fed_.work.reset();
+    notify_progress();
+  }
+}
+
+}  // namespace attnvp::rtl

@@ -1,0 +1,58 @@
+// A Verilated vec_unit in the simulation: softmax and its online form.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "rtl/vec/clocked_rtl.h"
+#include "rtl/vec/row_work.h"
+#include "rtl/vec/vec_rtl.h"
+
+namespace attnvp::rtl {
+
+class RtlVecUnit : public ClockedRtl {
+ public:
+  RtlVecUnit(sc_core::sc_module_name name, Context& context, std::uint64_t elements_per_cycle);
+
+  // From the next clock edge on. Rows are fed in the order of the calls.
+  void feed(std::shared_ptr<VecWork> work, std::uint64_t row);
+
+ private:
+  struct Request {
+    std::shared_ptr<VecWork> work;
+    std::uint64_t row = 0;
+    std::uint64_t cycle = 0;  // asked in
+  };
+
+  void at_edge(std::uint64_t now) override;
+  bool busy() const override { return !requests_.empty() || !results_.empty() || feeding_; }
+  void begin_row(std::uint64_t now);
+  void next_feed();
+  void next_word();
+  void collect(const VecRtl::Edge& edge, std::uint64_t now);
+
+  VecRtl& rtl_;
+  VecCommand command_;
+  std::vector<arith::Half> word_;
+  std::deque<Request> requests_;
+  // The row being fed, and which feed of it.
+  Request fed_;
+  bool feeding_ = false;
+  std::vector<std::uint8_t> feeds_;
+  std::size_t feed_ = 0;
+  std::uint64_t fed_elements_ = 0;
+  // What has been fed and is still inside, in order.
+  struct Reading {
+    std::shared_ptr<VecWork> work;
+    bool completes;
+  };
+  std::deque<Reading> readings_;
+  struct Result {
+    std::shared_ptr<VecWork> work;
+    std::uint64_t row, elements;
+  };
+  std::deque<Result> results_;
+};
+
+}  // namespace attnvp::rtl

@@ -1,0 +1,142 @@
+// Descriptors as work for the blocks, and the blocks' results in L1.
+#include <algorithm>
+#include <cstring>
+
+#include "rtl/vec/rtl_vec_engine.h"
+
+namespace attnvp::rtl {
+
+namespace {
+
+using hal::Opcode;
+
+constexpr std::uint64_t kFloatBytes = 4;
+constexpr std::uint32_t kOne = 0x3F80'0000, kMinusZero = 0x8000'0000;  // FP32
+
+bool has(const hal::Descriptor& d, int flag) { return (d.flags & flag) != 0; }
+
+}  // namespace
+
+Rows RtlVecEngine::rows_of(const hal::Operand& operand, std::uint64_t offset_bytes) {
+  if (!ctx_.full_data) return {};
+  return {l1_bytes(operand.address) + offset_bytes, operand.row_stride};
+}
+
+std::shared_ptr<RtlVecEngine::Work> RtlVecEngine::work_of(const hal::Descriptor& d) {
+  auto work = std::make_shared<Work>();
+  switch (d.opcode) {
+    case Opcode::kSoftmax:
+    case Opcode::kOnlineSoftmax:
+    case Opcode::kOnlineMax:
+      work->vec = softmax_of(d);
+      break;
+    case Opcode::kRescale:
+      work->vec = scales_of(d);
+      work->linear = linear_of(d);
+      work->linear->scales = work->vec;
+      break;
+    default:  // kScaleAdd, kDivide
+      work->linear = linear_of(d);
+      break;
+  }
+  return work;
+}
+
+std::shared_ptr<VecWork> RtlVecEngine::softmax_of(const hal::Descriptor& d) {
+  auto work = std::make_shared<VecWork>();
+  const bool vector = d.opcode == Opcode::kOnlineMax, online = d.opcode != Opcode::kSoftmax;
+  const bool first = has(d, hal::kFirst);
+  work->rows = d.dims[0];
+  work->columns = vector ? 1 : d.dims[1];
+  work->in = rows_of(d.operand[0]);
+  if (ctx_.full_data) work->out.resize(work->rows * work->columns);
+  if (!online) return work;
+  work->flags = static_cast<std::uint8_t>(kOnline | (first ? kFirst : 0) | (vector ? kScalar : 0));
+  if (!first) work->max_in = rows_of(d.operand[vector ? 1 : 2]);
+  if (ctx_.full_data) work->of_row.resize(work->rows);
+  return work;
+}
+
+// e^(M before - M) of every row.
+std::shared_ptr<VecWork> RtlVecEngine::scales_of(const hal::Descriptor& d) {
+  auto work = std::make_shared<VecWork>();
+  work->rows = d.dims[0];
+  work->columns = 1;
+  work->flags = kOnline | kScalar | kGiven;
+  work->in = rows_of(d.operand[1]);
+  work->max_in = rows_of(d.operand[2]);
+  if (ctx_.full_data) work->of_row.resize(work->rows);
+  return work;
+}
+
+std::shared_ptr<LinearWork> RtlVecEngine::linear_of(const hal::Descriptor& d) {
+  auto work = std::make_shared<LinearWork>();
+  work->rows = d.dims[0];
+  work->columns = d.dims[1];
+  if (ctx_.full_data) work->out.resize(work->rows * work->columns);
+  work->x.rows = rows_of(d.operand[0]);
+  switch (d.opcode) {
+    case Opcode::kScaleAdd:
+      // The first tile is added to nothing.
+      if (has(d, hal::kFirst)) work->x = {};
+      work->z.rows = rows_of(d.operand[1]);
+      work->a.otherwise = work->b.otherwise = kOne;
+      if (has(d, hal::kFirst)) {
+        work->a.otherwise = 0;
+      } else if (!has(d, hal::kUnscaled)) {
+        work->a.rows = rows_of(d.operand[2]);
+      }
+      if (has(d, hal::kTwoScales)) work->b.rows = rows_of(d.operand[2], kFloatBytes);
+      break;
+    case Opcode::kDivide:
+      work->divide = true;
+      work->a.rows = rows_of(d.operand[2]);
+      break;
+    default:  // kRescale: x * a and no more
+      work->z.otherwise = kMinusZero;
+      work->b.otherwise = kOne;
+      break;
+  }
+  return work;
+}
+
+void RtlVecEngine::store(const hal::Descriptor& d, const Work& work) {
+  if (!work.linear) return store_softmax(d, *work.vec);
+  const LinearWork& w = *work.linear;
+  for (std::uint64_t row = 0; row < w.rows; ++row) {
+    const std::uint32_t* from = w.out.data() + row * w.columns;
+    const hal::Operand& to = d.operand[d.opcode == Opcode::kDivide ? 1 : 0];
+    unsigned char* const bytes = l1_bytes(to.address + row * to.row_stride);
+    if (d.opcode == Opcode::kDivide) {
+      std::transform(from, from + w.columns, reinterpret_cast<arith::Half*>(bytes),
+                     [](std::uint32_t x) { return static_cast<arith::Half>(x); });
+    } else {
+      std::memcpy(bytes, from, w.columns * kFloatBytes);
+    }
+  }
+}
+
+void RtlVecEngine::store_softmax(const hal::Descriptor& d, const VecWork& work) {
+  const auto put = [&](int operand, std::uint64_t row, const void* data, std::size_t bytes, std::size_t offset = 0) {
+    std::memcpy(l1_bytes(d.operand[operand].address + row * d.operand[operand].row_stride) + offset, data, bytes);
+  };
+  for (std::uint64_t row = 0; row < work.rows; ++row) {
+    if (d.opcode != Opcode::kOnlineMax) {
+      put(1, row, work.out.data() + row * work.columns, work.columns * sizeof(arith::Half));
+    }
+    if (d.opcode == Opcode::kSoftmax) continue;
+    const VecWork::OfRow& r = work.of_row[row];
+    if (d.opcode == Opcode::kOnlineSoftmax) {
+      put(2, row, &r.max, sizeof r.max);
+      put(3, row, &r.sum, sizeof r.sum);
+      put(3, row, &r.scale, sizeof r.scale, sizeof r.sum);
+      continue;
+    }
+    put(3, row, &r.max, sizeof r.max);
+    if (has(d, hal::kUnscaled)) continue;
+    put(2, row, &r.scale, sizeof r.scale);
+    if (has(d, hal::kTwoScales)) put(2, row, &r.sum, sizeof r.sum, sizeof r.scale);
+  }
+}
+
+}  // namespace attnvp::rtl

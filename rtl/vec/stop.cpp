@@ -1,0 +1,9 @@
+// What an assertion in the RTL that fails does: it throws, instead of ending the program.
+#include <verilated.h>
+
+#include <stdexcept>
+#include <string>
+
+void vl_stop(const char* file, int line, const char* module) {
+  throw std::logic_error(std::string("RTL assertion failed in ") + module + ", " + file + ":" + std::to_string(line));
+}

@@ -1,0 +1,84 @@
+// A Verilated vec_unit as a C++ object with one call per clock cycle: set the inputs, settle(), read what is offered
+// and taken, clock(). Model is one of the Verilated classes.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "rtl/vec/vec_command.h"
+
+namespace attnvp::rtl {
+
+template <class Model, std::size_t kLanesValue, std::size_t kWordValue, std::size_t kLogWords>
+class VecDriver {
+ public:
+  static constexpr std::size_t kLanes = kLanesValue;          // elements per beat at the output
+  static constexpr std::size_t kWord = kWordValue;            // elements per word at the input
+  static constexpr std::size_t kBuffer = kWord << kLogWords;  // longest row that needs to come only once
+
+  VecDriver(VerilatedContext& context, const char* name) : context_(context), model_(&context, name) {
+    model_.clk = 0;
+    reset();
+  }
+  ~VecDriver() {
+    model_.final();
+    Verilated::threadContextp(&context_);  // the model's destructor looks there, not into its own context
+  }
+  VecDriver(const VecDriver&) = delete;
+  VecDriver& operator=(const VecDriver&) = delete;
+
+  void reset() {
+    offer(nullptr);
+    offer_word(nullptr, 0);
+    model_.out_ready = 0;
+    model_.rst = 1;
+    for (int i = 0; i < 2; ++i) {
+      settle();
+      clock();
+    }
+    model_.rst = 0;
+    settle();
+  }
+
+  void offer(const VecCommand* command) {
+    model_.cmd_valid = command != nullptr;
+    if (command == nullptr) return;
+    model_.cmd_flags = command->flags;
+    model_.cmd_length = command->length;
+    model_.cmd_max = command->running_max;
+  }
+  void offer_word(const arith::Half* elements, std::size_t count) {
+    model_.in_valid = elements != nullptr;
+    if (elements != nullptr) std::memcpy(&model_.in_data, elements, count * sizeof(arith::Half));
+  }
+  void take(bool ready) { model_.out_ready = ready; }
+  void settle() { model_.eval(); }
+
+  // After settle(): what the coming clock edge does.
+  bool takes_command() const { return model_.cmd_valid && model_.cmd_ready; }
+  bool takes_word() const { return model_.in_valid && model_.in_ready; }
+  bool gives_beat() const { return model_.out_valid && model_.out_ready; }
+  bool last_beat() const { return model_.out_last; }
+  bool row_taken() const { return model_.row_taken; }
+  void beat(arith::Half* out, std::size_t count) const { std::memcpy(out, &model_.out_data, count * sizeof *out); }
+  arith::Half row_max() const { return model_.out_max; }
+  std::uint32_t row_sum() const { return model_.out_sum; }
+  std::uint32_t row_scale() const { return model_.out_scale; }
+
+  void rise() {
+    model_.clk = 1;
+    model_.eval();
+  }
+  void fall() { model_.clk = 0; }  // seen by the next settle()
+  void clock() {
+    rise();
+    fall();
+  }
+  Model& model() { return model_; }
+
+ private:
+  VerilatedContext& context_;
+  Model model_;
+};
+
+}  // namespace attnvp::rtl

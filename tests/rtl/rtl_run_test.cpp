@@ -1,0 +1,103 @@
+// Whole runs with --vec rtl, small ones; rtl_long_test.cpp has the twelve networks.
+#include "tests/platform/traced.h"
+#include "tests/platform/waveform.h"
+#include "tests/rtl/rtl_runs.h"
+
+namespace attnvp::runs {
+namespace {
+
+TEST(RtlRun, GivesTheModelsOutputInNearlyItsCycles) {
+  for (const char* dataflow : {"mas", "flat", "layerwise", "softpipe", "tileflow"}) {
+    expect_rtl_is_model("H=3,NQ=128,NKV=196,E=32", dataflow);
+  }
+  expect_rtl_is_model("vit-b-14", "mas");
+  expect_rtl_is_model("t5-mini", "flat");
+}
+
+// One-pass softmax: its online steps go through the RTL too, at 8 elements a cycle.
+TEST(RtlRun, OnlineSoftmaxGivesTheModelsOutput) {
+  for (const char* dataflow : {"cascade", "cascade:binding=serial", "lean", "flash-decoding"}) {
+    const std::string shape = "H=3,NQ=70,NKV=300,E=24";
+    const job::Result model = run_vec(shape, dataflow, VecKind::kModel, true);
+    const job::Result rtl = run_vec(shape, dataflow, VecKind::kRtl, true);
+    EXPECT_TRUE(rtl.golden_checked && rtl.golden.passed) << dataflow << ": " << rtl.golden.to_string();
+    EXPECT_TRUE(rtl.output == model.output) << dataflow;
+    EXPECT_GE(8 * rtl.sum("rtl", "clocked_cycles"), std::uint64_t{3} * 70 * 300) << dataflow;
+    EXPECT_LT(rtl.cycles, model.cycles + model.cycles / 20) << dataflow;
+    expect_same_counts(rtl, run_vec(shape, dataflow, VecKind::kRtl, false));
+  }
+}
+
+// The RTL's control does not look at numbers, so that zeros take as long.
+TEST(RtlRun, TimingIsFull) {
+  for (const char* dataflow : {"mas", "flat"}) {
+    const std::string shape = "H=2,NQ=70,NKV=150,E=24";
+    const job::Result full = run_vec(shape, dataflow, VecKind::kRtl, true);
+    const job::Result timing = run_vec(shape, dataflow, VecKind::kRtl, false);
+    expect_same_counts(full, timing);
+  }
+}
+
+// The RTL's wires are in the run's waveform, on its time axis, and tracing costs no cycle.
+TEST(RtlRun, WaveformShowsTheRtl) {
+  Options options;
+  options.network = "H=2,N=32,E=16";
+  options.vec = VecKind::kRtl;
+  const Traced traced = trace(options);
+  EXPECT_EQ(traced.result.cycles, run_vec(options.network, "mas", VecKind::kRtl, false).cycles);
+  const Waveform wave = parse_vcd(traced.text);
+  ASSERT_FALSE(HasFatalFailure());
+  const std::uint64_t period = period_of(traced.result);
+  std::uint64_t rows = 0;
+  for (const std::string core : {"core0", "core1"}) {
+    const std::string vec = "attnvp.cluster0." + core + ".vec";
+    const Variable &clk = wave.of(vec + ".rtl.clk"), &taken = wave.of(vec + ".rtl.row_taken"),
+                   &state = wave.of(vec + ".state");
+    std::uint64_t edges = 0;
+    for (const auto& [time, value] : clk.changes) {
+      if (value != "1") continue;
+      ++edges;
+      EXPECT_EQ(time % period, 0U);
+      // What the edge saw: the values before it. The model's state beside it: rows are read while the engine works.
+      if (taken.at(time - 1) != "1") continue;
+      ++rows;
+      EXPECT_NE(wave.name(state.at(time - 1)), "idle") << time;
+    }
+    EXPECT_EQ(edges, counter(traced.result, vec + ".rtl", "clocked_cycles"));
+    EXPECT_EQ(number(wave.of(vec + ".rtl.cmd_length").changes.back().second), 32U);
+    EXPECT_NE(wave.find(vec + ".rtl.softmax.sum_pass.sum"), nullptr);
+    EXPECT_EQ(wave.find(vec + ".linear.clk"), nullptr) << "it has not worked";
+    EXPECT_NE(traced.gtkw.find(vec + ".rtl.row_taken"), std::string::npos);
+  }
+  EXPECT_EQ(rows, 2U * 32);
+}
+
+// A scope and a window cut the RTL as everything else.
+TEST(RtlRun, WaveformsScopeAndWindowHoldForTheRtl) {
+  Options options;
+  options.network = "H=2,N=32,E=16";
+  options.vec = VecKind::kRtl;
+  const Traced all = trace(options);
+  const Waveform whole = parse_vcd(all.text);
+  const std::string clk = "attnvp.cluster0.core0.vec.rtl.clk";
+  const auto& changes = whole.of(clk).changes;
+  ASSERT_GT(changes.size(), 20U);
+  const std::uint64_t period = period_of(all.result);
+  options.scopes = {"core0.vec.rtl"};
+  options.from = changes[5].first / period;
+  options.to = changes[15].first / period;
+  const Waveform part = parse_vcd(trace(options).text);
+  ASSERT_FALSE(HasFatalFailure());
+  for (const auto& [code, v] : part.by_code) {
+    EXPECT_TRUE(v.path.rfind("attnvp.cluster0.core0.vec.rtl.", 0) == 0 || v.path == "attnvp.energy_pj") << v.path;
+  }
+  const Variable& cut = part.of(clk);
+  EXPECT_GT(cut.changes.size(), 5U);
+  for (const auto& [time, value] : cut.changes) {
+    EXPECT_LE(time, options.to * period);
+    EXPECT_EQ(value, whole.of(clk).at(time)) << time;
+  }
+}
+
+}  // namespace
+}  // namespace attnvp::runs

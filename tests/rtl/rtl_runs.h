@@ -1,0 +1,31 @@
+// One layer with the VEC engines' model and with their RTL.
+#pragma once
+
+#include "tests/platform/runs.h"
+
+namespace attnvp::runs {
+
+inline job::Result run_vec(const std::string& name, const std::string& dataflow, VecKind kind, bool full) {
+  MachineConfig machine = config::load_hardware("edge");
+  machine.vec.kind = kind;
+  const config::Network network = config::load_network(name);
+  const job::Tensors tensors = full ? job::random_tensors(network, 1) : job::Tensors();
+  job::Runner runner(machine, config::load_energy(machine.energy), full);
+  return runner.run(network, job::parse_dataflow(dataflow), full ? &tensors : nullptr, {});
+}
+
+inline void expect_rtl_is_model(const std::string& name, const std::string& dataflow) {
+  const job::Result model = run_vec(name, dataflow, VecKind::kModel, true);
+  const job::Result rtl = run_vec(name, dataflow, VecKind::kRtl, true);
+  EXPECT_TRUE(rtl.golden_checked && rtl.golden.passed) << rtl.golden.to_string();
+  EXPECT_TRUE(rtl.output == model.output);
+  EXPECT_NEAR(static_cast<double>(rtl.cycles), static_cast<double>(model.cycles),
+              0.01 * static_cast<double>(model.cycles));
+  EXPECT_GE(rtl.cycles, model.cycles);
+  // Every element of C was clocked through.
+  EXPECT_GE(8 * rtl.sum("rtl", "clocked_cycles"), rtl.sum("vec", "elements"));
+  EXPECT_EQ(rtl.sum("l1", "read_words"), model.sum("l1", "read_words"));
+  EXPECT_DOUBLE_EQ(rtl.total_energy_pj(), model.total_energy_pj());
+}
+
+}  // namespace attnvp::runs
