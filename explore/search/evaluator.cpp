@@ -4,6 +4,8 @@
 #include <chrono>
 #include <utility>
 
+#include "platform/elaboration/platform.h"
+
 namespace attnvp::explore {
 
 namespace {

@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "firmware/hal/descriptor.h"
+
 namespace attnvp::explore {
 
 namespace {

@@ -11,11 +11,13 @@
 #include "models/arith/half.h"
 #include "platform/cli/commands.h"
 #include "platform/config/hardware.h"
+#include "platform/elaboration/platform.h"
 #include "platform/elaboration/vec_choice.h"
 #include "platform/job/job.h"
 #include "platform/report/table.h"
 #include "platform/stream/graph_file.h"
 #include "platform/stream/stream_run.h"
+#include "platform/trace/session.h"
 
 namespace attnvp::cli {
 

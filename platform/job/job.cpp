@@ -10,7 +10,9 @@
 #include "firmware/dataflows/dataflows.h"
 #include "platform/config/error.h"
 #include "platform/config/units.h"
+#include "platform/elaboration/platform.h"
 #include "platform/job/random_tensors.h"
+#include "platform/trace/session.h"
 
 namespace attnvp::job {
 

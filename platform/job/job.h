@@ -10,12 +10,18 @@
 #include <vector>
 
 #include "firmware/hal/job.h"
+#include "models/machine.h"
 #include "platform/config/energy.h"
 #include "platform/config/network.h"
-#include "platform/elaboration/platform.h"
 #include "platform/job/counters.h"
 #include "platform/job/golden.h"
-#include "platform/trace/session.h"
+
+namespace attnvp {
+class Platform;
+}
+namespace attnvp::trace {
+class Session;
+}
 
 namespace attnvp::job {
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "platform/trace/session.h"
 #include "tests/platform/runs.h"
 
 namespace attnvp::runs {
