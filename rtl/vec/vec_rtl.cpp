@@ -1,12 +1,13 @@
 #include "rtl/vec/vec_rtl.h"
 
-#include <Vvec_linear.h>
-#include <Vvec_unit.h>
 #include <verilated.h>
+
+#include <stdexcept>
 
 #include "rtl/vec/linear_driver.h"
 #include "rtl/vec/vec_driver.h"
 #include "rtl/vec/wire_probe.h"
+#include "vec_widths.h"
 
 namespace attnvp::rtl {
 
@@ -76,16 +77,32 @@ class LinearRtlOf : public VerilatedAs<LinearRtl, Driver, Model> {
 }  // namespace
 
 const std::vector<std::uint64_t>& VecRtl::widths() {
-  static const std::vector<std::uint64_t> kWidths = {8};
+#define ATTNVP_WIDTH(width) width,
+  static const std::vector<std::uint64_t> kWidths = {ATTNVP_RTL_WIDTHS(ATTNVP_WIDTH)};
+#undef ATTNVP_WIDTH
   return kWidths;
 }
 
-std::unique_ptr<VecRtl> VecRtl::make(std::uint64_t /*elements_per_cycle*/) {
-  return std::make_unique<VecRtlOf<VecDriver<Vvec_unit, 8, 32, 7>, Vvec_unit>>();
+std::unique_ptr<VecRtl> VecRtl::make(std::uint64_t elements_per_cycle) {
+  switch (elements_per_cycle) {
+#define ATTNVP_WIDTH(width) \
+  case width:               \
+    return std::make_unique<VecRtlOf<VecDriver<Vvec_unit##width, width, 32, 7>, Vvec_unit##width>>();
+    ATTNVP_RTL_WIDTHS(ATTNVP_WIDTH)
+#undef ATTNVP_WIDTH
+  }
+  throw std::logic_error("there is no RTL of that width");
 }
 
-std::unique_ptr<LinearRtl> LinearRtl::make(std::uint64_t /*elements_per_cycle*/) {
-  return std::make_unique<LinearRtlOf<LinearDriver<Vvec_linear, 8>, Vvec_linear>>();
+std::unique_ptr<LinearRtl> LinearRtl::make(std::uint64_t elements_per_cycle) {
+  switch (elements_per_cycle) {
+#define ATTNVP_WIDTH(width) \
+  case width:               \
+    return std::make_unique<LinearRtlOf<LinearDriver<Vvec_linear##width, width>, Vvec_linear##width>>();
+    ATTNVP_RTL_WIDTHS(ATTNVP_WIDTH)
+#undef ATTNVP_WIDTH
+  }
+  throw std::logic_error("there is no RTL of that width");
 }
 
 }  // namespace attnvp::rtl

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <Vlinear_small.h>
-#include <Vvec_linear.h>
+#include <Vvec_linear8.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 #include <verilated.h>
@@ -21,7 +21,7 @@
 
 namespace attnvp::rtl::linear {
 
-using UnitDriver = LinearDriver<Vvec_linear, 8>;     // the platform's
+using UnitDriver = LinearDriver<Vvec_linear8, 8>;    // the platform's
 using SmallDriver = LinearDriver<Vlinear_small, 2>;  // counts coverage
 
 inline std::uint32_t bits_of(float f) {

@@ -14,6 +14,16 @@ TEST(RtlRun, GivesTheModelsOutputInNearlyItsCycles) {
   expect_rtl_is_model("t5-mini", "flat");
 }
 
+// Machines of other shapes, and of half the rate.
+TEST(RtlRun, OtherMachines) {
+  for (const char* hardware : {"edge-small", "edge-large", "cluster3"}) {
+    for (const char* dataflow : {"mas", "flat"}) {
+      SCOPED_TRACE(std::string(hardware) + " " + dataflow);
+      expect_rtl_is_model("H=12,NQ=256,NKV=196,E=64", dataflow, hardware);
+    }
+  }
+}
+
 // One-pass softmax: its online steps go through the RTL too, at 8 elements a cycle.
 TEST(RtlRun, OnlineSoftmaxGivesTheModelsOutput) {
   for (const char* dataflow : {"cascade", "cascade:binding=serial", "lean", "flash-decoding"}) {

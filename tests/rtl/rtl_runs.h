@@ -5,8 +5,9 @@
 
 namespace attnvp::runs {
 
-inline job::Result run_vec(const std::string& name, const std::string& dataflow, VecKind kind, bool full) {
-  MachineConfig machine = config::load_hardware("edge");
+inline job::Result run_vec(const std::string& name, const std::string& dataflow, VecKind kind, bool full,
+                           const std::string& hardware = "edge") {
+  MachineConfig machine = config::load_hardware(hardware);
   machine.vec.kind = kind;
   const config::Network network = config::load_network(name);
   const job::Tensors tensors = full ? job::random_tensors(network, 1) : job::Tensors();
@@ -14,9 +15,10 @@ inline job::Result run_vec(const std::string& name, const std::string& dataflow,
   return runner.run(network, job::parse_dataflow(dataflow), full ? &tensors : nullptr, {});
 }
 
-inline void expect_rtl_is_model(const std::string& name, const std::string& dataflow) {
-  const job::Result model = run_vec(name, dataflow, VecKind::kModel, true);
-  const job::Result rtl = run_vec(name, dataflow, VecKind::kRtl, true);
+inline void expect_rtl_is_model(const std::string& name, const std::string& dataflow,
+                                const std::string& hardware = "edge") {
+  const job::Result model = run_vec(name, dataflow, VecKind::kModel, true, hardware);
+  const job::Result rtl = run_vec(name, dataflow, VecKind::kRtl, true, hardware);
   EXPECT_TRUE(rtl.golden_checked && rtl.golden.passed) << rtl.golden.to_string();
   EXPECT_TRUE(rtl.output == model.output);
   EXPECT_NEAR(static_cast<double>(rtl.cycles), static_cast<double>(model.cycles),

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <Vvec_small.h>
-#include <Vvec_unit.h>
+#include <Vvec_unit8.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 #include <verilated.h>
@@ -24,7 +24,7 @@
 
 namespace attnvp::rtl {
 
-using UnitDriver = VecDriver<Vvec_unit, 8, 32, 7>;   // the platform's
+using UnitDriver = VecDriver<Vvec_unit8, 8, 32, 7>;  // the platform's
 using SmallDriver = VecDriver<Vvec_small, 4, 8, 3>;  // 4 lanes, rows of 64 elements fill its buffers
 
 struct Row {
