@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "explore/reproduce/commands.h"
-#include "explore/reproduce/csv.h"
 #include "explore/reproduce/fusemax_tables.h"
 #include "explore/reproduce/outputs.h"
 
@@ -32,16 +31,7 @@ std::string fusemax_markdown(const FusemaxStudy& s) {
 std::string fusemax_json(const FusemaxStudy& s) {
   using nlohmann::ordered_json;
   ordered_json j{{"schema", 1}, {"hardware", {s.machine.name, s.baseline.name}}};
-  j["entries"] = ordered_json::array();
-  for (const Entry& e : fusemax_entries(s)) {
-    j["entries"].push_back({{"quantity", e.quantity},
-                            {"network", e.network},
-                            {"dataflow", e.dataflow},
-                            {"paper", e.paper},
-                            {"ours", e.ours},
-                            {"ratio", e.ratio()},
-                            {"why", e.why}});
-  }
+  j["entries"] = entries_json(fusemax_entries(s));
   j["runs"] = ordered_json::array();
   for (const FusemaxPoint& p : s.points) {
     for (const std::string& d : s.dataflows) {
@@ -70,14 +60,7 @@ std::string fusemax_json(const FusemaxStudy& s) {
   return j.dump(2) + "\n";
 }
 
-std::string fusemax_csv(const FusemaxStudy& s) {
-  std::string out = "quantity,network,dataflow,paper,ours,ratio,why\n";
-  for (const Entry& e : fusemax_entries(s)) {
-    out += fmt::format("{},{},{},{},{},{:.6f},{}\n", e.quantity, e.network, csv_cell(e.dataflow), e.paper, e.ours,
-                       e.ratio(), csv_cell(e.why));
-  }
-  return out;
-}
+std::string fusemax_csv(const FusemaxStudy& s) { return entries_csv(fusemax_entries(s)); }
 
 }  // namespace attnvp::reproduce
 

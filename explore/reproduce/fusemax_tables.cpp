@@ -186,8 +186,8 @@ Section reasons_section(const std::vector<Entry>& all) {
   }
   for (const Group& g : groups) {
     const std::string least = fmt::format("{:.2f}", g.least), most = fmt::format("{:.2f}", g.most);
-    t.rows.push_back(
-        {fmt::format("{}", fmt::join(g.what, ", ")), g.dataflow, least == most ? least : least + " to " + most, g.why});
+    t.rows.push_back({fmt::format("{}", fmt::join(g.what, ", ")), g.dataflow,
+                      least == most ? least : fmt::format("{} to {}", least, most), g.why});
   }
   return t;
 }

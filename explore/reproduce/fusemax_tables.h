@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "explore/reproduce/entry.h"
 #include "explore/reproduce/fusemax_study.h"
 #include "explore/reproduce/section.h"
-#include "explore/reproduce/tables.h"
 
 namespace attnvp::reproduce {
 

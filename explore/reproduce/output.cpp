@@ -45,16 +45,7 @@ std::string to_json(const Study& s, const std::vector<Limit>& limits) {
   std::size_t passed = 0;
   for (const auto& [place, result] : s.results) passed += result.golden_checked && result.golden.passed ? 1 : 0;
   j["golden"] = {{"checked", s.full_data}, {"runs", s.results.size()}, {"passed", passed}};
-  j["entries"] = ordered_json::array();
-  for (const Entry& e : entries(s)) {
-    j["entries"].push_back({{"quantity", e.quantity},
-                            {"network", e.network},
-                            {"dataflow", e.dataflow},
-                            {"paper", e.paper},
-                            {"ours", e.ours},
-                            {"ratio", e.ratio()},
-                            {"why", e.why}});
-  }
+  j["entries"] = entries_json(entries(s));
   j["runs"] = ordered_json::array();
   for (const std::string& network : s.paper.networks) {
     for (const std::string& dataflow : s.dataflows) {
@@ -84,11 +75,7 @@ std::string to_json(const Study& s, const std::vector<Limit>& limits) {
 }
 
 std::string to_csv(const Study& s, const std::vector<Limit>& limits) {
-  std::string out = "quantity,network,dataflow,paper,ours,ratio,why\n";
-  for (const Entry& e : entries(s)) {
-    out += fmt::format("{},{},{},{},{},{:.6f},{}\n", e.quantity, e.network, csv_cell(e.dataflow), e.paper, e.ours,
-                       e.ratio(), csv_cell(e.why));
-  }
+  std::string out = entries_csv(entries(s));
   for (const Limit& l : limits) {
     const double stated = s.paper.claim("tokens", l.dataflow);
     out += fmt::format(

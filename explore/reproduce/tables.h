@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "explore/reproduce/entry.h"
 #include "explore/reproduce/limits.h"
 #include "explore/reproduce/reasons.h"
 #include "explore/reproduce/section.h"
@@ -11,16 +12,6 @@
 
 namespace attnvp::reproduce {
 
-// One number that the paper prints, or that follows from one, beside ours.
-struct Entry {
-  std::string quantity;  // "cycles", "speedup", "energy_pj", "saving_percent", "dram_reads_over_flat"
-  std::string network;   // or "geomean" of the rows, or "geomean_printed"
-  std::string dataflow;
-  double paper = 0, ours = 0;
-  std::string why;  // where they differ noteworthily in cycles or energy
-
-  double ratio() const { return ours / paper; }
-};
 std::vector<Entry> entries(const Study& study);
 
 Section cycles_table(const Study& study);

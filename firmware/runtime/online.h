@@ -26,7 +26,7 @@ struct Sums {
   Matrix tile_maximum() const { return word(emb + 2); }
   // Of running sums: the running maxima after tile j. Four in turn, as steps under way need the ones before.
   Matrix maximum(uint32_t j = 0) const {
-    return {address + uint64_t{emb + 1} * kPartialBytes + j % 4 * kHalfBytes, rows, 1, stride(emb)};
+    return {address + uint64_t{emb + 1} * kPartialBytes + uint64_t{j % 4} * kHalfBytes, rows, 1, stride(emb)};
   }
 };
 

@@ -31,7 +31,7 @@ uint64_t matmul_need(const Runtime& rt, const Tiling& t) {
   const hal::Layer& l = rt.layer();
   const uint64_t kv_rows = streamed(t) ? uint64_t{KvBuffer::kStreamSlots} * t.nkv : uint64_t{t.kv_buffers} * l.seq_kv;
   const uint64_t tile = uint64_t{min(t.nq, l.seq_q)} * t.nkv * kHalfBytes;
-  return aligned(members(t) * kv_rows * row_bytes(rt)) + aligned(rt.cores() * ScoreTiles::kTiles * tile) +
+  return aligned(members(t) * kv_rows * row_bytes(rt)) + aligned(uint64_t{rt.cores()} * ScoreTiles::kTiles * tile) +
          rows_need(rt, t);
 }
 
@@ -40,14 +40,14 @@ uint32_t widest(const Runtime& rt, const Tiling& t) {
   const hal::Layer& l = rt.layer();
   Tiling none = t;
   none.nkv = 0;
-  const uint64_t fixed = matmul_need(rt, none) + 2 * 64;  // two things grow, and are aligned
+  const uint64_t fixed = matmul_need(rt, none) + 128;  // two things grow, and are aligned
   if (fixed >= rt.machine().l1_bytes) return 0;
-  const uint64_t each = rt.cores() * ScoreTiles::kTiles * min(t.nq, l.seq_q) * kHalfBytes +
-                        (streamed(t) ? KvBuffer::kStreamSlots * members(t) * row_bytes(rt) : 0);
+  const uint64_t each = uint64_t{rt.cores()} * ScoreTiles::kTiles * min(t.nq, l.seq_q) * kHalfBytes +
+                        (streamed(t) ? uint64_t{KvBuffer::kStreamSlots} * members(t) * row_bytes(rt) : 0);
   const auto most = static_cast<uint32_t>(min<uint64_t>((rt.machine().l1_bytes - fixed) / each, l.seq_kv));
   if (most == 0 || most == l.seq_kv) return most;
   const uint32_t unit = most >= t.n0 ? t.n0 : most >= rt.machine().mac_columns ? rt.machine().mac_columns : 1;
-  const uint64_t blocks = ceil_div(l.seq_kv, most / unit * unit);
+  const uint64_t blocks = ceil_div(l.seq_kv, uint64_t{most / unit} * unit);
   return static_cast<uint32_t>(round_up(ceil_div(l.seq_kv, blocks), unit));
 }
 

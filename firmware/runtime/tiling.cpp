@@ -146,7 +146,7 @@ Choice find_tiling(Runtime& rt, const Demand& demand) {
     const uint32_t eighth = (l.seq_kv / 8 + t.n0 / 2) / t.n0 * t.n0;
     t.nkv = min(l.seq_kv, max(min(eighth, 512U), max(32U, rt.machine().mac_columns)));
     // Of a long sequence no more sub-blocks than queues hold, as far as their buffers take little of L1.
-    const uint64_t little = rt.machine().l1_bytes / 8 / (uint64_t{2 * KvBuffer::kStreamSlots} * l.emb * kHalfBytes);
+    const uint64_t little = rt.machine().l1_bytes / 8 / (2 * uint64_t{KvBuffer::kStreamSlots} * l.emb * kHalfBytes);
     const auto few = static_cast<uint32_t>(min(round_up(ceil_div(l.seq_kv, kSubBlocks), t.n0), little / t.n0 * t.n0));
     t.nkv = max(t.nkv, few);
   }

@@ -30,7 +30,8 @@ uint64_t l1_need(const Runtime& rt, const hal::Tiling& tiling, const Demand& dem
 
 // Softmax takes longer than both matmuls on ideal engines, at heads as wide as they come (E = 128).
 constexpr bool vec_bound(uint32_t mac_rows, uint32_t mac_columns, uint32_t softmax_rate_1024) {
-  return uint64_t{mac_rows} * mac_columns * 1024 > uint64_t{2 * 128} * softmax_rate_1024;
+  constexpr uint64_t kMacsPerScore = 2 * uint64_t{128};
+  return uint64_t{mac_rows} * mac_columns * 1024 > kMacsPerScore * softmax_rate_1024;
 }
 
 // Fills in the L0 sub-tile m0, n0, k0.

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <random>
 
+#include "tests/platform/random_jobs.h"
 #include "tests/platform/runs.h"
 
 namespace attnvp::runs {
@@ -21,21 +21,6 @@ struct Case {
   MachineConfig machine;
   config::Network network;
   job::Schedule schedule;
-};
-
-class Random {
- public:
-  explicit Random(std::uint32_t seed) : engine_(seed) {}
-  std::uint32_t from(std::uint32_t low, std::uint32_t high) {
-    return low + static_cast<std::uint32_t>(engine_() % (high - low + 1));
-  }
-  bool one_in(std::uint32_t n) { return engine_() % n == 0; }
-  std::uint32_t of(std::initializer_list<std::uint32_t> values) {
-    return *(values.begin() + from(0, static_cast<std::uint32_t>(values.size()) - 1));
-  }
-
- private:
-  std::mt19937 engine_;
 };
 
 Case random_case(std::uint32_t number) {
