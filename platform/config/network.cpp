@@ -82,7 +82,8 @@ Network complete(const K& keys, const Origin& origin, NameOf name_of) {
     fail(origin, fmt::format("key '{}': found {}; allowed is a divisor of '{}', {}", name_of("kv_heads"),
                              network.kv_heads, name_of("heads"), network.heads));
   }
-  if (static_cast<double>(network.seq_q) * (network.heads / network.heads_of_kv()) > 4e9) {
+  const std::uint32_t group = network.heads / network.heads_of_kv();
+  if (std::uint64_t{network.seq_q} * group > 4'000'000'000) {
     fail(origin, fmt::format("key '{}': a group of heads has more than 4e9 queries", name_of("kv_heads")));
   }
   const double macs = static_cast<double>(network.batch) * network.heads * network.seq_q * network.seq_kv * network.emb;
