@@ -66,8 +66,12 @@ uint64_t estimate(const Runtime& rt, const Tiling& t) {
   const auto cycles = [&](uint64_t bytes) { return bytes * 1024 / max(m.dram_rate_1024, 1U); };
   const uint64_t k = cycles(uint64_t{l.seq_kv} * row_bytes(rt));
   const uint64_t reads = streamed(t) ? ceil_div(heads * blocks, m.cores) : heads;
-  const uint64_t dram = cycles(heads * l.seq_q * (uint64_t{l.seq_kv} * kHalfBytes + row_bytes(rt))) + reads * k;
-  return max(c, dram) + max(o, dram) + (t.kv_buffers == 1 ? 2 * heads * k : 0);
+  const uint64_t rows = heads * l.seq_q;
+  const uint64_t stores = cycles(rows * l.seq_kv * kHalfBytes);
+  // Rows of narrow tiles are short bursts, of which only so many are under way.
+  const uint64_t loads = max(stores, rows * tiles * 1024 / max(m.row_rate_1024, 1U));
+  const uint64_t rest = cycles(rows * row_bytes(rt)) + reads * k;
+  return max(c, stores + rest) + max(o, loads + rest) + (t.kv_buffers == 1 ? 2 * heads * k : 0);
 }
 
 // N_P; 0: not even one row fits.

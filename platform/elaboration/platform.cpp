@@ -169,15 +169,19 @@ hal::MachineInfo Platform::machine_info() const {
   info.cores = m.cores;
   info.mac_rows = m.mac.rows;
   info.mac_columns = m.mac.columns;
-  info.dma_channels = m.dma.channels;
-  info.dma_queue_depth = m.dma.queue_depth;
+  info.dma_channels = static_cast<std::uint16_t>(m.dma.channels);
+  info.dma_queue_depth = static_cast<std::uint16_t>(m.dma.queue_depth);
   info.events = m.events.events;
   info.resident_tiles = m.mac.resident_tiles;
   info.l1_bytes = m.l1.size_bytes;
   info.l0_bytes = m.l0.size_bytes;
   info.softmax_rate_1024 = m.vec.lanes * 1024 / std::max(m.vec.softmax_lane_cycles, 1U);
-  info.dram_rate_1024 =
-      static_cast<std::uint32_t>(std::clamp(std::round(1024 * m.dram.bytes_per_second / m.clock_hz), 1.0, 4e9));
+  const auto rate = [](double per_cycle) {
+    return static_cast<std::uint32_t>(std::clamp(std::round(1024 * per_cycle), 1.0, 4e9));
+  };
+  info.dram_rate_1024 = rate(m.dram.bytes_per_second / m.clock_hz);
+  const double latency_cycles = std::max(m.dram.latency_seconds * m.clock_hz, 1.0);
+  info.row_rate_1024 = rate(m.clusters * m.dma.outstanding / latency_cycles);
   return info;
 }
 
