@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <string_view>
 
 #include "explore/sweep/columns.h"
 #include "explore/sweep/job_runner.h"
@@ -25,7 +26,7 @@ constexpr std::size_t kGivenAtEnd = 1;    // when few are left, so that all end 
 struct Header {
   std::uint32_t job, status, bytes;
 };
-const char* const kStatuses[] = {kDone, kFailed, kCrashed};
+constexpr std::string_view kStatuses[] = {kDone, kFailed, kCrashed};
 
 bool write_all(int file, const void* data, std::size_t bytes) {
   const char* at = static_cast<const char*>(data);
@@ -45,7 +46,8 @@ bool write_all(int file, const void* data, std::size_t bytes) {
   std::uint32_t job = 0;
   while (::read(commands, &job, sizeof job) == sizeof job) {
     const Outcome outcome = runner.run(job);
-    const auto status = std::find(std::begin(kStatuses), std::end(kStatuses), outcome.status) - std::begin(kStatuses);
+    const auto status =
+        std::find(std::begin(kStatuses), std::end(kStatuses), std::string_view(outcome.status)) - std::begin(kStatuses);
     const Header header{job, static_cast<std::uint32_t>(status), static_cast<std::uint32_t>(outcome.text.size())};
     std::string message(reinterpret_cast<const char*>(&header), sizeof header);
     message += outcome.text;
@@ -148,7 +150,7 @@ void WorkerPool::read_results(Worker& worker, const Done& done) {
     std::memcpy(&header, worker.received.data() + at, sizeof header);
     if (worker.received.size() - at - sizeof header < header.bytes) break;
     worker.given.pop_front();
-    done(header.job, {kStatuses[header.status], worker.received.substr(at + sizeof header, header.bytes)});
+    done(header.job, {kStatuses[header.status].data(), worker.received.substr(at + sizeof header, header.bytes)});
   }
   worker.received.erase(0, at);
 }
