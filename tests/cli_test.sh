@@ -10,8 +10,8 @@ unset ATTNVP_CONFIGS
 
 folder=$(mktemp -d)
 trap 'rm -rf -- "$folder"' EXIT
-mkdir "$folder/in" "$folder/work" "$folder/log"
-cd -- "$folder/work" || exit 1
+mkdir "$folder/in" "$folder/here" "$folder/log"
+cd -- "$folder/here" || exit 1
 in=$folder/in
 log=$folder/log
 
@@ -39,7 +39,7 @@ refused() {
   grep -qE -- "$pattern" "$log/stderr" || failed "no '$pattern' in: $(<"$log/stderr")"
   [[ -s $log/stdout ]] && failed "something on stdout: $(head -1 "$log/stdout")"
   [[ -z $(ls -A) ]] || failed "left behind: $(ls -A)"
-  rm -rf -- "$folder/work/"* "$folder/work/".attnvp*
+  rm -rf -- "$folder/here/"* "$folder/here/".attnvp*
 }
 wrong() { refused 2 "$@"; }    # usage or configuration
 machine() { refused 1 "$@"; }  # the simulated machine or firmware
