@@ -56,10 +56,10 @@ Front front_of(const Selection& s, std::vector<Goal> goals, const std::string& d
   const std::size_t network = column_index("network");
   for (const Row& row : s.rows()) {
     if (row[network] == s.rows().front()[network]) continue;
-    throw config::ConfigError(fmt::format(
-        "{}: holds several layers, {} and {} among them, which do not compare; choose one with --where \"network == "
-        "'{}'\"",
-        database, s.text(s.rows().front(), network), s.text(row, network), s.text(row, network)));
+    throw config::ConfigError(
+        fmt::format("{}: holds several layers, {} and {} among them, which do not compare; choose one with --where "
+                    "\"network == '{}'\"",
+                    database, s.text(s.rows().front(), network), s.text(row, network), s.text(row, network)));
   }
   Front front;
   front.goals = std::move(goals);

@@ -48,9 +48,8 @@ std::string beyond_overlap(const Study& s) {
   }
   if (beyond.empty()) return {};
   return fmt::format(
-      "The same transfers and operations, all in turn instead of all at once, take at most (MAC + VEC + "
-      "DRAM) / longest "
-      "times as long. The paper's speed-up over FLAT is beyond that on {}: overlap alone cannot give it.",
+      "The same transfers and operations, all in turn instead of all at once, take at most (MAC + VEC + DRAM) / "
+      "longest times as long. The paper's speed-up over FLAT is beyond that on {}: overlap alone cannot give it.",
       fmt::join(beyond, ", "));
 }
 
@@ -63,9 +62,8 @@ std::string stated_ranges(const Study& s) {
   });
   const auto stated = [&s](const char* claim) { return s.paper.claim(claim, "layerwise"); };
   return fmt::format(
-      "The text states speed-ups of {:.2f}x to {:.2f}x and savings of {:.2f}% to {:.2f}% over Layer-Wise; "
-      "the tables have "
-      "{:.2f}x to {:.2f}x and {:.1f}% to {:.1f}%.",
+      "The text states speed-ups of {:.2f}x to {:.2f}x and savings of {:.2f}% to {:.2f}% over Layer-Wise; the tables "
+      "have {:.2f}x to {:.2f}x and {:.1f}% to {:.1f}%.",
       stated("speedup_least"), stated("speedup_most"), stated("saving_least"), stated("saving_most"), least_x, most_x,
       least, most);
 }
@@ -83,9 +81,8 @@ std::string mas_bound(const Study& s) {
     }
   }
   std::string text = fmt::format(
-      "The paper's mas is within {:.1f}% of the machine's bound, the longest of MAC, VEC and DRAM, on every "
-      "network, so "
-      "nothing can be faster; ours is at most {:.1f}% above it.",
+      "The paper's mas is within {:.1f}% of the machine's bound, the longest of MAC, VEC and DRAM, on every network, "
+      "so nothing can be faster; ours is at most {:.1f}% above it.",
       100 * paper_worst, 100 * worst);
   if (!dram.empty()) text += fmt::format(" DRAM binds on {}; MAC on the others.", fmt::join(dram, ", "));
   return text;
@@ -96,8 +93,7 @@ std::string unit(const Study& s) {
   const double joules = s.paper_energy_pj(network, kMas) * 1e-9;  // read as nJ
   const double seconds = s.paper_cycles(network, kMas) / s.machine.clock_hz;
   return fmt::format(
-      "Table 3 prints 10^9 nJ. {} would then take {:.1f} J in {:.2f} ms, {:.0f} kW; it can only be pJ, as "
-      "which it is "
+      "Table 3 prints 10^9 nJ. {} would then take {:.1f} J in {:.2f} ms, {:.0f} kW; it can only be pJ, as which it is "
       "read here.",
       network, joules, seconds * 1e3, joules / seconds / 1e3);
 }
@@ -109,9 +105,8 @@ std::string softpipe_energy(const Study& s) {
     });
   };
   return fmt::format(
-      "Section 5.3.1 says that Soft-Pipe takes less off-chip energy than Layer-Wise, as C stays on chip; in "
-      "Table 3 its "
-      "total is above Layer-Wise's on {} of {} networks, in ours on {}.",
+      "Section 5.3.1 says that Soft-Pipe takes less off-chip energy than Layer-Wise, as C stays on chip; in Table 3 "
+      "its total is above Layer-Wise's on {} of {} networks, in ours on {}.",
       above(&Study::paper_energy_pj), s.paper.networks.size(), above(&Study::energy_pj));
 }
 

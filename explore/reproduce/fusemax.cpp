@@ -19,8 +19,7 @@ std::string fusemax_markdown(const FusemaxStudy& s) {
   std::string out = fmt::format(
       "# The FuseMax paper, reproduced\n\n"
       "Written by `attnvp reproduce fusemax --markdown FILE`; all numbers of ours and all reasons come from runs, none "
-      "is typed "
-      "in.\nThe paper's numbers, `configs/paper/fusemax_*.csv`, are its published model's.\n\n"
+      "is typed in.\nThe paper's numbers, `configs/paper/fusemax_*.csv`, are its published model's.\n\n"
       "`fusemax` and its serial binding run on the machine `{}`, the others on `{}`. Tile sizes are the firmware's "
       "choice.\n",
       s.machine.name, s.baseline.name);

@@ -18,8 +18,7 @@ std::string why_rows(const FusemaxStudy& s, const FusemaxPoint& p, const std::st
   const double passes = static_cast<double>(s.baseline.mac.rows) / m.tiling.nq;
   return fmt::format(
       "whole rows of {} scores: {} has room for {} query rows at a time where the array has {}, so that matmuls take "
-      "{:.1f} "
-      "times the passes and K and V come {:.0f} times; the paper's model counts full arrays",
+      "{:.1f} times the passes and K and V come {:.0f} times; the paper's model counts full arrays",
       tokens_text(p.tokens), fmt::format("{} MiB", s.baseline.l1.size_bytes >> 20), m.tiling.nq, s.baseline.mac.rows,
       passes, std::ceil(1.0 * p.tokens / m.tiling.nq));
 }
@@ -47,9 +46,8 @@ std::string why_flat_energy(const FusemaxPoint& p, double paper_flat, double pap
   const Measure &flat = p.ours.at(kFlat), &fusemax = p.ours.at(kFusemax);
   return fmt::format(
       "operations and DRAM take {:.2f} of flat's and {:.2f} of fusemax's 10^12 pJ, by their counts; that leaves the "
-      "paper's flat "
-      "{:.1f} pJ a multiply-accumulate for registers and buffer, its fusemax {:.1f}, ours {:.1f} and {:.1f}; what its "
-      "flat spends that on, the published constants do not say",
+      "paper's flat {:.1f} pJ a multiply-accumulate for registers and buffer, its fusemax {:.1f}, ours {:.1f} and "
+      "{:.1f}; what its flat spends that on, the published constants do not say",
       (flat[kMacPj] + flat[kVecPj] + flat[kDramPj]) / 1e12,
       (fusemax[kMacPj] + fusemax[kVecPj] + fusemax[kDramPj]) / 1e12, beside_operations(paper_flat, flat) / flat[kMacs],
       beside_operations(paper_fusemax, fusemax) / fusemax[kMacs],

@@ -65,8 +65,7 @@ Section cycles_section(const FusemaxStudy& s) {
   t.title = "Cycles, in millions";
   t.lead =
       "Each cell: the paper's, ours, ours / paper (* where they differ by over 10%); ours alone where the paper's "
-      "closed "
-      "form ends.";
+      "closed form ends.";
   return t;
 }
 
@@ -80,8 +79,7 @@ Section speedup_section(const FusemaxStudy& s) {
   t.title = "Speed-up of fusemax";
   t.lead =
       "Each cell: the paper's, ours, ours / paper. From right to left the paper's steps: unfused, FLAT, the one-pass "
-      "cascade "
-      "on the same machine, an array whose PEs take part in softmax, and both arrays busy at once.";
+      "cascade on the same machine, an array whose PEs take part in softmax, and both arrays busy at once.";
   return t;
 }
 
@@ -90,8 +88,7 @@ Section arrays_section(const FusemaxStudy& s) {
   t.title = "Utilisation and DRAM traffic of fusemax";
   t.lead =
       "The share of cycles in which the two-dimensional (MAC) and the one-dimensional (VEC) array are at work, and "
-      "bytes over "
-      "DRAM. The paper's 1D array is always busy.";
+      "bytes over DRAM. The paper's 1D array is always busy.";
   t.columns = {"network",  "2D, paper",   "2D, ours",   "difference", "1D, ours", "2D, flat",
                "1D, flat", "DRAM, paper", "DRAM, ours", "flat",       "layerwise"};
   for (const FusemaxPoint& p : s.points) {
@@ -139,12 +136,9 @@ Section memory_section(const FusemaxStudy& s) {
   t.title = "On-chip need";
   t.lead =
       "Most bytes of L1 in use at once, and query rows: of a slab times slabs in L1 together, or of a row block. One "
-      "pass needs "
-      "the same for any number of keys (with more room it takes more queries at a time, so that K and V come less "
-      "often); three "
-      "passes hold whole rows of scores, fewer as they get longer; unfused, only softmax does, and where rows (those "
-      "of its "
-      "matmuls / those of its softmax) are two numbers, scores go in tiles." +
+      "pass needs the same for any number of keys (with more room it takes more queries at a time, so that K and V "
+      "come less often); three passes hold whole rows of scores, fewer as they get longer; unfused, only softmax does, "
+      "and where rows (those of its matmuls / those of its softmax) are two numbers, scores go in tiles." +
       std::string(kSameHeads);
   t.columns = {"network", "fusemax", "rows x slabs", "cascade", "rows x slabs", "flat", "rows", "layerwise", "rows"};
   for (const FusemaxPoint* point : different_heads(s)) {
@@ -223,18 +217,17 @@ Section findings_section(const FusemaxStudy& s, const std::vector<Entry>& all) {
       fmt::format("The 2D array's utilisation is within {:.4f} of the paper's everywhere; DRAM traffic is {}.",
                   utilization, exact ? "the paper's to the byte" : "not the paper's"));
   if (streamed_from > 0) {
-    t.notes.push_back(fmt::format(
-        "From {} on, K and V no longer fit beside tiles of scores and come anew for every row block, so that layerwise "
-        "takes up to {:.1f}% longer than the paper's, which counts them once.",
-        tokens_text(streamed_from), 100 * (streamed - 1)));
+    t.notes.push_back(
+        fmt::format("From {} on, K and V no longer fit beside tiles of scores and come anew for every row block, so "
+                    "that layerwise takes up to {:.1f}% longer than the paper's, which counts them once.",
+                    tokens_text(streamed_from), 100 * (streamed - 1)));
   }
   for (const Entry& e : all) {
     if (e.network == "mean" && e.quantity == "speedup") {
-      t.notes.push_back(
-          fmt::format("The abstract states a mean speed-up of {:.1f}x over FLAT. Ours is {:.2f}x over the four "
-                      "networks up to 64K, where FLAT "
-                      "fills the array; beyond, ours grows with the length, as FLAT's rows no longer do.",
-                      e.paper, e.ours));
+      t.notes.push_back(fmt::format(
+          "The abstract states a mean speed-up of {:.1f}x over FLAT. Ours is {:.2f}x over the four networks up to 64K, "
+          "where FLAT fills the array; beyond, ours grows with the length, as FLAT's rows no longer do.",
+          e.paper, e.ours));
     }
     if (e.network == "mean" && e.quantity == "energy_over_flat") {
       t.notes.push_back(fmt::format("The abstract states {:.0f}% of FLAT's energy; ours is {:.0f}% up to 64K.",
@@ -249,9 +242,8 @@ Section sampling_section(const FusemaxStudy& s) {
   t.title = "What is simulated";
   t.lead =
       "Identical heads, tiles of keys and rows of queries in a steady state take the same cycles and counts, so that "
-      "two short "
-      "simulations, with the same tile sizes, give a long one; tests hold this to whole simulations. Batch 64 and all "
-      "heads are counted.";
+      "two short simulations, with the same tile sizes, give a long one; tests hold this to whole simulations. Batch "
+      "64 and all heads are counted.";
   t.columns = {"tokens", "one-pass dataflows", "flat", "layerwise"};
   t.text_last = true;
   t.left = 3;

@@ -27,10 +27,8 @@ std::string to_text(const Study& s, const std::vector<Section>& all) {
 std::string to_markdown(const Study& s, const std::vector<Section>& all) {
   std::string out = fmt::format(
       "# The MAS-Attention paper, reproduced\n\n"
-      "Written by `attnvp reproduce mas --hw {} --markdown FILE`; all numbers of ours and all reasons come "
-      "from "
-      "runs, none is "
-      "typed in.\nThe paper's numbers are in `configs/paper`.\n\n"
+      "Written by `attnvp reproduce mas --hw {} --markdown FILE`; all numbers of ours and all reasons come from runs, "
+      "none is typed in.\nThe paper's numbers are in `configs/paper`.\n\n"
       "The machine is {}.\nTile sizes are the firmware's choice.\n",
       s.machine.name, machine_text(s.machine));
   for (const Section& section : all) out += "\n" + to_markdown(section);

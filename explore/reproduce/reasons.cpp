@@ -20,9 +20,8 @@ std::string why_flat(const Study& s, const std::string& network, double paper) {
   const double hidden = s.cycles(network, kFlat), lock_step = s.cycles(network, kFlatLockStep);
   if (paper <= lock_step) {
     return fmt::format(
-        "the paper's mapping overlaps less I/O: its entry lies between ours with I/O behind computation "
-        "({:.3f}) and in "
-        "turn with it ({:.3f}), {:.0f}% of the way",
+        "the paper's mapping overlaps less I/O: its entry lies between ours with I/O behind computation ({:.3f}) and "
+        "in turn with it ({:.3f}), {:.0f}% of the way",
         hidden / 1e6, lock_step / 1e6, 100 * (paper - hidden) / (lock_step - hidden));
   }
   const Bound one_by_one = bound(s.at(network, kFlatLockStep), s.machine);
@@ -35,9 +34,8 @@ std::string why_flat(const Study& s, const std::string& network, double paper) {
 std::string why_tileflow(const job::Result& r, const MachineConfig& machine, double paper, const Bound& least) {
   const double mac = terms(r, machine).mac;
   return fmt::format(
-      "search artefact in the paper: its entry is {} above the bound of its own machine ({}), as slow as a "
-      "pipeline drained "
-      "after {:.1f} row blocks; ours has {:.0f} a head",
+      "search artefact in the paper: its entry is {} above the bound of its own machine ({}), as slow as a pipeline "
+      "drained after {:.1f} row blocks; ours has {:.0f} a head",
       share(paper / least.cycles), least.text, 2 * mac / (paper - mac),
       std::ceil(1.0 * r.network.seq_q / r.schedule.tiling.nq));
 }
@@ -71,15 +69,13 @@ std::string why_mas_energy(const Study& s, const EnergyFits& fits, const std::st
   const job::Result* even = fills_l0_tiles(r) ? nullptr : even_like(s, r);
   if (ratio > 1 && even != nullptr) {
     return fmt::format(
-        "{} tokens are {:.2f} L0 sub-tiles of {}: {:.0f} L1 accesses per 1000 multiply-accumulates, {:.0f} "
-        "on {}",
+        "{} tokens are {:.2f} L0 sub-tiles of {}: {:.0f} L1 accesses per 1000 multiply-accumulates, {:.0f} on {}",
         r.network.seq_kv, 1.0 * r.network.seq_kv / r.schedule.tiling.n0, r.schedule.tiling.n0,
         1000 * l1_words_per_mac(r), 1000 * l1_words_per_mac(*even), even->network.name);
   }
   return fmt::format(
-      "ours fits {:.1f} pJ a multiply-accumulate and {:.0f} a score, the paper {:.1f} and {:.0f}: {} weigh "
-      "most with {} "
-      "per head",
+      "ours fits {:.1f} pJ a multiply-accumulate and {:.0f} a score, the paper {:.1f} and {:.0f}: {} weigh most with "
+      "{} per head",
       fits.ours.mac, fits.ours.score, fits.paper.mac, fits.paper.score, ratio < 1 ? "multiply-accumulates" : "scores",
       r.network.emb);
 }
@@ -153,8 +149,8 @@ std::string why_energy(const Study& s, const EnergyFits& fits, const std::string
   const std::string traffic = moved > 1.01 ? fmt::format("{:.2f} of it for scores over DRAM and L1", more_ours / 1e9)
                                            : std::string("with the same DRAM traffic");
   std::string text = fmt::format(
-      "the paper adds {:.2f} to its mas, {}; the rest would be {:.0f} M L1 accesses more (all of mas: {:.0f} "
-      "M): less reuse",
+      "the paper adds {:.2f} to its mas, {}; the rest would be {:.0f} M L1 accesses more (all of mas: {:.0f} M): less "
+      "reuse",
       more_paper / 1e9, traffic, accesses / 1e6, l1_words(mas) / 1e6);
   if (dataflow == "softpipe" && paper > s.paper_energy_pj(network, "layerwise")) {
     text += "; even above its layerwise, which moves more";

@@ -79,18 +79,17 @@ Section findings(const StreamingStudy& s) {
     passed += p.result.golden.passed ? 1 : 0;
   }
   section.notes.push_back(
-      fmt::format("{} of {} cycle counts that the authors' simulations give are met exactly; {} of {} "
-                  "runs passed the golden check.",
+      fmt::format("{} of {} cycle counts that the authors' simulations give are met exactly; {} of {} runs passed the "
+                  "golden check.",
                   same, compared, passed, s.points.size()));
-  section.notes.push_back(fmt::format(
-      "Short FIFOs cost no time: at N={} the memory-free graph takes {} cycles, the naive one {}, softmax less its "
-      "maximum in passes (safe-softmax, not in the paper) {}.",
-      last.n, with_commas(free.back()->result.cycles), with_commas(last.result.cycles),
-      with_commas(safe.back()->result.cycles)));
+  section.notes.push_back(
+      fmt::format("Short FIFOs cost no time: at N={} the memory-free graph takes {} cycles, the naive one {}, softmax "
+                  "less its maximum in passes (safe-softmax, not in the paper) {}.",
+                  last.n, with_commas(free.back()->result.cycles), with_commas(last.result.cycles),
+                  with_commas(safe.back()->result.cycles)));
   section.notes.push_back(fmt::format(
       "Energy per score at N={}: {:.1f} pJ for channels in the naive graph, whose long FIFO is a large SRAM, and "
-      "{:.1f} pJ in "
-      "the memory-free one, which has more channels; {:.1f} and {:.1f} pJ for nodes.",
+      "{:.1f} pJ in the memory-free one, which has more channels; {:.1f} and {:.1f} pJ for nodes.",
       last.n, last.result.energy_pj("channels") / last.n / last.n,
       free.back()->result.energy_pj("channels") / last.n / last.n, last.result.energy_pj("nodes") / last.n / last.n,
       free.back()->result.energy_pj("nodes") / last.n / last.n));
@@ -227,10 +226,9 @@ std::string streaming_markdown(const std::vector<Section>& sections, const std::
                                const std::string& stem) {
   std::string out = fmt::format(
       "# {}\n\nWritten by `attnvp reproduce streaming --markdown FILE`; all numbers of ours come from runs, none is "
-      "typed "
-      "in.\nThe graphs are those of `configs/streams`, head dimension 1; [streaming.md](streaming.md) says how they "
-      "run.\nThe "
-      "authors' cycles (arXiv 2404.16629, simulated with the Dataflow Abstract Machine) are in `configs/paper`.\n",
+      "typed in.\nThe graphs are those of `configs/streams`, head dimension 1; [streaming.md](streaming.md) says how "
+      "they run.\nThe authors' cycles (arXiv 2404.16629, simulated with the Dataflow Abstract Machine) are in "
+      "`configs/paper`.\n",
       kTitle);
   for (const Section& section : sections) {
     std::string text = to_markdown(section);

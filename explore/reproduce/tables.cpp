@@ -52,8 +52,8 @@ Section cycles_table(const Study& s) {
   Section t = grid(s, "cycles", s.dataflows, [](const Entry& e) { return with_ratio(e, 1e6); });
   t.title = "Table 2: cycles, in millions";
   t.lead = std::string(kHow) +
-           " The paper's FLAT stands beside both of ours: I/O behind computation (flat), and in turn "
-           "with it (flat:prefetch=off); the reason for flat speaks of both.";
+           " The paper's FLAT stands beside both of ours: I/O behind computation (flat), and in turn with it "
+           "(flat:prefetch=off); the reason for flat speaks of both.";
   return t;
 }
 
@@ -70,11 +70,10 @@ Section energy_table(const Study& s) {
   t.title = "Table 3: energy, in 10^9 pJ";
   t.lead = kHow;
   const EnergyFits fits = fit_energies(s);
-  t.notes.push_back(fmt::format(
-      "The mas column as pJ per multiply-accumulate, per score and per byte of Q, K, V and O (least squares "
-      "of the "
-      "relative error): paper {:.2f}, {:.0f} and {:.0f}; ours {:.2f}, {:.0f} and {:.0f}.",
-      fits.paper.mac, fits.paper.score, fits.paper.byte, fits.ours.mac, fits.ours.score, fits.ours.byte));
+  t.notes.push_back(
+      fmt::format("The mas column as pJ per multiply-accumulate, per score and per byte of Q, K, V and O (least "
+                  "squares of the relative error): paper {:.2f}, {:.0f} and {:.0f}; ours {:.2f}, {:.0f} and {:.0f}.",
+                  fits.paper.mac, fits.paper.score, fits.paper.byte, fits.ours.mac, fits.ours.score, fits.ours.byte));
   return t;
 }
 
@@ -91,9 +90,8 @@ Section bounds_table(const Study& s) {
   Section t;
   t.title = "What binds";
   t.lead =
-      "Millions of cycles that each resource needs on its own, from the counts of mas and the machine's "
-      "rates: MAC for both "
-      "matmuls, VEC for softmax, DRAM for Q, K, V and O.";
+      "Millions of cycles that each resource needs on its own, from the counts of mas and the machine's rates: MAC for "
+      "both matmuls, VEC for softmax, DRAM for Q, K, V and O.";
   t.columns = {"network", "MAC", "VEC", "DRAM", "longest", "binds", "mas, paper", "mas, ours", "ours / longest"};
   for (const std::string& network : s.paper.networks) {
     const Terms x = terms(s.at(network, kMas), s.machine);
@@ -130,9 +128,8 @@ Section dram_table(const Study& s) {
   Section t;
   t.title = "Section 5.4: DRAM accesses";
   t.lead =
-      "Megabytes read and written. The paper: as many writes with mas as with FLAT, as many reads but where "
-      "it reloads K or V "
-      "after overwriting them.";
+      "Megabytes read and written. The paper: as many writes with mas as with FLAT, as many reads but where it reloads "
+      "K or V after overwriting them.";
   t.columns = {"network",        "read, flat",    "read, mas",    "mas/flat, paper",
                "mas/flat, ours", "written, flat", "written, mas", "L1 in use, mas"};
   bool reloads = false;
@@ -153,8 +150,7 @@ Section dram_table(const Study& s) {
   }
   if (!reloads) {
     t.notes.emplace_back(
-        "Ours reads every tensor once: with the row blocks it chooses, L1 is never so full that anything "
-        "must be "
+        "Ours reads every tensor once: with the row blocks it chooses, L1 is never so full that anything must be "
         "overwritten (last column). The paper's reloads are its tiling's, not the machine's.");
   }
   return t;
@@ -164,17 +160,12 @@ Section limits_table(const Study& s, const std::vector<Limit>& limits) {
   Section t;
   t.title = "Section 5.5: the longest sequences";
   t.lead = fmt::format(
-      "Tokens of K and V, FP16, found by running in timing mode to steps of {} tokens: one head of {} and {} "
-      "rows of Q per "
-      "core, so that softmax runs beside either matmul (a whole layer at a million tokens is a million "
-      "such rows). A length "
-      "counts when its run ends. Rows of scores are held whole, as softmax needs them, and each core holds "
-      "its own; the "
-      "paper counts those of one core. Where L1 has no room for as many rows as a MAC array has, layerwise takes them "
-      "for softmax alone, one by one, and its matmuls take tiles. The N x N scores that layerwise and softpipe would "
-      "keep in DRAM for a "
-      "whole layer are "
-      "not counted against them.",
+      "Tokens of K and V, FP16, found by running in timing mode to steps of {} tokens: one head of {} and {} rows of Q "
+      "per core, so that softmax runs beside either matmul (a whole layer at a million tokens is a million such rows). "
+      "A length counts when its run ends. Rows of scores are held whole, as softmax needs them, and each core holds "
+      "its own; the paper counts those of one core. Where L1 has no room for as many rows as a MAC array has, "
+      "layerwise takes them for softmax alone, one by one, and its matmuls take tiles. The N x N scores that layerwise "
+      "and softpipe would keep in DRAM for a whole layer are not counted against them.",
       kLimitStep, kLimitEmb, kLimitRowsPerCore);
   t.columns = {"dataflow", "cores", "tokens", "paper", "ours / paper", "L1 in use", "the next step"};
   t.text_last = true;

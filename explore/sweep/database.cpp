@@ -134,10 +134,10 @@ void Database::check() {
 
 void Database::require_this_simulator() const {
   if (simulator_ == simulator_fingerprint()) return;
-  throw config::ConfigError(fmt::format(
-      "{}: holds results of another version of the simulator ({}, this one is {}), which would not compare; "
-      "choose another file with --db",
-      path_, simulator_, simulator_fingerprint()));
+  throw config::ConfigError(
+      fmt::format("{}: holds results of another version of the simulator ({}, this one is {}), which would not "
+                  "compare; choose another file with --db",
+                  path_, simulator_, simulator_fingerprint()));
 }
 
 void Database::adopt_simulator(const std::string& simulator) {

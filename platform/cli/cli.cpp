@@ -161,8 +161,7 @@ int dispatch(int argc, char** argv) {
   DescribeArguments describe_arguments;
   CLI::App* describe_command = app.add_subcommand("describe",
                                                   "all there is to know of a machine (effective config, address map), "
-                                                  "network, dataflow, streaming graph, or of all "
-                                                  "keys");
+                                                  "network, dataflow, streaming graph, or of all keys");
   describe_command->add_option("what", describe_arguments.what, "a name, a path, or 'keys'")->required();
   describe_command->add_option("--set", describe_arguments.settings, "set any key of the machine: key=value")
       ->allow_extra_args(false);

@@ -37,8 +37,7 @@ std::string config_root() {
   std::error_code error;
   if (!fs::is_directory(root, error)) {
     throw ConfigError(
-        fmt::format("{} names {}, which is not a folder; allowed is one that holds hardware/, "
-                    "networks/ and energy/",
+        fmt::format("{} names {}, which is not a folder; allowed is one that holds hardware/, networks/ and energy/",
                     from_environment ? "environment variable ATTNVP_CONFIGS" : "the build", in_quotes(root)));
   }
   return root;

@@ -152,8 +152,8 @@ const Schema<NetworkKeys>& network_schema() {
                          &Network::kv_heads),
                 "heads"),
       with_note(make_key<K>(text("contexts",
-                                 "keys of each batch where they differ, such as 1000+777+64; in place of "
-                                 "batch and seq_kv, for dataflows that decode"),
+                                 "keys of each batch where they differ, such as 1000+777+64; in place of batch and "
+                                 "seq_kv, for dataflows that decode"),
                             &K::contexts),
                 "all alike"),
       required(size_key("emb", kWidestEmbedding, "embedding per head", &Network::emb)),

@@ -100,9 +100,8 @@ An action that is counted but has no energy here is an error, not 0. Components 
 
 std::string units_table() {
   std::string out =
-      "\n## Units\n\nA number is followed by its unit; counts and cycles are plain whole numbers. KiB is "
-      "1024 bytes, KB "
-      "1000 bytes.\n\n| Type | Units | Example |\n|---|---|---|\n";
+      "\n## Units\n\nA number is followed by its unit; counts and cycles are plain whole numbers. KiB is 1024 bytes, "
+      "KB 1000 bytes.\n\n| Type | Units | Example |\n|---|---|---|\n";
   const std::vector<std::pair<Unit, const char*>> examples = {
       {Unit::kCount, "16"},           {Unit::kCycles, "30"},
       {Unit::kBytes, "5 MiB"},        {Unit::kBytesPerCycle, "64 B/cycle"},

@@ -174,10 +174,9 @@ hal::JobBlock Runner::make_job(const config::Network& n, const Schedule& schedul
   if (scores == hal::kScoresCAndP) l.c = place(score_bytes(n));
   if (scores != hal::kScoresOnChip) l.p = place(score_bytes(n));
   if (n.ragged() && dataflow != nullptr && !dataflow->ragged) {
-    throw config::ConfigError(
-        fmt::format("{} with {}: the batches have contexts of different lengths, which that dataflow does not take; "
-                    "allowed: {}",
-                    n.name, schedule.text, ragged_dataflows()));
+    throw config::ConfigError(fmt::format(
+        "{} with {}: the batches have contexts of different lengths, which that dataflow does not take; allowed: {}",
+        n.name, schedule.text, ragged_dataflows()));
   }
   const std::uint64_t end = hal::kDramBase + platform_->machine().dram.size_bytes;
   if (next > end) {

@@ -113,9 +113,11 @@ class Inference {
     });
     const Kind kind = node.operation->kind;
     if ((kind == Kind::kScan || kind == Kind::kReduction) && !per_score) {
-      config::fail(at, fmt::format("node '{}': '{}' works along a row, and its inputs carry one element per row; one "
-                                   "per score is needed",
-                                   node.name, node.operation->name));
+      config::fail(
+          at,
+          fmt::format(
+              "node '{}': '{}' works along a row, and its inputs carry one element per row; one per score is needed",
+              node.name, node.operation->name));
     }
   }
 
@@ -179,10 +181,11 @@ void check_cycles(const Draft& draft) {
             std::find_if(path.begin(), path.end(), [&](std::size_t p) { return graph.channels[p].from == channel.to; });
         std::string names = graph.nodes[channel.to].name;
         for (; start != path.end(); ++start) names += " -> " + graph.nodes[graph.channels[*start].to].name;
-        config::fail(draft.channel_at[c],
-                     fmt::format("channel '{}' closes the cycle {}, in which no channel starts with a token; give one "
-                                 "'tokens: 1'",
-                                 channel.name, names));
+        config::fail(
+            draft.channel_at[c],
+            fmt::format(
+                "channel '{}' closes the cycle {}, in which no channel starts with a token; give one 'tokens: 1'",
+                channel.name, names));
       }
       self(self, channel.to);
       path.pop_back();

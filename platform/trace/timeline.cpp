@@ -221,8 +221,8 @@ std::string timeline(const Journal& journal, const TimelineSignals& signals, con
   std::string events = Timeline(journal, signals, map, wanted).events();
   if (events.compare(0, 1, ",") == 0) events.erase(0, 1);
   return fmt::format(
-      "{{\"displayTimeUnit\":\"ms\",\n\"otherData\":{{\"unit\":\"1 us is 1 cycle\",\"frequency_hz\":{},\"cycles\":{},"
-      "\"first_cycle\":{},\"last_cycle\":{}}},\n\"traceEvents\":[{}\n]}}\n",
+      "{{\"displayTimeUnit\":\"ms\",\n\"otherData\":{{\"unit\":\"1 us is 1 "
+      "cycle\",\"frequency_hz\":{},\"cycles\":{},\"first_cycle\":{},\"last_cycle\":{}}},\n\"traceEvents\":[{}\n]}}\n",
       clock_hz, cycles, signals.first_cycle(), signals.last_cycle(), events);
 }
 
