@@ -12,33 +12,6 @@ namespace {
 
 const char* const kFusemax = "fusemax";
 
-// Dataflows that hold whole rows of scores: how many of the array's rows they fill.
-std::string why_rows(const FusemaxStudy& s, const FusemaxPoint& p, const std::string& dataflow) {
-  const Measure& m = p.ours.at(dataflow);
-  const double passes = static_cast<double>(s.baseline.mac.rows) / m.tiling.nq;
-  return fmt::format(
-      "whole rows of {} scores: {} has room for {} query rows at a time where the array has {}, so that matmuls take "
-      "{:.1f} times the passes and K and V come {:.0f} times; the paper's model counts full arrays",
-      tokens_text(p.tokens), fmt::format("{} MiB", s.baseline.l1.size_bytes >> 20), m.tiling.nq, s.baseline.mac.rows,
-      passes, std::ceil(1.0 * p.tokens / m.tiling.nq));
-}
-
-// Scores by way of DRAM in tiles: what comes more than once.
-std::string why_tiles(const FusemaxPoint& p, const std::string& dataflow) {
-  const hal::Tiling& t = p.ours.at(dataflow).tiling;
-  return fmt::format(
-      "K and V do not fit beside tiles of scores and come {} times, once for every {} query rows; the paper's model "
-      "counts them once",
-      (p.tokens + t.nq - 1) / t.nq, t.nq);
-}
-
-std::string why_cycles_of(const FusemaxStudy& s, const FusemaxPoint& p, const std::string& dataflow) {
-  const hal::Tiling& t = p.ours.at(dataflow).tiling;
-  if (t.np > 0 && t.kv_buffers == hal::kKvStream) return why_tiles(p, dataflow);
-  if (p.ours.at(dataflow).tiling.nq < s.baseline.mac.rows) return why_rows(s, p, dataflow);
-  return "start and end of the layer, which closed forms leave out";
-}
-
 // What is left beside DRAM and operations, which are the same in the paper's model and here: registers and buffer.
 double beside_operations(double total, const Measure& m) { return total - m[kMacPj] - m[kVecPj] - m[kDramPj]; }
 
@@ -60,26 +33,19 @@ double claim(const FusemaxStudy& s, const char* what, const std::string& of) {
   return found == s.claims.end() ? 0 : found->second;
 }
 
-// Of the lengths whose FLAT cycles the paper's model states by a closed form.
-double mean_speedup(const FusemaxStudy& s, bool paper) {
-  double sum = 0, count = 0;
-  for (const FusemaxPoint& p : s.points) {
-    if (p.paper_cycles.count(kFlat) == 0) continue;
-    sum += paper ? p.paper_cycles.at(kFlat) / p.paper_cycles.at(kFusemax) : p.cycles(kFlat) / p.cycles(kFusemax);
-    ++count;
-  }
-  return sum / count;
+double mean_speedup(const FusemaxStudy& s) {
+  double sum = 0;
+  for (const FusemaxPoint& p : s.points) sum += p.cycles(kFlat) / p.cycles(kFusemax);
+  return sum / static_cast<double>(s.points.size());
 }
 
 double mean_energy_ratio(const FusemaxStudy& s) {
-  double sum = 0, count = 0;
-  for (const FusemaxPoint& p : s.points) {
-    if (p.paper_cycles.count(kFlat) == 0) continue;
-    sum += p.ours.at(kFusemax).energy_pj() / p.ours.at(kFlat).energy_pj();
-    ++count;
-  }
-  return sum / count;
+  double sum = 0;
+  for (const FusemaxPoint& p : s.points) sum += p.ours.at(kFusemax).energy_pj() / p.ours.at(kFlat).energy_pj();
+  return sum / static_cast<double>(s.points.size());
 }
+
+const char* const kWhyCycles = "start and end of the layer, which closed forms leave out";
 
 }  // namespace
 
@@ -95,7 +61,7 @@ std::vector<Entry> fusemax_entries(const FusemaxStudy& s) {
     for (const FusemaxPoint& p : s.points) {
       const auto stated = p.paper_cycles.find(d);
       if (stated == p.paper_cycles.end()) continue;
-      add("cycles", p.name(), d, stated->second, p.cycles(d), why_cycles_of(s, p, d));
+      add("cycles", p.name(), d, stated->second, p.cycles(d), kWhyCycles);
     }
   }
   for (const std::string& d : s.dataflows) {
@@ -105,10 +71,10 @@ std::vector<Entry> fusemax_entries(const FusemaxStudy& s) {
       double paper = stated == p.paper_cycles.end() ? 0 : stated->second / p.paper_cycles.at(kFusemax);
       if (d == kFlat && claim(s, "speedup", p.name()) > 0) paper = claim(s, "speedup", p.name());
       if (paper == 0) continue;
-      add("speedup", p.name(), d, paper, p.cycles(d) / p.cycles(kFusemax), why_cycles_of(s, p, d));
+      add("speedup", p.name(), d, paper, p.cycles(d) / p.cycles(kFusemax), kWhyCycles);
     }
   }
-  add("speedup", "mean", kFlat, claim(s, "speedup", "mean"), mean_speedup(s, false), "");
+  add("speedup", "mean", kFlat, claim(s, "speedup", "mean"), mean_speedup(s), "");
   for (const FusemaxPoint& p : s.points) {
     add("mac_utilization", p.name(), kFusemax, p.paper_mac_utilization, p.ours.at(kFusemax).mac_utilization(), "");
   }

@@ -13,9 +13,9 @@ namespace {
 constexpr std::uint32_t kFewKeys = 1024;           // of one-pass dataflows: four tiles
 constexpr std::uint32_t kWholeHeads = 16384;       // tokens up to which heads are simulated whole,
 constexpr std::uint32_t kWholeUnfused = 65536;     // of dataflows that keep scores in DRAM, whose commands are larger
-constexpr std::uint32_t kRowsOfTiles = 2048;       // query rows in the smaller simulation of those: no tile is higher
+constexpr std::uint32_t kWholeRows = 65536;        // tokens up to which the others' rows of scores stay on chip
 constexpr std::uint32_t kScoresOfRows = 1U << 29;  // in the smaller simulation of some query rows
-constexpr std::uint32_t kScoresOfFewRows = 1U << 27;
+constexpr std::uint32_t kRowsOfTiles = 8192;  // query rows in it where scores go in tiles, all of them far less high
 
 std::uint32_t heads_of(std::uint32_t tokens) { return std::clamp(kWholeHeads / tokens, 1U, 16U); }
 
@@ -24,8 +24,7 @@ bool unfused(const job::Schedule& schedule) {
 }
 
 std::uint32_t rows_of(const job::Schedule& schedule, std::uint32_t tokens) {
-  if (unfused(schedule)) return kRowsOfTiles;
-  return (tokens <= 4 * kWholeHeads ? kScoresOfRows : kScoresOfFewRows) / tokens;
+  return unfused(schedule) || tokens > kWholeRows ? kRowsOfTiles : kScoresOfRows / tokens;
 }
 
 Measure run(job::Runner& runner, job::Schedule schedule, std::uint32_t heads, std::uint32_t queries, std::uint32_t keys,
@@ -74,7 +73,8 @@ Measure extrapolated(const Measure& low, double x_low, const Measure& high, doub
 
 Sample sample_for(const job::Schedule& schedule, std::uint32_t tokens) {
   if (tokens <= (unfused(schedule) ? kWholeUnfused : kWholeHeads)) return Sample::kHeads;
-  return firmware::find_dataflow(schedule.dataflow.c_str())->one_pass ? Sample::kHeadsAndKeys : Sample::kQueries;
+  return firmware::find_dataflow(schedule.dataflow.c_str())->is(firmware::kOnePass) ? Sample::kHeadsAndKeys
+                                                                                    : Sample::kQueries;
 }
 
 std::string sample_text(const job::Schedule& schedule, std::uint32_t tokens) {

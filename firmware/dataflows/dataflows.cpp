@@ -31,7 +31,7 @@ void boot(hal::Cpu& cpu, uint32_t cluster) {
     const Dataflow* dataflow = find_dataflow(rt.job().dataflow);
     if (dataflow == nullptr) {
       rt.fail(Status::kUnknownDataflow);
-    } else if (rt.job().tiling.np > 0 && dataflow->scores != hal::kScoresCAndP) {
+    } else if (rt.job().tiling.np > 0 && !dataflow->is(kTakesNp)) {
       rt.fail(Status::kBadTiling, hal::kNpUnused, rt.job().tiling.np);
     } else {
       used = dataflow->run(rt);

@@ -11,6 +11,13 @@ struct DataflowOption {
   const char* description;
 };
 
+enum Trait : unsigned {
+  kRagged = 1,   // takes batches with contexts of different lengths
+  kOnePass = 2,  // softmax in one pass over tiles of nkv keys, which rounds otherwise than softmax of whole rows,
+  kMerged = 4,   //   of several pieces of a row, merged
+  kTakesNp = 8,  // scores may cross DRAM in tiles, softmax taking N_P rows at a time
+};
+
 struct Dataflow {
   const char* name;
   const char* description;
@@ -18,11 +25,8 @@ struct Dataflow {
   hal::Scores scores;             // which of C and P need DRAM space
   // Runs the job to its end and returns the tiling it used; failures are in the runtime's status.
   hal::Tiling (*run)(Runtime& rt);
-  bool ragged = false;  // takes batches with contexts of different lengths
-  // Softmax in one pass over tiles of nkv keys, which rounds otherwise than softmax of whole rows; of several pieces of
-  // a row, merged.
-  bool one_pass = false;
-  bool merged = false;
+  unsigned traits = 0;
+  bool is(Trait trait) const { return (traits & trait) != 0; }
 };
 
 extern const Dataflow kLayerwise;

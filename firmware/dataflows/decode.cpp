@@ -34,18 +34,15 @@ hal::Tiling run_flash2(Runtime& rt) { return run(rt, Deal::kWhole); }
 extern const Dataflow kLean = {
     "lean",   "LeanAttention: stream-K over batch, heads and context, merged by the heads' hosts",
     nullptr,  hal::kScoresOnChip,
-    run_lean, true,
-    true,     true};
+    run_lean, kRagged | kOnePass | kMerged};
 extern const Dataflow kFlashDecoding = {"flash-decoding",
                                         "FlashDecoding: every context in the same number of pieces",
                                         nullptr,
                                         hal::kScoresOnChip,
                                         run_flash_decoding,
-                                        true,
-                                        true,
-                                        true};
-extern const Dataflow kFlash2 = {
-    "flash2", "FlashAttention-2: a whole context per worker", nullptr, hal::kScoresOnChip, run_flash2, true, true,
-    false};
+                                        kRagged | kOnePass | kMerged};
+extern const Dataflow kFlash2 = {"flash2",   "FlashAttention-2: a whole context per worker",
+                                 nullptr,    hal::kScoresOnChip,
+                                 run_flash2, kRagged | kOnePass};
 
 }  // namespace attnvp::firmware

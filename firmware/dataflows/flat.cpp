@@ -3,6 +3,7 @@
 #include "firmware/dataflows/dataflows.h"
 #include "firmware/runtime/attention.h"
 #include "firmware/runtime/loads.h"
+#include "firmware/runtime/score_tiles.h"
 #include "firmware/runtime/two_streams.h"
 
 namespace attnvp::firmware {
@@ -17,13 +18,51 @@ const DataflowOption kOptions[] = {{"prefetch", kOnOff, "loads and stores overla
                                     "it, MAS-Attention's do not; auto: where softmax takes longer than the matmuls"},
                                    {nullptr, nullptr, nullptr}};
 
+// Where row blocks are too long for L1: C of one, softmax of the one before and O of the one before that side by side,
+// scores on their way from one to the next in DRAM.
+void by_tiles(Runtime& rt, const hal::Tiling& tiling) {
+  ScoreTiles all(rt, tiling, Steps::kSideBySide);
+  const Work& work = all.work();
+  const uint64_t mark = rt.allocated();
+  CTiles c(all);
+  SoftmaxRows p(all);
+  OTiles o(all);
+  Work::Round i = work.first(), i_1, i_2;  // i, i-1, i-2
+  while (rt.ok() && (i.valid || i_1.valid || i_2.valid)) {
+    uint32_t n = 0;
+    for (uint32_t j = 0; rt.ok() && j < all.blocks(); ++j) {
+      if (i_2.valid) o.tile(i_2, j);  // O_{i-2} (+)= P_{i-2,j} V_j
+      if (i.valid) c.tile(i, j);      // C_i,j = Q_i K_j^T
+      const uint64_t until = uint64_t{all.softmaxes()} * (j + 1) / all.blocks();
+      for (; i_1.valid && n < until; ++n) p.rows(i_1, n);  // P_{i-1} = softmax(C_{i-1}), some rows
+    }
+    i_2 = i_1;
+    i_1 = i;
+    i = work.after(i);
+  }
+  all.finish(mark);
+}
+
+// Softmax beside the matmuls.
+hal::Tiling run_overlapped(Runtime& rt) {
+  const hal::Tiling tiling = choose_rows_or_tiles(rt, two_streams_demand(), Steps::kSideBySide);
+  if (!rt.ok()) return tiling;
+  if (tiling.np > 0) {
+    by_tiles(rt, tiling);
+  } else {
+    run_two_streams(rt, tiling);
+  }
+  return tiling;
+}
+
 hal::Tiling run(Runtime& rt) {
   const bool prefetch = rt.job().option[0] == 0;
   const hal::MachineInfo& m = rt.machine();
   const uint32_t overlap = rt.job().option[1];
   if (prefetch && (overlap == 2 || (overlap == 0 && vec_bound(m.mac_rows, m.mac_columns, m.softmax_rate_1024)))) {
-    return run_two_streams(rt);
+    return run_overlapped(rt);
   }
+  if (rt.job().tiling.np > 0) rt.fail(Status::kBadTiling, hal::kNpUnused, rt.job().tiling.np);
   Demand demand;
   demand.dram_overlap = prefetch;
   const hal::Tiling tiling = choose_tiling(rt, demand);
@@ -50,7 +89,7 @@ hal::Tiling run(Runtime& rt) {
 
 }  // namespace
 
-extern const Dataflow kFlat = {"flat", "FLAT: fused on chip, operators one after the other", kOptions,
-                               hal::kScoresOnChip, run};
+extern const Dataflow kFlat = {
+    "flat", "FLAT: fused on chip, operators one after the other", kOptions, hal::kScoresOnChip, run, kTakesNp};
 
 }  // namespace attnvp::firmware

@@ -28,11 +28,9 @@ hal::Tiling run_cascade(Runtime& rt) { return run(rt, false); }
 
 extern const Dataflow kFusemax = {"fusemax",   "FuseMax: one-pass softmax on the matrix array and the vector engine",
                                   kOptions,    hal::kScoresOnChip,
-                                  run_fusemax, false,
-                                  true};
+                                  run_fusemax, kOnePass};
 extern const Dataflow kCascade = {"cascade",   "FuseMax's one-pass cascade with all of softmax on the vector engine",
                                   kOptions,    hal::kScoresOnChip,
-                                  run_cascade, false,
-                                  true};
+                                  run_cascade, kOnePass};
 
 }  // namespace attnvp::firmware

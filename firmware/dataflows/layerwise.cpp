@@ -36,34 +36,28 @@ void by_rows(Runtime& rt, const hal::Tiling& tiling, const Demand& demand) {
 }
 
 void by_tiles(Runtime& rt, const hal::Tiling& tiling) {
-  ScoreTiles scores(rt, tiling);
-  scores.c_to_dram();
-  scores.softmax();
-  scores.o_from_dram();
-}
-
-// L1 has room for as many whole rows as the MAC array has, or as there are for a core.
-bool enough_rows(const Runtime& rt, const hal::Tiling& chosen, const Demand& demand) {
-  hal::Tiling full = chosen;
-  full.nq = min(rt.machine().mac_rows, static_cast<uint32_t>(ceil_div(rt.layer().seq_q, rt.cores())));
-  full.kv_buffers = hal::kKvStream;
-  full.row_buffers = 1;
-  return rt.job().tiling.nq > 0 || chosen.nq >= full.nq || l1_need(rt, full, demand) <= rt.machine().l1_bytes;
-}
-
-// What the job asks for; else whole rows, if there are enough of them, or if tiles are no higher.
-hal::Tiling choose(Runtime& rt, const Demand& demand) {
-  const hal::Tiling& given = rt.job().tiling;
-  const Choice rows = find_tiling(rt, demand);
-  if (given.np == 0 && rows.fits && enough_rows(rt, rows.tiling, demand)) return rows.tiling;
-  const Choice tiles = find_score_tiles(rt);
-  const bool whole = rows.fits && given.np == 0;
-  if (tiles.fits && !(whole && rows.tiling.nq >= tiles.tiling.nq)) return tiles.tiling;
-  if (!whole) {
-    const uint64_t need = given.np > 0 ? tiles.least_need : min(rows.least_need, tiles.least_need);
-    rt.fail(Status::kL1TooSmall, need, rt.machine().l1_bytes);
+  ScoreTiles all(rt, tiling, Steps::kInTurn);
+  const Work& work = all.work();
+  const uint64_t mark = rt.allocated();
+  {
+    CTiles c(all);
+    for (Work::Round i = work.first(); rt.ok() && i.valid; i = work.after(i)) {
+      for (uint32_t j = 0; rt.ok() && j < all.blocks(); ++j) c.tile(i, j);
+    }
+    all.finish(mark);
   }
-  return rows.tiling;
+  {
+    SoftmaxRows p(all);
+    for (Work::Round i = work.first(); rt.ok() && i.valid; i = work.after(i)) {
+      for (uint32_t n = 0; rt.ok() && n < all.softmaxes(); ++n) p.rows(i, n);
+    }
+    all.finish(mark);
+  }
+  OTiles o(all);
+  for (Work::Round i = work.first(); rt.ok() && i.valid; i = work.after(i)) {
+    for (uint32_t j = 0; rt.ok() && j < all.blocks(); ++j) o.tile(i, j);
+  }
+  all.finish(mark);
 }
 
 hal::Tiling run(Runtime& rt) {
@@ -73,7 +67,7 @@ hal::Tiling run(Runtime& rt) {
   demand.mac_vec_overlap = true;
   demand.score_tokens = true;
   demand.dram_scores = 4;
-  const hal::Tiling tiling = choose(rt, demand);
+  const hal::Tiling tiling = choose_rows_or_tiles(rt, demand, Steps::kInTurn);
   if (!rt.ok()) return tiling;
   if (tiling.np > 0) {
     by_tiles(rt, tiling);
@@ -85,7 +79,8 @@ hal::Tiling run(Runtime& rt) {
 
 }  // namespace
 
-extern const Dataflow kLayerwise = {"layerwise", "Layer-Wise: three operators in turn, C and P by way of DRAM", nullptr,
-                                    hal::kScoresCAndP, run};
+extern const Dataflow kLayerwise = {"layerwise", "Layer-Wise: three operators in turn, C and P by way of DRAM",
+                                    nullptr,     hal::kScoresCAndP,
+                                    run,         kTakesNp};
 
 }  // namespace attnvp::firmware

@@ -15,7 +15,9 @@ const DataflowOption kOptions[] = {
 
 hal::Tiling run(Runtime& rt) {
   if (rt.job().option[0] == 1) return run_mas_overwrite(rt);
-  return run_two_streams(rt);
+  const hal::Tiling tiling = choose_tiling(rt, two_streams_demand());
+  if (rt.ok()) run_two_streams(rt, tiling);
+  return tiling;
 }
 
 }  // namespace

@@ -75,11 +75,7 @@ Decode::Decode(Runtime& rt, const DecodePlan& plan, const Contexts& contexts, co
     lane.scales = rt.allocate(uint64_t{rows_} * 2 * kPartialBytes, L1Region::kPartials);
     lane.load.segment = lane.compute.segment = work.segment(worker(c), 0);
   }
-  hal::Scratch scratch{};
-  rt.read(hal::kScratchAddress, &scratch, sizeof scratch);
-  scratch_ = scratch.address;
-  const uint64_t need = work.records() * Sums::bytes(rows_, emb_);
-  if (rt.ok() && need > scratch.bytes) rt.fail(Status::kDramTooSmall, need, scratch.bytes);
+  scratch_ = rt.scratch(work.records() * Sums::bytes(rows_, emb_));
   q_ready_ = rt.events(cores);
   slot_free_ = rt.events(cores, plan.slots);
   k_ready_ = rt.events(cores);

@@ -141,6 +141,13 @@ void Runtime::free_to(uint64_t mark) {
   note_allocated(l1_used_, L1Region::kOther);
 }
 
+uint64_t Runtime::scratch(uint64_t bytes) {
+  hal::Scratch scratch{};
+  read(hal::kScratchAddress, &scratch, sizeof scratch);
+  if (bytes > scratch.bytes) fail(Status::kDramTooSmall, bytes, scratch.bytes);
+  return scratch.address;
+}
+
 void Runtime::note_allocated(uint64_t bytes, L1Region region) {
   if (!ok()) return;
   const uint64_t value = bytes | static_cast<uint64_t>(region) << hal::kL1RegionShift;

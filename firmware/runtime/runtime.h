@@ -114,6 +114,9 @@ class Runtime {
   uint64_t allocated() const { return l1_used_; }
   void free_to(uint64_t mark);  // everything allocated since allocated() was `mark`
 
+  // DRAM behind the tensors, which all clusters share; its address. Status kDramTooSmall where there is less.
+  uint64_t scratch(uint64_t bytes);
+
   void mac(uint32_t core, const Command& command) { push(hal::mac_base(cluster_, core), command, Side::kCompute); }
   void vec(uint32_t core, const Command& command) { push(hal::vec_base(cluster_, core), command, Side::kCompute); }
   void dma(uint32_t channel, const Command& command);

@@ -4,36 +4,50 @@
 
 namespace attnvp::firmware {
 
-ScoreTiles::ScoreTiles(Runtime& rt, const hal::Tiling& tiling)
-    : rt_(rt), tiling_(tiling), work_(rt, tiling), rows_(min(tiling.nq, rt.layer().seq_q)), lanes_(rt.cores()) {
-  if (lanes_ > kMaxLanes) rt.fail(Status::kBadJob);
-  rows_ready_ = rt.events(lanes_);
-  q_free_ = rt.events(lanes_, tiling.row_buffers);
-  o_free_ = rt.events(lanes_, o_buffers(tiling));
-  tile_ready_ = rt.events(lanes_);
-  tiles_free_ = rt.events(lanes_, kTiles);
-  stored_ = rt.events(1);
-}
+namespace {
 
-ScoreTiles::Buffers ScoreTiles::buffers(uint32_t count, uint64_t bytes, L1Region region) {
-  Buffers b;
-  b.count = count;
-  b.bytes = bytes;
-  b.address = rt_.allocate(uint64_t{lanes_} * count * bytes, region);
-  return b;
-}
-
-Matrix ScoreTiles::block(const Buffers& of, const Item& item, uint32_t columns) const {
-  return {of.now(item.lane), item.rows, columns, columns * kHalfBytes};
-}
-
-void ScoreTiles::load_kv(KvBuffer& kv, const Work::Round& i, uint32_t j) {
+void load_kv(KvBuffer& kv, const Work::Round& i, uint32_t j) {
   kv.load_block(i.group, j);
   if (i.round == 0) kv.load(i.group, j);
 }
 
-void ScoreTiles::store(const Matrix& from, const Matrix& to, Events ready, Events free, const Item& item) {
-  rt_.dma(kStoreChannel, copy(from, to).after(ready).then(free).then(stored_).label(item.head, item.block));
+uint64_t row_bytes(ScoreTiles& all, uint32_t element_bytes) {
+  return uint64_t{all.rows()} * all.rt().layer().emb * element_bytes;
+}
+
+}  // namespace
+
+ScoreTiles::ScoreTiles(Runtime& rt, const hal::Tiling& tiling, Steps steps)
+    : rt_(rt),
+      tiling_(tiling),
+      work_(rt, tiling),
+      buffers_(score_buffers(rt, tiling, steps)),
+      lanes_(rt.cores()),
+      rows_(min(tiling.nq, rt.layer().seq_q)) {
+  if (lanes_ > kMaxLanes) rt.fail(Status::kBadJob);
+  stored_ = rt.events(1);
+  const bool own = steps == Steps::kSideBySide && rt.machine().dma_channels > kStoreChannel + 2;
+  softmax_loads = own ? kStoreChannel + 1 : kLoadChannel;
+  softmax_stores = own ? kStoreChannel + 2 : kStoreChannel;
+  if (steps == Steps::kInTurn) return;
+  place = rt.events(lanes_, kRing);
+  c_there = rt.events(lanes_);
+  p_there = rt.events(lanes_);
+  const uint64_t bytes = uint64_t{lanes_} * kRing * rows_ * rt.layer().seq_kv * kHalfBytes;
+  ring_ = rt.scratch(rt.machine().clusters * bytes) + rt.cluster() * bytes;
+}
+
+uint32_t ScoreTiles::blocks() const { return static_cast<uint32_t>(ceil_div(rt_.layer().seq_kv, tiling_.nkv)); }
+uint32_t ScoreTiles::softmaxes() const { return static_cast<uint32_t>(ceil_div(rows_, tiling_.np)); }
+
+Matrix ScoreTiles::scores(uint64_t tensor, const Item& item, uint32_t n) const {
+  Matrix block = dram_rows(rt_, tensor, item, rt_.layer().seq_kv);
+  if (ring_ != 0) block.address = ring_ + (uint64_t{item.lane} * kRing + n % kRing) * rows_ * block.stride;
+  return block;
+}
+
+void ScoreTiles::store(uint32_t channel, Command copy) {
+  rt_.dma(channel, copy.then(stored_));
   ++stores_;
 }
 
@@ -43,118 +57,156 @@ void ScoreTiles::finish(uint64_t mark) {
   rt_.free_to(mark);
 }
 
-void ScoreTiles::c_to_dram() {
-  const hal::Layer& l = rt_.layer();
-  const uint64_t mark = rt_.allocated();
-  KvBuffer k(rt_, work_, tiling_, l.k, kLoadChannel);
-  Buffers q = buffers(tiling_.row_buffers, uint64_t{rows_} * l.emb * kHalfBytes, L1Region::kQ);
-  Buffers tiles = buffers(kTiles, uint64_t{rows_} * k.block_rows(0) * kHalfBytes, L1Region::kScores);
-  for (Work::Round i = work_.first(); rt_.ok() && i.valid; i = work_.after(i)) {
-    for (uint32_t c = 0; c < lanes_; ++c) {
-      const Item of = item(i, c);
-      if (!of.valid) continue;
-      q.take(c);
-      rt_.dma(kLoadChannel, copy(dram_rows(rt_, l.q, of, l.emb), block(q, of, l.emb))
-                                .after(q_free_.of(c))
-                                .then(rows_ready_.of(c))
-                                .label(of.head, of.block));
-    }
-    for (uint32_t j = 0; rt_.ok() && j < k.blocks(); ++j) {
-      load_kv(k, i, j);
-      for (uint32_t c = 0; c < lanes_; ++c) {
-        const Item of = item(i, c);
-        if (!of.valid) {
-          k.pass_tokens(i, c, c, j);
-          continue;
-        }
-        tiles.take(c);
-        const Matrix tile = block(tiles, of, k.block_rows(j));
-        Command multiply = matmul_abt(block(q, of, l.emb), k.rows(i.group, of.member, j), tile, tiling_);
-        if (j == 0) multiply.after(rows_ready_.of(c));
-        k.acquire(multiply, c, i.group, j);
-        multiply.after(tiles_free_.of(c)).then(tile_ready_.of(c));
-        if (j + 1 == k.blocks()) multiply.then(q_free_.of(c));
-        if (k.last_use(i, c, j)) k.release(multiply, c);
-        rt_.mac(c, multiply.label(of.head, of.block));
-        const Matrix dram = columns_of(dram_rows(rt_, l.c, of, l.seq_kv), k.block_row(j), k.block_rows(j));
-        store(tile, dram, tile_ready_.of(c), tiles_free_.of(c), of);
-      }
-    }
-  }
-  finish(mark);
+LaneBuffers::LaneBuffers(ScoreTiles& of, uint32_t count, uint64_t bytes, L1Region region)
+    : address_(of.rt().allocate(uint64_t{of.lanes()} * count * bytes, region)), bytes_(bytes), count_(count) {}
+
+Matrix LaneBuffers::block(const Item& item, uint32_t columns) const {
+  const uint64_t n = uint64_t{item.lane} * count_ + (taken_[item.lane] - 1) % count_;
+  return {address_ + n * bytes_, item.rows, columns, columns * kHalfBytes};
 }
 
-void ScoreTiles::softmax() {
-  const hal::Layer& l = rt_.layer();
-  const uint64_t mark = rt_.allocated();
-  const uint32_t count = softmax_blocks(rt_, tiling_.np);
-  Buffers blocks = buffers(count, uint64_t{tiling_.np} * l.seq_kv * kHalfBytes, L1Region::kScores);
-  const Events free = rt_.events(lanes_, count);
-  for (Work::Round i = work_.first(); rt_.ok() && i.valid; i = work_.after(i)) {
-    for (uint32_t row = 0; rt_.ok() && row < rows_; row += tiling_.np) {
-      for (uint32_t c = 0; c < lanes_; ++c) {
-        Item of = item(i, c);
-        if (!of.valid || row >= of.rows) continue;
-        of.row += row;
-        of.rows = min(tiling_.np, of.rows - row);
-        blocks.take(c);
-        const Matrix scores = block(blocks, of, l.seq_kv);
-        rt_.dma(kLoadChannel, copy(dram_rows(rt_, l.c, of, l.seq_kv), scores)
-                                  .after(free.of(c))
-                                  .then(tile_ready_.of(c))
+CTiles::CTiles(ScoreTiles& all)
+    : all_(all),
+      k_(all.rt(), all.work(), all.tiling(), all.rt().layer().k, kLoadChannel),
+      q_(all, all.tiling().row_buffers, row_bytes(all, kHalfBytes), L1Region::kQ),
+      tiles_(all, all.buffers().tiles, uint64_t{all.rows()} * k_.block_rows(0) * kHalfBytes, L1Region::kScores),
+      q_ready_(all.rt().events(all.lanes())),
+      q_free_(all.rt().events(all.lanes(), all.tiling().row_buffers)),
+      ready_(all.rt().events(all.lanes())),
+      free_(all.rt().events(all.lanes(), all.buffers().tiles)) {}
+
+void CTiles::tile(const Work::Round& i, uint32_t j) {
+  Runtime& rt = all_.rt();
+  const hal::Layer& l = rt.layer();
+  const bool first = j == 0, last = j + 1 == k_.blocks();
+  for (uint32_t c = 0; first && c < all_.lanes(); ++c) {
+    const Item of = all_.item(i, c);
+    if (!of.valid) continue;
+    q_.take(c);
+    rt.dma(kLoadChannel, copy(dram_rows(rt, l.q, of, l.emb), q_.block(of, l.emb))
+                             .after(q_free_.of(c))
+                             .then(q_ready_.of(c))
+                             .label(of.head, of.block));
+  }
+  load_kv(k_, i, j);
+  for (uint32_t c = 0; c < all_.lanes(); ++c) {
+    const Item of = all_.item(i, c);
+    if (!of.valid) {
+      k_.pass_tokens(i, c, c, j);
+      continue;
+    }
+    tiles_.take(c);
+    const Matrix tile = tiles_.block(of, k_.block_rows(j));
+    Command multiply = matmul_abt(q_.block(of, l.emb), k_.rows(i.group, of.member, j), tile, all_.tiling());
+    if (first) multiply.after(q_ready_.of(c));
+    k_.acquire(multiply, c, i.group, j);
+    multiply.after(free_.of(c)).then(ready_.of(c));
+    if (last) multiply.then(q_free_.of(c));
+    if (k_.last_use(i, c, j)) k_.release(multiply, c);
+    rt.mac(c, multiply.label(of.head, of.block));
+
+    const Matrix dram = columns_of(all_.c_block(of, items_[c]), k_.block_row(j), k_.block_rows(j));
+    Command store = copy(tile, dram).after(ready_.of(c)).then(free_.of(c)).label(of.head, of.block);
+    if (all_.place.span > 0) {
+      if (first) store.after(all_.place.of(c));
+      store.then(all_.c_there.of(c));
+    }
+    all_.store(kStoreChannel, store);
+    if (last) ++items_[c];
+  }
+}
+
+SoftmaxRows::SoftmaxRows(ScoreTiles& all)
+    : all_(all),
+      blocks_(all, all.buffers().softmax, uint64_t{all.tiling().np} * all.rt().layer().seq_kv * kHalfBytes,
+              L1Region::kScores),
+      loaded_(all.rt().events(all.lanes())),
+      ready_(all.rt().events(all.lanes())),
+      free_(all.rt().events(all.lanes(), all.buffers().softmax)) {}
+
+void SoftmaxRows::rows(const Work::Round& i, uint32_t n) {
+  Runtime& rt = all_.rt();
+  const uint32_t np = all_.tiling().np, row = n * np;
+  for (uint32_t c = 0; c < all_.lanes(); ++c) {
+    const Item block = all_.item(i, c);
+    if (!block.valid || row >= block.rows) continue;
+    Item of = block;
+    of.rows = min(np, block.rows - row);
+    blocks_.take(c);
+    const Matrix scores = blocks_.block(of, rt.layer().seq_kv);
+    Command load = copy(rows_of(all_.c_block(block, items_[c]), row, of.rows), scores)
+                       .after(free_.of(c))
+                       .then(loaded_.of(c))
+                       .label(of.head, of.block);
+    Command store = copy(scores, rows_of(all_.p_block(block, items_[c]), row, of.rows))
+                        .after(ready_.of(c))
+                        .then(free_.of(c))
+                        .label(of.head, of.block);
+    if (all_.place.span > 0) {
+      if (n == 0) load.after(all_.c_there.of(c), all_.blocks());
+      store.then(all_.p_there.of(c));
+    }
+    rt.dma(all_.softmax_loads, load);
+    rt.vec(c, softmax(scores, scores).after(loaded_.of(c)).then(ready_.of(c)).label(of.head, of.block));
+    all_.store(all_.softmax_stores, store);
+    if (row + of.rows == block.rows) ++items_[c];
+  }
+}
+
+OTiles::OTiles(ScoreTiles& all)
+    : all_(all),
+      v_(all.rt(), all.work(), all.tiling(), all.rt().layer().v, kLoadChannel),
+      tiles_(all, all.buffers().tiles, uint64_t{all.rows()} * v_.block_rows(0) * kHalfBytes, L1Region::kScores),
+      o_(all, o_buffers(all.tiling()), row_bytes(all, kHalfBytes), L1Region::kO),
+      sums_(all, 1, row_bytes(all, kPartialBytes), L1Region::kPartials),
+      ready_(all.rt().events(all.lanes())),
+      free_(all.rt().events(all.lanes(), all.buffers().tiles)),
+      o_ready_(all.rt().events(all.lanes())),
+      o_free_(all.rt().events(all.lanes(), o_buffers(all.tiling()))) {
+  for (uint32_t c = 0; c < all.lanes(); ++c) sums_.take(c);
+}
+
+void OTiles::tile(const Work::Round& i, uint32_t j) {
+  Runtime& rt = all_.rt();
+  const hal::Layer& l = rt.layer();
+  const bool first = j == 0, last = j + 1 == v_.blocks();
+  load_kv(v_, i, j);
+  for (uint32_t c = 0; c < all_.lanes(); ++c) {
+    const Item of = all_.item(i, c);
+    if (!of.valid) {
+      v_.pass_tokens(i, c, c, j);
+      continue;
+    }
+    tiles_.take(c);
+    const Matrix tile = tiles_.block(of, v_.block_rows(j));
+    const Matrix dram = columns_of(all_.p_block(of, items_[c]), v_.block_row(j), v_.block_rows(j));
+    Command load = copy(dram, tile).after(free_.of(c)).then(ready_.of(c)).label(of.head, of.block);
+    if (first && all_.place.span > 0) {
+      load.after(all_.p_there.of(c), static_cast<uint32_t>(ceil_div(of.rows, all_.tiling().np)));
+    }
+    rt.dma(kLoadChannel, load);
+
+    if (first) o_.take(c);
+    Matrix sums = sums_.block(of, l.emb);
+    sums.stride = l.emb * kPartialBytes;
+    Command multiply = matmul_ab(tile, v_.rows(i.group, of.member, j), o_.block(of, l.emb), sums,
+                                 place_of(j, v_.blocks()), all_.tiling());
+    v_.acquire(multiply, c, i.group, j);
+    multiply.after(ready_.of(c)).then(free_.of(c));
+    if (last) multiply.after(o_free_.of(c)).then(o_ready_.of(c));
+    if (last && all_.place.span > 0) multiply.then(all_.place.of(c));
+    if (v_.last_use(i, c, j)) v_.release(multiply, c);
+    rt.mac(c, multiply.label(of.head, of.block));
+  }
+  for (uint32_t c = 0; last && c < all_.lanes(); ++c) {
+    const Item of = all_.item(i, c);
+    if (!of.valid) continue;
+    all_.store(kStoreChannel, copy(o_.block(of, l.emb), dram_rows(rt, l.o, of, l.emb))
+                                  .after(o_ready_.of(c))
+                                  .then(o_free_.of(c))
                                   .label(of.head, of.block));
-        rt_.vec(c, firmware::softmax(scores, scores)
-                       .after(tile_ready_.of(c))
-                       .then(rows_ready_.of(c))
-                       .label(of.head, of.block));
-        store(scores, dram_rows(rt_, l.p, of, l.seq_kv), rows_ready_.of(c), free.of(c), of);
-      }
-    }
+    ++items_[c];
   }
-  finish(mark);
-}
-
-void ScoreTiles::o_from_dram() {
-  const hal::Layer& l = rt_.layer();
-  const uint64_t mark = rt_.allocated();
-  KvBuffer v(rt_, work_, tiling_, l.v, kLoadChannel);
-  Buffers tiles = buffers(kTiles, uint64_t{rows_} * v.block_rows(0) * kHalfBytes, L1Region::kScores);
-  Buffers o = buffers(o_buffers(tiling_), uint64_t{rows_} * l.emb * kHalfBytes, L1Region::kO);
-  Buffers sums = buffers(1, uint64_t{rows_} * l.emb * kPartialBytes, L1Region::kPartials);
-  for (uint32_t c = 0; c < lanes_; ++c) sums.take(c);
-  for (Work::Round i = work_.first(); rt_.ok() && i.valid; i = work_.after(i)) {
-    for (uint32_t j = 0; rt_.ok() && j < v.blocks(); ++j) {
-      load_kv(v, i, j);
-      for (uint32_t c = 0; c < lanes_; ++c) {
-        const Item of = item(i, c);
-        if (!of.valid) {
-          v.pass_tokens(i, c, c, j);
-          continue;
-        }
-        tiles.take(c);
-        const Matrix tile = block(tiles, of, v.block_rows(j));
-        const Matrix dram = columns_of(dram_rows(rt_, l.p, of, l.seq_kv), v.block_row(j), v.block_rows(j));
-        rt_.dma(kLoadChannel,
-                copy(dram, tile).after(tiles_free_.of(c)).then(tile_ready_.of(c)).label(of.head, of.block));
-        if (j == 0) o.take(c);
-        const Matrix partials{sums.now(c), of.rows, l.emb, l.emb * kPartialBytes};
-        Command multiply = matmul_ab(tile, v.rows(i.group, of.member, j), block(o, of, l.emb), partials,
-                                     place_of(j, v.blocks()), tiling_);
-        v.acquire(multiply, c, i.group, j);
-        multiply.after(tile_ready_.of(c)).then(tiles_free_.of(c));
-        if (j + 1 == v.blocks()) multiply.after(o_free_.of(c)).then(rows_ready_.of(c));
-        if (v.last_use(i, c, j)) v.release(multiply, c);
-        rt_.mac(c, multiply.label(of.head, of.block));
-      }
-    }
-    for (uint32_t c = 0; c < lanes_; ++c) {
-      const Item of = item(i, c);
-      if (of.valid) {
-        store(block(o, of, l.emb), dram_rows(rt_, l.o, of, l.emb), rows_ready_.of(c), o_free_.of(c), of);
-      }
-    }
-  }
-  finish(mark);
 }
 
 }  // namespace attnvp::firmware

@@ -1,7 +1,8 @@
-// Unfused attention where L1 does not hold as many whole rows of scores as the MAC array has. The matmuls need none:
+// Attention where L1 does not hold as many whole rows of scores as the MAC array has. The matmuls need none:
 // C = Q K^T leaves in tiles of N_Q x N_KV scores, and O = P V takes P in such tiles, its sums FP32 until the last one.
-// Only softmax needs whole rows, N_P at a time; few will do, as VEC takes one after the other.
-// K and V are resident or streamed (KvBuffer); every operator has all of L1.
+// Only softmax needs whole rows, N_P at a time; few will do, as VEC takes one after the other. C and P are in DRAM.
+// The steps run in turn, each with all of L1, on whole C and P; or side by side, on row blocks that follow each other.
+// K and V are resident or streamed (KvBuffer).
 #pragma once
 
 #include "firmware/runtime/kv_buffer.h"
@@ -10,46 +11,116 @@
 
 namespace attnvp::firmware {
 
-// With the job's N_P or, where it gives none, the largest of up to N_Q rows of which three blocks fit (else two, one).
-Choice find_score_tiles(Runtime& rt);
-uint32_t softmax_blocks(const Runtime& rt, uint32_t np);  // of np rows that L1 has room for on every core, up to 3
-uint64_t score_tiles_need(const Runtime& rt, const hal::Tiling& tiling);  // bytes of L1
+enum class Steps : std::uint8_t { kInTurn, kSideBySide };
 
+// Tile sizes, complete: N_P is 0 where whole rows do (they do not overlap with less than `demand` says). What the job
+// asks for; else whole rows where L1 has room for enough of them, or where tiles would be no better.
+hal::Tiling choose_rows_or_tiles(Runtime& rt, const Demand& demand, Steps steps);
+// With the job's N_P or, where it gives none, one that leaves most of L1 to the tiles (in turn: the largest that fits).
+Choice find_score_tiles(Runtime& rt, Steps steps);
+uint64_t score_tiles_need(const Runtime& rt, const hal::Tiling& tiling, Steps steps);  // bytes of L1
+
+// Buffers per core, as many as L1 has room for: tiles of C (and of P), blocks of N_P rows in softmax.
+struct ScoreBuffers {
+  uint32_t tiles, softmax;
+};
+ScoreBuffers score_buffers(const Runtime& rt, const hal::Tiling& tiling, Steps steps);
+
+// What the steps share: the work, where its scores are, what is on its way to DRAM.
 class ScoreTiles {
  public:
-  ScoreTiles(Runtime& rt, const hal::Tiling& tiling);
+  ScoreTiles(Runtime& rt, const hal::Tiling& tiling, Steps steps);
 
-  // One after the other; each ends when all of its stores are done.
-  void c_to_dram();    // C = Q K^T
-  void softmax();      // P = softmax(C), from DRAM to DRAM
-  void o_from_dram();  // O = P V
+  Runtime& rt() { return rt_; }
+  const Work& work() const { return work_; }
+  const hal::Tiling& tiling() const { return tiling_; }
+  uint32_t lanes() const { return lanes_; }
+  uint32_t rows() const { return rows_; }  // of a row block's buffers
+  uint32_t blocks() const;                 // tiles of a row block
+  uint32_t softmaxes() const;              // of a row block
+  const ScoreBuffers& buffers() const { return buffers_; }
+  Item item(const Work::Round& i, uint32_t lane) const { return work_.item(i.group, i.round, lane); }
 
-  static constexpr uint32_t kTiles = 3;  // per core: one at the MAC array, others on their way
+  // A row block's scores in DRAM, the lane's n-th. Side by side they take turns in a ring, P in C's place.
+  Matrix c_block(const Item& item, uint32_t n) const { return scores(rt_.layer().c, item, n); }
+  Matrix p_block(const Item& item, uint32_t n) const { return scores(rt_.layer().p, item, n); }
+  // Side by side: of each lane; a place in the ring, a tile of C in DRAM, a block of softmax in DRAM. In turn: none.
+  Events place, c_there, p_there;
+
+  // DMA channels of softmax: side by side its own, where there are enough, so that nothing waits behind tiles.
+  uint32_t softmax_loads = 0, softmax_stores = 0;
+
+  void store(uint32_t channel, Command copy);  // which `finish` waits for
+  void finish(uint64_t mark);                  // the processor waits; L1 is as it was at `mark`
+
+  static constexpr uint32_t kMaxLanes = 64;
 
  private:
-  static constexpr uint32_t kMaxLanes = 64;
-  // Buffers of one kind, `count` on every lane, which takes them in turn.
-  struct Buffers {
-    uint64_t address = 0, bytes = 0;
-    uint32_t count = 0;
-    uint32_t taken[kMaxLanes] = {};
-    void take(uint32_t lane) { ++taken[lane]; }
-    uint64_t now(uint32_t lane) const { return address + (uint64_t{lane} * count + (taken[lane] - 1) % count) * bytes; }
-  };
-  Buffers buffers(uint32_t count, uint64_t bytes, L1Region region);
-  Item item(const Work::Round& i, uint32_t lane) const { return work_.item(i.group, i.round, lane); }
-  Matrix block(const Buffers& of, const Item& item, uint32_t columns) const;  // dense, FP16
-  void load_kv(KvBuffer& kv, const Work::Round& i, uint32_t j);
-  void store(const Matrix& from, const Matrix& to, Events ready, Events free, const Item& item);
-  void finish(uint64_t mark);
+  static constexpr uint32_t kRing = 3;  // row blocks: in C, in softmax, in O
+  Matrix scores(uint64_t tensor, const Item& item, uint32_t n) const;
 
   Runtime& rt_;
   const hal::Tiling tiling_;
   const Work work_;
-  uint32_t rows_;  // of a row block's buffers
-  uint32_t lanes_;
-  Events rows_ready_, q_free_, o_free_, tile_ready_, tiles_free_, stored_;
+  const ScoreBuffers buffers_;
+  uint32_t lanes_, rows_;
+  uint64_t ring_ = 0;  // DRAM address; 0: whole tensors
+  Events stored_;
   uint32_t stores_ = 0;  // issued since the last finish()
+};
+
+// L1 buffers of one kind, `count` on every lane, which takes them in turn.
+class LaneBuffers {
+ public:
+  LaneBuffers(ScoreTiles& of, uint32_t count, uint64_t bytes, L1Region region);
+  void take(uint32_t lane) { ++taken_[lane]; }
+  Matrix block(const Item& item, uint32_t columns) const;  // dense, FP16; in the buffer taken last
+
+ private:
+  uint64_t address_, bytes_;
+  uint32_t count_;
+  uint32_t taken_[ScoreTiles::kMaxLanes] = {};
+};
+
+// C_i = Q_i K^T, tile j of it, to DRAM. Tiles in order.
+class CTiles {
+ public:
+  explicit CTiles(ScoreTiles& all);
+  void tile(const Work::Round& i, uint32_t j);
+
+ private:
+  ScoreTiles& all_;
+  KvBuffer k_;
+  LaneBuffers q_, tiles_;
+  Events q_ready_, q_free_, ready_, free_;
+  uint32_t items_[ScoreTiles::kMaxLanes] = {};
+};
+
+// P_i = softmax(C_i), the n-th N_P rows of it, from DRAM to DRAM. In order.
+class SoftmaxRows {
+ public:
+  explicit SoftmaxRows(ScoreTiles& all);
+  void rows(const Work::Round& i, uint32_t n);
+
+ private:
+  ScoreTiles& all_;
+  LaneBuffers blocks_;
+  Events loaded_, ready_, free_;
+  uint32_t items_[ScoreTiles::kMaxLanes] = {};
+};
+
+// O_i (+)= P_i,j V_j, P from DRAM; with the last tile stores O_i. Tiles in order.
+class OTiles {
+ public:
+  explicit OTiles(ScoreTiles& all);
+  void tile(const Work::Round& i, uint32_t j);
+
+ private:
+  ScoreTiles& all_;
+  KvBuffer v_;
+  LaneBuffers tiles_, o_, sums_;
+  Events ready_, free_, o_ready_, o_free_;
+  uint32_t items_[ScoreTiles::kMaxLanes] = {};
 };
 
 }  // namespace attnvp::firmware

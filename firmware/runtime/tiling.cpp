@@ -206,7 +206,7 @@ Choice find_tiling(Runtime& rt, const Demand& demand) {
     again = best_cycles == resident && nkv_free && given.nkv / 2 >= min_nkv;
     if (again) given.nkv /= 2;
   }
-  return {best_cycles != UINT64_MAX, best, least_need};
+  return {best_cycles != UINT64_MAX, best, least_need, best_cycles};
 }
 
 Tiling choose_tiling(Runtime& rt, const Demand& demand) {

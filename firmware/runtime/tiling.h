@@ -41,6 +41,7 @@ struct Choice {
   bool fits = false;
   hal::Tiling tiling{};         // complete, if it fits
   uint64_t least_need = ~0ULL;  // bytes of L1 of the smallest that was considered
+  uint64_t cycles = ~0ULL;      // its estimate
 };
 // A failure other than L1's size is in the runtime's status.
 Choice find_tiling(Runtime& rt, const Demand& demand);

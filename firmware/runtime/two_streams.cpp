@@ -5,15 +5,16 @@
 
 namespace attnvp::firmware {
 
-hal::Tiling run_two_streams(Runtime& rt) {
+Demand two_streams_demand() {
   Demand demand;
   demand.score_blocks = 2;  // P_i beside P_{i-1} or C_{i+1} (section 5.5)
   demand.mac_vec_overlap = true;
-  const hal::Tiling tiling = choose_tiling(rt, demand);
-  if (!rt.ok()) return tiling;
+  return demand;
+}
 
+void run_two_streams(Runtime& rt, const hal::Tiling& tiling) {
   const Work work(rt, tiling);
-  Attention attention(rt, work, tiling, demand);
+  Attention attention(rt, work, tiling, two_streams_demand());
   KvBuffer k(rt, work, tiling, rt.layer().k, kLoadChannel);
   KvBuffer v(rt, work, tiling, rt.layer().v, kLoadChannel);
   Loads loads(rt, work, attention, &Attention::load_q, &k, &v, {2, true, tiling.row_buffers});
@@ -34,7 +35,6 @@ hal::Tiling run_two_streams(Runtime& rt) {
     i = work.after(i);
   }
   attention.finish();
-  return tiling;
 }
 
 }  // namespace attnvp::firmware

@@ -6,7 +6,7 @@
 
 namespace attnvp::firmware {
 
-// Chooses the tiling, runs the job, returns the tiling.
-hal::Tiling run_two_streams(Runtime& rt);
+Demand two_streams_demand();
+void run_two_streams(Runtime& rt, const hal::Tiling& tiling);  // which fits that demand
 
 }  // namespace attnvp::firmware

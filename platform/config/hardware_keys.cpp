@@ -112,7 +112,7 @@ std::vector<Key<M>> platform_keys() {
   return {
       key(choice("dram.policy", {"fixed"}, "timing of the DRAM; fixed is peak bandwidth plus latency"), &M::dram,
           &DramConfig::policy),
-      key(number("dram.size", Unit::kBytes, kMiB, 4 * kTiB, "main memory"), &M::dram, &DramConfig::size_bytes),
+      key(number("dram.size", Unit::kBytes, kMiB, 16 * kTiB, "main memory"), &M::dram, &DramConfig::size_bytes),
       key(number("dram.bandwidth", Unit::kBandwidth, 1e6, 100e12, "peak, all clusters together"), &M::dram,
           &DramConfig::bytes_per_second),
       key(number("dram.latency", Unit::kTime, 0, 1e-3, "request to first data"), &M::dram,

@@ -31,7 +31,7 @@ std::uint64_t score_bytes(const config::Network& n) {
 std::string ragged_dataflows() {
   std::vector<std::string> names;
   for (const firmware::Dataflow* const* d = firmware::kDataflows; *d != nullptr; ++d) {
-    if ((*d)->ragged) names.emplace_back((*d)->name);
+    if ((*d)->is(firmware::kRagged)) names.emplace_back((*d)->name);
   }
   return fmt::format("{}", fmt::join(names, ", "));
 }
@@ -173,7 +173,7 @@ hal::JobBlock Runner::make_job(const config::Network& n, const Schedule& schedul
   const hal::Scores scores = dataflow != nullptr ? dataflow->scores : hal::kScoresOnChip;
   if (scores == hal::kScoresCAndP) l.c = place(score_bytes(n));
   if (scores != hal::kScoresOnChip) l.p = place(score_bytes(n));
-  if (n.ragged() && dataflow != nullptr && !dataflow->ragged) {
+  if (n.ragged() && dataflow != nullptr && !dataflow->is(firmware::kRagged)) {
     throw config::ConfigError(fmt::format(
         "{} with {}: the batches have contexts of different lengths, which that dataflow does not take; allowed: {}",
         n.name, schedule.text, ragged_dataflows()));
@@ -229,7 +229,8 @@ Result Runner::run(const config::Network& network, const Schedule& schedule, con
     p.read(job.layer.o, result.output.data(), query_bytes(network));
     if (options.check_golden && tensors != nullptr) {
       const firmware::Dataflow& dataflow = *firmware::find_dataflow(schedule.dataflow.c_str());
-      const OnePass softmax{dataflow.one_pass ? result.schedule.tiling.nkv : 0, dataflow.merged};
+      const OnePass softmax{dataflow.is(firmware::kOnePass) ? result.schedule.tiling.nkv : 0,
+                            dataflow.is(firmware::kMerged)};
       result.golden = check(network, *tensors, softmax, result.output.data());
       result.golden_checked = true;
     }

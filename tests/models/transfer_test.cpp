@@ -75,7 +75,7 @@ TEST(Transfer, RandomShapesCoverTheBytesOfTheNaiveLoopInOrder) {
       o.plane_stride = (rows - 1) * o.row_stride + row_bytes + (upto(2) == 0 ? 0 : 2 * upto(50));
       return o;
     };
-    const hal::Descriptor d = copy(row_bytes, rows, planes, side(0x8000'0000), side(0x100'0000'0000));
+    const hal::Descriptor d = copy(row_bytes, rows, planes, side(0x8000'0000), side(0x4000'0000'0000));
     const std::uint64_t burst_bytes = 16ULL << upto(4);
     const std::vector<Burst> bursts = bursts_of(d, burst_bytes);
     ASSERT_EQ(bytes_of(bursts), naive(d)) << "case " << i;

@@ -1,5 +1,5 @@
-// layerwise by tiles of scores (firmware/runtime/score_tiles.h): when it is chosen, its values, its DRAM traffic, and
-// its time against counts by hand.
+// Tiles of scores (firmware/runtime/score_tiles.h), under layerwise and flat: when they are chosen, their values, their
+// DRAM traffic, and their time against counts by hand.
 #include <fmt/format.h>
 
 #include <memory>
@@ -10,15 +10,18 @@
 namespace attnvp::runs {
 namespace {
 
-job::Schedule layerwise(const std::string& tiling) {
-  job::Schedule schedule = job::parse_dataflow("layerwise");
+const char* const kSideBySide = "flat:overlap=on";
+
+job::Schedule schedule_of(const std::string& dataflow, const std::string& tiling) {
+  job::Schedule schedule = job::parse_dataflow(dataflow);
   schedule.tiling = job::parse_tiling(tiling);
   return schedule;
 }
 
-job::Result run_timing(const MachineConfig& machine, const std::string& network, const std::string& tiling = "") {
+job::Result run_timing(const MachineConfig& machine, const std::string& network, const std::string& tiling = "",
+                       const std::string& dataflow = "layerwise") {
   job::Runner runner(machine, config::load_energy(machine.energy), false);
-  return runner.run(config::load_network(network), layerwise(tiling), nullptr, {});
+  return runner.run(config::load_network(network), schedule_of(dataflow, tiling), nullptr, {});
 }
 
 std::uint64_t moved(const job::Result& r) { return 2 * (r.sum("dram", "read_words") + r.sum("dram", "write_words")); }
@@ -96,6 +99,38 @@ TEST(ScoreTilesByHand, Streamed) {
   EXPECT_LE(r.cycles, form + kBootAndTurns);
 }
 
+// Side by side the bus rests at the end alone: when the last rows are in softmax, when the last tile of O is
+// multiplied.
+TEST(ScoreTilesByHand, SideBySideOnlyDramMatters) {
+  const job::Result r = run_timing(small_machine(1), kShape, kTiling, kSideBySide);
+  EXPECT_EQ(moved(r), kAllBytes);
+  const std::uint64_t form = kAllBytes + kSoftmax + kTileMac;
+  EXPECT_GE(r.cycles, form);
+  EXPECT_LE(r.cycles, form + kBootAndTurns);
+}
+
+// The MAC engine never rests: C of one row block hides softmax of another.
+TEST(ScoreTilesByHand, SideBySideOnlyTheMacEngineMatters) {
+  const job::Result r = run_timing(small_machine(64), kShape, kTiling, kSideBySide);
+  EXPECT_EQ(moved(r), kAllBytes);
+  EXPECT_EQ(r.sum("mac", "slots"), 2 * kTiles * kTileMac * 16);
+  const std::uint64_t form = (kQBytes / 3 + kSubBlock) / 64 + 2 * kTiles * kTileMac + kQBytes / 3 / 64;
+  EXPECT_GE(r.cycles, form);
+  EXPECT_LE(r.cycles, form + kBootAndTurns + kTiles * 4);
+}
+
+// Nor does VEC, where softmax takes longest, from the first row block's C to the last one's O.
+TEST(ScoreTilesByHand, SideBySideOnlyVecMatters) {
+  MachineConfig m = small_machine(64);
+  m.vec.softmax_lane_cycles *= 32;
+  const job::Result r = run_timing(m, kShape, kTiling, kSideBySide);
+  const std::uint64_t c = (kQBytes / 3 + kSubBlock) / 64 + 3 * kTileMac + kTileBytes / 64;
+  const std::uint64_t o = (kSubBlock + kTileBytes) / 64 + 3 * kTileMac + kQBytes / 3 / 64;
+  const std::uint64_t form = c + kSoftmaxBytes / 64 + kSoftmaxes * kSoftmax * 32 + kSoftmaxBytes / 64 + o;
+  EXPECT_GE(r.cycles, form);
+  EXPECT_LE(r.cycles, form + kBootAndTurns);
+}
+
 // Whole rows as long as L1 holds as many as a MAC array has, or as many as there are for a core.
 TEST(ScoreTiles, AreChosenWhereRowsAreTooLong) {
   const MachineConfig edge = config::load_hardware("edge");
@@ -118,10 +153,27 @@ TEST(ScoreTiles, AreChosenWhereRowsAreTooLong) {
   }
 }
 
+// flat keeps whole rows where softmax does not bound the machine, as rows on chip are what it is about, and where they
+// are faster: 64K of FuseMax's longest rows are, at 90 of 256 PEs, 128K are not.
+TEST(ScoreTiles, AreChosenByFlatWhereTheyAreFaster) {
+  const MachineConfig baseline = config::load_hardware("fusemax-baseline"), edge = config::load_hardware("edge");
+  const auto np = [](const MachineConfig& m, const char* network, const char* tiling = "", const char* d = "flat") {
+    return run_timing(m, network, tiling, d).schedule.tiling.np;
+  };
+  EXPECT_EQ(np(baseline, "H=1,NQ=4096,NKV=65536,E=128"), 0U);
+  EXPECT_GT(np(baseline, "H=1,NQ=4096,NKV=131072,E=128"), 0U);
+  EXPECT_EQ(np(baseline, "H=1,NQ=4096,NKV=131072,E=128", "nq=16"), 0U) << "what is given is kept";
+  EXPECT_EQ(np(edge, "H=1,NQ=64,NKV=64000,E=64"), 0U);
+  EXPECT_GT(np(edge, "H=1,NQ=64,NKV=64000,E=64", "", kSideBySide), 0U);
+  EXPECT_EQ(np(edge, "H=1,NQ=64,NKV=64000,E=64", "np=3", kSideBySide), 3U);
+}
+
 TEST(ScoreTiles, RefuseRowsOfSoftmaxThatAreNotTheirs) {
   const MachineConfig edge = config::load_hardware("edge");
   const config::Network network = config::load_network("H=1,N=64,E=16");
   for (const auto& [dataflow, np, sentence] : {std::tuple{"mas", 4U, "np=4: the dataflow takes no softmax"},
+                                               {"flat", 4U, "np=4: the dataflow takes no softmax"},
+                                               {"flat:prefetch=off,overlap=on", 4U, "np=4: the dataflow takes no"},
                                                {"fusemax", 4U, "np=4: the dataflow takes no softmax"},
                                                {"layerwise", 65U, "np=65 is larger than the layer"}}) {
     job::Runner runner(edge, config::load_energy(edge.energy), false);
@@ -148,18 +200,19 @@ hal::Tiling random_tiles(Random& r, const config::Network& n) {
   return t;
 }
 
-class RandomScoreTiles : public testing::TestWithParam<std::uint32_t> {};
+class RandomScoreTiles : public testing::TestWithParam<std::tuple<const char*, std::uint32_t>> {};
 
 // Values do not depend on how scores are cut, counts do not depend on data, DRAM moves nothing twice but K and V.
 TEST_P(RandomScoreTiles, AreGolden) {
+  const auto [dataflow, shard] = GetParam();
   int fit = 0;
   for (std::uint32_t i = 0; i < 20; ++i) {
-    Random r((GetParam() * 20 + i) * 2654435761U + 7);
+    Random r((shard * 20 + i) * 2654435761U + 7);
     const MachineConfig machine = random_machine(r);
     const config::Network n = random_network(r);
-    job::Schedule schedule = layerwise("");
+    job::Schedule schedule = job::parse_dataflow(dataflow);
     schedule.tiling = random_tiles(r, n);
-    SCOPED_TRACE(fmt::format("case {}: B={},H={},NQ={},NKV={},E={}\n{}", GetParam() * 20 + i, n.batch, n.heads, n.seq_q,
+    SCOPED_TRACE(fmt::format("case {}: B={},H={},NQ={},NKV={},E={}\n{}", shard * 20 + i, n.batch, n.heads, n.seq_q,
                              n.seq_kv, n.emb, config::to_yaml(machine)));
     config::check_machine(machine, {"random"});
     const job::Tensors tensors = job::random_tensors(n, 7);
@@ -190,12 +243,12 @@ TEST_P(RandomScoreTiles, AreGolden) {
       schedule.tiling = full.schedule.tiling;  // what was chosen, given
       expect_same_counts(timing.run(n, schedule, nullptr, {}), full);
     }
-    // Whole rows, where there is room for them.
+    // Whole rows in turn, where there is room for them.
     MachineConfig large = machine;
     large.l1.size_bytes = 64 << 20;
     large.l0.size_bytes = 64 << 10;
     job::Runner rows(large, energy, true);
-    const job::Result whole = rows.run(n, layerwise(""), &tensors, {});
+    const job::Result whole = rows.run(n, schedule_of("layerwise", ""), &tensors, {});
     EXPECT_EQ(whole.schedule.tiling.np, 0U);
     EXPECT_TRUE(whole.output == full.output) << "other values than by whole rows";
     if (HasFailure()) return;
@@ -203,10 +256,15 @@ TEST_P(RandomScoreTiles, AreGolden) {
   EXPECT_GE(fit, 5) << "too few cases fit their machine";
 }
 #ifdef ATTNVP_LONG
-INSTANTIATE_TEST_SUITE_P(Shards, RandomScoreTiles, testing::Range(4U, 100U));
+const auto kShards = testing::Range(4U, 100U);
 #else
-INSTANTIATE_TEST_SUITE_P(Shards, RandomScoreTiles, testing::Range(0U, 4U));
+const auto kShards = testing::Range(0U, 4U);
 #endif
+std::string case_name(const testing::TestParamInfo<std::tuple<const char*, std::uint32_t>>& of) {
+  return fmt::format("{}_{}", test_name(std::get<0>(of.param)), std::get<1>(of.param));
+}
+INSTANTIATE_TEST_SUITE_P(Shards, RandomScoreTiles, testing::Combine(testing::Values("layerwise", kSideBySide), kShards),
+                         case_name);
 
 }  // namespace
 }  // namespace attnvp::runs
