@@ -15,7 +15,8 @@ const char* const kOverlap[] = {"auto", "off", "on", nullptr};
 const DataflowOption kOptions[] = {{"prefetch", kOnOff, "loads and stores overlap with computation"},
                                    {"overlap", kOverlap,
                                     "softmax of one row block beside the matmuls of others: FuseMax's authors assume "
-                                    "it, MAS-Attention's do not; auto: where softmax takes longer than the matmuls"},
+                                    "it, MAS-Attention's do not; auto: where softmax takes longer than the matmuls. "
+                                    "Rows too long for L1 then go in tiles, by way of DRAM"},
                                    {nullptr, nullptr, nullptr}};
 
 // Where row blocks are too long for L1: C of one, softmax of the one before and O of the one before that side by side,

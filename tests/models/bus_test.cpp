@@ -111,6 +111,14 @@ TEST(Interconnect, AnUnmappedAddressIsAnError) {
   });
 }
 
+TEST(Interconnect, TheMapHoldsTheLargestDram) {
+  MachineConfig m = machine();
+  m.dram.size_bytes = 16ULL << 40;  // what the configuration allows
+  const AddressMap map = address_map(m);
+  EXPECT_EQ(map.find(hal::kDramBase), map.find(hal::kDramBase + m.dram.size_bytes - 1));
+  EXPECT_LT(hal::kDramBase + m.dram.size_bytes, hal::l1_base(0));
+}
+
 TEST(Interconnect, TheMapHoldsEveryTarget) {
   MachineConfig m = machine();
   m.clusters = 2;
