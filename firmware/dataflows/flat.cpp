@@ -14,9 +14,9 @@ const char* const kOnOff[] = {"on", "off", nullptr};
 const char* const kOverlap[] = {"auto", "off", "on", nullptr};
 const DataflowOption kOptions[] = {{"prefetch", kOnOff, "loads and stores overlap with computation"},
                                    {"overlap", kOverlap,
-                                    "softmax of one row block beside the matmuls of others: FuseMax's authors assume "
-                                    "it, MAS-Attention's do not; auto: where softmax takes longer than the matmuls. "
-                                    "Rows too long for L1 then go in tiles, by way of DRAM"},
+                                    "softmax of one row block beside the matmuls of others, as FuseMax's authors "
+                                    "assume and MAS-Attention's do not; rows of scores too long for L1 then go by way "
+                                    "of DRAM, in tiles; auto: where softmax takes longer than the matmuls"},
                                    {nullptr, nullptr, nullptr}};
 
 // Where row blocks are too long for L1: C of one, softmax of the one before and O of the one before that side by side,

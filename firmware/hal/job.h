@@ -51,10 +51,11 @@ struct MachineInfo {
   std::uint32_t mac_rows, mac_columns;
   std::uint16_t dma_channels, dma_queue_depth;
   std::uint32_t events;
-  std::uint32_t resident_tiles;  // that the PEs of a MAC array hold for row operations; 0: they only multiply
-  // Rates for choosing tile sizes, never for timing: 1/1024 of an element of softmax, of a byte over DRAM, of a row
-  // (one burst, however short) loaded from DRAM per cycle; of the latter two all clusters together.
-  std::uint32_t softmax_rate_1024, dram_rate_1024, row_rate_1024;
+  std::uint16_t resident_tiles;  // that the PEs of a MAC array hold for row operations; 0: they only multiply
+  std::uint16_t burst_log2;      // bytes of the longest DMA burst
+  // Rates for choosing tile sizes, never for timing: 1/1024 of an element of softmax, of a byte over DRAM, of a
+  // burst (however short) loaded from DRAM per cycle; of the latter two all clusters together.
+  std::uint32_t softmax_rate_1024, dram_rate_1024, burst_rate_1024;
   std::uint64_t l1_bytes, l0_bytes;
 };
 

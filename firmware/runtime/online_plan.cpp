@@ -65,7 +65,7 @@ OnlinePlan plan_online(Runtime& rt, bool in_array, bool serial) {
   if (p.in_array) {
     while (p.lag > 0 && m.resident_tiles < p.lag + 1) --p.lag;
     if (t.nkv == 0) t.nkv = m.mac_columns;
-    if (t.nq == 0) t.nq = m.mac_rows * (serial ? 1 : max(m.resident_tiles / (p.lag + 1), 1U));
+    if (t.nq == 0) t.nq = m.mac_rows * (serial ? 1 : max(uint32_t{m.resident_tiles} / (p.lag + 1), 1U));
   } else {
     if (t.nkv == 0) t.nkv = max(m.mac_columns, kLeastKeys);
     if (t.nq == 0) t.nq = m.mac_rows * (serial ? 1 : kRowPasses);

@@ -80,17 +80,26 @@ uint64_t estimate(const Runtime& rt, const Tiling& t, Steps steps) {
   const uint64_t tiles = ceil_div(l.seq_kv, t.nkv);
   const uint64_t items = ceil_div(heads * blocks, workers);
   const uint64_t passes = ceil_div(ceil_div(l.seq_q, unit), blocks);
-  const uint64_t c = items * (passes * ceil_div(l.seq_kv, m.mac_columns) * l.emb + tiles * kTileCycles);
+  const uint64_t c = items * tiles * (passes * ceil_div(t.nkv, m.mac_columns) * l.emb + kTileCycles);
   const uint64_t o = items * (passes * ceil_div(l.emb, m.mac_columns) * l.seq_kv + tiles * kTileCycles);
-  const auto cycles = [&](uint64_t bytes) { return bytes * 1024 / max(m.dram_rate_1024, 1U); };
-  const uint64_t k = cycles(uint64_t{l.seq_kv} * l.emb * kHalfBytes);
+  // Loads are bursts, of which only so many are under way: those of a row of a narrow tile are short ones.
+  const auto bus = [&](uint64_t bytes) { return bytes * 1024 / max(m.dram_rate_1024, 1U); };
+  const auto bursts = [&](uint64_t row_bytes) { return ceil_div(row_bytes, uint64_t{1} << m.burst_log2); };
+  const auto load = [&](uint64_t rows, uint64_t row_bytes) {
+    return max(bus(rows * row_bytes), rows * bursts(row_bytes) * 1024 / max(m.burst_rate_1024, 1U));
+  };
+  const uint64_t k = load(1, uint64_t{l.seq_kv} * l.emb * kHalfBytes);
   const uint64_t reads = streamed(t) ? ceil_div(heads * blocks, m.cores) : heads;
   const uint64_t rows = heads * l.seq_q;
-  const uint64_t stores = cycles(rows * l.seq_kv * kHalfBytes);
-  // Rows of narrow tiles are short bursts, of which only so many are under way.
-  const uint64_t loads = max(stores, rows * tiles * 1024 / max(m.row_rate_1024, 1U));
-  const uint64_t rest = cycles(rows * l.emb * kHalfBytes) + reads * k;
-  const uint64_t not_hidden = t.kv_buffers == 1 ? 2 * heads * k : 0;
+  const uint64_t q = bus(rows * l.emb * kHalfBytes);  // as long as O
+  const uint64_t score_bytes = uint64_t{l.seq_kv} * kHalfBytes;
+  const uint64_t stores = bus(rows * score_bytes);
+  const uint64_t tile_loads = load(rows * tiles, min<uint64_t>(uint64_t{t.nkv} * kHalfBytes, score_bytes));
+  const uint64_t loads = max(stores, tile_loads);
+  const uint64_t rest = q + reads * k;
+  // The first tile's C hides no store, the last one's load and O hide nothing.
+  const uint64_t one_tile = (c + o) / (items * tiles) + (stores + loads) / (heads * blocks * tiles);
+  const uint64_t not_hidden = one_tile + (t.kv_buffers == 1 ? 2 * heads * k : 0);
   if (steps == Steps::kInTurn) return max(c, stores + rest) + max(o, loads + rest) + not_hidden;
   const uint64_t vec = ceil_div(rows, workers) * l.seq_kv * 1024 / max(m.softmax_rate_1024, 1U);
   // In the first two and last two rounds not all of the steps have a row block.

@@ -172,7 +172,8 @@ hal::MachineInfo Platform::machine_info() const {
   info.dma_channels = static_cast<std::uint16_t>(m.dma.channels);
   info.dma_queue_depth = static_cast<std::uint16_t>(m.dma.queue_depth);
   info.events = m.events.events;
-  info.resident_tiles = m.mac.resident_tiles;
+  info.resident_tiles = static_cast<std::uint16_t>(m.mac.resident_tiles);
+  while (2ULL << info.burst_log2 <= m.dma.burst_bytes) ++info.burst_log2;
   info.l1_bytes = m.l1.size_bytes;
   info.l0_bytes = m.l0.size_bytes;
   info.softmax_rate_1024 = m.vec.lanes * 1024 / std::max(m.vec.softmax_lane_cycles, 1U);
@@ -181,7 +182,7 @@ hal::MachineInfo Platform::machine_info() const {
   };
   info.dram_rate_1024 = rate(m.dram.bytes_per_second / m.clock_hz);
   const double latency_cycles = std::max(m.dram.latency_seconds * m.clock_hz, 1.0);
-  info.row_rate_1024 = rate(m.clusters * m.dma.outstanding / latency_cycles);
+  info.burst_rate_1024 = rate(m.clusters * std::min(m.dma.outstanding / latency_cycles, 1.0));
   return info;
 }
 
