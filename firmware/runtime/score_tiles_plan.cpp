@@ -171,9 +171,8 @@ Choice find_score_tiles(Runtime& rt, Steps steps) {
     const auto least = static_cast<uint32_t>(ceil_div(l.seq_kv, hal::kMaxTokens));
     if (t.nkv == 0) t.nkv = Need(rt, steps).widest(t, buffers);
     t.nkv = max(t.nkv, least);
-    const uint64_t need = score_tiles_need(rt, t, steps);
-    choice.least_need = min(choice.least_need, need);
-    if (np == 0 || need > rt.machine().l1_bytes) return;
+    choice.least_need = min(choice.least_need, score_tiles_need(rt, t, steps));
+    if (np == 0 || !Need(rt, steps).fit(t, buffers)) return;
     const uint64_t cycles = estimate(rt, t, steps);
     if (cycles >= choice.cycles) return;
     choice.fits = true;
@@ -189,11 +188,13 @@ Choice find_score_tiles(Runtime& rt, Steps steps) {
     }
   };
   for (; given.hh > 0 && !choice.fits; given.hh = rt.job().tiling.hh == 0 && given.hh > 1 ? 1 : 0) {
-    for (uint32_t tiles = kMostTiles; tiles >= kLeastTiles; --tiles) {
-      const ScoreBuffers buffers{tiles, most_softmax(steps)};
-      for (uint32_t kv = 2; kv > 0; --kv) all_rows(kv, buffers);
-      all_rows(hal::kKvStream, buffers);
-      if (given.kv_buffers > 2 && given.kv_buffers != hal::kKvStream) all_rows(given.kv_buffers, buffers);
+    for (uint32_t softmax = most_softmax(steps); softmax > 0 && !choice.fits; softmax /= 2) {
+      for (uint32_t tiles = kMostTiles; tiles >= kLeastTiles; --tiles) {
+        const ScoreBuffers buffers{tiles, softmax};
+        for (uint32_t kv = 2; kv > 0; --kv) all_rows(kv, buffers);
+        all_rows(hal::kKvStream, buffers);
+        if (given.kv_buffers > 2 && given.kv_buffers != hal::kKvStream) all_rows(given.kv_buffers, buffers);
+      }
     }
   }
   return choice;

@@ -141,7 +141,7 @@ TEST(ScoreTiles, AreChosenWhereRowsAreTooLong) {
   for (const char* tiles : {"H=1,NQ=64,NKV=32000,E=64", "H=1,NQ=4,NKV=1000000,E=64"}) {
     const hal::Tiling t = run_timing(edge, tiles).schedule.tiling;
     EXPECT_GT(t.np, 0U) << tiles;
-    EXPECT_GE(t.nq, 4U) << tiles;
+    EXPECT_GE(t.nq, 2U) << tiles;
   }
   // 5 MiB are a row of 1,310,720 scores on each of two cores.
   EXPECT_EQ(run_timing(edge, "H=1,NQ=2,NKV=1310720,E=64").schedule.tiling.np, 1U);
@@ -200,7 +200,7 @@ hal::Tiling random_tiles(Random& r, const config::Network& n) {
   return t;
 }
 
-class RandomScoreTiles : public testing::TestWithParam<std::tuple<const char*, std::uint32_t>> {};
+class RandomScoreTiles : public testing::TestWithParam<std::tuple<std::string, std::uint32_t>> {};
 
 // Values do not depend on how scores are cut, counts do not depend on data, DRAM moves nothing twice but K and V.
 TEST_P(RandomScoreTiles, AreGolden) {
@@ -260,10 +260,10 @@ const auto kShards = testing::Range(4U, 100U);
 #else
 const auto kShards = testing::Range(0U, 4U);
 #endif
-std::string case_name(const testing::TestParamInfo<std::tuple<const char*, std::uint32_t>>& of) {
+std::string case_name(const testing::TestParamInfo<std::tuple<std::string, std::uint32_t>>& of) {
   return fmt::format("{}_{}", test_name(std::get<0>(of.param)), std::get<1>(of.param));
 }
-INSTANTIATE_TEST_SUITE_P(Shards, RandomScoreTiles, testing::Combine(testing::Values("layerwise", kSideBySide), kShards),
+INSTANTIATE_TEST_SUITE_P(Shards, RandomScoreTiles, testing::Combine(testing::Values<std::string>("layerwise", kSideBySide), kShards),
                          case_name);
 
 }  // namespace
