@@ -76,7 +76,8 @@ const config::Schema<hal::Tiling>& tiling_schema() {
       size("k0", kLargestSubTile, "L0 sub-tile of a matmul: depth loaded at a time", &T::k0),
       kv_key(),
       size("rb", 64, "buffers for row blocks of Q, and twice as many for O, per core", &T::row_buffers),
-      size("np", kLargest, "N_P: query rows of one softmax where scores go in tiles of nq x nkv (layerwise, flat)", &T::np),
+      size("np", kLargest, "N_P: query rows of one softmax where scores go in tiles of nq x nkv (layerwise, flat)",
+           &T::np),
   });
   return schema;
 }

@@ -263,8 +263,8 @@ const auto kShards = testing::Range(0U, 4U);
 std::string case_name(const testing::TestParamInfo<std::tuple<std::string, std::uint32_t>>& of) {
   return fmt::format("{}_{}", test_name(std::get<0>(of.param)), std::get<1>(of.param));
 }
-INSTANTIATE_TEST_SUITE_P(Shards, RandomScoreTiles, testing::Combine(testing::Values<std::string>("layerwise", kSideBySide), kShards),
-                         case_name);
+INSTANTIATE_TEST_SUITE_P(Shards, RandomScoreTiles,
+                         testing::Combine(testing::Values<std::string>("layerwise", kSideBySide), kShards), case_name);
 
 }  // namespace
 }  // namespace attnvp::runs
