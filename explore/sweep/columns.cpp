@@ -70,6 +70,7 @@ void add_results(std::vector<Column>& all) {
   }
   all.push_back(text("tiling.kv", Role::kResult, "tile size as used"));
   count("tiling.rb", "tile size as used");
+  count("tiling.np", "tile size as used; none where scores do not go in tiles");
   count("cycles", "from boot to the last cluster's end");
   all.push_back(real("frequency_hz", kHertz, "the platform clock"));
   all.push_back(real("seconds", kSeconds, "simulated time"));

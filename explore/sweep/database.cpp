@@ -15,7 +15,7 @@ namespace attnvp::explore {
 namespace {
 
 constexpr int kApplicationId = 0x41565053;  // "AVPS"
-constexpr int kSchema = 1;
+constexpr int kSchema = 2;
 constexpr int kPatienceMilliseconds = 10000;  // for another process's commit
 
 std::string in_sql(const std::string& name) { return '"' + name + '"'; }

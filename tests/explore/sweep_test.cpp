@@ -1,4 +1,4 @@
-// Sweeps: expressions, axes, points, plans and their keys, rows, databases, merging.
+// Sweeps: axes, points, plans and their keys, rows, databases, merging.
 #include "explore/sweep/sweep.h"
 
 #include <gtest/gtest.h>
@@ -13,103 +13,14 @@
 
 #include "explore/sweep/job_runner.h"
 #include "explore/sweep/points.h"
-#include "platform/config/error.h"
+#include "tests/platform/test_files.h"
 
 namespace attnvp::explore {
 namespace {
 
 namespace fs = std::filesystem;
-using config::ConfigError;
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (fs::temp_directory_path() / "attnvp-sweep-XXXXXX").string();
-    path_ = ::mkdtemp(name.data());
-  }
-  ~TemporaryFolder() { fs::remove_all(path_); }
-  std::string file(const std::string& name) const { return (path_ / name).string(); }
-  std::string write(const std::string& name, const std::string& text) const {
-    std::ofstream(file(name)) << text;
-    return file(name);
-  }
-
- private:
-  fs::path path_;
-};
-
-std::string complaint(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const ConfigError& e) {
-    return e.what();
-  }
-  return "no complaint";
-}
-
-const Symbols kSymbols = {{"l1.size", {Kind::kNumber, {1, 0, 0}}},
-                          {"clusters", {Kind::kNumber, {}}},
-                          {"dram.bandwidth", {Kind::kNumber, {1, -1, 0}}},
-                          {"clock", {Kind::kNumber, {0, -1, 0}}},
-                          {"dataflow", {Kind::kText, {}}}};
-Quantity value(const std::string& name) {
-  static const std::map<std::string, Quantity> values = {{"l1.size", 2.0 * 1024 * 1024},
-                                                         {"clusters", 3.0},
-                                                         {"dram.bandwidth", 30e9},
-                                                         {"clock", 3e9},
-                                                         {"dataflow", std::string("mas")}};
-  return values.at(name);
-}
-
-TEST(Expression, HoldsOrNot) {
-  const std::vector<std::pair<const char*, bool>> cases = {
-      {"l1.size * clusters <= 8 MiB", true},
-      {"l1.size * clusters <= 6 MiB", true},
-      {"l1.size * clusters < 6 MiB", false},
-      {"l1.size*clusters>=6MiB", true},
-      {"dram.bandwidth / clock == 10 B", true},
-      {"dram.bandwidth < 30 GB/s", false},
-      {"30 GB/s / 2 < dram.bandwidth", true},
-      {"dataflow = 'mas' and not clusters == 2", true},
-      {"dataflow != 'mas' or clusters % 2 = 1", true},
-      {"1 + 2 * 3 == 7 && (1 + 2) * 3 == 9", true},
-      {"2 - 1 - 1 == 0 and 8 / 2 / 2 == 2", true},
-      {"min(clusters, 2) == 2 and max(clusters, 2) == 3", true},
-      {"floor(2.5) == 2 and ceil(2.5) == 3 and round(2.6) == 3", true},
-      {"-clusters < -2", true},
-      {"1e3 == 1000 or clusters == 0", true},
-      {"10 ns * clock == 30", true},
-  };
-  for (const auto& [text, holds] : cases) {
-    EXPECT_EQ(Expression::condition(text, kSymbols, {"test"}).holds(value), holds) << text;
-  }
-}
-
-TEST(Expression, RefusesWhatMakesNoSense) {
-  const std::vector<std::pair<std::string, const char*>> cases = {
-      {"l1.size <= 8", "needs two of a kind, found bytes and a plain number"},
-      {"l1.size + clock < 1", "needs two of a kind"},
-      {"l1.sice <= 8 MiB", "did you mean 'l1.size'"},
-      {"l1.size <= 8 MiBB", "unit 'MiBB' is unknown"},
-      {"l1.size <=", "ends where a value is expected"},
-      {"(l1.size <= 8 MiB", "')' is expected"},
-      {"l1.size", "allowed is a condition"},
-      {"dataflow < 'mas'", "not for texts"},
-      {"dataflow == mas", "texts are in quotes"},
-      {"dataflow == 'mas", "without its closing quote"},
-      {"sqrt(clusters) > 1", "function 'sqrt' is unknown"},
-      {"clusters and 1", "and needs a condition"},
-      {"1 < 2 < 3", "an operator is expected"},
-      {"", "ends where a value"},
-      {"clusters * 1.2.3 > 1", "found '1.2.3'"},
-      {std::string(1000, '(') + "1", "nested too deeply"},
-  };
-  for (const auto& [text, what] : cases) {
-    const std::string said = complaint([&, t = text] { Expression::condition(t, kSymbols, {"test"}); });
-    EXPECT_NE(said.find(what), std::string::npos) << text << ": " << said;
-    EXPECT_EQ(said.rfind("test: ", 0), 0U) << said;
-  }
-}
+using testing::message_of;
+using testing::TemporaryFolder;
 
 SweepFile sweep_of(const TemporaryFolder& folder, const std::string& text) {
   return load_sweep(folder.write("s.yaml", text));
@@ -143,10 +54,10 @@ TEST(SweepFile, MistakesAreToldWithTheirLine) {
       {"set:\n  dma.arbitration: = 3\n", "found an expression; allowed is age"},
   };
   for (const auto& [text, what] : cases) {
-    const std::string said = complaint([&, t = text] { sweep_of(folder, t); });
+    const std::string said = message_of([&, t = text] { sweep_of(folder, t); });
     EXPECT_NE(said.find(what), std::string::npos) << text << said;
   }
-  const auto plan = [&](const char* text) { return complaint([&] { make_plan(sweep_of(folder, text)); }); };
+  const auto plan = [&](const char* text) { return message_of([&] { make_plan(sweep_of(folder, text)); }); };
   EXPECT_NE(plan("constraints: ['cores > 64']\n").find("there is no job to do"), std::string::npos);
   EXPECT_NE(plan("axes: {cores: [1, 3]}\nset: {l1.ports: = cores / 2}\n").find("allowed is a whole number"),
             std::string::npos);
@@ -306,6 +217,7 @@ void expect_whole_report(const Plan& plan) {
 TEST(Row, HasEveryNumberOfTheReport) {
   const TemporaryFolder folder;
   for (const char* text : {"network: H=2,N=48,E=16\ndata: full\n",
+                           "network: H=2,N=48,E=16\ndataflow: layerwise\ntiling: 'nq=16,np=4'\ndata: full\n",
                            "network: 'H=2,HKV=1,NQ=1,L=300+90,E=16'\ndataflow: lean\ndata: full\n"}) {
     SCOPED_TRACE(text);
     expect_whole_report(make_plan(sweep_of(folder, text)));
@@ -331,14 +243,14 @@ const char* const kSmall =
 TEST(Sweep, FailuresAreRowsAndNothingIsDoneTwice) {
   const TemporaryFolder folder;
   const Plan plan = make_plan(sweep_of(folder, kSmall));
-  const SweepProgress first = run(plan, folder.file("a.db"), 2);
+  const SweepProgress first = run(plan, folder.path("a.db"), 2);
   EXPECT_EQ(first.jobs, 54U);
   EXPECT_EQ(first.done + first.failed, 54U);
   // nq=999 is larger than the layer; an L1 of 60 KiB is smaller than L0.
   EXPECT_EQ(first.failed, 18U + 12U);
   EXPECT_EQ(first.crashed, 0U);
   std::size_t failed = 0;
-  for (const Row& row : rows(folder.file("a.db"))) {
+  for (const Row& row : rows(folder.path("a.db"))) {
     const bool done = std::get<std::string>(row[column_index("status")]) == kDone;
     EXPECT_EQ(std::holds_alternative<std::int64_t>(row[column_index("cycles")]), done);
     if (done) continue;
@@ -349,7 +261,7 @@ TEST(Sweep, FailuresAreRowsAndNothingIsDoneTwice) {
         << error;
   }
   EXPECT_EQ(failed, first.failed);
-  const SweepProgress second = run(plan, folder.file("a.db"), 2);
+  const SweepProgress second = run(plan, folder.path("a.db"), 2);
   EXPECT_EQ(second.skipped, 54U);
   EXPECT_EQ(second.left(), 0U);
   EXPECT_EQ(second.done + second.failed, 0U);
@@ -359,18 +271,18 @@ TEST(Sweep, FailuresAreRowsAndNothingIsDoneTwice) {
 TEST(Sweep, RowsDependOnNeitherOrderNorProcesses) {
   const TemporaryFolder folder;
   const Plan plan = make_plan(sweep_of(folder, kSmall));
-  run(plan, folder.file("one.db"), 1);
-  run(plan, folder.file("two.db"), 2);
-  for (std::uint32_t k = 1; k <= 3; ++k) run(plan, folder.file("shard" + std::to_string(k) + ".db"), 1, k, 3);
+  run(plan, folder.path("one.db"), 1);
+  run(plan, folder.path("two.db"), 2);
+  for (std::uint32_t k = 1; k <= 3; ++k) run(plan, folder.path("shard" + std::to_string(k) + ".db"), 1, k, 3);
   const MergeResult merged = merge_databases(
-      folder.file("all.db"), {folder.file("shard1.db"), folder.file("shard2.db"), folder.file("shard3.db")});
+      folder.path("all.db"), {folder.path("shard1.db"), folder.path("shard2.db"), folder.path("shard3.db")});
   EXPECT_EQ(merged.rows, 54U);
   EXPECT_EQ(merged.added, 54U);
-  const std::vector<Row> expected = rows(folder.file("one.db"));
+  const std::vector<Row> expected = rows(folder.path("one.db"));
   ASSERT_EQ(expected.size(), 54U);
-  EXPECT_EQ(expected, rows(folder.file("two.db")));
-  EXPECT_EQ(expected, rows(folder.file("all.db")));
-  const MergeResult again = merge_databases(folder.file("all.db"), {folder.file("shard2.db"), folder.file("one.db")});
+  EXPECT_EQ(expected, rows(folder.path("two.db")));
+  EXPECT_EQ(expected, rows(folder.path("all.db")));
+  const MergeResult again = merge_databases(folder.path("all.db"), {folder.path("shard2.db"), folder.path("one.db")});
   EXPECT_EQ(again.added, 0U);
   EXPECT_EQ(again.rows, 54U);
   for (std::size_t i = 0; i < plan.jobs.size(); i += 7) {
@@ -390,24 +302,27 @@ void sql(const std::string& path, const std::string& text) {
 TEST(Merge, RefusesWhatDoesNotGoTogether) {
   const TemporaryFolder folder;
   const Plan plan = make_plan(sweep_of(folder, "network: H=2,N=48,E=16\ndataflow: [flat, mas]\n"));
-  const std::string a = folder.file("a.db"), b = folder.file("b.db"), c = folder.file("c.db");
+  const std::string a = folder.path("a.db"), b = folder.path("b.db"), c = folder.path("c.db");
   run(plan, a);
   fs::copy_file(a, b);
   sql(b, "UPDATE jobs SET cycles = cycles + 1 WHERE dataflow = 'mas'");
-  EXPECT_NE(complaint([&] { merge_databases(c, {a, b}); }).find("have different results for job"), std::string::npos);
+  EXPECT_NE(message_of([&] { merge_databases(c, {a, b}); }).find("have different results for job"), std::string::npos);
   EXPECT_FALSE(fs::exists(c));
   // A crashed row gives way, from whichever side it comes.
   sql(b, "UPDATE jobs SET cycles = NULL, status = 'crashed', error = 'signal 9' WHERE dataflow = 'mas'");
   merge_databases(c, {a, b});
-  merge_databases(folder.file("d.db"), {b, a});
+  merge_databases(folder.path("d.db"), {b, a});
   merge_databases(b, {a});
   EXPECT_EQ(rows(a), rows(c));
-  EXPECT_EQ(rows(a), rows(folder.file("d.db")));
+  EXPECT_EQ(rows(a), rows(folder.path("d.db")));
   EXPECT_EQ(rows(a), rows(b));
   sql(b, "UPDATE meta SET value = 'other' WHERE name = 'simulator'");
-  EXPECT_NE(complaint([&] { merge_databases(c, {a, b}); }).find("another version of the simulator"), std::string::npos);
-  EXPECT_NE(complaint([&] {
-              merge_databases(c, {a, folder.file("none.db")});
+  EXPECT_NE(message_of([&] {
+              merge_databases(c, {a, b});
+            }).find("another version of the simulator"),
+            std::string::npos);
+  EXPECT_NE(message_of([&] {
+              merge_databases(c, {a, folder.path("none.db")});
             }).find("none.db: no such file"),
             std::string::npos);
 }
@@ -415,23 +330,23 @@ TEST(Merge, RefusesWhatDoesNotGoTogether) {
 TEST(Database, RefusesWhatItDoesNotKnow) {
   const TemporaryFolder folder;
   const Plan plan = make_plan(sweep_of(folder, "network: H=2,N=48,E=16\n"));
-  const std::string path = folder.file("a.db");
+  const std::string path = folder.path("a.db");
   run(plan, path);
   const auto refusal = [&](const std::string& change) {
-    const std::string copy = folder.file("copy.db");
+    const std::string copy = folder.path("copy.db");
     fs::copy_file(path, copy, fs::copy_options::overwrite_existing);
     sql(copy, change);
-    return complaint([&] { run(plan, copy); });
+    return message_of([&] { run(plan, copy); });
   };
-  EXPECT_NE(refusal("PRAGMA user_version = 2").find("has schema version 2; this attnvp reads version 1"),
+  EXPECT_NE(refusal("PRAGMA user_version = 3").find("has schema version 3; this attnvp reads version 2"),
             std::string::npos);
   EXPECT_NE(refusal("PRAGMA application_id = 0").find("is no database of attnvp sweep"), std::string::npos);
   EXPECT_NE(refusal("ALTER TABLE jobs RENAME COLUMN cycles TO ticks").find("'ticks' where this one has 'cycles'"),
             std::string::npos);
   EXPECT_NE(refusal("UPDATE meta SET value = 'x'").find("another version of the simulator"), std::string::npos);
-  EXPECT_NE(complaint([&] { run(plan, folder.write("t.db", std::string(5000, 'x'))); }).find("it is no database"),
+  EXPECT_NE(message_of([&] { run(plan, folder.write("t.db", std::string(5000, 'x'))); }).find("it is no database"),
             std::string::npos);
-  EXPECT_NE(complaint([&] { run(plan, folder.file("no/a.db")); }).find("cannot be opened"), std::string::npos);
+  EXPECT_NE(message_of([&] { run(plan, folder.path("no/a.db")); }).find("cannot be opened"), std::string::npos);
   // A crashed row is tried anew.
   sql(path, "UPDATE jobs SET status = 'crashed', cycles = NULL");
   EXPECT_EQ(run(plan, path).done, 1U);
