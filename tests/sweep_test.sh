@@ -120,7 +120,7 @@ expect 2 "wrong.yaml:2: key 'l1.sice' is unknown; did you mean 'l1.size'" sweep 
 expect 2 'tiny.yaml: cannot be (read|written): it is no database' sweep tiny.yaml --db tiny.yaml
 cp many.db version.db
 sqlite3 version.db 'PRAGMA user_version = 7'
-expect 2 'version.db: has schema version 7; this attnvp reads version 1' sweep many.yaml --db version.db
+expect 2 'version.db: has schema version 7; this attnvp reads version 2' sweep many.yaml --db version.db
 
 # A disk that fills up: what was committed stays, and a run with space goes on from there.
 (ulimit -f 256 && exec "$attnvp" sweep many.yaml --db full.db) >stdout 2>stderr
