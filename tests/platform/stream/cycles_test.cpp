@@ -4,6 +4,8 @@
 // sum is there at 12 + 2 (N^2 - 1) + 23, its first quotient 8 later, its N quotients are multiplied every two cycles,
 // the last result comes 13 later: 2 N^2 + 2 N + 52. Memory-free: 1 + 11 + 3 for the first score, 2 (N^2 - 1) to the
 // last one, then 12 and 21: 2 N^2 + 46.
+#include <algorithm>
+
 #include "tests/platform/stream/runs.h"
 
 namespace attnvp::stream {
@@ -86,10 +88,21 @@ TEST(StreamCycles, UnitTimesNeedTwoMoreThanARow) {
   }
 }
 
+// Rows follow each other every 2 N cycles. r and o wait for o's 12, quotients for their 21; from N = 11 on those are
+// gone before the next come, and peaks depend on N no more. Of fewer elements than a FIFO has slots no more can be in
+// it.
 TEST(StreamPeaks, OfTheMemoryFreeGraphDoNotDependOnN) {
-  // A row's r, o and quotient are gone before the next row's come once 2 N exceeds their 21 cycles and one.
-  const std::vector<std::uint64_t> expected{2, 2, 2, 12, 2, 2, 2, 2, 1, 1, 1};
-  for (const std::uint32_t n : {11, 12, 13, 64, 100, 512}) EXPECT_EQ(peaks(run("memory-free", n)), expected) << n;
+  for (std::uint64_t n = 1; n <= 128; ++n) {
+    const auto per_score = [n](std::uint64_t depth) { return std::min(n * n, depth); };
+    const auto per_row = [n](std::uint64_t cycles) { return std::min(n, cycles / (2 * n) + 1); };
+    const std::uint64_t two = per_score(2), q = std::min<std::uint64_t>(n, 2);
+    const std::vector<std::uint64_t> expected{q,   two, two,         per_score(12), two,        two,
+                                              two, two, per_row(12), per_row(12),   per_row(21)};
+    EXPECT_EQ(peaks(run("memory-free", static_cast<std::uint32_t>(n))), expected) << n;
+    if (n >= 11) {
+      EXPECT_EQ(expected, (std::vector<std::uint64_t>{2, 2, 2, 12, 2, 2, 2, 2, 1, 1, 1})) << n;
+    }
+  }
 }
 
 TEST(StreamPeaks, OfTheNaiveGraphGrowWithN) {
