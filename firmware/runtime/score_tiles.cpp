@@ -109,7 +109,7 @@ void CTiles::tile(const Work::Round& i, uint32_t j) {
     Command store = copy(tile, dram).after(ready_.of(c)).then(free_.of(c)).label(of.head, of.block);
     if (all_.place.span > 0) {
       if (first) store.after(all_.place.of(c));
-      store.then(all_.c_there.of(c));
+      if (last) store.then(all_.c_there.of(c));
     }
     all_.store(kStoreChannel, store);
     if (last) ++items_[c];
@@ -132,6 +132,7 @@ void SoftmaxRows::rows(const Work::Round& i, uint32_t n) {
     if (!block.valid || row >= block.rows) continue;
     Item of = block;
     of.rows = min(np, block.rows - row);
+    const bool last = row + of.rows == block.rows;
     blocks_.take(c);
     const Matrix scores = blocks_.block(of, rt.layer().seq_kv);
     Command load = copy(rows_of(all_.c_block(block, items_[c]), row, of.rows), scores)
@@ -143,13 +144,13 @@ void SoftmaxRows::rows(const Work::Round& i, uint32_t n) {
                         .then(free_.of(c))
                         .label(of.head, of.block);
     if (all_.place.span > 0) {
-      if (n == 0) load.after(all_.c_there.of(c), all_.blocks());
-      store.then(all_.p_there.of(c));
+      if (n == 0) load.after(all_.c_there.of(c));
+      if (last) store.then(all_.p_there.of(c));
     }
     rt.dma(all_.softmax_loads, load);
     rt.vec(c, softmax(scores, scores).after(loaded_.of(c)).then(ready_.of(c)).label(of.head, of.block));
     all_.store(all_.softmax_stores, store);
-    if (row + of.rows == block.rows) ++items_[c];
+    if (last) ++items_[c];
   }
 }
 
@@ -181,9 +182,7 @@ void OTiles::tile(const Work::Round& i, uint32_t j) {
     const Matrix tile = tiles_.block(of, v_.block_rows(j));
     const Matrix dram = columns_of(all_.p_block(of, items_[c]), v_.block_row(j), v_.block_rows(j));
     Command load = copy(dram, tile).after(free_.of(c)).then(ready_.of(c)).label(of.head, of.block);
-    if (first && all_.place.span > 0) {
-      load.after(all_.p_there.of(c), static_cast<uint32_t>(ceil_div(of.rows, all_.tiling().np)));
-    }
+    if (first && all_.place.span > 0) load.after(all_.p_there.of(c));
     rt.dma(kLoadChannel, load);
 
     if (first) o_.take(c);

@@ -13,12 +13,10 @@ namespace attnvp::firmware {
 
 enum class Steps : std::uint8_t { kInTurn, kSideBySide };
 
-// Tile sizes, complete: N_P is 0 where whole rows do (they do not overlap with less than `demand` says). What the job
-// asks for; else whole rows where L1 has room for enough of them, or where tiles would be no better.
+// Tile sizes, complete; N_P is 0 for whole rows, which then fit `demand`. What the job asks for; else whole rows where
+// L1 has room for enough of them, or where tiles would be no better. N_P is chosen so that it leaves most of L1 to the
+// tiles (in turn: as large as fits).
 hal::Tiling choose_rows_or_tiles(Runtime& rt, const Demand& demand, Steps steps);
-// With the job's N_P or, where it gives none, one that leaves most of L1 to the tiles (in turn: the largest that fits).
-Choice find_score_tiles(Runtime& rt, Steps steps);
-uint64_t score_tiles_need(const Runtime& rt, const hal::Tiling& tiling, Steps steps);  // bytes of L1
 
 // Buffers per core, as many as L1 has room for: tiles of C (and of P), blocks of N_P rows in softmax.
 struct ScoreBuffers {
@@ -44,7 +42,8 @@ class ScoreTiles {
   // A row block's scores in DRAM, the lane's n-th. Side by side they take turns in a ring, P in C's place.
   Matrix c_block(const Item& item, uint32_t n) const { return scores(rt_.layer().c, item, n); }
   Matrix p_block(const Item& item, uint32_t n) const { return scores(rt_.layer().p, item, n); }
-  // Side by side: of each lane; a place in the ring, a tile of C in DRAM, a block of softmax in DRAM. In turn: none.
+  // Side by side: of each lane; a place in the ring, a row block's C in DRAM, its P in DRAM (the last part of it, as a
+  // DMA channel's transfers end in order). In turn: none.
   Events place, c_there, p_there;
 
   // DMA channels of softmax: side by side its own, where there are enough, so that nothing waits behind tiles.

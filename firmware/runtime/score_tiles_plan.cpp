@@ -118,8 +118,7 @@ uint32_t softmax_rows(const Runtime& rt, const Tiling& t, Steps steps) {
   const uint32_t rows = min(t.nq, rt.layer().seq_q);
   if (steps == Steps::kSideBySide) {
     const uint64_t fit = l1 / kSoftmaxShare / need.softmax(1, kSoftmaxSideBySide);
-    const uint64_t least = ceil_div(rows, hal::kMaxTokens);  // a row block's softmaxes are as many tokens
-    return t.np > 0 ? t.np : static_cast<uint32_t>(min<uint64_t>(max<uint64_t>(fit, least), rows));
+    return t.np > 0 ? t.np : static_cast<uint32_t>(min<uint64_t>(max<uint64_t>(fit, 1), rows));
   }
   for (uint32_t blocks = kSoftmaxInTurn; blocks > 0; --blocks) {
     if (t.np > 0 && need.softmax(t.np, blocks) <= l1) return t.np;
@@ -146,9 +145,7 @@ ScoreBuffers score_buffers(const Runtime& rt, const Tiling& t, Steps steps) {
   return b;
 }
 
-uint64_t score_tiles_need(const Runtime& rt, const Tiling& t, Steps steps) {
-  return Need(rt, steps).all(t, {kLeastTiles, 1});
-}
+namespace {
 
 Choice find_score_tiles(Runtime& rt, Steps steps) {
   const hal::Layer& l = rt.layer();
@@ -171,7 +168,7 @@ Choice find_score_tiles(Runtime& rt, Steps steps) {
     const auto least = static_cast<uint32_t>(ceil_div(l.seq_kv, hal::kMaxTokens));
     if (t.nkv == 0) t.nkv = Need(rt, steps).widest(t, buffers);
     t.nkv = max(t.nkv, least);
-    choice.least_need = min(choice.least_need, score_tiles_need(rt, t, steps));
+    choice.least_need = min(choice.least_need, Need(rt, steps).all(t, {kLeastTiles, 1}));
     if (np == 0 || !Need(rt, steps).fit(t, buffers)) return;
     const uint64_t cycles = estimate(rt, t, steps);
     if (cycles >= choice.cycles) return;
@@ -199,8 +196,6 @@ Choice find_score_tiles(Runtime& rt, Steps steps) {
   }
   return choice;
 }
-
-namespace {
 
 // L1 has room for as many whole rows as the MAC array has, or as there are for a core.
 bool enough_rows(const Runtime& rt, const Tiling& chosen, const Demand& demand) {
