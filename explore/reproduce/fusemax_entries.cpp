@@ -45,8 +45,6 @@ double mean_energy_ratio(const FusemaxStudy& s) {
   return sum / static_cast<double>(s.points.size());
 }
 
-const char* const kWhyCycles = "start and end of the layer, which closed forms leave out";
-
 }  // namespace
 
 std::vector<Entry> fusemax_entries(const FusemaxStudy& s) {
@@ -61,7 +59,7 @@ std::vector<Entry> fusemax_entries(const FusemaxStudy& s) {
     for (const FusemaxPoint& p : s.points) {
       const auto stated = p.paper_cycles.find(d);
       if (stated == p.paper_cycles.end()) continue;
-      add("cycles", p.name(), d, stated->second, p.cycles(d), kWhyCycles);
+      add("cycles", p.name(), d, stated->second, p.cycles(d), "");
     }
   }
   for (const std::string& d : s.dataflows) {
@@ -71,7 +69,7 @@ std::vector<Entry> fusemax_entries(const FusemaxStudy& s) {
       double paper = stated == p.paper_cycles.end() ? 0 : stated->second / p.paper_cycles.at(kFusemax);
       if (d == kFlat && claim(s, "speedup", p.name()) > 0) paper = claim(s, "speedup", p.name());
       if (paper == 0) continue;
-      add("speedup", p.name(), d, paper, p.cycles(d) / p.cycles(kFusemax), kWhyCycles);
+      add("speedup", p.name(), d, paper, p.cycles(d) / p.cycles(kFusemax), "");
     }
   }
   add("speedup", "mean", kFlat, claim(s, "speedup", "mean"), mean_speedup(s), "");

@@ -15,7 +15,7 @@ constexpr std::uint32_t kWholeHeads = 16384;       // tokens up to which heads a
 constexpr std::uint32_t kWholeUnfused = 65536;     // of dataflows that keep scores in DRAM, whose commands are larger
 constexpr std::uint32_t kWholeRows = 65536;        // tokens up to which the others' rows of scores stay on chip
 constexpr std::uint32_t kScoresOfRows = 1U << 29;  // in the smaller simulation of some query rows
-constexpr std::uint32_t kRowsOfTiles = 8192;  // query rows in it where scores go in tiles, all of them far less high
+constexpr std::uint32_t kRowsOfTiles = 8192;       // query rows in it where scores go in tiles: two row blocks or more
 
 std::uint32_t heads_of(std::uint32_t tokens) { return std::clamp(kWholeHeads / tokens, 1U, 16U); }
 
