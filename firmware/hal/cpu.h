@@ -1,5 +1,6 @@
-// How firmware touches the bus. `Cpu` is opaque: natively it is the control processor's model, on a RISC-V
-// nothing at all (loads and stores). One context per cluster, so that firmware needs no globals.
+// How firmware touches the bus. `Cpu` is opaque to it: on the host whatever reads the command stream (models/control_processor/cpu.h:
+// the control processor's model, or a reader without a simulation), on a RISC-V nothing at all (loads and stores). One
+// context per cluster, so that firmware needs no globals.
 #pragma once
 
 #include <cstddef>

@@ -32,11 +32,10 @@ void ControlProcessor::start() {
 }
 
 void ControlProcessor::run() {
-  hal::Cpu cpu(*this);
   while (true) {
     running_.set(1);
     state_.set(kRun);
-    firmware_(cpu, cluster_);
+    firmware_(*this, cluster_);
     running_.set(0);
     state_.set(kOff);
     finish_cycle_ = ctx_.clock.now();
@@ -70,15 +69,4 @@ bool ControlProcessor::access(bool write, std::uint64_t address, void* data, std
   return payload_.is_response_ok();
 }
 
-namespace hal {
-
-bool read(Cpu& cpu, std::uint64_t address, void* data, std::size_t bytes) {
-  return cpu.processor().access(false, address, data, bytes);
-}
-
-bool write(Cpu& cpu, std::uint64_t address, const void* data, std::size_t bytes) {
-  return cpu.processor().access(true, address, const_cast<void*>(data), bytes);
-}
-
-}  // namespace hal
 }  // namespace attnvp

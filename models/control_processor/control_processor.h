@@ -6,13 +6,13 @@
 
 #include <functional>
 
-#include "firmware/hal/cpu.h"
+#include "models/control_processor/cpu.h"
 #include "models/machine.h"
 #include "models/module.h"
 
 namespace attnvp {
 
-class ControlProcessor : public Module {
+class ControlProcessor : public Module, private hal::Cpu {
  public:
   using Firmware = std::function<void(hal::Cpu&, std::uint32_t cluster)>;
   ControlProcessor(sc_core::sc_module_name name, Context& context, const ControlConfig& config, std::uint32_t cluster,
@@ -26,13 +26,16 @@ class ControlProcessor : public Module {
   std::uint64_t finish_cycle() const { return finish_cycle_; }
   std::string waiting_for() const override;
 
-  bool access(bool write, std::uint64_t address, void* data, std::size_t bytes);
-
   Counter accesses{*this, "accesses", "accesses", "bus accesses"};
   Counter busy_cycles{*this, "busy_cycles", "cycles", "cycles spent on bus accesses, stalls not counted"};
 
  private:
   void run();
+  bool read(std::uint64_t address, void* data, std::size_t bytes) override { return access(false, address, data, bytes); }
+  bool write(std::uint64_t address, const void* data, std::size_t bytes) override {
+    return access(true, address, const_cast<void*>(data), bytes);
+  }
+  bool access(bool write, std::uint64_t address, void* data, std::size_t bytes);
 
   ControlConfig config_;
   std::uint32_t cluster_;
@@ -48,13 +51,3 @@ class ControlProcessor : public Module {
 };
 
 }  // namespace attnvp
-
-// Natively a firmware's Cpu is its control processor.
-class attnvp::hal::Cpu {
- public:
-  explicit Cpu(ControlProcessor& processor) : processor_(processor) {}
-  ControlProcessor& processor() { return processor_; }
-
- private:
-  ControlProcessor& processor_;
-};

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "platform/cli/trace_files.h"
+#include "cli/trace_files.h"
 #include "platform/config/error.h"
 #include "platform/trace/scope.h"
 #include "tests/models/bench.h"

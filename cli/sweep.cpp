@@ -10,8 +10,8 @@
 #include <filesystem>
 #include <thread>
 
-#include "explore/cli/commands.h"
-#include "explore/cli/progress.h"
+#include "cli/explore_commands.h"
+#include "cli/progress.h"
 #include "explore/sweep/slurm.h"
 #include "platform/config/catalog.h"
 #include "platform/config/words.h"

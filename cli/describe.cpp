@@ -7,7 +7,7 @@
 
 #include "firmware/dataflows/dataflows.h"
 #include "models/stream/operation.h"
-#include "platform/cli/commands.h"
+#include "cli/commands.h"
 #include "platform/config/catalog.h"
 #include "platform/config/document.h"
 #include "platform/config/energy.h"

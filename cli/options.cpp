@@ -1,6 +1,6 @@
-#include "explore/cli/options.h"
+#include "cli/options.h"
 
-#include "platform/cli/validators.h"
+#include "cli/validators.h"
 
 namespace attnvp::cli {
 

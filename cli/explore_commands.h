@@ -1,4 +1,4 @@
-// The commands of explore/ behind the command line. Exit status and exceptions as in platform/cli/commands.h.
+// The commands of explore/ behind the command line. Exit status and exceptions as in cli/commands.h.
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,7 @@
 #include "benchmarks/native_attention.h"
 #include "explore/search/search.h"
 #include "models/arith/half.h"
-#include "platform/cli/commands.h"
+#include "cli/commands.h"
 #include "platform/config/hardware.h"
 #include "platform/elaboration/platform.h"
 #include "platform/elaboration/vec_choice.h"

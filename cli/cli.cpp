@@ -8,11 +8,11 @@
 #include <exception>
 #include <new>
 
-#include "explore/cli/commands.h"
-#include "explore/cli/options.h"
+#include "cli/explore_commands.h"
+#include "cli/options.h"
 #include "explore/reproduce/commands.h"
-#include "platform/cli/commands.h"
-#include "platform/cli/validators.h"
+#include "cli/commands.h"
+#include "cli/validators.h"
 #include "platform/config/error.h"
 #include "platform/config/words.h"
 #include "platform/job/job.h"

@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "explore/cli/commands.h"
-#include "explore/cli/progress.h"
+#include "cli/explore_commands.h"
+#include "cli/progress.h"
 #include "explore/search/convergence.h"
 #include "platform/config/error.h"
 #include "platform/config/hardware.h"

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "platform/cli/commands.h"
-#include "platform/cli/outputs.h"
+#include "cli/commands.h"
+#include "cli/outputs.h"
 #include "platform/trace/session.h"
 
 namespace attnvp::cli {

@@ -1,7 +1,7 @@
 // The options of the commands about sweeps.
 #pragma once
 
-#include "explore/cli/commands.h"
+#include "cli/explore_commands.h"
 
 namespace CLI {
 class App;

@@ -8,7 +8,7 @@
 
 #include "explore/analysis/page.h"
 #include "explore/analysis/versus.h"
-#include "explore/cli/commands.h"
+#include "cli/explore_commands.h"
 #include "platform/tensors/atomic_file.h"
 
 namespace attnvp::cli {

@@ -1,7 +1,7 @@
 #include <cstdlib>
 #include <systemc>
 
-#include "platform/cli/commands.h"
+#include "cli/commands.h"
 
 int sc_main(int argc, char** argv) { return attnvp::cli::main(argc, argv); }
 

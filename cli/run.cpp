@@ -8,9 +8,9 @@
 
 #include "explore/search/search.h"
 #include "firmware/dataflows/dataflows.h"
-#include "platform/cli/commands.h"
-#include "platform/cli/outputs.h"
-#include "platform/cli/trace_files.h"
+#include "cli/commands.h"
+#include "cli/outputs.h"
+#include "cli/trace_files.h"
 #include "platform/config/error.h"
 #include "platform/config/hardware.h"
 #include "platform/elaboration/vec_choice.h"

@@ -3,9 +3,9 @@
 
 #include <cstdio>
 
-#include "platform/cli/commands.h"
-#include "platform/cli/outputs.h"
-#include "platform/cli/trace_files.h"
+#include "cli/commands.h"
+#include "cli/outputs.h"
+#include "cli/trace_files.h"
 #include "platform/stream/graph_file.h"
 #include "platform/stream/stream_report.h"
 

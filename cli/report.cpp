@@ -4,7 +4,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "platform/cli/commands.h"
+#include "cli/commands.h"
 #include "platform/report/page.h"
 #include "platform/tensors/atomic_file.h"
 

@@ -1,4 +1,4 @@
-#include "platform/cli/outputs.h"
+#include "cli/outputs.h"
 
 #include <fmt/format.h>
 

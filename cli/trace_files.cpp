@@ -1,4 +1,4 @@
-#include "platform/cli/trace_files.h"
+#include "cli/trace_files.h"
 
 #include <fmt/format.h>
 
