@@ -7,12 +7,13 @@
 #include <functional>
 
 #include "benchmarks/native_attention.h"
+#include "cli/bench_figure.h"
+#include "cli/commands.h"
 #include "explore/search/search.h"
 #include "models/arith/half.h"
-#include "cli/commands.h"
+#include "models/registry.h"
 #include "platform/config/hardware.h"
 #include "platform/elaboration/platform.h"
-#include "platform/elaboration/vec_choice.h"
 #include "platform/job/job.h"
 #include "platform/report/table.h"
 #include "platform/stream/graph_file.h"
@@ -60,7 +61,9 @@ StreamRate stream_rate(double budget) {
 
 }  // namespace
 
-int bench(const BenchArguments& a) {
+namespace {
+
+Figures measure(const BenchArguments& a) {
   const MachineConfig machine = config::load_hardware(a.hardware);
   const config::Network n = config::load_network(a.network);
   const config::EnergyTable energy = config::load_energy(machine.energy);
@@ -96,19 +99,20 @@ int bench(const BenchArguments& a) {
     searching = result.seconds;
     evaluations = result.evaluations;
   }
-  double full = 0;
+  double full = 0, checked = 0;
   {
     job::Runner runner(machine, energy, true);
     job::RunOptions options;
     options.check_golden = false;
     full = best_seconds(a.seconds, [&] { runner.run(n, mas, &tensors, options); });
+    checked = best_seconds(a.seconds, [&] { runner.run(n, mas, &tensors, {}); });
   }
   // The same run with the VEC engines' RTL, where it is built and as wide.
   double rtl = 0;
   std::uint64_t clocked = 0;
   MachineConfig with_rtl = machine;
-  with_rtl.vec.kind = VecKind::kRtl;
-  if (vec_choice_problem(with_rtl).empty()) {
+  with_rtl.vec.kind = "rtl";
+  if (kind_problem(with_rtl).empty()) {
     job::Runner runner(with_rtl, energy, true);
     job::RunOptions options;
     options.check_golden = false;
@@ -121,31 +125,66 @@ int bench(const BenchArguments& a) {
   const double native =
       best_seconds(a.seconds, [&] { attnvp::bench::native_attention(shape, q.data(), k.data(), v.data(), o.data()); });
 
-  report::Table table;
-  table.column(fmt::format("{} / mas on {}", n.name, machine.name), report::Table::Align::kLeft);
-  table.column("time");
-  table.column("rate or ratio");
+  Figures figures;
+  const auto row = [&figures](std::string label, double seconds, std::string time, std::string rate) {
+    figures.push_back({std::move(label), seconds, std::move(time), std::move(rate)});
+  };
   const auto time = [](double s) { return report::with_prefix(s, "s"); };
-  table.row({"native attention (Eigen, FP32, one thread)", time(native), "1.00x"});
-  table.row({"full simulation, golden check left out", time(full), fmt::format("{:.2f}x native", full / native)});
-  table.row({"timing simulation, not elaborated again", time(timing), fmt::format("{:.0f} runs/s", 1 / timing)});
-  table.row({"  of which simulation events", fmt::format("{} events", events),
-             report::with_prefix(static_cast<double>(events) / timing, "events/s")});
-  table.row({"timing simulation with a waveform", time(traced),
-             fmt::format("{:.2f}x untraced, {}", traced / timing,
-                         report::with_prefix(static_cast<double>(waveform.size()), "B"))});
-  table.row({fmt::format("tiling search, {} simulations", evaluations), time(searching),
-             fmt::format("{:.0f} evaluations/s", static_cast<double>(evaluations) / searching)});
+  const auto timed = [&](std::string label, double seconds, std::string rate) {
+    row(std::move(label), seconds, time(seconds), std::move(rate));
+  };
+  timed("native attention (Eigen, FP32, one thread)", native, "1.00x");
+  timed("full simulation, golden check left out", full, fmt::format("{:.2f}x native", full / native));
+  timed("golden check", checked - full, fmt::format("{:.2f}x the full simulation", (checked - full) / full));
+  timed("timing simulation, not elaborated again", timing, fmt::format("{:.0f} runs/s", 1 / timing));
+  row("  of which simulation events", 0, fmt::format("{} events", events),
+      report::with_prefix(static_cast<double>(events) / timing, "events/s"));
+  timed("timing simulation with a waveform", traced,
+        fmt::format("{:.2f}x untraced, {}", traced / timing,
+                    report::with_prefix(static_cast<double>(waveform.size()), "B")));
+  timed(fmt::format("tiling search, {} simulations", evaluations), searching,
+        fmt::format("{:.0f} evaluations/s", static_cast<double>(evaluations) / searching));
   if (clocked != 0) {
-    table.row(
-        {"full simulation with the VEC engines in RTL", time(rtl), fmt::format("{:.1f}x the models", rtl / full)});
-    table.row({fmt::format("  of which {} RTL cycles", clocked), time(rtl - full),
-               report::with_prefix(static_cast<double>(clocked) / (rtl - full), "cycles/s")});
+    timed("full simulation with the VEC engines in RTL", rtl, fmt::format("{:.1f}x the models", rtl / full));
+    timed(fmt::format("  of which {} RTL cycles", clocked), rtl - full,
+          report::with_prefix(static_cast<double>(clocked) / (rtl - full), "cycles/s"));
   }
   const StreamRate streaming = stream_rate(a.seconds);
-  table.row({fmt::format("streaming graph, {:.2g} M transfers", static_cast<double>(streaming.transfers) * 1e-6),
-             time(streaming.seconds),
-             fmt::format("{:.1f} M transfers/s", static_cast<double>(streaming.transfers) * 1e-6 / streaming.seconds)});
+  timed(fmt::format("streaming graph, {:.2g} M transfers", static_cast<double>(streaming.transfers) * 1e-6),
+        streaming.seconds,
+        fmt::format("{:.1f} M transfers/s", static_cast<double>(streaming.transfers) * 1e-6 / streaming.seconds));
+  return figures;
+}
+
+}  // namespace
+
+int bench(const BenchArguments& a) {
+  const std::string what =
+      fmt::format("{} / mas on {}", config::load_network(a.network).name, config::load_hardware(a.hardware).name);
+  report::Table table;
+  table.column(what, report::Table::Align::kLeft);
+  table.column("time");
+  table.column("rate or ratio");
+  if (a.against.empty()) {
+    for (const Figure& f : measure(a)) table.row({f.label, f.time, f.rate});
+  } else {
+    // In turn, so that a change of the machine's load meets both.
+    Figures theirs = figures_of(a.against, a);
+    Figures ours = measure(a);
+    theirs = better(theirs, figures_of(a.against, a));
+    ours = better(ours, measure(a));
+    table.column("there");
+    table.column("rate or ratio there");
+    table.column("times as fast");
+    for (const Figure& f : ours) {
+      const auto there =
+          std::find_if(theirs.begin(), theirs.end(), [&f](const Figure& t) { return t.label == f.label; });
+      const bool known = there != theirs.end();
+      const bool times = known && f.seconds > 0 && there->seconds > 0;
+      table.row({f.label, f.time, f.rate, known ? there->time : "-", known ? there->rate : "-",
+                 times ? fmt::format("{:.2f}", there->seconds / f.seconds) : "-"});
+    }
+  }
   std::fputs(table.text().c_str(), stdout);
   return 0;
 }

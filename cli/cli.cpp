@@ -6,17 +6,24 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <iostream>
 #include <new>
 
-#include "cli/explore_commands.h"
-#include "cli/options.h"
-#include "explore/reproduce/commands.h"
 #include "cli/commands.h"
+#include "cli/explore_commands.h"
+#include "cli/manual.h"
+#include "cli/options.h"
 #include "cli/validators.h"
+#include "explore/reproduce/commands.h"
+#include "models/registry.h"
+#include "models/storage/host_memory.h"
 #include "platform/config/error.h"
+#include "platform/config/units.h"
 #include "platform/config/words.h"
 #include "platform/job/job.h"
 #include "platform/stream/graph_file.h"
+#include "platform/text/complaint.h"
+#include "platform/text/version.h"
 
 namespace attnvp::cli {
 
@@ -39,13 +46,38 @@ void add_machine_options(CLI::App& app, RunArguments& a) {
   app.add_option("--data", a.data, "full moves, computes and checks tensors; timing gives the same cycles and counts")
       ->check(one_of({"full", "timing"}))
       ->capture_default_str();
-  app.add_option("--vec", a.vec, "the VEC engine's implementation")
-      ->check(one_of({"model", "rtl"}))
-      ->capture_default_str();
-  app.add_option("--cpu", a.cpu, "the control processor")->check(one_of({"native"}))->capture_default_str();
+  app.add_option("--vec", a.vec, "the VEC engines' kind, in place of the machine's")->check(one_of(kind_names("vec")));
+  app.add_option("--cpu", a.cpu, "the control processors' kind, in place of the machine's")
+      ->check(one_of(kind_names("control")));
   app.add_option("--seed", a.seed, "seed of the random tensors")->check(whole_number())->capture_default_str();
   app.add_option("--json", a.json, "write the report as JSON to a file, or alone to stdout with '-'")
       ->check(not_empty());
+}
+
+void add_schedule_options(CLI::App& app, ScheduleArguments& a) {
+  app.add_option("--hw", a.hardware, "machine: a name under configs/hardware or a path")->capture_default_str();
+  app.add_option("--net", a.network, "layer: a name under configs/networks, a path, or a shape such as H=12,N=512,E=64")
+      ->capture_default_str();
+  app.add_option("--dataflow", a.dataflow, "dataflow, with its options: NAME or NAME:option=value,...")
+      ->capture_default_str();
+  app.add_option("--set", a.settings, "set any key of the machine: key=value")->allow_extra_args(false);
+  app.add_option("--tiling", a.tiling, "tile sizes; what is not given is chosen")->check(not_empty());
+  app.add_option("--most", a.most, "lines at most")->check(whole_number())->capture_default_str();
+  app.add_option("--json", a.json, "write the commands as JSON to a file, or alone to stdout with '-'")
+      ->check(not_empty());
+}
+
+void add_memory_limit(CLI::App& command) {
+  const auto set = [](const std::string& text) {
+    try {
+      host_memory::set_limit(config::parse_integer(config::Unit::kBytes, text));
+    } catch (const config::ConfigError& problem) {
+      throw config::ConfigError(fmt::format("--memory-limit: {}", problem.what()));
+    }
+  };
+  command.add_option_function<std::string>(
+      "--memory-limit", set,
+      "memory of the host that may be taken, e.g. '4 GiB' (default: nine tenths of what it and its containers have)");
 }
 
 void add_stream_options(CLI::App& app, StreamArguments& a) {
@@ -105,10 +137,34 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
   return text;
 }
 
+// Throws where what was printed did not arrive.
+void check_stdout() {
+  errno = 0;
+  std::cout.flush();  // CLI11's help
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0 || !std::cout) {
+    throw config::ConfigError(fmt::format("stdout cannot be written: {}",
+                                          errno != 0 ? std::strerror(errno) : "no space left, or nobody reads it"));
+  }
+}
+
+void print_help(const CLI::App& app, const std::vector<std::string>& topic) {
+  const CLI::App* at = &app;
+  for (const std::string& name : topic) {
+    const std::vector<std::string> below = command_names(*at);
+    if (std::find(below.begin(), below.end(), name) == below.end()) {
+      throw config::ConfigError(
+          fmt::format("command {} is unknown{}", config::in_quotes(name), config::hint(name, below)));
+    }
+    at = at->get_subcommand(name);
+  }
+  std::fputs(at->help().c_str(), stdout);
+}
+
 int dispatch(int argc, char** argv) {
   CLI::App app{"AttnVP: a virtual platform for attention accelerators"};
   app.require_subcommand(1);
   app.set_help_all_flag("--help-all", "help for all commands");
+  app.set_version_flag("--version", text::generator(), "say which AttnVP this is");
   int status = kDone;
 
   RunArguments run_arguments;
@@ -162,7 +218,7 @@ int dispatch(int argc, char** argv) {
   CLI::App* describe_command = app.add_subcommand("describe",
                                                   "all there is to know of a machine (effective config, address map), "
                                                   "network, dataflow, streaming graph, or of all keys");
-  describe_command->add_option("what", describe_arguments.what, "a name, a path, or 'keys'")->required();
+  describe_command->add_option("what", describe_arguments.what, "a name, a path, 'keys' or 'tiling'")->required();
   describe_command->add_option("--set", describe_arguments.settings, "set any key of the machine: key=value")
       ->allow_extra_args(false);
   describe_command->callback([&] { status = describe(describe_arguments); });
@@ -252,6 +308,12 @@ int dispatch(int argc, char** argv) {
       ->check(not_empty());
   reproduce_streaming_command->callback([&] { status = reproduce_streaming(streaming_arguments); });
 
+  ScheduleArguments schedule_arguments;
+  CLI::App* schedule_command = app.add_subcommand(
+      "schedule", "a dataflow's commands with their events, one line each, and what they add up to; nothing is simulated");
+  add_schedule_options(*schedule_command, schedule_arguments);
+  schedule_command->callback([&] { status = schedule(schedule_arguments); });
+
   StreamArguments stream_arguments;
   CLI::App* stream_command = app.add_subcommand("stream", "run a streaming graph: nodes joined by bounded FIFOs");
   add_stream_options(*stream_command, stream_arguments);
@@ -275,19 +337,40 @@ int dispatch(int argc, char** argv) {
   bench_command->add_option("--seconds", bench_arguments.seconds, "time per measurement")
       ->check(CLI::Range(0.01, 600.0))
       ->capture_default_str();
+  bench_command
+      ->add_option("--against", bench_arguments.against,
+                   "another build of this program: its figures beside, measured in turn with these")
+      ->check(not_empty());
   bench_command->callback([&] { status = bench(bench_arguments); });
+
+  for (CLI::App* command : {run_command, compare_command, search_command, reproduce_command, stream_command,
+                            app.get_subcommand("sweep"), bench_command}) {
+    add_memory_limit(*command);
+  }
+
+  std::vector<std::string> topic;
+  CLI::App* help_command = app.add_subcommand("help", "help for a command, as its --help");
+  help_command->add_option("command", topic, "such as run, or reproduce mas");
+  help_command->callback([&] { print_help(app, topic); });
+
+  app.add_subcommand("completion", "a script that completes commands and options in bash")->callback([&] {
+    std::fputs(bash_completion(app).c_str(), stdout);
+  });
+  app.add_subcommand("man", "this command line as a man page, for man -l")->callback([&] {
+    std::fputs(man_page(app).c_str(), stdout);
+  });
 
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {
-    return app.exit(e);
+    app.exit(e);
+    check_stdout();
+    return kDone;
   } catch (const CLI::ParseError& e) {
-    std::fprintf(stderr, "attnvp: %s\n", explain(app, e).c_str());
+    text::complain(explain(app, e));
     return kWrongUsage;
   }
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-    throw config::ConfigError(fmt::format("stdout cannot be written: {}", std::strerror(errno)));
-  }
+  check_stdout();
   return status;
 }
 
@@ -297,16 +380,19 @@ int main(int argc, char** argv) {
   try {
     return dispatch(argc, argv);
   } catch (const config::ConfigError& e) {
-    std::fprintf(stderr, "attnvp: %s\n", e.what());
+    text::complain(e.what());
     return kWrongUsage;
   } catch (const job::RunError& e) {
-    std::fprintf(stderr, "attnvp: %s\n", e.what());
+    text::complain(e.what());
+    return kRunFailed;
+  } catch (const host_memory::Exceeded& e) {
+    text::complain(e.what());
     return kRunFailed;
   } catch (const std::bad_alloc&) {
-    std::fprintf(stderr, "attnvp: this host has not enough memory for that layer or machine\n");
+    text::complain("this host has not enough memory for that layer or machine");
     return kRunFailed;
   } catch (const std::exception& e) {
-    std::fprintf(stderr, "attnvp: unexpected failure: %s\n", e.what());
+    text::complain(fmt::format("unexpected failure: {}", e.what()));
     return kRunFailed;
   }
 }

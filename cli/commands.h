@@ -15,9 +15,9 @@ struct RunArguments {
   std::vector<std::string> settings;   // --set key=value
   std::string tiling;
   std::string data = "full";  // or "timing"
-  std::string vec = "model";
-  std::string cpu = "native";
-  std::string q, k, v, out;  // .npy
+  std::string vec;            // empty: as the machine says
+  std::string cpu;            // likewise
+  std::string q, k, v, out;   // .npy
   std::uint64_t seed = 1;
   std::string vcd;       // or .fst
   std::string timeline;  // Chrome trace events
@@ -35,6 +35,17 @@ struct DescribeArguments {
 };
 int describe(const DescribeArguments& arguments);
 int list(const std::string& kind);  // "", "hardware", "networks", "dataflows", "energy"
+
+struct ScheduleArguments {
+  std::string hardware = "edge";
+  std::string network = "bert-base";
+  std::string dataflow = "mas";
+  std::vector<std::string> settings;  // --set key=value
+  std::string tiling;
+  std::uint64_t most = 100000;  // lines
+  std::string json;             // "-" is stdout, alone
+};
+int schedule(const ScheduleArguments& arguments);
 
 struct StreamArguments {
   std::string graph;  // a name under configs/streams, or a path
@@ -57,6 +68,7 @@ struct BenchArguments {
   std::string hardware = "edge";
   std::string network = "bert-base";
   double seconds = 1.0;  // per measurement
+  std::string against;   // another build of this program, to be measured beside
 };
 int bench(const BenchArguments& arguments);
 

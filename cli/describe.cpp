@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "firmware/dataflows/dataflows.h"
-#include "models/stream/operation.h"
 #include "cli/commands.h"
+#include "firmware/runtime/dataflow.h"
+#include "models/stream/operation.h"
 #include "platform/config/catalog.h"
 #include "platform/config/document.h"
 #include "platform/config/energy.h"
@@ -17,6 +17,7 @@
 #include "platform/config/reference.h"
 #include "platform/config/words.h"
 #include "platform/elaboration/platform.h"
+#include "platform/job/job.h"
 #include "platform/report/table.h"
 #include "platform/stream/graph_file.h"
 
@@ -51,8 +52,8 @@ void list_dataflows() {
   table.column("dataflow", Table::Align::kLeft);
   table.column("options", Table::Align::kLeft);
   table.column("description", Table::Align::kLeft);
-  for (const firmware::Dataflow* const* d = firmware::kDataflows; *d != nullptr; ++d) {
-    table.row({(*d)->name, options_text(**d), (*d)->description});
+  for (const firmware::Dataflow* d : firmware::dataflows()) {
+    table.row({d->name, options_text(*d), d->description});
   }
   print(table.text());
 }
@@ -103,6 +104,10 @@ void describe_dataflow(const firmware::Dataflow& d) {
     for (const char* const* v = o->values; *v != nullptr; ++v) values += (values.empty() ? "" : ", ") + std::string(*v);
     print(fmt::format("  {}: {} (default {}); {}\n", o->name, values, o->values[0], o->description));
   }
+  print("  tiling (what is not given is chosen for the machine and the layer):\n");
+  for (const firmware::Parameter* const* p = d.parameters; *p != nullptr; ++p) {
+    print(fmt::format("    {:<6} {}\n", (*p)->name, (*p)->meaning));
+  }
   if (d.scores != hal::kScoresOnChip)
     print(d.scores == hal::kScoresP ? "  P goes through DRAM.\n" : "  C and P go through DRAM.\n");
 }
@@ -118,7 +123,17 @@ void describe_stream(const std::string& what) {
   print(config::read_text_file(config::find_config(config::Folder::kStreams, what)));
 }
 
-enum class Kind : unsigned char { kKeys, kMachine, kNetwork, kDataflow, kStream, kEnergy };
+void describe_tiling() {
+  print(
+      "How a layer is cut for a machine: `--tiling nq=64,nkv=128`, a file of such keys, a name of `attnvp list "
+      "tilings`,\nor `auto`, which searches. What is not given is chosen; reports say what was used.\n\n");
+  Table table;
+  for (const char* title : {"key", "allowed", "meaning"}) table.column(title, Table::Align::kLeft);
+  for (const config::KeyInfo& key : job::tiling_keys()) table.row({key.path, config::allowed_range(key), key.meaning});
+  print(table.text());
+}
+
+enum class Kind : unsigned char { kKeys, kTiling, kMachine, kNetwork, kDataflow, kStream, kEnergy };
 
 // By its keys; what is neither a network nor an energy table is read, and complained of, as a machine.
 Kind kind_of_file(const std::string& path) {
@@ -132,13 +147,14 @@ Kind kind_of_file(const std::string& path) {
 // A name may stand for several things: a dataflow and the machine that it was made for.
 std::vector<Kind> kinds_of(const std::string& what) {
   if (what == "keys") return {Kind::kKeys};
+  if (what == "tiling") return {Kind::kTiling};
   if (config::is_path(what)) return {kind_of_file(what)};
   if (what.find('=') != std::string::npos) return {Kind::kNetwork};
   std::vector<Kind> kinds;
   std::vector<std::string> names;
-  for (const firmware::Dataflow* const* d = firmware::kDataflows; *d != nullptr; ++d) {
-    if (what == (*d)->name) kinds.push_back(Kind::kDataflow);
-    names.emplace_back((*d)->name);
+  for (const firmware::Dataflow* d : firmware::dataflows()) {
+    if (what == d->name) kinds.push_back(Kind::kDataflow);
+    names.emplace_back(d->name);
   }
   for (const auto& [folder, kind] : {std::pair{config::Folder::kHardware, Kind::kMachine},
                                      {config::Folder::kNetworks, Kind::kNetwork},
@@ -158,6 +174,9 @@ void describe_as(Kind kind, const DescribeArguments& a) {
   switch (kind) {
     case Kind::kKeys:
       print(config::reference_markdown());
+      break;
+    case Kind::kTiling:
+      describe_tiling();
       break;
     case Kind::kDataflow:
       describe_dataflow(*firmware::find_dataflow(a.what.c_str()));

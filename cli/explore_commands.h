@@ -22,6 +22,9 @@ struct SearchArguments {
 };
 int search(const SearchArguments& arguments);
 
+inline constexpr std::uint64_t kMostProcesses = 1024;
+inline constexpr std::uint64_t kMostShards = 10000;
+
 struct SweepArguments {
   std::string sweep;          // a name under configs/sweeps or a path
   std::string database;       // default: SWEEP.db, SWEEP.K-of-N.db for a shard
@@ -40,6 +43,7 @@ int sweep(const SweepArguments& arguments);
 struct MergeArguments {
   std::string destination;
   std::vector<std::string> sources;
+  bool different_sweeps = false;
 };
 int merge(const MergeArguments& arguments);
 

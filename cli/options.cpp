@@ -12,14 +12,14 @@ void SweepCommands::add_sweep(CLI::App& app, int& status) {
       ->add_option("--db", a.database, "where results go; what is there already is not run again (default: SWEEP.db)")
       ->check(not_empty());
   command->add_option("--jobs", a.jobs, "processes; 0: one for each processor")
-      ->check(whole_number())
+      ->check(within(0, kMostProcesses))
       ->capture_default_str();
   command->add_option("--shard", a.shard, "k/n: only share k of n")->capture_default_str();
   command->add_flag("--dry-run", a.dry_run, "say what there is to do, and do nothing");
   command->add_flag("--status", a.status, "say what is left to do; exit status 1 when something is");
   CLI::Option* slurm = command->add_flag("--slurm", a.slurm, "write and submit a Slurm job array and a merge job");
   command->add_option("--shards", a.shards, "with --slurm: jobs of the array")
-      ->check(whole_number())
+      ->check(within(1, kMostShards))
       ->capture_default_str()
       ->needs(slurm);
   command->add_option("--slurm-option", a.slurm_options, "with --slurm: an option for sbatch, such as --time=1:00:00")
@@ -65,6 +65,7 @@ void SweepCommands::add_to(CLI::App& app, int& status) {
   CLI::App* merge_command = app.add_subcommand("merge", "join the databases of a sweep's shards");
   merge_command->add_option("destination", merge_.destination, "database that takes all")->required();
   merge_command->add_option("sources", merge_.sources, "databases to take from")->required();
+  merge_command->add_flag("--different-sweeps", merge_.different_sweeps, "databases of different sweeps, too");
   merge_command->callback([this, &status] { status = merge(merge_); });
   add_pareto(app, status);
   add_sensitivity(app, status);

@@ -3,13 +3,13 @@
 
 #include <cstdio>
 #include <filesystem>
-#include <memory>
 #include <utility>
 
+#include "cli/explore_commands.h"
 #include "explore/analysis/page.h"
 #include "explore/analysis/versus.h"
-#include "cli/explore_commands.h"
-#include "platform/tensors/atomic_file.h"
+#include "platform/files/outputs.h"
+#include "platform/text/printable.h"
 
 namespace attnvp::cli {
 
@@ -19,22 +19,6 @@ using explore::Goal;
 constexpr std::size_t kMostRows = 40;  // of a table on the terminal
 constexpr std::size_t kMostLosses = 10;
 
-// All are written before the first is put in place.
-class Outputs {
- public:
-  void add(const std::string& path, const std::string& text) {
-    if (path.empty()) return;
-    files_.emplace_back(std::make_unique<tensors::AtomicFile>(path));
-    files_.back()->write(text);
-  }
-  void commit() {
-    for (const auto& file : files_) file->commit();
-  }
-
- private:
-  std::vector<std::unique_ptr<tensors::AtomicFile>> files_;
-};
-
 std::string stem(const std::string& path) { return std::filesystem::path(path).stem().string(); }
 
 }  // namespace
@@ -42,7 +26,8 @@ std::string stem(const std::string& path) { return std::filesystem::path(path).s
 int pareto(const ParetoArguments& a) {
   std::vector<Goal> goals{Goal(a.x, "-x"), Goal(a.y, "-y")};
   if (!a.z.empty()) goals.emplace_back(a.z, "-z");
-  const explore::Selection selection(a.database, a.where);
+  explore::Selection selection(a.database, a.where);
+  const std::uint64_t without = selection.drop_without(goals);
   const explore::Front front = explore::front_of(selection, std::move(goals), a.database);
   std::string versus;
   if (!a.versus.empty()) {
@@ -54,33 +39,40 @@ int pareto(const ParetoArguments& a) {
     return selection.text(selection.rows().front(), explore::column_index(column));
   };
   const std::string title =
-      fmt::format("{} on {} ({}{})", first("network"), first("hardware"), stem(a.database), where);
-  Outputs outputs;
-  outputs.add(a.csv, explore::front_csv(selection, front));
-  if (!a.svg.empty()) outputs.add(a.svg, explore::front_svg(selection, front, title));
-  if (!a.html.empty()) {
-    outputs.add(a.html,
-                explore::page_html({title, versus}, selection, front, explore::sensitivity_of(selection, front.goals)));
+      text::printable(fmt::format("{} on {} ({}{})", first("network"), first("hardware"), stem(a.database), where));
+  files::Outputs outputs;
+  files::Output* const csv = outputs.open("--csv", a.csv);
+  files::Output* const svg = outputs.open("--svg", a.svg);
+  files::Output* const html = outputs.open("--html", a.html);
+  if (csv != nullptr) csv->write(explore::front_csv(selection, front));
+  if (svg != nullptr) svg->write(explore::front_svg(selection, front, title));
+  if (html != nullptr) {
+    html->write(explore::page_html({title, versus}, selection, front, explore::sensitivity_of(selection, front.goals)));
   }
   outputs.commit();
-  std::string text = fmt::format("{} of {} jobs are on the front{}\n\n", front.rows.size(), selection.rows().size(),
-                                 selection.failed() > 0 ? fmt::format("; {} more failed", selection.failed()) : "");
-  text += explore::front_table(selection, front, kMostRows);
+  std::string out = fmt::format("{} of {} jobs are on the front", front.rows.size(), selection.rows().size());
+  if (selection.failed() > 0) out += fmt::format("; {} more failed", selection.failed());
+  if (without > 0) out += fmt::format("; {} more have no such value", without);
+  out += "\n\n";
+  out += explore::front_table(selection, front, kMostRows);
   if (front.rows.size() > kMostRows)
-    text += fmt::format("... and {} more; --csv has all\n", front.rows.size() - kMostRows);
-  if (!versus.empty()) text += "\n" + versus;
-  std::fputs(text.c_str(), stdout);
+    out += fmt::format("... and {} more; --csv has all\n", front.rows.size() - kMostRows);
+  if (!versus.empty()) out += "\n" + versus;
+  std::fputs(out.c_str(), stdout);
   return 0;
 }
 
 int sensitivity(const SensitivityArguments& a) {
   std::vector<Goal> goals;
   for (const std::string& objective : a.objectives) goals.emplace_back(objective, "--objective");
-  const explore::Selection selection(a.database, a.where);
+  explore::Selection selection(a.database, a.where);
+  selection.drop_without(goals);
   const std::vector<explore::Effect> effects = explore::sensitivity_of(selection, goals);
-  Outputs outputs;
-  outputs.add(a.csv, explore::sensitivity_csv(effects, goals));
-  if (!a.svg.empty()) outputs.add(a.svg, explore::sensitivity_svg(effects, goals));
+  files::Outputs outputs;
+  files::Output* const csv = outputs.open("--csv", a.csv);
+  files::Output* const svg = outputs.open("--svg", a.svg);
+  if (csv != nullptr) csv->write(explore::sensitivity_csv(effects, goals));
+  if (svg != nullptr) svg->write(explore::sensitivity_svg(effects, goals));
   outputs.commit();
   std::fputs(explore::sensitivity_table(effects, goals).c_str(), stdout);
   return 0;

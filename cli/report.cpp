@@ -5,8 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "platform/files/outputs.h"
 #include "platform/report/page.h"
-#include "platform/tensors/atomic_file.h"
+#include "platform/text/printable.h"
 
 namespace attnvp::cli {
 
@@ -17,8 +18,10 @@ int report(const ReportArguments& a) {
     std::move(more.begin(), more.end(), std::back_inserter(runs));
   }
   const std::size_t count = runs.size();
-  tensors::write_file_atomically(a.output, report::page(std::move(runs)));
-  std::fputs(fmt::format("{}: {} run{}\n", a.output, count, count == 1 ? "" : "s").c_str(), stdout);
+  files::Outputs outputs;
+  outputs.open("--output", a.output)->write(report::page(std::move(runs)));
+  outputs.commit();
+  std::fputs(fmt::format("{}: {} run{}\n", text::printable(a.output), count, count == 1 ? "" : "s").c_str(), stdout);
   return 0;
 }
 

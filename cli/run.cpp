@@ -6,18 +6,18 @@
 #include <memory>
 #include <utility>
 
-#include "explore/search/search.h"
-#include "firmware/dataflows/dataflows.h"
 #include "cli/commands.h"
-#include "cli/outputs.h"
 #include "cli/trace_files.h"
+#include "explore/search/search.h"
+#include "firmware/runtime/dataflow.h"
 #include "platform/config/error.h"
 #include "platform/config/hardware.h"
-#include "platform/elaboration/vec_choice.h"
+#include "platform/files/outputs.h"
 #include "platform/job/job.h"
 #include "platform/report/action_counts.h"
 #include "platform/report/report.h"
 #include "platform/tensors/npy.h"
+#include "platform/text/complaint.h"
 
 namespace attnvp::cli {
 
@@ -42,6 +42,14 @@ std::vector<arith::Half> load_tensor(const char* option, const std::string& path
                                   fmt::join(array.shape, ", "), fmt::join(full, ", "),
                                   n.batch == 1 ? fmt::format(" or ({})", fmt::join(single, ", ")) : ""));
   }
+  const auto odd = std::find_if_not(array.half.begin(), array.half.end(), arith::is_finite);
+  if (odd != array.half.end()) {
+    std::vector<std::size_t> place(array.shape.size());
+    auto left = static_cast<std::size_t>(odd - array.half.begin());
+    for (std::size_t i = place.size(); i-- > 0; left /= array.shape[i]) place[i] = left % array.shape[i];
+    throw ConfigError(fmt::format("{} {}: element [{}] is {}; allowed are finite numbers", option, path,
+                                  fmt::join(place, ", "), (*odd & 0x3ffU) != 0 ? "NaN" : "infinite"));
+  }
   return std::move(array.half);
 }
 
@@ -59,15 +67,20 @@ struct Prepared {
   MachineConfig machine;
   config::Network network;
   config::EnergyTable energy;
-  hal::Tiling tiling{};
+  job::Tiling tiling;
   bool full = true;
 };
 
 Prepared prepare(const RunArguments& a) {
   Prepared p;
   p.machine = config::load_hardware(a.hardware, a.settings);
-  if (a.vec == "rtl") p.machine.vec.kind = VecKind::kRtl;
-  check_vec_choice(p.machine);
+  const auto choose = [&p](const char* option, const std::string& kind, std::string& place) {
+    if (kind.empty()) return;
+    place = kind;
+    config::check_machine(p.machine, {fmt::format("{} {}", option, kind)});
+  };
+  choose("--vec", a.vec, p.machine.vec.kind);
+  choose("--cpu", a.cpu, p.machine.control.cpu);
   p.network = config::load_network(a.network);
   p.energy = config::load_energy(p.machine.energy);
   if (a.tiling != "auto") p.tiling = job::parse_tiling(a.tiling);
@@ -84,7 +97,7 @@ std::string seen_from(const std::string& file, const std::string& path) {
 // 1 when the golden check failed, which it says on stderr.
 int exit_status(const job::Result& r) {
   if (!r.golden_checked || r.golden.passed) return 0;
-  std::fprintf(stderr, "attnvp: %s: golden check failed: %s\n", r.schedule.text.c_str(), r.golden.to_string().c_str());
+  text::complain(fmt::format("{}: golden check failed: {}", r.schedule.text, r.golden.to_string()));
   return 1;
 }
 
@@ -99,14 +112,15 @@ int run(const RunArguments& a) {
       if (!value->empty()) throw ConfigError(fmt::format("{} needs --data full: timing moves no tensors", option));
     }
   }
-  TraceFiles trace(a, p.machine.clock_hz);
-  std::vector<std::pair<const char*, std::string>> outputs = trace.outputs();
-  outputs.insert(outputs.end(), {{"--json", a.json}, {"--out", a.out}, {"--action-counts", a.action_counts}});
-  check_outputs(outputs);
-
-  if (a.tiling == "auto") schedule.tiling = explore::find_tiling(p.machine, p.network, schedule, p.energy);
   job::Tensors tensors;
   if (p.full) tensors = make_tensors(a, p.network);
+  files::Outputs outputs;  // after all inputs are known
+  TraceFiles trace(a, p.machine.clock_hz, outputs);
+  files::Output* const json_file = outputs.open_or_stdout("--json", a.json);
+  files::Output* const out_file = outputs.open("--out", a.out);
+  files::Output* const counts_file = outputs.open("--action-counts", a.action_counts);
+
+  if (a.tiling == "auto") schedule.tiling = explore::find_tiling(p.machine, p.network, schedule, p.energy);
   job::RunOptions options;
   options.trace = trace.session();
   job::Runner runner(p.machine, p.energy, p.full);
@@ -115,24 +129,19 @@ int run(const RunArguments& a) {
     result = runner.run(p.network, schedule, p.full ? &tensors : nullptr, options);
   } catch (const job::StoppedError& e) {
     trace.write();
-    trace.commit();
+    outputs.commit();
     throw job::RunError(e.what() + trace.where());
   }
 
-  // All files are written before the first is put in place, and stdout comes last.
   const std::string json = report::to_json(result, p.machine.name, seen_from(a.json, a.timeline));
   trace.write();
-  const OutputFile json_file = open_output(a.json);
-  const OutputFile counts_file = open_output(a.action_counts);
-  if (counts_file) counts_file->write(report::action_counts_yaml(result));
-  if (json_file) json_file->write(json);
-  if (!a.out.empty()) {
+  if (counts_file != nullptr) counts_file->write(report::action_counts_yaml(result));
+  if (json_file != nullptr) json_file->write(json);
+  if (out_file != nullptr) {
     const config::Network& n = p.network;
-    tensors::write_npy(a.out, {{n.batch, n.heads, n.seq_q, n.emb}, result.output});
+    out_file->write(tensors::npy_bytes({{n.batch, n.heads, n.seq_q, n.emb}, result.output}));
   }
-  trace.commit();
-  if (json_file) json_file->commit();
-  if (counts_file) counts_file->commit();
+  outputs.commit();
   print(a.json == "-" ? json : report::to_text(result, p.machine.name));
   return exit_status(result);
 }
@@ -146,7 +155,8 @@ int compare(const RunArguments& a) {
     schedules.push_back(job::parse_dataflow(name));
     schedules.back().tiling = p.tiling;
   }
-  check_outputs({{"--json", a.json}});
+  files::Outputs outputs;
+  files::Output* const json_file = outputs.open_or_stdout("--json", a.json);
 
   if (a.tiling == "auto") {
     for (job::Schedule& schedule : schedules) {
@@ -178,10 +188,8 @@ int compare(const RunArguments& a) {
   if (results.empty() && impossible) throw ConfigError(failures);
   if (results.empty()) throw job::RunError(failures);
   json += "]\n";
-  if (const OutputFile json_file = open_output(a.json)) {
-    json_file->write(json);
-    json_file->commit();
-  }
+  if (json_file != nullptr) json_file->write(json);
+  outputs.commit();
   print(a.json == "-" ? json
                       : fmt::format("{} on {}\n\n{}", p.network.name, p.machine.name, report::comparison(results)));
   if (!failures.empty()) throw job::RunError(failures);

@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <memory>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "cli/explore_commands.h"
@@ -14,8 +12,10 @@
 #include "platform/config/error.h"
 #include "platform/config/hardware.h"
 #include "platform/config/words.h"
+#include "platform/files/outputs.h"
+#include "platform/report/json.h"
 #include "platform/report/table.h"
-#include "platform/tensors/atomic_file.h"
+#include "platform/text/version.h"
 
 namespace attnvp::cli {
 
@@ -40,17 +40,16 @@ std::string cost_text(Objective objective, double cost) {
 }
 
 std::string tiling_yaml(const explore::Problem& p, const explore::SearchResult& r, Objective objective) {
-  std::string out = fmt::format("# {} under {} on {}: {} cycles, best of {} (attnvp search, objective {})\n",
+  std::string out = fmt::format("# {} under {} on {}: {} cycles, best of {} ({}, search, objective {})\n",
                                 p.network.name, p.schedule.text, p.machine.name, report::with_commas(r.cycles),
                                 r.complete ? "all tilings in the space" : fmt::format("{} tilings", r.evaluations),
-                                explore::name_of(objective));
+                                text::generator(), explore::name_of(objective));
   for (const auto& [key, value] : job::tiling_text(r.best)) out += fmt::format("{}: {}\n", key, value);
   return out;
 }
 
 std::string to_json(const explore::Problem& p, const SearchArguments& a, const explore::SearchResult& r) {
-  nlohmann::ordered_json j;
-  j["schema"] = 1;
+  nlohmann::ordered_json j = report::json_document();
   j["hardware"] = p.machine.name;
   j["network"] = p.network.name;
   j["dataflow"] = p.schedule.text;
@@ -68,8 +67,8 @@ std::string to_json(const explore::Problem& p, const SearchArguments& a, const e
   j["points"] = r.points;
   j["evaluations"] = r.evaluations;
   j["refused"] = r.refused;
-  j["wall_seconds"] = r.seconds;
-  return j.dump(2) + "\n";
+  j["simulation"] = {{"wall_seconds", r.seconds}};
+  return report::json_text(j);
 }
 
 std::string to_text(const explore::Problem& p, Objective objective, const explore::SearchResult& r) {
@@ -103,12 +102,11 @@ int search(const SearchArguments& a) {
   const MachineConfig machine = config::load_hardware(a.hardware, a.settings);
   const explore::Problem problem{machine, config::load_network(a.network).folded(), job::parse_dataflow(a.dataflow),
                                  config::load_energy(machine.energy)};
-  // Opened before the search: a path that cannot be written should not cost one.
-  std::vector<std::pair<std::unique_ptr<tensors::AtomicFile>, std::string>> files;
-  for (const std::string* path : {&a.csv, &a.svg, &a.save, &a.json}) {
-    const bool none = path->empty() || (path == &a.json && *path == "-");
-    files.emplace_back(none ? nullptr : std::make_unique<tensors::AtomicFile>(*path), "");
-  }
+  files::Outputs outputs;
+  files::Output* const csv_file = outputs.open("--csv", a.csv);
+  files::Output* const svg_file = outputs.open("--svg", a.svg);
+  files::Output* const tiling_file = outputs.open("--save", a.save);
+  files::Output* const json_file = outputs.open_or_stdout("--json", a.json);
 
   const explore::Space space(problem);
   explore::SearchOptions options;
@@ -126,18 +124,15 @@ int search(const SearchArguments& a) {
     result = explore::search(problem, space, options);
   }
   const std::string json = to_json(problem, a, result);
-  files[0].second = explore::convergence_csv(result);
-  files[1].second = explore::convergence_svg(
-      result, objective,
-      fmt::format("{}, {} on {}: {}", problem.network.name, problem.schedule.text, machine.name, a.strategy));
-  files[2].second = tiling_yaml(problem, result, objective);
-  files[3].second = json;
-  for (const auto& [file, text] : files) {
-    if (file) file->write(text);
+  if (csv_file != nullptr) csv_file->write(explore::convergence_csv(result));
+  if (svg_file != nullptr) {
+    svg_file->write(explore::convergence_svg(
+        result, objective,
+        fmt::format("{}, {} on {}: {}", problem.network.name, problem.schedule.text, machine.name, a.strategy)));
   }
-  for (const auto& [file, text] : files) {
-    if (file) file->commit();
-  }
+  if (tiling_file != nullptr) tiling_file->write(tiling_yaml(problem, result, objective));
+  if (json_file != nullptr) json_file->write(json);
+  outputs.commit();
   std::fputs((a.json == "-" ? json : to_text(problem, objective, result)).c_str(), stdout);
   return 0;
 }

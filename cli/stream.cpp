@@ -4,10 +4,11 @@
 #include <cstdio>
 
 #include "cli/commands.h"
-#include "cli/outputs.h"
 #include "cli/trace_files.h"
+#include "platform/files/outputs.h"
 #include "platform/stream/graph_file.h"
 #include "platform/stream/stream_report.h"
+#include "platform/text/complaint.h"
 
 namespace attnvp::cli {
 
@@ -20,11 +21,12 @@ int stream(const StreamArguments& a) {
   const config::EnergyTable energy = config::load_energy(graph.energy);
 
   const WaveformPaths paths(a.vcd);
-  check_outputs({{"--vcd", a.vcd},
-                 {"the save file of --vcd", paths.gtkw},
-                 {"the names of --vcd", paths.names},
-                 {"--json", a.json},
-                 {"--dot", a.dot}});
+  files::Outputs outputs;
+  files::Output* const vcd_file = outputs.open("--vcd", a.vcd);
+  files::Output* const gtkw_file = outputs.open("the save file of --vcd", paths.gtkw);
+  files::Output* const names_file = outputs.open("the names of --vcd", paths.names);
+  files::Output* const json_file = outputs.open_or_stdout("--json", a.json);
+  files::Output* const dot_file = outputs.open("--dot", a.dot);
 
   trace::Waveform waveform;
   waveform.vcd_name = file_name(a.vcd);
@@ -34,28 +36,23 @@ int stream(const StreamArguments& a) {
   stream::Runner runner(graph, energy, a.seed);
   const stream::Result result = runner.run(options);
 
-  // A deadlock has a report, too. All files are written before the first is put in place, and stdout comes last.
+  // A deadlock has a report, too.
   const std::string json = stream::to_json(result);
-  const OutputFile vcd_file = open_output(a.vcd), gtkw_file = open_output(paths.gtkw);
-  const OutputFile names_file = open_output(paths.names), json_file = open_output(a.json),
-                   dot_file = open_output(a.dot);
-  if (vcd_file) vcd_file->write(paths.encode(waveform.vcd));
-  if (gtkw_file) gtkw_file->write(waveform.gtkw);
-  if (names_file) names_file->write(waveform.names);
-  if (json_file) json_file->write(json);
-  if (dot_file) dot_file->write(stream::to_dot(result));
-  for (const OutputFile* file : {&vcd_file, &gtkw_file, &names_file, &json_file, &dot_file}) {
-    if (*file) (*file)->commit();
-  }
+  if (vcd_file != nullptr) vcd_file->write(paths.encode(waveform.vcd));
+  if (gtkw_file != nullptr) gtkw_file->write(waveform.gtkw);
+  if (names_file != nullptr) names_file->write(waveform.names);
+  if (json_file != nullptr) json_file->write(json);
+  if (dot_file != nullptr) dot_file->write(stream::to_dot(result));
+  outputs.commit();
   std::fputs((a.json == "-" ? json : stream::to_text(result)).c_str(), stdout);
 
   const std::string what = fmt::format("{} at N={}, d={}", graph.name, graph.n, graph.d);
   if (result.deadlocked) {
-    std::fprintf(stderr, "attnvp: %s: %s\n", what.c_str(), stream::deadlock_sentence(result).c_str());
+    text::complain(fmt::format("{}: {}", what, stream::deadlock_sentence(result)));
     return 1;
   }
   if (result.golden.checked && !result.golden.passed) {
-    std::fprintf(stderr, "attnvp: %s: golden check failed: %s\n", what.c_str(), result.golden.to_string().c_str());
+    text::complain(fmt::format("{}: golden check failed: {}", what, result.golden.to_string()));
     return 1;
   }
   return 0;

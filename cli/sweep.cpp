@@ -16,6 +16,8 @@
 #include "platform/config/catalog.h"
 #include "platform/config/words.h"
 #include "platform/report/table.h"
+#include "platform/text/complaint.h"
+#include "platform/text/printable.h"
 
 namespace attnvp::cli {
 
@@ -25,8 +27,6 @@ namespace fs = std::filesystem;
 using config::ConfigError;
 
 constexpr int kInterrupted = 130;  // as a shell says of SIGINT
-constexpr std::uint64_t kMostProcesses = 1024;
-constexpr std::uint64_t kMostShards = 10000;
 
 volatile std::sig_atomic_t interrupted = 0;
 
@@ -59,9 +59,6 @@ std::string counted(std::uint64_t n, const char* what) {
 }
 
 int submit(const SweepArguments& a, const explore::SweepFile& sweep, const std::string& database) {
-  if (a.shards < 1 || a.shards > kMostShards) {
-    throw ConfigError(fmt::format("--shards: found {}; allowed is 1 to {}", a.shards, kMostShards));
-  }
   explore::SlurmJob job;
   job.program = fs::read_symlink("/proc/self/exe").string();
   job.sweep = config::is_path(a.sweep) ? fs::absolute(a.sweep).lexically_normal().string() : a.sweep;
@@ -87,7 +84,7 @@ std::string to_text(const explore::SweepFile& sweep, const explore::Plan& plan, 
   const auto line = [&out](const char* name, const std::string& value) {
     out += fmt::format("{:<13}{}\n", name, value);
   };
-  line("sweep", sweep.name);
+  line("sweep", text::printable(sweep.name));
   line(
       "jobs",
       fmt::format("{} on {}{}", report::with_commas(p.jobs), counted(plan.machines.size(), "machine"),
@@ -98,7 +95,7 @@ std::string to_text(const explore::SweepFile& sweep, const explore::Plan& plan, 
     line("failed", fmt::format("{}; each says why in its row's 'error'", report::with_commas(p.failed)));
   if (p.crashed > 0) line("crashed", fmt::format("{}; tried anew by the next run", report::with_commas(p.crashed)));
   if (p.left() > 0) line("left", report::with_commas(p.left()));
-  line("database", database);
+  line("database", text::printable(database));
   return out;
 }
 
@@ -107,9 +104,6 @@ std::string to_text(const explore::SweepFile& sweep, const explore::Plan& plan, 
 int sweep(const SweepArguments& a) {
   const explore::SweepFile file = explore::load_sweep(a.sweep);
   const Share share = parse_share(a.shard);
-  if (a.jobs > kMostProcesses) {
-    throw ConfigError(fmt::format("--jobs: found {}; allowed is 0 to {}", a.jobs, kMostProcesses));
-  }
   const std::string database = !a.database.empty() ? a.database
                                : share.n == 1      ? file.name + ".db"
                                                    : fmt::format("{}.{}-of-{}.db", file.name, share.k, share.n);
@@ -146,26 +140,26 @@ int sweep(const SweepArguments& a) {
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const std::uint64_t run = progress.done + progress.failed + progress.crashed;
-  std::string text = to_text(file, plan, progress, database);
+  std::string out = to_text(file, plan, progress, database);
   if (run > 0) {
-    text +=
+    out +=
         fmt::format("{:<13}{}, {:.0f} jobs/s by {}\n", "time", report::with_prefix(seconds, "s"),
                     static_cast<double>(run) / seconds, counted(std::min<std::uint64_t>(options.jobs, run), "worker"));
   }
-  std::fputs(text.c_str(), stdout);
+  std::fputs(out.c_str(), stdout);
   if (interrupted != 0) {
-    std::fprintf(stderr, "attnvp: interrupted; all results so far are in %s, and the same command goes on from there\n",
-                 database.c_str());
+    text::complain(
+        fmt::format("interrupted; all results so far are in {}, and the same command goes on from there", database));
     return kInterrupted;
   }
   return progress.crashed > 0 ? 1 : 0;
 }
 
 int merge(const MergeArguments& a) {
-  const explore::MergeResult r = explore::merge_databases(a.destination, a.sources);
+  const explore::MergeResult r = explore::merge_databases(a.destination, a.sources, a.different_sweeps);
   std::fputs(fmt::format("merged       {}\nadded        {}\nthere before {}\ndatabase     {}, {}\n",
                          counted(a.sources.size(), "database"), counted(r.added, "row"), report::with_commas(r.equal),
-                         a.destination, counted(r.rows, "row"))
+                         text::printable(a.destination), counted(r.rows, "row"))
                  .c_str(),
              stdout);
   return 0;

@@ -8,6 +8,7 @@
 
 #include "platform/config/error.h"
 #include "platform/config/units.h"
+#include "platform/files/atomic_file.h"
 #include "platform/trace/fst.h"
 
 namespace attnvp::cli {
@@ -30,19 +31,12 @@ std::uint64_t parse_cycle(const char* option, const std::string& text, double cl
   }
 }
 
-// A pipe or device gets no other files beside it.
-bool is_plain(const std::string& path) {
-  std::error_code error;
-  const fs::file_status status = fs::status(path, error);
-  return !fs::exists(status) || fs::is_regular_file(status);
-}
-
 }  // namespace
 
 std::string file_name(const std::string& path) { return fs::path(path).filename().string(); }
 
 WaveformPaths::WaveformPaths(const std::string& path) : vcd(path) {
-  if (path.empty() || !is_plain(path)) return;
+  if (path.empty() || files::is_stream(path)) return;
   gtkw = fs::path(path).replace_extension(".gtkw").string();
   names = fs::path(path).replace_extension(".names").string();
 }
@@ -51,11 +45,12 @@ std::string WaveformPaths::encode(std::string text) const {
   return fs::path(vcd).extension() == ".fst" ? trace::fst_from_vcd(text) : std::move(text);
 }
 
-TraceFiles::TraceFiles(const RunArguments& a, double clock_hz) : waveform_(a.vcd), timeline_(a.timeline) {
-  const std::pair<const char*, const std::string*> files[] = {{"--vcd", &waveform_.vcd}, {"--timeline", &timeline_}};
-  for (const auto& [option, path] : files) {
-    if (*path == "-") throw config::ConfigError(fmt::format("{}: found '-'; allowed is a file", option));
-  }
+TraceFiles::TraceFiles(const RunArguments& a, double clock_hz, files::Outputs& outputs)
+    : waveform_(a.vcd), timeline_(a.timeline) {
+  vcd_ = outputs.open("--vcd", waveform_.vcd);
+  gtkw_ = outputs.open("the save file of --vcd", waveform_.gtkw);
+  names_ = outputs.open("the names of --vcd", waveform_.names);
+  timeline_file_ = outputs.open("--timeline", timeline_);
   trace::Request request;
   request.waveform = !waveform_.vcd.empty();
   request.timeline = !timeline_.empty();
@@ -77,30 +72,13 @@ TraceFiles::TraceFiles(const RunArguments& a, double clock_hz) : waveform_(a.vcd
   session_ = std::make_unique<trace::Session>(std::move(request));
 }
 
-std::vector<std::pair<const char*, std::string>> TraceFiles::outputs() const {
-  return {{"--vcd", waveform_.vcd},
-          {"the save file of --vcd", waveform_.gtkw},
-          {"the names of --vcd", waveform_.names},
-          {"--timeline", timeline_}};
-}
-
 void TraceFiles::write() {
   if (session_ == nullptr || !session_->recorded()) return;
-  const auto write = [this](const std::string& path, const std::string& text) {
-    files_.push_back(std::make_unique<tensors::AtomicFile>(path));
-    files_.back()->write(text);
-  };
   const WaveformPaths& w = waveform_;
-  if (!w.vcd.empty()) write(w.vcd, w.encode(session_->vcd()));
-  if (!w.gtkw.empty()) {
-    write(w.names, session_->names());
-    write(w.gtkw, session_->gtkw(file_name(w.vcd), file_name(w.names)));
-  }
-  if (!timeline_.empty()) write(timeline_, session_->timeline());
-}
-
-void TraceFiles::commit() {
-  for (const OutputFile& file : files_) file->commit();
+  if (vcd_ != nullptr) vcd_->write(w.encode(session_->vcd()));
+  if (names_ != nullptr) names_->write(session_->names());
+  if (gtkw_ != nullptr) gtkw_->write(session_->gtkw(file_name(w.vcd), file_name(w.names)));
+  if (timeline_file_ != nullptr) timeline_file_->write(session_->timeline());
 }
 
 std::string TraceFiles::where() const {

@@ -3,11 +3,9 @@
 
 #include <memory>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "cli/commands.h"
-#include "cli/outputs.h"
+#include "platform/files/outputs.h"
 #include "platform/trace/session.h"
 
 namespace attnvp::cli {
@@ -22,15 +20,12 @@ std::string file_name(const std::string& path);
 
 class TraceFiles {
  public:
-  // Throws config::ConfigError for options that do not go together.
-  TraceFiles(const RunArguments& arguments, double clock_hz);
+  // Throws config::ConfigError for options that do not go together, and for files that cannot be written.
+  TraceFiles(const RunArguments& arguments, double clock_hz, files::Outputs& outputs);
 
   // nullptr when nothing is to be traced.
   trace::Session* session() { return session_.get(); }
-  // Every file with the option that asks for it.
-  std::vector<std::pair<const char*, std::string>> outputs() const;
-  void write();   // to temporary files; nothing when the session recorded nothing
-  void commit();  // puts them in place
+  void write();  // nothing when the session recorded nothing
   // "; the waveform up to there is in run.vcd"; empty when there is none.
   std::string where() const;
 
@@ -38,7 +33,7 @@ class TraceFiles {
   WaveformPaths waveform_;  // empty: not written
   std::string timeline_;
   std::unique_ptr<trace::Session> session_;
-  std::vector<OutputFile> files_;
+  files::Output *vcd_ = nullptr, *gtkw_ = nullptr, *names_ = nullptr, *timeline_file_ = nullptr;
 };
 
 }  // namespace attnvp::cli

@@ -18,7 +18,11 @@ enum class FaultCode : std::uint32_t {
   kBadOperand = 7,  // stride shorter than a row, wrong memory
   kL0TooSmall = 8,
   kBadEvent = 9,
-  kBadAccess = 10,  // no such register, or wrong size
+  kBadAccess = 10,   // no such register, or wrong size
+  kBadVersion = 11,  // of a descriptor
+  kBadType = 12,     // of an operand's elements, for that operation on that engine
+  kBadLength = 13,   // of a descriptor
+  kHostMemory = 14,  // the host has not enough for it
 };
 const char* to_string(FaultCode code);
 

@@ -1,86 +1,29 @@
-// The machine's parameters: one plain struct per module, filled by platform/config, read by the models.
-// No SystemC here, so that tools can handle machines without building one. Units are in the names;
-// "cycles" are cycles of the platform clock.
+// The machine's parameters: one plain struct per place, filled by platform/config, read by the models. Each is declared
+// beside its model together with its keys. No SystemC here, so that tools can handle machines without building one.
+// Units are in the names; "cycles" are cycles of the platform clock.
 #pragma once
 
+#include <any>
 #include <cstdint>
+#include <map>
 #include <string>
+#include <typeindex>
+
+#include "models/control_processor/config.h"
+#include "models/dma_controller/config.h"
+#include "models/dram/config.h"
+#include "models/event_unit/config.h"
+#include "models/interconnect/config.h"
+#include "models/mac_engine/config.h"
+#include "models/register_file/config.h"
+#include "models/scratchpad/config.h"
+#include "models/vec_engine/config.h"
 
 namespace attnvp {
 
-struct MacConfig {
-  std::uint32_t rows = 16;             // processing elements down the array: rows of C in flight
-  std::uint32_t columns = 16;          // processing elements across the array: columns of C in flight
-  std::uint32_t pipeline_cycles = 30;  // last operand in to last result out (skew of the array)
-  std::uint32_t queue_depth = 16;      // descriptors
-  // Row operations on the processing elements themselves. Tiles of rows x columns scores that their registers hold; 0:
-  // they only multiply and add.
-  std::uint32_t resident_tiles = 0;
-  std::uint32_t max_cycles = 1;     // of every PE, per element
-  std::uint32_t add_cycles = 1;     // likewise: subtraction, a term of a sum
-  std::uint32_t exp_cycles = 6;     // likewise: a chain of multiply-adds
-  std::uint32_t reduce_cycles = 0;  // for a row's maximum to pass from PE to PE, behind the last one's
-};
-
-// The SystemC model of the datapath, or its RTL.
-enum class VecKind : std::uint8_t { kModel, kRtl };
-
-struct VecConfig {
-  VecKind kind = VecKind::kModel;
-  std::uint32_t lanes = 256;
-  std::uint32_t softmax_lane_cycles = 32;  // lane-cycles per element of a row softmax
-  std::uint32_t max_lane_cycles = 2;       // per element of the primitive row operations
-  std::uint32_t add_lane_cycles = 2;       // also subtraction
-  std::uint32_t mul_lane_cycles = 2;
-  std::uint32_t exp_lane_cycles = 20;
-  std::uint32_t div_lane_cycles = 6;
-  std::uint32_t pipeline_cycles = 16;  // last element in to last result out
-  std::uint32_t queue_depth = 16;      // descriptors
-};
-
-struct RegisterFileConfig {  // L0, one per core
-  std::uint64_t size_bytes = 64 << 10;
-};
-
-struct ScratchpadConfig {  // L1, one per cluster
-  std::uint64_t size_bytes = 5 << 20;
-  std::uint32_t banks = 16;
-  std::uint32_t bank_bytes_per_cycle = 32;  // banks x this = what all ports together can move
-  std::uint32_t ports = 5;                  // initiators are spread over the ports in turn
-  std::uint32_t port_bytes_per_cycle = 64;
-};
-
-// Whose burst goes next: the oldest descriptor's, deferrable ones last; the lowest channel's; every channel's in turn.
-enum class DmaArbitration : std::uint8_t { kAge, kPriority, kRoundRobin };
-
-struct DmaConfig {
-  std::uint32_t channels = 4;
-  std::uint32_t burst_bytes = 1024;  // largest piece of one transfer sent to DRAM as one transaction
-  std::uint32_t outstanding = 4;     // bursts under way at once, over all channels
-  std::uint32_t queue_depth = 16;    // descriptors per channel
-  DmaArbitration arbitration = DmaArbitration::kAge;
-};
-
-enum class DramPolicy : std::uint8_t { kFixed };
-
-struct DramConfig {
-  DramPolicy policy = DramPolicy::kFixed;
-  std::uint64_t size_bytes = 6ULL << 30;
-  double bytes_per_second = 30e9;
-  double latency_seconds = 20e-9;  // request to first data, row open
-};
-
-struct EventUnitConfig {
-  std::uint32_t events = 256;  // counting semaphores per cluster
-};
-
-enum class CpuKind : std::uint8_t { kNative };
-
-struct ControlConfig {
-  CpuKind cpu = CpuKind::kNative;
-  std::uint32_t access_cycles = 1;  // per bus access of up to bus_bytes
-  std::uint32_t bus_bytes = 8;      // width of the control bus
-};
+struct MachineConfig;
+// Those of all kinds that may stand in a place, beyond the place's.
+void add_own_keys(config::Keys<MachineConfig>& key, const std::string& place);
 
 struct MachineConfig {
   std::string name = "edge";
@@ -95,7 +38,54 @@ struct MachineConfig {
   DramConfig dram;
   EventUnitConfig events;
   ControlConfig control;
+  InterconnectConfig interconnect;
   std::string energy = "pat";  // name under configs/energy or a path
+
+  // In the order in which they are shown.
+  static void describe(config::Keys<MachineConfig>& key) {
+    using namespace config;
+    using C = MachineConfig;
+    KeyInfo shown_name = text("name", "name shown in reports");
+    shown_name.default_note = "the file's name";
+    key(shown_name, &C::name);
+    key(number("clock", Unit::kFrequency, 1e6, 100e9, "the platform clock; every cycle count is in its cycles"),
+        &C::clock_hz);
+    key(number("clusters", Unit::kCount, 1, 1024, "clusters, each with its own L1, DMA and control processor"),
+        &C::clusters);
+    key(number("cores", Unit::kCount, 1, 64, "cores per cluster, each with a MAC engine, a VEC engine and an L0"),
+        &C::cores);
+    const auto place = [&key](const char* place_name, auto part) {
+      key.section(place_name, part);
+      add_own_keys(key, place_name);
+    };
+    place("mac", &C::mac);
+    place("vec", &C::vec);
+    place("l0", &C::l0);
+    place("l1", &C::l1);
+    place("dma", &C::dma);
+    place("dram", &C::dram);
+    place("events", &C::events);
+    place("control", &C::control);
+    place("interconnect", &C::interconnect);
+    key(text("energy", "energy table: a name under configs/energy, or a path"), &C::energy);
+  }
+
+  // Parameters that only one kind of module has (Kind::with_keys in registry.h).
+  template <class Config>
+  Config& own() {
+    std::any& config = own_[typeid(Config)];
+    if (!config.has_value()) config = Config{};
+    return *std::any_cast<Config>(&config);
+  }
+  template <class Config>
+  const Config& own() const {
+    static const Config kDefault{};
+    const auto found = own_.find(typeid(Config));
+    return found == own_.end() ? kDefault : *std::any_cast<Config>(&found->second);
+  }
+
+ private:
+  std::map<std::type_index, std::any> own_;
 };
 
 }  // namespace attnvp

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <stdexcept>
 #include <utility>
 
 namespace attnvp {
@@ -31,6 +32,13 @@ void for_each_module(sc_core::sc_object& root, const std::function<void(Module&)
   for (sc_core::sc_object* child : root.get_child_objects()) for_each_module(*child, visit);
 }
 
+std::uint64_t Module::value(const std::string& counter) const {
+  for (const Counter* c : counters()) {
+    if (counter == c->name()) return c->value();
+  }
+  throw std::out_of_range(fmt::format("{} has no counter '{}'", name(), counter));
+}
+
 const char* to_string(FaultCode code) {
   switch (code) {
     case FaultCode::kNone:
@@ -55,6 +63,14 @@ const char* to_string(FaultCode code) {
       return "no such event";
     case FaultCode::kBadAccess:
       return "bad register access";
+    case FaultCode::kBadVersion:
+      return "unknown descriptor version";
+    case FaultCode::kBadType:
+      return "element type not supported";
+    case FaultCode::kBadLength:
+      return "bad descriptor length";
+    case FaultCode::kHostMemory:
+      return "no memory left";
   }
   return "unknown";
 }

@@ -22,7 +22,20 @@ class Clock {
  public:
   explicit Clock(double hertz);
   double hertz() const { return hertz_; }
-  sc_core::sc_time cycles(std::uint64_t n) const { return sc_core::sc_time::from_value(n * period_fs_); }
+  // From now on. The kernel's time ends after 2^64 fs: what would lie beyond ends there, and ran_out() tells.
+  sc_core::sc_time cycles(std::uint64_t n) const {
+    const std::uint64_t now_fs = sc_core::sc_time_stamp().value();
+    std::uint64_t fs = 0, end_fs = 0;
+    if (__builtin_mul_overflow(n, period_fs_, &fs) || __builtin_add_overflow(now_fs, fs, &end_fs)) {
+      ran_out_ = true;
+      fs = UINT64_MAX - now_fs;
+    }
+    return sc_core::sc_time::from_value(fs);
+  }
+  std::uint64_t most_cycles() const { return UINT64_MAX / period_fs_; }
+  // Of any clock of this process, since start_over(): times after that are not to be trusted.
+  static bool ran_out() { return ran_out_; }
+  static void start_over() { ran_out_ = false; }
   std::uint64_t now() const { return sc_core::sc_time_stamp().value() / period_fs_; }  // whole cycles since 0
   std::uint64_t ceil_cycles(const sc_core::sc_time& t) const { return (t.value() + period_fs_ - 1) / period_fs_; }
   std::uint64_t period_fs() const { return period_fs_; }
@@ -30,6 +43,7 @@ class Clock {
  private:
   double hertz_;
   std::uint64_t period_fs_;
+  static inline bool ran_out_ = false;
 };
 
 class CounterOwner {
@@ -59,6 +73,8 @@ struct Context {
 class Module : public sc_core::sc_module, public CounterOwner {
  public:
   Module(sc_core::sc_module_name module_name, Context& context) : sc_core::sc_module(module_name), ctx_(context) {}
+  // A counter's value, by name. Throws std::out_of_range for none.
+  std::uint64_t value(const std::string& counter) const;
   // Size in bytes of a memory, 0 for everything else: energy tables may depend on it.
   virtual std::uint64_t size_bytes() const { return 0; }
   // What the module waits for at this moment, empty when it is idle: the text of a deadlock report.

@@ -1,20 +1,23 @@
 #!/bin/bash
-# The README says what the program does: runs every command of its ```console blocks and compares what they print.
-#   readme_test.sh ATTNVP SOURCE_DIR            fails where README.md differs from what the program prints
-#   readme_test.sh --update ATTNVP SOURCE_DIR   writes the program's output into README.md
-# A line "..." in the README stands for the rest of an output. ```yaml blocks that open with "# FILE.yaml:" are files
+# The pages say what the program does: runs every command of the ```console blocks of README.md, docs/*.md and
+# configs/README.md, each page in a folder of its own, and compares what they print.
+#   readme_test.sh ATTNVP SOURCE_DIR            fails where a page differs from what the program prints
+#   readme_test.sh --update ATTNVP SOURCE_DIR   writes the program's output into the pages
+# A line "..." in a page stands for the rest of an output. ```yaml blocks that open with "# FILE.yaml:" are files
 # that the commands may name; so are q.npy, k.npy and v.npy, tensors of bert-base's shape. A program without RTL is not
-# asked for it.
+# asked for it. Links between pages lead somewhere.
 set -uo pipefail
 
 update=false
 if [[ $1 == --update ]]; then update=true && shift; fi
 attnvp=$(realpath -- "$1")
-readme=$(realpath -- "$2")/README.md
+source=$(realpath -- "$2")
+unset ATTNVP_CONFIGS
 
 folder=$(mktemp -d)
 trap 'rm -rf -- "$folder"' EXIT
-cd -- "$folder" || exit 1
+mkdir "$folder/common"
+cd -- "$folder/common" || exit 1
 
 # In place of ./vp: no set-up, no build. The test command is what runs this very test.
 cat >vp <<STUB
@@ -26,37 +29,23 @@ case \${1-} in
 esac
 STUB
 chmod +x vp
-
-if [[ $("$attnvp" run --net H=1,N=16,E=16 --vec rtl 2>&1) == *'built without Verilator'* ]]; then
-  if $update; then echo 'the README cannot be written anew by a program without RTL' >&2 && exit 1; fi
-  sed '/^## The VEC engine in RTL$/,/^## The papers/{/^## The papers/!d}' "$readme" >README.md
-  readme=$folder/README.md
-fi
-
 "$attnvp" run --net bert-base --out q.npy >/dev/null || exit 1
 cp q.npy k.npy && cp q.npy v.npy
-
-# Files first, then commands in order.
-file=''
-block=''
-while IFS= read -r line; do
-  case $line in
-    '```'?*) block=${line#'```'} file= ;;
-    '```') block= ;;
-    *)
-      if [[ $block == yaml && -z $file && $line =~ ^'# '([a-z0-9-]+\.yaml): ]]; then file=${BASH_REMATCH[1]}; fi
-      if [[ $block == yaml && -n $file ]]; then printf '%s\n' "$line" >>"$file"; fi
-      ;;
-  esac
-done <"$readme"
+rtl=true
+if [[ $("$attnvp" run --net H=1,N=16,E=16 --vec rtl 2>&1) == *'built without Verilator'* ]]; then rtl=false; fi
+if $update && ! $rtl; then echo 'the pages cannot be written anew by a program without RTL' >&2 && exit 1; fi
 
 status=0
 commands=0
-shown=()      # the lines the README shows for the last command
-command=''    # the last command; empty outside of console blocks
+command=''   # the last one; empty outside of console blocks
+shown=()     # the lines that the page shows for it
 run_command() {
   [[ -n $command ]] || return
   commands=$((commands + 1))
+  if ! $rtl && [[ $command == *rtl* ]]; then
+    printf '%s\n' "${shown[@]}"
+    return
+  fi
   local output
   if ! output=$(bash -o pipefail -c "$command" 2>error.txt) || [[ -s error.txt ]]; then
     printf 'failed: %s\n' "$command" && cat error.txt
@@ -75,33 +64,61 @@ run_command() {
   printf '%s\n' "$output"
 }
 
-while IFS= read -r line; do
-  if [[ $block == console ]]; then
+# The page as it should be, on stdout.
+rewritten() { # PAGE
+  local file='' block='' line
+  while IFS= read -r line; do  # files first, then commands in order
     case $line in
-      '$ '* | '```')
-        run_command
-        command=''
-        shown=()
-        [[ $line == '```' ]] && block=
-        [[ $line == '$ '* ]] && command=${line#'$ '}
-        printf '%s\n' "$line"
+      '```'?*) block=${line#'```'} file= ;;
+      '```') block= ;;
+      *)
+        if [[ $block == yaml && -z $file && $line =~ ^'# '([a-z0-9-]+\.yaml): ]]; then file=${BASH_REMATCH[1]}; fi
+        if [[ $block == yaml && -n $file ]]; then printf '%s\n' "$line" >>"$file"; fi
         ;;
-      *) shown+=("$line") ;;
     esac
-    continue
-  fi
-  case $line in
-    '```'?*) block=${line#'```'} ;;
-    '```') block= ;;
-  esac
-  printf '%s\n' "$line"
-done <"$readme" >README.new
+  done <"$1"
+  block=''
+  while IFS= read -r line; do
+    if [[ $block == console ]]; then
+      case $line in
+        '$ '* | '```')
+          run_command
+          command=''
+          shown=()
+          [[ $line == '```' ]] && block=
+          [[ $line == '$ '* ]] && command=${line#'$ '}
+          printf '%s\n' "$line"
+          ;;
+        *) shown+=("$line") ;;
+      esac
+      continue
+    fi
+    case $line in
+      '```'?*) block=${line#'```'} ;;
+      '```') block= ;;
+    esac
+    printf '%s\n' "$line"
+  done <"$1"
+}
 
-[[ $commands -gt 5 ]] || { echo "only $commands commands found in $readme" >&2 && status=1; }
-if $update; then
-  [[ $status -eq 0 ]] && cp README.new "$readme"
-elif ! diff -u "$readme" README.new; then
-  echo "README.md differs from what the program prints; tests/readme_test.sh --update writes it anew" >&2
-  status=1
-fi
+for page in README.md "docs/*.md" configs/README.md; do
+  for found in "$source"/$page; do
+    name=${found#"$source"/}
+    while IFS= read -r link; do
+      target=$(dirname -- "$found")/${link%%#*}
+      [[ -e $target ]] || { echo "$name: there is no $link" >&2 && status=1; }
+    done < <(grep -oE '\]\([^):]+\)' "$found" | sed -E 's/^\]\((.*)\)$/\1/' | grep -v '^#')
+    grep -q '^```console$' "$found" || continue
+    mkdir -p "$folder/$name" && cp "$folder/common/"* "$folder/$name/" && cd -- "$folder/$name" || exit 1
+    rewritten "$found" >"$folder/page.md"
+    if $update; then
+      cp "$folder/page.md" "$found"
+    elif ! diff -u "$found" "$folder/page.md"; then
+      echo "$name differs from what the program prints; tests/readme_test.sh --update writes it anew" >&2
+      status=1
+    fi
+  done
+done
+
+[[ $commands -gt 20 ]] || { echo "only $commands commands found" >&2 && status=1; }
 exit "$status"

@@ -1,23 +1,26 @@
-# End-to-end tests in bash: the command line, and the commands of README.md.
-add_test(NAME CommandLine
-  COMMAND ${PROJECT_SOURCE_DIR}/tests/cli_test.sh $<TARGET_FILE:attnvp> ${PROJECT_SOURCE_DIR})
-add_test(NAME Readme
-  COMMAND ${PROJECT_SOURCE_DIR}/tests/readme_test.sh $<TARGET_FILE:attnvp> ${PROJECT_SOURCE_DIR})
-set_tests_properties(CommandLine Readme PROPERTIES TIMEOUT 900)
+# End-to-end tests in bash: each takes the program and the source folder.
+function(attnvp_script name script)
+  cmake_parse_arguments(ARG "" "TIMEOUT;LABEL" "ARGUMENTS" ${ARGN})
+  add_test(NAME ${name} COMMAND ${PROJECT_SOURCE_DIR}/tests/${script} $<TARGET_FILE:attnvp> ${PROJECT_SOURCE_DIR} ${ARG_ARGUMENTS})
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABEL}" SKIP_RETURN_CODE 77)
+endfunction()
+
+attnvp_script(CommandLine cli_test.sh TIMEOUT 900)
+attnvp_script(Runs runs_test.sh TIMEOUT 900)
+attnvp_script(Outputs outputs_test.sh TIMEOUT 900)
+attnvp_script(Inputs inputs_test.sh TIMEOUT 900)
+attnvp_script(Limits limits_test.sh TIMEOUT 900)
+attnvp_script(Install install_test.sh TIMEOUT 600 ARGUMENTS ${PROJECT_BINARY_DIR})
+attnvp_script(Readme readme_test.sh TIMEOUT 900) # the commands of README.md
+attnvp_script(Sweep sweep_test.sh TIMEOUT 900)
+attnvp_script(SweepKilledOften sweep_test.sh TIMEOUT 900 LABEL long ARGUMENTS 20)
+attnvp_script(SweepUnderSlurm slurm_test.sh TIMEOUT 900 LABEL long)
+
+# A new kind of module is one new folder.
+add_test(NAME NewKind
+  COMMAND ${PROJECT_SOURCE_DIR}/tests/new_kind_test.sh $<TARGET_FILE:attnvp> ${PROJECT_SOURCE_DIR} ${CMAKE_BUILD_TYPE})
+set_tests_properties(NewKind PROPERTIES TIMEOUT 1800)
 
 # What runs leave to look at; with real GTKWave and a browser in the long run.
-add_test(NAME Traces
-  COMMAND ${PROJECT_SOURCE_DIR}/tests/trace_test.sh $<TARGET_FILE:attnvp> ${PROJECT_SOURCE_DIR})
-add_test(NAME Look
-  COMMAND ${PROJECT_SOURCE_DIR}/tests/look_test.sh $<TARGET_FILE:attnvp> ${PROJECT_SOURCE_DIR})
-set_tests_properties(Traces PROPERTIES TIMEOUT 300)
-set_tests_properties(Look PROPERTIES TIMEOUT 600 LABELS long)
-add_test(NAME Sweep
-  COMMAND ${PROJECT_SOURCE_DIR}/tests/sweep_test.sh $<TARGET_FILE:attnvp> ${PROJECT_SOURCE_DIR})
-add_test(NAME SweepKilledOften
-  COMMAND ${PROJECT_SOURCE_DIR}/tests/sweep_test.sh $<TARGET_FILE:attnvp> ${PROJECT_SOURCE_DIR} 20)
-add_test(NAME SweepUnderSlurm
-  COMMAND ${PROJECT_SOURCE_DIR}/tests/slurm_test.sh $<TARGET_FILE:attnvp> ${PROJECT_SOURCE_DIR})
-set_tests_properties(Sweep SweepKilledOften SweepUnderSlurm PROPERTIES TIMEOUT 900)
-set_tests_properties(SweepKilledOften SweepUnderSlurm PROPERTIES LABELS long)
-set_tests_properties(SweepUnderSlurm PROPERTIES SKIP_RETURN_CODE 77)
+attnvp_script(Traces trace_test.sh TIMEOUT 300)
+attnvp_script(Look look_test.sh TIMEOUT 600 LABEL long)

@@ -108,7 +108,7 @@ same_rows many.db crashed.db
 expect 2 "'nowhere' is not in .*sweeps" sweep nowhere
 expect 2 '--shard: found .4/3.' sweep tiny.yaml --shard 4/3
 expect 2 '--shard: found .1.' sweep tiny.yaml --shard 1
-expect 2 '--jobs: found 9999' sweep tiny.yaml --jobs 9999
+expect 2 "--jobs: found '9999'; allowed is 0 to 1024" sweep tiny.yaml --jobs 9999
 expect 2 'sweep needs an argument' sweep
 expect 2 'nowhere.db: no such file' pareto nowhere.db
 expect 2 'nowhere.db: no such file' merge out.db nowhere.db
@@ -120,7 +120,39 @@ expect 2 "wrong.yaml:2: key 'l1.sice' is unknown; did you mean 'l1.size'" sweep 
 expect 2 'tiny.yaml: cannot be (read|written): it is no database' sweep tiny.yaml --db tiny.yaml
 cp many.db version.db
 sqlite3 version.db 'PRAGMA user_version = 7'
-expect 2 'version.db: has schema version 7; this attnvp reads version 2' sweep many.yaml --db version.db
+expect 2 'version.db: has schema version 7; this attnvp reads version 3' sweep many.yaml --db version.db
+
+# Damage inside a row, which SQLite does not see: told of by whoever reads it.
+expect 0 '' sweep tiny.yaml --db tiny-kept.db
+number=$(sqlite3 tiny-kept.db 'SELECT cycles FROM jobs LIMIT 1')
+damaged() { # SQL
+  cp tiny-kept.db damaged.db && sqlite3 damaged.db "$1"
+  expect 2 'damaged.db: (the row of job .* is damaged: its values do not match|is damaged: it says)' pareto damaged.db
+  expect 2 'damaged.db: (the row of job .* is damaged|is damaged)' sweep tiny.yaml --db damaged.db
+  expect 2 'damaged.db: (the row of job .* is damaged|is damaged)' merge all-of-it.db damaged.db
+  [[ -e all-of-it.db ]] && failed 'a failed merge left a database'
+}
+for sql in "cycles = $((number ^ 1))" 'cycles = NULL' "cycles = x'00ff'" "command = CAST(x'61ff' AS TEXT)" "status = 'dome'" \
+  'seconds = seconds * 2' 'checksum = 0' "dataflow = 'flat'" "hardware = hardware || ' '"; do
+  damaged "UPDATE jobs SET $sql"
+done
+damaged "UPDATE meta SET name = 'axjs cores' WHERE name LIKE 'axis %'"
+python=$(command -v python3) && "$python" - tiny-kept.db flipped.db <<'PYTHON'
+import sys
+data = bytearray(open(sys.argv[1], "rb").read())
+at = data.rindex(b"attnvp run --hw")
+data[at] ^= 1
+open(sys.argv[2], "wb").write(data)
+PYTHON
+[[ -z $python ]] || expect 2 'flipped.db: the row of job .* is damaged' pareto flipped.db
+expect 2 "none of the [0-9]+ jobs has a finite value of 'cycles / \\(cores - cores\\)'" pareto tiny-kept.db -x 'cycles / (cores - cores)'
+expect 2 "none of the [0-9]+ jobs has a finite value of 'partition.occupancy'" sensitivity tiny-kept.db --objective partition.occupancy
+
+# Databases of different sweeps are not joined by mistake.
+expect 2 'many.db: is of another sweep .many. than tiny-kept.db .tiny., .* --different-sweeps' merge joined.db tiny-kept.db many.db
+[[ -e joined.db ]] && failed 'a failed merge left a database'
+expect 0 '' merge joined.db tiny-kept.db many.db --different-sweeps
+expect 0 '' merge joined.db many.db
 
 # A disk that fills up: what was committed stays, and a run with space goes on from there.
 (ulimit -f 256 && exec "$attnvp" sweep many.yaml --db full.db) >stdout 2>stderr
@@ -159,6 +191,8 @@ cycles=$(PATH=$(dirname -- "$attnvp"):$PATH bash -c "$command --json -" | jq .cy
 [[ $cycles == "$(tail -1 f.csv | cut -d, -f1)" ]] || failed "$command: $cycles cycles, not $(tail -1 f.csv | cut -d, -f1)"
 expect 0 '' pareto many.db -x 'cycles / 1000' -y 'l1.size * clusters' -z 'max:utilization.mac' --where 'cores == 2' --svg g.svg
 expect 2 '-x: expression .cycels.: .cycels. is unknown; did you mean .cycles.' pareto many.db -x cycels
+expect 2 '.energy_pj. is unknown; did you mean one of energy_pj.dram, .*energy_pj.total' pareto many.db -x energy_pj
+expect 2 '.bandwidth. is unknown; did you mean .dram.bandwidth.' pareto many.db --where 'bandwidth > 3 GB/s'
 expect 2 'none of its 320 rows is done and has cores > 64' pareto many.db --where 'cores > 64'
 expect 2 'nowhere/f.csv: cannot be written' pareto many.db --svg new.svg --csv nowhere/f.csv
 [[ -e new.svg ]] && failed 'half of the outputs were written'

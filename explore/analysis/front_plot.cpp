@@ -5,6 +5,7 @@
 
 #include "explore/analysis/pareto.h"
 #include "explore/plot/svg.h"
+#include "platform/text/printable.h"
 
 namespace attnvp::explore {
 
@@ -87,7 +88,7 @@ std::string front_svg(const Selection& s, const Front& front, const std::string&
                                    : std::string(plot::color(static_cast<std::size_t>(d)));
     out += fmt::format(
         "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\" fill=\"{}\" stroke=\"#222\"><title>{}</title></circle>\n",
-        x(xs[i]), y(ys[i]), kRing, fill, plot::escaped(s.settings(row)));
+        x(xs[i]), y(ys[i]), kRing, fill, text::escaped_for_html(s.settings(row)));
   }
   out += plot::label(kLegend - 5, kFrame.bottom, "start",
                      fmt::format("{} of {} jobs", front.rows.size(), s.rows().size()));

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "explore/plot/svg.h"
+#include "platform/report/json.h"
+#include "platform/text/printable.h"
+#include "platform/text/version.h"
 
 namespace attnvp::explore {
 
@@ -63,9 +65,9 @@ std::string number_text(const Selection& s, const Row& row, std::size_t column) 
   return shown(s.number(row, column), columns()[column].dimension);
 }
 
-nlohmann::json data_of(const Selection& s, const Front& front) {
+nlohmann::ordered_json data_of(const Selection& s, const Front& front) {
   const FrontScales scales = front_scales(s, front);
-  nlohmann::json data;
+  nlohmann::ordered_json data;
   std::vector<std::size_t> numbers;
   for (const std::size_t axis : s.axes()) data["names"].push_back(columns()[axis].name);
   for (const Goal& goal : front.goals) data["names"].push_back(goal.name());
@@ -81,7 +83,7 @@ nlohmann::json data_of(const Selection& s, const Front& front) {
   const std::set<std::size_t> on_front(front.rows.begin(), front.rows.end());
   for (std::size_t i = 0; i < s.rows().size(); ++i) {
     const Row& row = s.rows()[i];
-    nlohmann::json values = nlohmann::json::array();
+    nlohmann::ordered_json values = nlohmann::ordered_json::array();
     for (const std::size_t axis : s.axes()) values.push_back(s.text(row, axis));
     for (const Goal& goal : front.goals) values.push_back(goal.shown(goal.value(row)));
     for (const std::size_t column : numbers) values.push_back(number_text(s, row, column));
@@ -106,7 +108,7 @@ nlohmann::json data_of(const Selection& s, const Front& front) {
 std::string front_rows(const Selection& s, const Front& front) {
   std::string out = "<table>\n<tr>";
   const auto cell = [&out](const char* tag, const std::string& text) {
-    out += fmt::format("<{0}>{1}</{0}>", tag, plot::escaped(text));
+    out += fmt::format("<{0}>{1}</{0}>", tag, text::escaped_for_html(text));
   };
   for (const Goal& goal : front.goals) cell("th", goal.name());
   for (const std::size_t axis : s.axes()) cell("th", columns()[axis].name);
@@ -123,21 +125,21 @@ std::string front_rows(const Selection& s, const Front& front) {
 }  // namespace
 
 std::string page_html(const Page& page, const Selection& s, const Front& front, const std::vector<Effect>& effects) {
-  std::string data = data_of(s, front).dump();
-  for (std::size_t at = 0; (at = data.find("</", at)) != std::string::npos;) data.replace(at, 2, "<\\/");
+  const std::string data = report::json_for_html(data_of(s, front));
   std::string out = fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\"><head><meta "
-      "charset=\"utf-8\"><title>{0}</title><style>{1}</style></head><body>\n"
+      "charset=\"utf-8\"><meta name=\"generator\" content=\"{4}\"><title>{0}</title><style>{1}</style></head><body>\n"
       "<h1>{0}</h1>\n<div id=\"top\"><div>{2}</div>\n"
       "<div id=\"job\"><b>A job</b>, <span id=\"which\"></span>; click a point for another one\n"
       "<table id=\"rows\"></table>\n<p>Runs it again: <button id=\"copy\">copy</button></p>\n"
       "<pre id=\"command\"></pre></div></div>\n<h2>The front</h2>\n<div id=\"front-rows\" class=\"scroll\">{3}</div>\n",
-      plot::escaped(page.title), kStyle, front_svg(s, front, ""), front_rows(s, front));
+      text::escaped_for_html(page.title), kStyle, front_svg(s, front, ""), front_rows(s, front), text::generator());
   if (!page.versus.empty()) {
-    out += fmt::format("<h2>Two dataflows</h2>\n<pre>{}</pre>\n", plot::escaped(page.versus));
+    out += fmt::format("<h2>Two dataflows</h2>\n<pre>{}</pre>\n", text::escaped_for_html(page.versus));
   }
   out += fmt::format("<h2>What each axis does</h2>\n<div class=\"scroll\">{}</div>\n<pre>{}</pre>\n",
-                     sensitivity_svg(effects, front.goals), plot::escaped(sensitivity_table(effects, front.goals)));
+                     sensitivity_svg(effects, front.goals),
+                     text::escaped_for_html(sensitivity_table(effects, front.goals)));
   return out + "<script>\nconst data = " + data + ";" + kScript + "</script>\n</body></html>\n";
 }
 

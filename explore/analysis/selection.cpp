@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "platform/config/error.h"
+#include "platform/config/words.h"
 
 namespace attnvp::explore {
 
@@ -56,6 +58,20 @@ void Selection::find_axes(const std::vector<std::string>& names) {
     for (const Row& row : rows_) varies = varies || row[c] != rows_.front()[c];
     if (varies) axes_.push_back(c);
   }
+}
+
+std::uint64_t Selection::drop_without(const std::vector<Goal>& goals) {
+  const std::size_t before = rows_.size();
+  for (const Goal& goal : goals) {
+    const std::size_t had = rows_.size();
+    const auto has_none = [&](const Row& row) { return !std::isfinite(goal.value(row)); };
+    rows_.erase(std::remove_if(rows_.begin(), rows_.end(), has_none), rows_.end());
+    if (rows_.empty()) {
+      throw config::ConfigError(
+          fmt::format("none of the {} jobs has a finite value of {}", had, config::in_quotes(goal.name())));
+    }
+  }
+  return before - rows_.size();
 }
 
 double Selection::number(const Row& row, std::size_t column) const { return number_of(row[column]); }

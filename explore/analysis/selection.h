@@ -6,9 +6,10 @@
 #include <vector>
 
 #include "explore/sweep/database.h"
-#include "explore/sweep/expression.h"
 
 namespace attnvp::explore {
+
+class Goal;
 
 class Selection {
  public:
@@ -20,6 +21,9 @@ class Selection {
   std::uint64_t failed() const { return failed_; }  // rows that have no results, whatever `where` says
   // The columns of the sweep's axes, of keys that move together the first; those that take more than one value here.
   const std::vector<std::size_t>& axes() const { return axes_; }
+
+  // Leaves out the rows for which one of the goals is no finite number; how many. Throws ConfigError when none is left.
+  std::uint64_t drop_without(const std::vector<Goal>& goals);
 
   double number(const Row& row, std::size_t column) const;
   std::string text(const Row& row, std::size_t column) const;  // as a person writes it: "2 MiB"

@@ -5,6 +5,7 @@
 #include "explore/analysis/sensitivity.h"
 #include "explore/plot/svg.h"
 #include "platform/report/table.h"
+#include "platform/text/printable.h"
 
 namespace attnvp::explore {
 
@@ -37,7 +38,7 @@ std::string panel(const Effect& e, const Goal& goal, double x0, double y0, bool 
     path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", x(i), y(l.mean));
     out += fmt::format(
         "<text transform=\"translate({:.1f} {:.1f}) rotate(-35)\" text-anchor=\"end\" font-size=\"10\">{}</text>\n",
-        x(i) + 4, f.bottom + 13, plot::escaped(l.text));
+        x(i) + 4, f.bottom + 13, text::escaped_for_html(l.text));
   }
   if (!columns()[e.axis].is_text()) {
     out += fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"#0b4a7f\" stroke-width=\"1.6\"/>\n", path);
@@ -67,7 +68,7 @@ std::string sensitivity_svg(const std::vector<Effect>& effects, const std::vecto
   }
   for (std::size_t g = 0; g < goals.size(); ++g) {
     out += fmt::format("<text transform=\"translate(16 {:.1f}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n",
-                       20 + kPanelHeight * (static_cast<double>(g) + 0.45), plot::escaped(goals[g].name()));
+                       20 + kPanelHeight * (static_cast<double>(g) + 0.45), text::escaped_for_html(goals[g].name()));
   }
   return out + "</svg>\n";
 }

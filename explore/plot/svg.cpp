@@ -7,30 +7,9 @@
 #include <cstdint>
 #include <iterator>
 
-namespace attnvp::plot {
+#include "platform/text/printable.h"
 
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
+namespace attnvp::plot {
 
 double Scale::operator()(double value) const {
   const double share = logarithmic ? std::log(value / from) / std::log(to / from) : (value - from) / (to - from);
@@ -87,7 +66,8 @@ Scale scale_of(const std::vector<double>& values, double pixel_from, double pixe
 }
 
 std::string label(double x, double y, const char* anchor, const std::string& text) {
-  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor, escaped(text));
+  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor,
+                     text::escaped_for_html(text));
 }
 
 std::string line(double x1, double y1, double x2, double y2, const char* style) {
@@ -127,7 +107,7 @@ std::string axes(const Frame& f, const Scale& x, const Scale& y, const TickText&
   out += line(f.left, f.top, f.left, f.bottom, "stroke=\"#222\"");
   out += label((f.left + f.right) / 2, f.bottom + 42, "middle", x_title);
   return out + fmt::format("<text transform=\"translate(18 {:.1f}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n",
-                           (f.top + f.bottom) / 2, escaped(y_title));
+                           (f.top + f.bottom) / 2, text::escaped_for_html(y_title));
 }
 
 const char* color(std::size_t i) {  // Okabe and Ito's

@@ -7,8 +7,6 @@
 
 namespace attnvp::plot {
 
-std::string escaped(const std::string& text);  // for SVG and HTML
-
 // A value's place in pixels.
 struct Scale {
   double from = 0, to = 1, pixel_from = 0, pixel_to = 1;

@@ -1,11 +1,10 @@
 // `attnvp reproduce fusemax`.
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "explore/reproduce/commands.h"
 #include "explore/reproduce/fusemax_tables.h"
 #include "explore/reproduce/outputs.h"
+#include "platform/report/json.h"
 
 namespace attnvp::reproduce {
 
@@ -29,7 +28,8 @@ std::string fusemax_markdown(const FusemaxStudy& s) {
 
 std::string fusemax_json(const FusemaxStudy& s) {
   using nlohmann::ordered_json;
-  ordered_json j{{"schema", 1}, {"hardware", {s.machine.name, s.baseline.name}}};
+  ordered_json j = report::json_document();
+  j["hardware"] = {s.machine.name, s.baseline.name};
   j["entries"] = entries_json(fusemax_entries(s));
   j["runs"] = ordered_json::array();
   for (const FusemaxPoint& p : s.points) {
@@ -45,18 +45,13 @@ std::string fusemax_json(const FusemaxStudy& s) {
                        {"utilization", {{"mac", m.mac_utilization()}, {"vec", m.vec_utilization()}}},
                        {"dram_bytes", m[kDramBytes]},
                        {"l1_peak_bytes", m.l1_peak_bytes},
-                       {"energy_pj",
-                        {{"total", m.energy_pj()},
-                         {"dram", m[kDramPj]},
-                         {"l1", m[kL1Pj]},
-                         {"l0", m[kL0Pj]},
-                         {"mac", m[kMacPj]},
-                         {"vec", m[kVecPj]}}}};
+                       {"energy_pj", {{"total", m.energy_pj()}}}};
+      for (const auto& [part, pj] : m.parts_pj) run["energy_pj"][part] = pj;
       for (const auto& [key, value] : job::tiling_text(m.tiling)) run["tiling"][key] = value;
       j["runs"].push_back(std::move(run));
     }
   }
-  return j.dump(2) + "\n";
+  return report::json_text(j);
 }
 
 std::string fusemax_csv(const FusemaxStudy& s) { return entries_csv(fusemax_entries(s)); }

@@ -13,7 +13,9 @@ namespace {
 const char* const kFusemax = "fusemax";
 
 // What is left beside DRAM and operations, which are the same in the paper's model and here: registers and buffer.
-double beside_operations(double total, const Measure& m) { return total - m[kMacPj] - m[kVecPj] - m[kDramPj]; }
+double beside_operations(double total, const Measure& m) {
+  return total - m.energy_pj("mac") - m.energy_pj("vec") - m.energy_pj("dram");
+}
 
 std::string why_flat_energy(const FusemaxPoint& p, double paper_flat, double paper_fusemax) {
   const Measure &flat = p.ours.at(kFlat), &fusemax = p.ours.at(kFusemax);
@@ -21,9 +23,9 @@ std::string why_flat_energy(const FusemaxPoint& p, double paper_flat, double pap
       "operations and DRAM take {:.2f} of flat's and {:.2f} of fusemax's 10^12 pJ, by their counts; that leaves the "
       "paper's flat {:.1f} pJ a multiply-accumulate for registers and buffer, its fusemax {:.1f}, ours {:.1f} and "
       "{:.1f}; what its flat spends that on, the published constants do not say",
-      (flat[kMacPj] + flat[kVecPj] + flat[kDramPj]) / 1e12,
-      (fusemax[kMacPj] + fusemax[kVecPj] + fusemax[kDramPj]) / 1e12, beside_operations(paper_flat, flat) / flat[kMacs],
-      beside_operations(paper_fusemax, fusemax) / fusemax[kMacs],
+      (flat.energy_pj("mac") + flat.energy_pj("vec") + flat.energy_pj("dram")) / 1e12,
+      (fusemax.energy_pj("mac") + fusemax.energy_pj("vec") + fusemax.energy_pj("dram")) / 1e12,
+      beside_operations(paper_flat, flat) / flat[kMacs], beside_operations(paper_fusemax, fusemax) / fusemax[kMacs],
       beside_operations(flat.energy_pj(), flat) / flat[kMacs],
       beside_operations(fusemax.energy_pj(), fusemax) / fusemax[kMacs]);
 }

@@ -37,6 +37,9 @@ struct FusemaxStudy {
 std::string tokens_text(std::uint32_t tokens);  // 65536 -> "64K"
 
 // Sequences of up to `most_tokens`. Throws config::ConfigError and job::RunError.
+// A dataflow of the paper with the options and tiles that its authors assume.
+job::Schedule in_their_sense(const std::string& dataflow, const MachineConfig& machine);
+
 FusemaxStudy run_fusemax_study(std::uint32_t most_tokens, const std::function<void(const std::string&)>& progress);
 
 }  // namespace attnvp::reproduce

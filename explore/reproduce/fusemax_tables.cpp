@@ -108,7 +108,9 @@ Section energy_section(const FusemaxStudy& s) {
   Section t;
   t.title = "Energy, in 10^12 pJ";
   t.lead = std::string("Ours, by part; of the paper's two totals are known.") + kSameHeads;
-  t.columns = {"network", "dataflow", "DRAM", "L1", "L0", "MAC", "VEC", "total", "of flat's", "paper", "ours / paper"};
+  t.columns = {"network", "dataflow"};
+  for (const auto& [part, pj] : s.points.front().ours.at(kFlat).parts_pj) t.columns.push_back(report::upper(part));
+  for (const char* title : {"total", "of flat's", "paper", "ours / paper"}) t.columns.emplace_back(title);
   t.left = 2;
   const std::vector<Entry> all = fusemax_entries(s);
   for (const FusemaxPoint* point : different_heads(s)) {
@@ -116,8 +118,7 @@ Section energy_section(const FusemaxStudy& s) {
     for (const char* d : {"fusemax", "flat", "layerwise"}) {
       const Measure& m = p.ours.at(d);
       std::vector<std::string> row{p.name(), d};
-      for (const Quantity q : {kDramPj, kL1Pj, kL0Pj, kMacPj, kVecPj})
-        row.push_back(fmt::format("{:.4g}", m[q] / 1e12));
+      for (const auto& [part, pj] : m.parts_pj) row.push_back(fmt::format("{:.4g}", pj / 1e12));
       row.push_back(fmt::format("{:.4g}", m.energy_pj() / 1e12));
       row.push_back(fmt::format("{:.2f}", m.energy_pj() / p.ours.at(kFlat).energy_pj()));
       const auto e = std::find_if(all.begin(), all.end(), [&](const Entry& x) {
@@ -144,12 +145,12 @@ Section memory_section(const FusemaxStudy& s) {
   for (const FusemaxPoint* point : different_heads(s)) {
     const FusemaxPoint& p = *point;
     const auto peak = [&](const char* d) { return report::with_prefix(p.ours.at(d).l1_peak_bytes, "B"); };
-    const auto rows = [&](const char* d) { return std::to_string(p.ours.at(d).tiling.nq); };
+    const auto rows = [&](const char* d) { return std::to_string(p.ours.at(d).tiling["nq"]); };
     const auto rows_or_tiles = [&](const char* d) {
-      const hal::Tiling& tiles = p.ours.at(d).tiling;
-      return tiles.np > 0 ? fmt::format("{} / {}", tiles.nq, tiles.np) : rows(d);
+      const job::Tiling& tiles = p.ours.at(d).tiling;
+      return tiles.used("np") > 0 ? fmt::format("{} / {}", tiles["nq"], tiles["np"]) : rows(d);
     };
-    const auto slabs = [&](const char* d) { return fmt::format("{} x {}", rows(d), p.ours.at(d).tiling.row_buffers); };
+    const auto slabs = [&](const char* d) { return fmt::format("{} x {}", rows(d), p.ours.at(d).tiling["rb"]); };
     t.rows.push_back({p.name(), peak("fusemax"), slabs("fusemax"), peak("cascade"), slabs("cascade"), peak("flat"),
                       rows_or_tiles("flat"), peak(kLayerwise), rows_or_tiles(kLayerwise)});
   }
@@ -204,7 +205,7 @@ Section findings_section(const FusemaxStudy& s, const std::vector<Entry>& all) {
   std::uint32_t streamed_from = 0;
   for (const FusemaxPoint& p : s.points) {
     const auto stated = p.paper_cycles.find(kLayerwise);
-    if (stated == p.paper_cycles.end() || p.ours.at(kLayerwise).tiling.kv_buffers != hal::kKvStream) continue;
+    if (stated == p.paper_cycles.end() || p.ours.at(kLayerwise).tiling["kv"] != hal::kWord) continue;
     streamed = std::max(streamed, p.cycles(kLayerwise) / stated->second);
     streamed_from = streamed_from == 0 ? p.tokens : std::min(streamed_from, p.tokens);
   }
@@ -213,13 +214,13 @@ Section findings_section(const FusemaxStudy& s, const std::vector<Entry>& all) {
   std::uint32_t tiles_from = 0, tile_rows = 0;
   for (const FusemaxPoint& p : s.points) {
     const Measure& flat = p.ours.at(kFlat);
-    if (flat.tiling.np == 0) continue;
+    if (flat.tiling.used("np") == 0) continue;
     const double scores = 1.0 * p.heads * p.tokens * p.tokens;
     const double softmax = scores * s.baseline.vec.softmax_lane_cycles / s.baseline.vec.lanes;
     const double traffic = flat[kDramBytes] / s.baseline.dram.bytes_per_second * s.baseline.clock_hz;
     most_flat = std::max(most_flat, flat[kCycles] / std::max(softmax, traffic));
     tiles_from = tiles_from == 0 ? p.tokens : std::min(tiles_from, p.tokens);
-    tile_rows = std::max(tile_rows, flat.tiling.nq);
+    tile_rows = std::max(tile_rows, flat.tiling["nq"]);
   }
   std::vector<std::string> texts;
   for (const std::string& d : s.dataflows) {

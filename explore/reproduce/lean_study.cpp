@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "platform/config/energy.h"
 #include "platform/config/network.h"
+#include "platform/report/json.h"
 #include "platform/report/table.h"
 
 namespace attnvp::reproduce {
@@ -24,10 +24,10 @@ double over(const job::Result& a, const job::Result& b) {
 }
 // The same if every tile took as long on any worker, whatever the others do.
 double by_tiles(const job::Result& a, const job::Result& b) {
-  return static_cast<double>(a.partition.most) / static_cast<double>(b.partition.most);
+  return static_cast<double>(a.statistic("partition.max")) / static_cast<double>(b.statistic("partition.max"));
 }
 double occupancy(const job::Result& r, std::uint32_t slots) {
-  return static_cast<double>(r.partition.tiles) / (static_cast<double>(r.partition.most) * slots);
+  return static_cast<double>(r.statistic("partition.tiles")) / (static_cast<double>(r.statistic("partition.max")) * slots);
 }
 
 template <class Value>
@@ -139,12 +139,12 @@ Section partitions(const LeanStudy& s) {
   for (const Table& t : kPartitions) {
     for (const LeanPoint& p : s.points) {
       if (p.batch != t.batch || p.heads != t.heads || p.context != t.context || p.emb != t.emb) continue;
-      const auto pair = [](std::uint32_t paper, std::uint32_t ours) { return fmt::format("{} / {}", paper, ours); };
+      const auto pair = [](std::uint64_t paper, std::uint64_t ours) { return fmt::format("{} / {}", paper, ours); };
       out.rows.push_back({fmt::format("{} x {}", p.batch, p.heads), context_text(p), fmt::to_string(p.emb),
-                          pair(t.tiles, p.lean.partition.tiles), pair(t.most, p.lean.partition.most),
-                          pair(t.high_load, p.lean.partition.most_workers),
-                          pair(t.splits, p.flash_decoding.partition.splits),
-                          pair(t.span, p.flash_decoding.partition.most), pair(t.flash2, p.flash2.partition.most)});
+                          pair(t.tiles, p.lean.statistic("partition.tiles")), pair(t.most, p.lean.statistic("partition.max")),
+                          pair(t.high_load, p.lean.statistic("partition.high_load")),
+                          pair(t.splits, p.flash_decoding.statistic("partition.splits")),
+                          pair(t.span, p.flash_decoding.statistic("partition.max")), pair(t.flash2, p.flash2.statistic("partition.max"))});
     }
   }
   return out;
@@ -180,7 +180,9 @@ LeanStudy run_lean_study(const MachineConfig& machine, const std::function<void(
     const config::Network network = config::load_network(p.network);
     const auto run = [&](const char* dataflow) {
       progress(p.network + " with " + dataflow);
-      return runner.run(network, job::parse_dataflow(dataflow), nullptr, {});
+      job::Schedule schedule = job::parse_dataflow(dataflow);
+      schedule.tiling.set("nkv", std::min(network.emb <= 64 ? 256U : 128U, network.seq_kv));  // the paper's BLOCK_N
+      return runner.run(network, schedule, nullptr, {});
     };
     p.lean = run("lean");
     p.flash_decoding = run("flash-decoding");
@@ -192,8 +194,7 @@ LeanStudy run_lean_study(const MachineConfig& machine, const std::function<void(
 std::vector<Section> lean_sections(const LeanStudy& s) { return {headline(s), speedups(s), partitions(s)}; }
 
 std::string lean_json(const LeanStudy& s) {
-  nlohmann::ordered_json j;
-  j["schema"] = 1;
+  nlohmann::ordered_json j = report::json_document();
   j["hardware"] = s.hardware;
   j["workers"] = s.slots;
   j["paper"] = {{"over_flash2", kPaperOverFlash2},
@@ -206,16 +207,16 @@ std::string lean_json(const LeanStudy& s) {
         {"network", p.network}, {"batch", p.batch}, {"heads", p.heads}, {"context", p.context}, {"emb", p.emb}};
     for (const job::Result* r : {&p.lean, &p.flash_decoding, &p.flash2}) {
       point[r->schedule.text] = {{"cycles", r->cycles},
-                                 {"tiles", r->partition.tiles},
-                                 {"max", r->partition.most},
-                                 {"high_load", r->partition.most_workers},
-                                 {"splits", r->partition.splits},
+                                 {"tiles", r->statistic("partition.tiles")},
+                                 {"max", r->statistic("partition.max")},
+                                 {"high_load", r->statistic("partition.high_load")},
+                                 {"splits", r->statistic("partition.splits")},
                                  {"occupancy", occupancy(*r, s.slots)},
                                  {"dram_utilization", r->utilization.dram}};
     }
     j["points"].push_back(std::move(point));
   }
-  return j.dump(2) + "\n";
+  return report::json_text(j);
 }
 
 std::string lean_csv(const LeanStudy& s) {
@@ -223,8 +224,8 @@ std::string lean_csv(const LeanStudy& s) {
   for (const LeanPoint& p : s.points) {
     for (const job::Result* r : {&p.lean, &p.flash_decoding, &p.flash2}) {
       out += fmt::format("{},{},{},{},{},{},{},{},{},{},{:.6f},{:.6f}\n", p.batch, p.heads, p.context, p.emb,
-                         r->schedule.text, r->cycles, r->partition.tiles, r->partition.most, r->partition.most_workers,
-                         r->partition.splits, occupancy(*r, s.slots), r->utilization.dram);
+                         r->schedule.text, r->cycles, r->statistic("partition.tiles"), r->statistic("partition.max"), r->statistic("partition.high_load"),
+                         r->statistic("partition.splits"), occupancy(*r, s.slots), r->utilization.dram);
     }
   }
   return out;

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "firmware/dataflows/dataflows.h"
+#include "firmware/runtime/dataflow.h"
 
 namespace attnvp::reproduce {
 
@@ -28,14 +28,14 @@ std::uint32_t rows_of(const job::Schedule& schedule, std::uint32_t tokens) {
 }
 
 Measure run(job::Runner& runner, job::Schedule schedule, std::uint32_t heads, std::uint32_t queries, std::uint32_t keys,
-            std::uint32_t emb, const hal::Tiling& tiling) {
+            std::uint32_t emb, const job::Tiling& tiling) {
   config::Network n;
   n.name = fmt::format("H={},NQ={},NKV={},E={}", heads, queries, keys, emb);
   n.heads = heads;
   n.seq_q = queries;
   n.seq_kv = keys;
   n.emb = emb;
-  schedule.tiling = tiling;
+  if (!tiling.empty()) schedule.tiling = tiling;
   return measure(runner.run(n, schedule, nullptr, {}));
 }
 
@@ -50,11 +50,7 @@ Measure measure(const job::Result& r) {
   m.value[kMacBusy] = sum("mac", "busy_cycles");
   m.value[kVecBusy] = sum("vec", "busy_cycles");
   m.value[kDramBytes] = 2 * (sum("dram", "read_words") + sum("dram", "write_words"));
-  m.value[kDramPj] = r.energy_pj("dram");
-  m.value[kL1Pj] = r.energy_pj("l1");
-  m.value[kL0Pj] = r.energy_pj("l0");
-  m.value[kMacPj] = r.energy_pj("mac");
-  m.value[kVecPj] = r.energy_pj("vec");
+  for (const std::string& part : r.energy_parts()) m.parts_pj.emplace_back(part, r.energy_pj(part));
   m.value[kL0Words] = sum("l0", "read_words") + sum("l0", "write_words");
   m.value[kMacs] = sum("mac", "macs");
   m.l1_peak_bytes = static_cast<double>(r.max("l1", "peak_bytes"));
@@ -62,11 +58,24 @@ Measure measure(const job::Result& r) {
   return m;
 }
 
+double Measure::energy_pj() const {
+  double total = 0;
+  for (const auto& [part, pj] : parts_pj) total += pj;
+  return total;
+}
+
+double Measure::energy_pj(const std::string& part) const {
+  for (const auto& [name, pj] : parts_pj) {
+    if (name == part) return pj;
+  }
+  return 0;
+}
+
 Measure extrapolated(const Measure& low, double x_low, const Measure& high, double x_high, double x) {
   Measure m = high;
-  for (std::size_t i = 0; i < m.value.size(); ++i) {
-    m.value[i] += (high.value[i] - low.value[i]) * ((x - x_high) / (x_high - x_low));
-  }
+  const double further = (x - x_high) / (x_high - x_low);
+  for (std::size_t i = 0; i < m.value.size(); ++i) m.value[i] += (high.value[i] - low.value[i]) * further;
+  for (auto& [part, pj] : m.parts_pj) pj += (high.energy_pj(part) - low.energy_pj(part)) * further;
   m.l1_peak_bytes = std::max(low.l1_peak_bytes, high.l1_peak_bytes);
   return m;
 }
@@ -102,15 +111,16 @@ Line sampled(job::Runner& runner, const job::Schedule& schedule, std::uint32_t t
     line.low = run(runner, schedule, heads, tokens, tokens, emb, line.high.tiling);
   } else if (sample == Sample::kHeadsAndKeys) {
     for (std::uint32_t heads = 1; heads <= 2; ++heads) {
-      const Measure high = run(runner, schedule, heads, tokens, 2 * kFewKeys, emb, {});
+      const job::Tiling tiling = heads == 1 ? job::Tiling() : line.low.tiling;  // both have the same
+      const Measure high = run(runner, schedule, heads, tokens, 2 * kFewKeys, emb, tiling);
       const Measure low = run(runner, schedule, heads, tokens, kFewKeys, emb, high.tiling);
       (heads == 1 ? line.low : line.high) = extrapolated(low, kFewKeys, high, 2 * kFewKeys, tokens);
     }
   } else {
     const std::uint32_t some = rows_of(schedule, tokens);
     const Measure first = run(runner, schedule, 1, some, tokens, emb, {});
-    const hal::Tiling& tiling = first.tiling;
-    const std::uint32_t rows = std::max(some / tiling.nq, 1U) * tiling.nq;  // whole row blocks
+    const job::Tiling& tiling = first.tiling;
+    const std::uint32_t rows = std::max(some / tiling["nq"], 1U) * tiling["nq"];  // whole row blocks
     line.x_low = 1.0 * rows / tokens;
     line.x_high = 2.0 * rows / tokens;
     line.high = run(runner, schedule, 1, 2 * rows, tokens, emb, tiling);

@@ -6,6 +6,8 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "platform/job/job.h"
 
@@ -16,11 +18,6 @@ enum Quantity : std::uint8_t {
   kMacBusy,  // cycles
   kVecBusy,
   kDramBytes,
-  kDramPj,
-  kL1Pj,
-  kL0Pj,
-  kMacPj,
-  kVecPj,
   kL0Words,
   kMacs,
   kQuantities
@@ -28,13 +25,15 @@ enum Quantity : std::uint8_t {
 
 struct Measure {
   std::array<double, kQuantities> value{};
+  std::vector<std::pair<std::string, double>> parts_pj;  // energy, in the order of the module tree
   double l1_peak_bytes = 0;
-  hal::Tiling tiling{};
+  job::Tiling tiling;
 
   double operator[](Quantity q) const { return value[q]; }
   double mac_utilization() const { return value[kMacBusy] / value[kCycles]; }
   double vec_utilization() const { return value[kVecBusy] / value[kCycles]; }
-  double energy_pj() const { return value[kDramPj] + value[kL1Pj] + value[kL0Pj] + value[kMacPj] + value[kVecPj]; }
+  double energy_pj() const;
+  double energy_pj(const std::string& part) const;
 };
 Measure measure(const job::Result& result);  // of a machine of one core
 

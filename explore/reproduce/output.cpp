@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "explore/reproduce/csv.h"
+#include "platform/report/json.h"
 
 namespace attnvp::reproduce {
 
@@ -37,8 +36,7 @@ std::string to_markdown(const Study& s, const std::vector<Section>& all) {
 
 std::string to_json(const Study& s, const std::vector<Limit>& limits) {
   using nlohmann::ordered_json;
-  ordered_json j;
-  j["schema"] = 1;
+  ordered_json j = report::json_document();
   j["hardware"] = s.machine.name;
   std::size_t passed = 0;
   for (const auto& [place, result] : s.results) passed += result.golden_checked && result.golden.passed ? 1 : 0;
@@ -52,7 +50,7 @@ std::string to_json(const Study& s, const std::vector<Limit>& limits) {
       for (const auto& [key, value] : job::tiling_text(r.schedule.tiling)) run["tiling"][key] = value;
       run["dram"] = {{"read_bytes", 2 * r.sum("dram", "read_words")},
                      {"write_bytes", 2 * r.sum("dram", "write_words")}};
-      for (const char* part : {"dram", "l1", "l0", "mac", "vec"}) run["energy_pj"][part] = r.energy_pj(part);
+      for (const std::string& part : r.energy_parts()) run["energy_pj"][part] = r.energy_pj(part);
       run["energy_pj"]["total"] = r.total_energy_pj();
       j["runs"].push_back(std::move(run));
     }
@@ -69,7 +67,7 @@ std::string to_json(const Study& s, const std::vector<Limit>& limits) {
                            {"l1_peak_bytes", l.l1_peak_bytes},
                            {"next", l.refused}});
   }
-  return j.dump(2) + "\n";
+  return report::json_text(j);
 }
 
 std::string to_csv(const Study& s, const std::vector<Limit>& limits) {

@@ -2,15 +2,13 @@
 #pragma once
 
 #include <cstdio>
-#include <memory>
 #include <string>
 
-#include "platform/tensors/atomic_file.h"
+#include "platform/files/outputs.h"
 
 namespace attnvp::reproduce {
 
-// Opened before the runs, so that a path that cannot be written costs none; all are written before the first is put in
-// place, and stdout comes last.
+// A study's report as JSON, CSV and page.
 class Outputs {
  public:
   // "" is none; "-", stdout, for JSON alone. Throws config::ConfigError.
@@ -19,7 +17,8 @@ class Outputs {
   void write(const std::string& json, const std::string& csv, const std::string& markdown, const std::string& text);
 
  private:
-  std::unique_ptr<tensors::AtomicFile> json_, csv_, markdown_;
+  files::Outputs files_;
+  files::Output *json_, *csv_, *markdown_;
   bool json_on_stdout_ = false;
 };
 

@@ -37,7 +37,7 @@ std::string why_tileflow(const job::Result& r, const MachineConfig& machine, dou
       "search artefact in the paper: its entry is {} above the bound of its own machine ({}), as slow as a pipeline "
       "drained after {:.1f} row blocks; ours has {:.0f} a head",
       share(paper / least.cycles), least.text, 2 * mac / (paper - mac),
-      std::ceil(1.0 * r.network.seq_q / r.schedule.tiling.nq));
+      std::ceil(1.0 * r.network.seq_q / r.schedule.tiling["nq"]));
 }
 
 double l1_words(const job::Result& r) {
@@ -45,7 +45,7 @@ double l1_words(const job::Result& r) {
 }
 double l1_words_per_mac(const job::Result& r) { return l1_words(r) / static_cast<double>(r.sum("mac", "macs")); }
 
-bool fills_l0_tiles(const job::Result& r) { return r.network.seq_kv % r.schedule.tiling.n0 == 0; }
+bool fills_l0_tiles(const job::Result& r) { return r.network.seq_kv % r.schedule.tiling["n0"] == 0; }
 
 // A network with as much per head, of the nearest length, whose rows are whole L0 sub-tiles; nullptr: there
 // is none.
@@ -70,7 +70,7 @@ std::string why_mas_energy(const Study& s, const EnergyFits& fits, const std::st
   if (ratio > 1 && even != nullptr) {
     return fmt::format(
         "{} tokens are {:.2f} L0 sub-tiles of {}: {:.0f} L1 accesses per 1000 multiply-accumulates, {:.0f} on {}",
-        r.network.seq_kv, 1.0 * r.network.seq_kv / r.schedule.tiling.n0, r.schedule.tiling.n0,
+        r.network.seq_kv, 1.0 * r.network.seq_kv / r.schedule.tiling["n0"], r.schedule.tiling["n0"],
         1000 * l1_words_per_mac(r), 1000 * l1_words_per_mac(*even), even->network.name);
   }
   return fmt::format(

@@ -6,6 +6,7 @@
 #include "explore/reproduce/output.h"
 #include "explore/reproduce/outputs.h"
 #include "platform/config/hardware.h"
+#include "platform/text/complaint.h"
 
 namespace attnvp::cli {
 
@@ -34,8 +35,8 @@ int reproduce_mas(const ReproduceArguments& a) {
     if (!result.golden_checked) continue;
     passed += result.golden.passed ? 1 : 0;
     if (result.golden.passed) continue;
-    std::fprintf(stderr, "attnvp: %s with %s: golden check failed: %s\n", place.first.c_str(), place.second.c_str(),
-                 result.golden.to_string().c_str());
+    text::complain(
+        fmt::format("{} with {}: golden check failed: {}", place.first, place.second, result.golden.to_string()));
     status = 1;
   }
   std::string text = rp::to_text(study, sections);

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "explore/plot/lines.h"
+#include "platform/report/json.h"
 #include "platform/report/table.h"
 
 namespace attnvp::reproduce {
@@ -244,8 +244,7 @@ std::string streaming_markdown(const std::vector<Section>& sections, const std::
 
 std::string streaming_json(const StreamingStudy& s) {
   using nlohmann::ordered_json;
-  ordered_json j;
-  j["schema"] = 1;
+  ordered_json j = report::json_document();
   j["points"] = ordered_json::array();
   for (const StreamingPoint& p : s.points) {
     ordered_json point{{"graph", p.graph},
@@ -278,7 +277,7 @@ std::string streaming_json(const StreamingStudy& s) {
                                {"full_rate_from", t.full_rate_from},
                                {"full_rate_cycles", t.full_rate_cycles}});
   }
-  return j.dump(2) + "\n";
+  return report::json_text(j);
 }
 
 }  // namespace attnvp::reproduce

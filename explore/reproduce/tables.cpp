@@ -108,15 +108,18 @@ Section breakdown_table(const Study& s) {
   Section t;
   t.title = "Figure 6: where the energy goes";
   t.lead = "Ours, in 10^9 pJ (the paper shows bars without numbers). PEs take the same under every dataflow.";
-  t.columns = {"network", "dataflow", "DRAM", "L1", "L0", "MAC PEs", "VEC PEs", "total"};
+  const std::vector<std::string> parts = s.at(s.paper.networks.front(), kMas).energy_parts();
+  t.columns = {"network", "dataflow"};
+  for (const std::string& part : parts) {
+    t.columns.push_back(report::upper(part) + (part == "mac" || part == "vec" ? " PEs" : ""));
+  }
+  t.columns.emplace_back("total");
   t.left = 2;
   for (const std::string& network : s.paper.networks) {
     for (const std::string& dataflow : s.paper.dataflows) {
       const job::Result& r = s.at(network, dataflow);
       std::vector<std::string> row{network, dataflow};
-      for (const char* part : {"dram", "l1", "l0", "mac", "vec"}) {
-        row.push_back(fmt::format("{:.3f}", r.energy_pj(part) / 1e9));
-      }
+      for (const std::string& part : parts) row.push_back(fmt::format("{:.3f}", r.energy_pj(part) / 1e9));
       row.push_back(fmt::format("{:.3f}", r.total_energy_pj() / 1e9));
       t.rows.push_back(std::move(row));
     }

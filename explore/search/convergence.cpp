@@ -28,15 +28,13 @@ std::string tick_text(double value, double step) {
 
 std::string convergence_csv(const SearchResult& r) {
   std::string out = "evaluation,cost,best";
-  hal::Tiling all{};
-  for (const Evaluation& e : r.log) all.np = std::max(all.np, e.tiling.np);
-  for (const auto& [key, value] : job::tiling_text(all)) out += "," + key;
+  const job::Tiling columns = r.log.empty() ? job::Tiling() : r.log.front().tiling;
+  for (const auto& [name, value] : columns.entries()) out += "," + name;
   out += "\n";
   const auto number = [](double v) { return std::isfinite(v) ? fmt::format("{:.17g}", v) : std::string(); };
   for (std::size_t i = 0; i < r.log.size(); ++i) {
     out += fmt::format("{},{},{}", i + 1, number(r.log[i].cost), number(r.log[i].best));
-    for (const auto& [key, value] : job::tiling_text(r.log[i].tiling)) out += "," + value;
-    if (all.np > 0 && r.log[i].tiling.np == 0) out += ",0";
+    for (const auto& [name, value] : columns.entries()) out += "," + job::value_text(name, r.log[i].tiling[name]);
     out += "\n";
   }
   return out;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "explore/search/bound.h"
 #include "platform/elaboration/platform.h"
 
 namespace attnvp::explore {
@@ -27,12 +28,17 @@ Cost cost_of(Objective objective, double cycles, double energy_pj, double clock_
 
 Evaluator::Evaluator(const Problem& problem, const Space& space, Options options)
     : problem_(problem), space_(space), options_(std::move(options)), bounds_(space.size()) {
+  // Points that differ only within their commands share the bound, which looks at no more than every one of them takes.
+  const bool by_energy = options_.objective != Objective::kCycles;
+  std::unordered_map<std::uint64_t, double> cycles;
   const Bound bound(problem);
   for (std::uint64_t i = 0; i < space.size(); ++i) {
-    const hal::Tiling t = space.tiling(i);
-    if (!Space::fits_l0(problem.machine, t)) continue;
-    bounds_[i] =
-        cost_of(options_.objective, bound.cycles(t), bound.energy_pj(t) * (1 - kRounding), problem.machine.clock_hz);
+    const job::Tiling tiling = space.tiling(i);
+    if (!bound.fits(tiling)) continue;
+    const auto [known, fresh] = cycles.try_emplace(space.same_commands(i), 0.0);
+    if (fresh) known->second = bound.cycles(tiling);
+    const double energy = by_energy ? bound.energy_pj(tiling) * (1 - kRounding) : 0;
+    bounds_[i] = cost_of(options_.objective, known->second, energy, problem.machine.clock_hz);
     space_bound_ = std::min(space_bound_, bounds_[i].first);
   }
 }
@@ -51,9 +57,27 @@ double Evaluator::cost(std::uint64_t number) {
   return cost;
 }
 
-double Evaluator::cost_of_tiling(const hal::Tiling& tiling) { return exhausted() ? kInfinity : simulate(tiling).first; }
+double Evaluator::cost_of_default() {
+  if (exhausted()) return kInfinity;
+  try {
+    job::Schedule open = problem_.schedule;
+    open.tiling = {};
+    const job::Tiling tiling = job::complete(problem_.machine, problem_.network, open).tiling;
+    default_bound_ = bound_of(tiling).first;
+    return simulate(tiling).first;
+  } catch (const job::RunError&) {
+    return kInfinity;  // nothing fits, so far as it looked
+  }
+}
 
-Cost Evaluator::simulate(const hal::Tiling& tiling) {
+Cost Evaluator::bound_of(const job::Tiling& tiling) const {
+  const Bound bound(problem_);
+  const double energy =
+      options_.objective != Objective::kCycles ? bound.energy_pj(tiling) * (1 - kRounding) : 0;
+  return cost_of(options_.objective, bound.cycles(tiling), energy, problem_.machine.clock_hz);
+}
+
+Cost Evaluator::simulate(const job::Tiling& tiling) {
   if (runner_ == nullptr) runner_ = std::make_unique<job::Runner>(problem_.machine, problem_.energy, false);
   job::Schedule schedule = problem_.schedule;
   schedule.tiling = tiling;
@@ -61,7 +85,7 @@ Cost Evaluator::simulate(const hal::Tiling& tiling) {
   options.full_data = false;
   const auto start = std::chrono::steady_clock::now();
   Cost cost;
-  hal::Tiling used = tiling;
+  job::Tiling used = tiling;
   try {
     const job::Result r = runner_->run(problem_.network, schedule, nullptr, options);
     used = r.schedule.tiling;
@@ -73,6 +97,8 @@ Cost Evaluator::simulate(const hal::Tiling& tiling) {
       best_cycles_ = r.cycles;
       best_energy_pj_ = energy;
     }
+  } catch (const job::TilingError&) {
+    ++refused_;
   } catch (const job::RunError&) {
     // Firmware refused the tiling and the machine is as before. A fault or a deadlock is no matter of tile sizes.
     Platform& p = runner_->platform();

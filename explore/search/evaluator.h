@@ -8,7 +8,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "explore/search/bound.h"
 #include "explore/search/space.h"
 
 namespace attnvp::explore {
@@ -24,7 +23,7 @@ struct Cost {
 Cost cost_of(Objective objective, double cycles, double energy_pj, double clock_hz);
 
 struct Evaluation {  // one line of the convergence log
-  hal::Tiling tiling{};
+  job::Tiling tiling;
   double cost = 0;  // infinite: refused by firmware (L1 too small)
   double best = 0;  // so far
 };
@@ -44,13 +43,13 @@ class Evaluator {
   // The point's cost: simulated, remembered, or, where its bound shows that it cannot be better than the best, the
   // bound.
   double cost(std::uint64_t number);
-  // Simulates a tiling that need not be in the space (tile sizes may be 0: firmware's choice); counts against the
-  // budget.
-  double cost_of_tiling(const hal::Tiling& tiling);
+  // Simulates the tiling that a run chooses by itself, which need not be in the space; counts against the budget.
+  double cost_of_default();
 
-  // Least cost of a point by its bound; infinite for what cannot fit.
+  // Least cost of a point by its bound (mapping/bound.h); infinite for what cannot fit, which is never simulated.
   Cost bound(std::uint64_t number) const { return bounds_[number]; }
   double space_bound() const { return space_bound_; }
+  double default_bound() const { return default_bound_; }  // of the tiling that a run chooses by itself
   // Its bound says it cannot be better than what is known. False without pruning.
   bool hopeless(std::uint64_t number) const;
   bool prunes() const { return options_.prune; }
@@ -63,25 +62,28 @@ class Evaluator {
   const Cost& best() const { return best_; }
   bool found() const { return best_.first < std::numeric_limits<double>::infinity(); }
   // Of the best run: the tiling as used, with its cycles and energy.
-  const hal::Tiling& best_tiling() const { return best_tiling_; }
+  const job::Tiling& best_tiling() const { return best_tiling_; }
   std::uint64_t best_cycles() const { return best_cycles_; }
   double best_energy_pj() const { return best_energy_pj_; }
   std::uint64_t refused() const { return refused_; }
   double seconds() const;  // spent in simulations
 
  private:
-  Cost simulate(const hal::Tiling& tiling);
+  Cost simulate(const job::Tiling& tiling);
+  Cost bound_of(const job::Tiling& tiling) const;
 
   const Problem& problem_;
   const Space& space_;
   Options options_;
   std::vector<Cost> bounds_;
   double space_bound_ = std::numeric_limits<double>::infinity();
+  double default_bound_ = std::numeric_limits<double>::infinity();
+
   std::unique_ptr<job::Runner> runner_;
   std::unordered_map<std::uint64_t, double> costs_;
   std::vector<Evaluation> log_;
   Cost best_;
-  hal::Tiling best_tiling_{};
+  job::Tiling best_tiling_;
   std::uint64_t best_cycles_ = 0;
   double best_energy_pj_ = 0;
   std::uint64_t refused_ = 0;

@@ -37,7 +37,7 @@ const Genetic::Individual& Genetic::select(const std::vector<Individual>& popula
 Point Genetic::child_of(const Space& space, const Point& a, const Point& b) {
   Point child = a;
   const bool cross = random_.percent(kCrossoverPercent);
-  for (std::size_t d = 0; d < kDimensions; ++d) {
+  for (std::size_t d = 0; d < space.dimensions(); ++d) {
     if (cross && random_.percent(50)) child[d] = b[d];
     if (!random_.percent(kMutationPercent)) continue;
     const std::uint64_t n = space.values(d).size();

@@ -29,7 +29,7 @@ void Mcts::expand(const Evaluator& evaluator, std::uint32_t index) {
 // Something below may still be better than the best known.
 bool Mcts::open(const Evaluator& evaluator, const Node& node) const {
   if (node.closed || node.least.first == std::numeric_limits<double>::infinity()) return false;
-  if (node.depth == kDimensions) return !evaluator.known(node.first) && !evaluator.hopeless(node.first);
+  if (node.depth == evaluator.space().dimensions()) return !evaluator.known(node.first) && !evaluator.hopeless(node.first);
   return !evaluator.prunes() || node.least < evaluator.best();
 }
 
@@ -68,6 +68,7 @@ std::uint64_t Mcts::roll_out(const Evaluator& evaluator, const Node& node) {
 }
 
 void Mcts::run(Evaluator& evaluator) {
+  const std::size_t dimensions = evaluator.space().dimensions();
   nodes_.assign(1, Node{});
   for (std::uint64_t n = 0; n < evaluator.space().size(); ++n) {
     nodes_[0].least = std::min(nodes_[0].least, evaluator.bound(n));
@@ -77,7 +78,7 @@ void Mcts::run(Evaluator& evaluator) {
     path.assign(1, 0);
     bool dead_end = false;
     // Down to a node that was never visited, or to a point.
-    while (nodes_[path.back()].depth < kDimensions && (path.size() == 1 || nodes_[path.back()].visits > 0)) {
+    while (nodes_[path.back()].depth < dimensions && (path.size() == 1 || nodes_[path.back()].visits > 0)) {
       if (nodes_[path.back()].children.empty()) expand(evaluator, path.back());
       const std::uint32_t child = choose(evaluator, nodes_[path.back()]);
       dead_end = child == 0;
@@ -97,7 +98,7 @@ void Mcts::run(Evaluator& evaluator) {
       node.sum += reward;
       node.best = std::max(node.best, reward);
     }
-    if (nodes_[path.back()].depth == kDimensions) nodes_[path.back()].closed = true;
+    if (nodes_[path.back()].depth == dimensions) nodes_[path.back()].closed = true;
   }
 }
 

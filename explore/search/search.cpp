@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "explore/search/strategy.h"
@@ -20,8 +21,8 @@ const char* unit_of(Objective objective) {
 SearchResult search(const Problem& problem, const Space& space, const SearchOptions& o) {
   Evaluator evaluator(problem, space, {o.objective, o.budget > 0 ? o.budget : space.size() + 1, o.prune, o.progress});
   std::vector<Point> start;
-  if (o.strategy == "ga" && o.start_from_default) {
-    evaluator.cost_of_tiling({});
+  if (o.start_from_default) {
+    evaluator.cost_of_default();
     if (evaluator.found()) start.push_back(space.nearest(evaluator.best_tiling()));
   }
   const auto strategy = make_strategy(o.strategy, o.seed, std::move(start));
@@ -38,7 +39,7 @@ SearchResult search(const Problem& problem, const Space& space, const SearchOpti
   r.cost = evaluator.best().first;
   r.cycles = evaluator.best_cycles();
   r.energy_pj = evaluator.best_energy_pj();
-  r.bound = evaluator.space_bound();
+  r.bound = std::min(evaluator.space_bound(), evaluator.default_bound());
   r.complete = strategy->complete();
   r.points = space.size();
   r.evaluations = evaluator.log().size();
@@ -48,7 +49,7 @@ SearchResult search(const Problem& problem, const Space& space, const SearchOpti
   return r;
 }
 
-hal::Tiling find_tiling(const MachineConfig& machine, const config::Network& network, const job::Schedule& schedule,
+job::Tiling find_tiling(const MachineConfig& machine, const config::Network& network, const job::Schedule& schedule,
                         const config::EnergyTable& energy, std::uint64_t budget) {
   const Problem problem{machine, network.folded(), schedule, energy};
   SearchOptions options;

@@ -16,16 +16,16 @@ struct SearchOptions {
   std::uint64_t budget = 400;   // simulations at most; 0: as many as the space has points
   std::uint64_t seed = 1;
   bool prune = true;               // by the bound; off: every point that the strategy comes upon is simulated
-  bool start_from_default = true;  // ga: firmware's own choice is in the first population
+  bool start_from_default = true;  // the choice that a run makes by itself is tried first; ga goes on from it
   std::function<void(const Evaluator&)> progress;
 };
 
 struct SearchResult {
-  hal::Tiling best{};  // complete
+  job::Tiling best;  // complete
   double cost = 0;     // cycles, pJ or J s
   std::uint64_t cycles = 0;
   double energy_pj = 0;
-  double bound = 0;          // no tiling of the space costs less (proved); in the objective's unit
+  double bound = 0;          // no tiling of the space costs less, nor does the default (proved); objective's unit
   bool complete = false;     // no tiling of the space costs less than `cost`, which was shown by simulating all others
                              // whose bound is lower
   std::uint64_t points = 0;  // of the space
@@ -41,7 +41,7 @@ struct SearchResult {
 SearchResult search(const Problem& problem, const Space& space, const SearchOptions& options);
 
 // Quick: the genetic algorithm for cycles, from firmware's own choice on; never worse than that one.
-hal::Tiling find_tiling(const MachineConfig& machine, const config::Network& network, const job::Schedule& schedule,
+job::Tiling find_tiling(const MachineConfig& machine, const config::Network& network, const job::Schedule& schedule,
                         const config::EnergyTable& energy, std::uint64_t budget = 200);
 
 const char* name_of(Objective objective);  // "cycles", "energy", "edp"

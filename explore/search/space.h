@@ -1,11 +1,12 @@
-// The tilings a search chooses from: a few sensible values per tile size, kept so small that all combinations can be
-// listed (some thousands for the paper's networks).
+// The tilings a search chooses from: a few sensible values per parameter of the dataflow, from its declaration, kept so
+// small that all combinations can be listed (some thousands for the paper's networks).
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <string>
 #include <vector>
 
+#include "platform/config/energy.h"
 #include "platform/job/job.h"
 
 namespace attnvp::explore {
@@ -18,43 +19,42 @@ struct Problem {
   config::EnergyTable energy;
 };
 
-enum DimensionIndex : std::uint8_t { kNq, kKv, kHh, kBb, kNkv, kRb, kM0, kN0, kK0, kDimensions };
-
 // One point: an index into every dimension's values.
-using Point = std::array<std::uint8_t, kDimensions>;
+using Point = std::vector<std::uint8_t>;
 
 // Dimensions are ordered by influence, the first one is the most significant digit of a point's number: points that
 // share their first dimensions are neighbours (which the tree search relies on).
 class Space {
  public:
+  struct Dimension {
+    std::string name;
+    std::vector<std::uint32_t> values;  // 1 to 255
+    bool in_command = false;            // it changes how commands are done, not which there are
+  };
   explicit Space(const Problem& problem);
-  // Given values only; every dimension needs at least one, at most 255.
-  explicit Space(std::array<std::vector<std::uint32_t>, kDimensions> values);
+  explicit Space(std::vector<Dimension> dimensions);
 
   std::uint64_t size() const { return size_; }  // points
-  const std::vector<std::uint32_t>& values(std::size_t dimension) const { return values_[dimension]; }
+  std::size_t dimensions() const { return dimensions_.size(); }
+  const std::vector<std::uint32_t>& values(std::size_t dimension) const { return dimensions_[dimension].values; }
   // Points that agree in dimensions [0, dimension): how many, the product of the other dimensions' sizes.
   std::uint64_t points_below(std::size_t dimension) const { return below_[dimension]; }
 
   Point point(std::uint64_t number) const;
   std::uint64_t number(const Point& point) const;
-  hal::Tiling tiling(const Point& point) const;
-  hal::Tiling tiling(std::uint64_t number) const { return tiling(point(number)); }
+  job::Tiling tiling(const Point& point) const;
+  job::Tiling tiling(std::uint64_t number) const { return tiling(point(number)); }
+  // The point that has the same commands, and the first values of what is in them: they share what is said of those.
+  std::uint64_t same_commands(std::uint64_t number) const;
   // The point whose values are nearest (in ratio) to a tiling's.
-  Point nearest(const hal::Tiling& tiling) const;
-
-  // False when an L0 sub-tile of the tiling cannot fit: the one limit that is known without firmware.
-  static bool fits_l0(const MachineConfig& machine, const hal::Tiling& tiling);
+  Point nearest(const job::Tiling& tiling) const;
 
  private:
   void count();
 
-  std::array<std::vector<std::uint32_t>, kDimensions> values_;
-  std::array<std::uint64_t, kDimensions + 1> below_{};
+  std::vector<Dimension> dimensions_;
+  std::vector<std::uint64_t> below_;
   std::uint64_t size_ = 0;
 };
-
-// The tiling field behind a dimension.
-std::uint32_t& field(hal::Tiling& tiling, std::size_t dimension);
 
 }  // namespace attnvp::explore

@@ -53,7 +53,7 @@ class Genetic final : public Strategy {
 
  private:
   struct Individual {
-    Point genes{};
+    Point genes;
     double cost = 0;
   };
   const Individual& select(const std::vector<Individual>& population);

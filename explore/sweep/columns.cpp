@@ -3,7 +3,10 @@
 #include <stdexcept>
 #include <unordered_map>
 
+#include "models/registry.h"
 #include "platform/config/hardware.h"
+#include "platform/job/counters.h"
+#include "platform/job/tiling.h"
 
 namespace attnvp::explore {
 
@@ -16,10 +19,10 @@ constexpr Dimension kHertz{0, -1, 0};
 constexpr Dimension kPicojoules{0, 0, 1};
 
 Column text(const char* name, Role role, const char* meaning) { return {name, role, "TEXT", {}, nullptr, meaning}; }
-Column whole(const char* name, Role role, const Dimension& dimension, const char* meaning) {
+Column whole(const std::string& name, Role role, const Dimension& dimension, const char* meaning) {
   return {name, role, "INTEGER", dimension, nullptr, meaning};
 }
-Column real(const char* name, const Dimension& dimension, const char* meaning) {
+Column real(const std::string& name, const Dimension& dimension, const char* meaning) {
   return {name, Role::kResult, "REAL", dimension, nullptr, meaning};
 }
 
@@ -61,16 +64,18 @@ void add_status(std::vector<Column>& all) {
 }
 
 void add_results(std::vector<Column>& all) {
-  const auto count = [&](const char* name, const char* meaning, const Dimension& d = kPlain) {
+  const auto count = [&](const std::string& name, const char* meaning, const Dimension& d = kPlain) {
     all.push_back(whole(name, Role::kResult, d, meaning));
   };
-  for (const char* name :
-       {"tiling.bb", "tiling.hh", "tiling.nq", "tiling.nkv", "tiling.m0", "tiling.n0", "tiling.k0"}) {
-    count(name, "tile size as used");
+  for (const firmware::Parameter* p : job::all_parameters()) {
+    const std::string name = std::string("tiling.") + p->name;
+    if (p->none != nullptr) {
+      all.push_back({name, Role::kResult, p->extent == firmware::Extent::kCount ? "TEXT" : "INTEGER", {}, nullptr,
+                     "as used; none where it is not"});
+    } else {
+      all.push_back({name, Role::kResult, "INTEGER", {}, nullptr, "as used; none where a dataflow has no such parameter"});
+    }
   }
-  all.push_back(text("tiling.kv", Role::kResult, "tile size as used"));
-  count("tiling.rb", "tile size as used");
-  count("tiling.np", "tile size as used; none where scores do not go in tiles");
   count("cycles", "from boot to the last cluster's end");
   all.push_back(real("frequency_hz", kHertz, "the platform clock"));
   all.push_back(real("seconds", kSeconds, "simulated time"));
@@ -81,9 +86,14 @@ void add_results(std::vector<Column>& all) {
   for (const char* name : {"utilization.mac", "utilization.vec", "utilization.dma", "utilization.dram"}) {
     all.push_back(real(name, kPlain, "busy share of all cycles, mean over instances"));
   }
-  for (const char* name : {"dram.read_bytes", "dram.write_bytes", "l1.read_bytes", "l1.write_bytes", "l1.peak_bytes",
-                           "l0.read_bytes", "l0.write_bytes", "l0.peak_bytes"}) {
-    count(name, "all instances together; peak: of one", kBytes);
+  for (const Place& place : places()) {
+    if (place.role != attnvp::Role::kMainMemory && place.role != attnvp::Role::kOnChipMemory) continue;
+    const std::string memory = place.name;
+    count(memory + ".read_bytes", "all instances together; peak: of one", kBytes);
+    count(memory + ".write_bytes", "all instances together; peak: of one", kBytes);
+    if (place.role == attnvp::Role::kOnChipMemory) {
+      count(memory + ".peak_bytes", "all instances together; peak: of one", kBytes);
+    }
   }
   count("overwrites.count", "times that P took the space of K or V");
   count("overwrites.reload_bytes", "loaded again for that", kBytes);
@@ -95,9 +105,9 @@ void add_results(std::vector<Column>& all) {
   count("partition.splits", "parts that a head's keys are cut into, where a dataflow says so");
   all.push_back(real("partition.occupancy", kPlain, "mean busy share of the workers"));
   all.push_back(text("workers", Role::kResult, "each worker's share, as JSON"));
-  for (const char* name :
-       {"energy_pj.total", "energy_pj.dram", "energy_pj.l1", "energy_pj.l0", "energy_pj.mac", "energy_pj.vec"}) {
-    all.push_back(real(name, kPicojoules, "energy"));
+  all.push_back(real("energy_pj.total", kPicojoules, "energy"));
+  for (const std::string& component : energy_components()) {
+    all.push_back(real("energy_pj." + job::part_of(component), kPicojoules, "energy"));
   }
   for (const char* name : {"machine.macs_per_cycle", "machine.vec_lanes"}) {
     count(name, "what all clusters together can do at most");

@@ -4,10 +4,19 @@
 #include <string>
 #include <vector>
 
-#include "explore/sweep/expression.h"
 #include "platform/config/schema.h"
+#include "platform/expression/expression.h"
 
 namespace attnvp::explore {
+
+using expression::Dimension;
+using expression::dimension_of;
+using expression::Expression;
+using expression::Kind;
+using expression::Quantity;
+using expression::shown;
+using expression::Symbols;
+using expression::Values;
 
 enum class Role : std::uint8_t { kKey, kInput, kStatus, kResult };
 

@@ -4,19 +4,24 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <exception>
 #include <filesystem>
 #include <utility>
 
 #include "explore/sweep/plan.h"
 #include "platform/config/error.h"
+#include "platform/config/words.h"
+#include "platform/files/input.h"
+#include "platform/text/version.h"
 
 namespace attnvp::explore {
 
 namespace {
 
 constexpr int kApplicationId = 0x41565053;  // "AVPS"
-constexpr int kSchema = 2;
-constexpr int kPatienceMilliseconds = 10000;  // for another process's commit
+constexpr int kSchema = 3;
+constexpr const char* kChecksum = "checksum";  // the column behind columns()
+constexpr int kPatienceMilliseconds = 10000;   // for another process's commit
 
 std::string in_sql(const std::string& name) { return '"' + name + '"'; }
 
@@ -49,6 +54,33 @@ std::string reason(const SQLite::Exception& e) {
   }
 }
 
+// FNV-1a over kinds, lengths and bytes: no single changed byte goes unnoticed.
+std::int64_t checksum_of(const Row& row) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  const auto add = [&hash](const void* data, std::size_t bytes) {
+    const auto* at = static_cast<const unsigned char*>(data);
+    for (std::size_t i = 0; i < bytes; ++i) hash = (hash ^ at[i]) * 0x100000001b3;
+  };
+  for (const Cell& cell : row) {
+    const std::uint64_t kind = cell.index();
+    add(&kind, sizeof kind);
+    if (const auto* whole = std::get_if<std::int64_t>(&cell)) add(whole, sizeof *whole);
+    if (const auto* real = std::get_if<double>(&cell)) add(real, sizeof *real);
+    if (const auto* text = std::get_if<std::string>(&cell)) {
+      const std::uint64_t bytes = text->size();
+      add(&bytes, sizeof bytes);
+      add(text->data(), text->size());
+    }
+  }
+  return static_cast<std::int64_t>(hash);
+}
+
+void bind(SQLite::Statement& statement, int index, const Cell& cell) {
+  if (const auto* whole = std::get_if<std::int64_t>(&cell)) statement.bind(index, *whole);
+  if (const auto* real = std::get_if<double>(&cell)) statement.bind(index, *real);
+  if (const auto* text = std::get_if<std::string>(&cell)) statement.bind(index, *text);
+}
+
 Cell cell_of(const SQLite::Column& column) {
   if (column.isInteger()) return static_cast<std::int64_t>(column.getInt64());
   if (column.isFloat()) return column.getDouble();
@@ -76,17 +108,19 @@ Database::Database(const std::string& path, Mode mode) : path_(path) {
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
     throw config::ConfigError(fmt::format("{}: is not a regular file", path));
   }
+  files::note_input(path);
   guarded(mode == Mode::kRead ? "read" : "written", [&] {
     // For writing in any case: what a killed process left half done is rolled back by who comes next.
     db_ = std::make_unique<SQLite::Database>(
         path, SQLite::OPEN_READWRITE | (mode == Mode::kWrite ? SQLite::OPEN_CREATE : 0), kPatienceMilliseconds);
     if (mode == Mode::kWrite && db_->execAndGet("SELECT count(*) FROM sqlite_schema").getInt() == 0) create();
     check();
+    read_meta();
     if (mode == Mode::kWrite) {
       std::string marks;
-      for (std::size_t i = 0; i < columns().size(); ++i) marks += i == 0 ? "?" : ", ?";
+      for (std::size_t i = 0; i < columns().size(); ++i) marks += "?, ";
       insert_ = std::make_unique<SQLite::Statement>(
-          *db_, fmt::format("INSERT OR REPLACE INTO jobs ({}) VALUES ({})", column_list(), marks));
+          *db_, fmt::format("INSERT OR REPLACE INTO jobs ({}, {}) VALUES ({}?)", column_list(), kChecksum, marks));
       // A disk or a folder that cannot be written should not cost a job.
       db_->exec("BEGIN IMMEDIATE; UPDATE meta SET value = value; COMMIT");
     }
@@ -104,11 +138,14 @@ void Database::create() {
     list += fmt::format("{}{} {}{}", list.empty() ? "" : ", ", in_sql(c.name), c.sql_type,
                         c.role == Role::kKey ? " PRIMARY KEY NOT NULL" : "");
   }
-  db_->exec("CREATE TABLE jobs (" + list + ") WITHOUT ROWID");
+  db_->exec(fmt::format("CREATE TABLE jobs ({}, {} INTEGER NOT NULL) WITHOUT ROWID", list, kChecksum));
   db_->exec("CREATE TABLE meta (name TEXT PRIMARY KEY NOT NULL, value TEXT) WITHOUT ROWID");
   SQLite::Statement insert(*db_, "INSERT INTO meta VALUES ('simulator', ?)");
   insert.bind(1, simulator_fingerprint());
   insert.exec();
+  SQLite::Statement version(*db_, "INSERT INTO meta VALUES ('version', ?)");  // of who made the file
+  version.bind(1, text::version());
+  version.exec();
   transaction.commit();
 }
 
@@ -122,6 +159,7 @@ void Database::check() {
   SQLite::Statement info(*db_, "SELECT name FROM pragma_table_info('jobs')");
   std::vector<std::string> names;
   while (info.executeStep()) names.push_back(info.getColumn(0).getString());
+  if (!names.empty() && names.back() == kChecksum) names.pop_back();
   for (std::size_t i = 0; i < std::max(names.size(), columns().size()); ++i) {
     const std::string found = i < names.size() ? names[i] : "";
     const std::string wanted = i < columns().size() ? columns()[i].name : "";
@@ -129,7 +167,29 @@ void Database::check() {
     refuse(fmt::format("was made by an attnvp with other columns ({} where this one has {}); nothing was changed",
                        found.empty() ? "none" : "'" + found + "'", wanted.empty() ? "none" : "'" + wanted + "'"));
   }
-  simulator_ = db_->execAndGet("SELECT value FROM meta WHERE name = 'simulator'").getString();
+}
+
+// Nothing but what create(), add_axes() and add_sweeps() put there.
+void Database::read_meta() {
+  std::set<std::string> axes;
+  SQLite::Statement query(*db_, "SELECT name, value FROM meta ORDER BY name");
+  while (query.executeStep()) {
+    const std::string name = query.getColumn(0).getString();
+    const std::string value = query.getColumn(1).isNull() ? std::string() : query.getColumn(1).getString();
+    if (name == "version") continue;
+    if (name == "simulator") {
+      simulator_ = value;
+    } else if (name.rfind("axis ", 0) == 0 && find_column(name.substr(5)) != nullptr) {
+      axes.insert(name.substr(5));
+    } else if (name.rfind("sweep ", 0) == 0) {
+      sweeps_[name.substr(6)] = value;
+    } else {
+      config::fail({path_}, fmt::format("is damaged: it says {} of itself", config::in_quotes(name)));
+    }
+  }
+  for (const Column& c : columns()) {
+    if (axes.count(c.name) != 0) axes_.push_back(c.name);
+  }
 }
 
 void Database::require_this_simulator() const {
@@ -149,18 +209,6 @@ void Database::adopt_simulator(const std::string& simulator) {
   simulator_ = simulator;
 }
 
-std::vector<std::string> Database::axes() {
-  return guarded("read", [&] {
-    std::vector<std::string> names;
-    for (const Column& c : columns()) {
-      SQLite::Statement query(*db_, "SELECT 1 FROM meta WHERE name = ?");
-      query.bind(1, "axis " + c.name);
-      if (query.executeStep()) names.push_back(c.name);
-    }
-    return names;
-  });
-}
-
 void Database::add_axes(const std::vector<std::string>& names) {
   guarded("written", [&] {
     for (const std::string& name : names) {
@@ -171,14 +219,25 @@ void Database::add_axes(const std::vector<std::string>& names) {
   });
 }
 
-std::set<std::string> Database::finished_keys() {
-  return guarded("read", [&] {
-    std::set<std::string> keys;
-    SQLite::Statement query(*db_, "SELECT key FROM jobs WHERE status <> ?");
-    query.bind(1, kCrashed);
-    while (query.executeStep()) keys.insert(query.getColumn(0).getString());
-    return keys;
+void Database::add_sweeps(const std::map<std::string, std::string>& sweeps) {
+  guarded("written", [&] {
+    for (const auto& [identity, name] : sweeps) {
+      SQLite::Statement insert(*db_, "INSERT OR REPLACE INTO meta VALUES (?, ?)");
+      insert.bind(1, "sweep " + identity);
+      insert.bind(2, name);
+      insert.exec();
+    }
   });
+  sweeps_.insert(sweeps.begin(), sweeps.end());
+}
+
+std::set<std::string> Database::finished_keys() {
+  const std::size_t key = column_index("key"), status = column_index("status");
+  std::set<std::string> keys;
+  for_each_row([&](const Row& row) {
+    if (row[status] != Cell(kCrashed)) keys.insert(std::get<std::string>(row[key]));
+  });
+  return keys;
 }
 
 std::uint64_t Database::count() {
@@ -186,17 +245,26 @@ std::uint64_t Database::count() {
                  [&] { return static_cast<std::uint64_t>(db_->execAndGet("SELECT count(*) FROM jobs").getInt64()); });
 }
 
-std::vector<Row> Database::rows() {
-  return guarded("read", [&] {
-    std::vector<Row> rows;
-    SQLite::Statement query(*db_, fmt::format("SELECT {} FROM jobs ORDER BY key", column_list()));
+void Database::for_each_row(const std::function<void(Row)>& take) {
+  guarded("read", [&] {
+    SQLite::Statement query(*db_, fmt::format("SELECT {}, {} FROM jobs ORDER BY key", column_list(), kChecksum));
+    const int columns = query.getColumnCount() - 1;
     while (query.executeStep()) {
       Row row;
-      for (int i = 0; i < query.getColumnCount(); ++i) row.push_back(cell_of(query.getColumn(i)));
-      rows.push_back(std::move(row));
+      for (int i = 0; i < columns; ++i) row.push_back(cell_of(query.getColumn(i)));
+      if (cell_of(query.getColumn(columns)) != Cell(checksum_of(row))) {
+        config::fail({path_}, fmt::format("the row of job {} is damaged: its values do not match its checksum",
+                                          config::in_quotes(query.getColumn(0).getString())));
+      }
+      take(std::move(row));
     }
-    return rows;
   });
+}
+
+std::vector<Row> Database::rows() {
+  std::vector<Row> rows;
+  for_each_row([&](Row row) { rows.push_back(std::move(row)); });
+  return rows;
 }
 
 void Database::begin() {
@@ -207,12 +275,9 @@ void Database::store(const Row& row) {
   guarded("written", [&] {
     insert_->reset();
     insert_->clearBindings();
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const int index = static_cast<int>(i) + 1;
-      if (const auto* whole = std::get_if<std::int64_t>(&row[i])) insert_->bind(index, *whole);
-      if (const auto* real = std::get_if<double>(&row[i])) insert_->bind(index, *real);
-      if (const auto* text = std::get_if<std::string>(&row[i])) insert_->bind(index, *text);
-    }
+    int index = 0;
+    for (const Cell& cell : row) bind(*insert_, ++index, cell);
+    bind(*insert_, ++index, checksum_of(row));
     insert_->exec();
   });
 }
@@ -222,6 +287,23 @@ void Database::commit() {
     transaction_->commit();
     transaction_.reset();
   });
+}
+
+NoEmptyDatabase::NoEmptyDatabase(std::string path)
+    : path_(std::move(path)), was_there_(std::filesystem::exists(path_)), failures_(std::uncaught_exceptions()) {}
+
+NoEmptyDatabase::~NoEmptyDatabase() {
+  if (was_there_ || std::uncaught_exceptions() == failures_) return;
+  bool empty = false;
+  try {
+    SQLite::Database db(path_, SQLite::OPEN_READWRITE);
+    const bool made = db.execAndGet("SELECT count(*) FROM sqlite_schema").getInt() > 0;
+    empty = !made || db.execAndGet("SELECT count(*) FROM jobs").getInt64() == 0;
+  } catch (const SQLite::Exception&) {
+    return;  // in use by another, perhaps
+  }
+  std::error_code ignored;
+  if (empty) std::filesystem::remove(path_, ignored);
 }
 
 }  // namespace attnvp::explore

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -37,13 +39,19 @@ class Database {
   void require_this_simulator() const;
   void adopt_simulator(const std::string& simulator);  // of an empty database that takes rows from elsewhere
 
+  // The sweeps whose jobs are here, by what they are (Plan::identity), each with its name.
+  const std::map<std::string, std::string>& sweeps() const { return sweeps_; }
+  void add_sweeps(const std::map<std::string, std::string>& sweeps);
+
   // Columns that a sweep varies on purpose, in the order of columns(); of keys that move together the first.
-  std::vector<std::string> axes();
+  const std::vector<std::string>& axes() const { return axes_; }
   void add_axes(const std::vector<std::string>& names);
 
   std::set<std::string> finished_keys();  // done or failed
   std::uint64_t count();
-  std::vector<Row> rows();  // by key
+  // By key. Each is held against the checksum that was stored with it.
+  std::vector<Row> rows();
+  void for_each_row(const std::function<void(Row)>& take);
 
   // Stored rows count once they are committed; the destructor drops what is not.
   void begin();
@@ -55,12 +63,29 @@ class Database {
   auto guarded(const char* what, Action action);
   void create();
   void check();
+  void read_meta();
 
   std::string path_;
   std::string simulator_;
+  std::vector<std::string> axes_;
+  std::map<std::string, std::string> sweeps_;
   std::unique_ptr<SQLite::Database> db_;
   std::unique_ptr<SQLite::Statement> insert_;
   std::unique_ptr<SQLite::Transaction> transaction_;
+};
+
+// On the way out of a failure, removes a database that was not there before and that holds no row.
+class NoEmptyDatabase {
+ public:
+  explicit NoEmptyDatabase(std::string path);
+  ~NoEmptyDatabase();
+  NoEmptyDatabase(const NoEmptyDatabase&) = delete;
+  NoEmptyDatabase& operator=(const NoEmptyDatabase&) = delete;
+
+ private:
+  std::string path_;
+  bool was_there_;
+  int failures_;
 };
 
 }  // namespace attnvp::explore

@@ -43,6 +43,9 @@ std::string JobRunner::simulate(const Job& job) {
 Outcome JobRunner::run(std::uint32_t job) {
   try {
     return {kDone, simulate(plan_.jobs[job])};
+  } catch (const host_memory::Exceeded& problem) {
+    runner_.reset();
+    return {kCrashed, problem.what()};
   } catch (const std::bad_alloc&) {
     runner_.reset();
     return {kCrashed, "this host has not enough memory for that layer or machine"};

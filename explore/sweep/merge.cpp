@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "explore/sweep/sweep.h"
@@ -7,7 +8,17 @@
 
 namespace attnvp::explore {
 
-MergeResult merge_databases(const std::string& destination, const std::vector<std::string>& sources) {
+namespace {
+
+std::string names_of(const std::map<std::string, std::string>& sweeps) {
+  std::string names;
+  for (const auto& [identity, name] : sweeps) names += (names.empty() ? "" : ", ") + name;
+  return names;
+}
+
+}  // namespace
+
+MergeResult merge_databases(const std::string& destination, const std::vector<std::string>& sources, bool any_sweeps) {
   const std::size_t key = column_index("key");
   const std::size_t status = column_index("status");
   const auto crashed = [&](const Row& row) { return std::get<std::string>(row[status]) == kCrashed; };
@@ -15,6 +26,7 @@ MergeResult merge_databases(const std::string& destination, const std::vector<st
   std::unordered_map<std::string, std::pair<Row, const std::string*>> joined;  // with where it came from
   std::string simulator;
   std::vector<std::string> axes;
+  std::map<std::string, std::string> sweeps;
   const auto join = [&](const std::string& path, Database& database) {
     if (!simulator.empty() && database.simulator() != simulator) {
       throw config::ConfigError(fmt::format(
@@ -22,6 +34,15 @@ MergeResult merge_databases(const std::string& destination, const std::vector<st
           database.simulator(), sources.front(), simulator));
     }
     simulator = database.simulator();
+    const auto common = [&](const auto& sweep) { return sweeps.count(sweep.first) != 0; };
+    const auto& its = database.sweeps();
+    if (!any_sweeps && !sweeps.empty() && !its.empty() && std::none_of(its.begin(), its.end(), common)) {
+      throw config::ConfigError(
+          fmt::format("{}: is of another sweep ({}) than {} ({}), or of one since changed; --different-sweeps joins "
+                      "them all the same",
+                      path, names_of(its), sources.front(), names_of(sweeps)));
+    }
+    sweeps.insert(its.begin(), its.end());
     for (const std::string& name : database.axes()) axes.push_back(name);
     for (Row& row : database.rows()) {
       const std::string name = std::get<std::string>(row[key]);
@@ -40,6 +61,7 @@ MergeResult merge_databases(const std::string& destination, const std::vector<st
     Database database(path, Database::Mode::kRead);
     join(path, database);
   }
+  const NoEmptyDatabase guard(destination);
   Database database(destination, Database::Mode::kWrite);
   if (database.count() == 0) database.adopt_simulator(simulator);
   MergeResult result;
@@ -55,6 +77,7 @@ MergeResult merge_databases(const std::string& destination, const std::vector<st
     ++result.added;
   }
   database.add_axes(axes);
+  database.add_sweeps(sweeps);
   database.commit();
   result.rows = database.count();
   result.equal = offered - result.added;

@@ -14,6 +14,7 @@
 #include "explore/sweep/shell.h"
 #include "platform/config/document.h"
 #include "platform/config/hardware.h"
+#include "platform/text/printable.h"
 #include "simulator_fingerprint.h"
 
 namespace attnvp::explore {
@@ -37,6 +38,7 @@ class Planner {
  public:
   explicit Planner(const SweepFile& sweep) : sweep_(sweep) {
     plan_.full = sweep.full;
+    plan_.name = text::printable(sweep.name);
     for (const Axis& axis : sweep.axes) keys_.insert(keys_.end(), axis.keys.begin(), axis.keys.end());
     for (const auto* list : {&sweep.axes, &sweep.crossed}) {
       for (const Axis& axis : *list) {
@@ -86,6 +88,7 @@ class Planner {
     }
     bool added = false;
     for (const std::string& hardware : lists[0]) {
+      const std::size_t machines = plan_.machines.size(), jobs = plan_.jobs.size();
       const std::uint32_t machine = machine_of(hardware, point);
       for (const std::string& network : lists[1]) {
         for (const std::string& dataflow : lists[2]) {
@@ -94,8 +97,15 @@ class Planner {
           }
         }
       }
+      if (plan_.machines.size() > machines && plan_.jobs.size() == jobs) drop_last_machine();
     }
     return added;
+  }
+
+  // One that no job wants: millions of those that constraints refuse should not stay.
+  void drop_last_machine() {
+    plan_.machines.pop_back();
+    machine_numbers_.erase(last_machine_);
   }
 
   std::uint32_t machine_of(const std::string& hardware, const SweepPoint& point) {
@@ -105,6 +115,7 @@ class Planner {
     }
     const auto [known, inserted] = machine_numbers_.emplace(text, plan_.machines.size());
     if (!inserted) return known->second;
+    last_machine_ = text;
     auto base = bases_.find(hardware);
     if (base == bases_.end()) base = bases_.emplace(hardware, config::load_hardware(hardware)).first;
     PlannedMachine m{hardware, base->second, {}, {}};
@@ -224,6 +235,7 @@ class Planner {
   std::vector<std::string> keys_;  // of all axes, as a SweepPoint has them
   std::map<std::string, MachineConfig> bases_;
   std::map<std::string, std::uint32_t> machine_numbers_;
+  std::string last_machine_;  // of machine_numbers_
   std::map<std::pair<std::string, std::string>, std::uint32_t> schedule_numbers_;
   std::map<std::string, std::string> energy_texts_;
   std::unordered_set<std::string> seen_;
@@ -239,6 +251,12 @@ std::string Plan::command(const Job& job) const {
   return fmt::format("attnvp run --hw {}{} --net {} --dataflow {}{}{}", shell_word(m.hardware), m.settings,
                      shell_word(network_texts[job.network]), shell_word(s.schedule.text),
                      s.tiling == "default" ? "" : " --tiling " + shell_word(s.tiling), full ? "" : " --data timing");
+}
+
+std::string Plan::identity() const {
+  std::set<std::string> keys;
+  for (const Job& job : jobs) keys.insert(job.key);
+  return uuid_of(fmt::format("{}", fmt::join(keys, "\n")));
 }
 
 Plan make_plan(const SweepFile& sweep) { return Planner(sweep).plan(); }

@@ -37,12 +37,15 @@ struct Plan {
   std::vector<std::string> network_texts;
   std::vector<PlannedSchedule> schedules;
   std::vector<Job> jobs;          // machine by machine; no key twice
+  std::string name;               // of the sweep
   std::vector<std::string> axes;  // columns that take several values; of keys that move together the first
   bool full = false;
   std::uint64_t excluded = 0;  // points that a constraint refused
 
   // "attnvp run --hw edge --set ... --net ... --dataflow ... --data timing"
   std::string command(const Job& job) const;
+  // Equal for plans of the same jobs, on any host: a hash of all keys.
+  std::string identity() const;
 };
 
 inline constexpr std::uint64_t kMostJobs = 1000000;

@@ -1,6 +1,7 @@
 #include "explore/sweep/points.h"
 
 #include <numeric>
+#include <unordered_set>
 #include <utility>
 
 #include "explore/search/strategy.h"
@@ -10,6 +11,24 @@ namespace attnvp::explore {
 namespace {
 
 constexpr std::uint64_t kTriesPerSample = 100;
+
+// Points that were tried. Small axes come to the same ones again and again: at most so many times in a row, which is
+// far more than the last new one takes by chance.
+class Tried {
+ public:
+  bool is_new(const SweepPoint& point) {
+    std::string text;
+    for (const std::string& part : point) text += part + '\n';
+    const bool added = seen_.insert(std::move(text)).second;
+    repeats_ = added ? 0 : repeats_ + 1;
+    return added;
+  }
+  bool exhausted() const { return repeats_ > 1000 + 20 * seen_.size(); }
+
+ private:
+  std::unordered_set<std::string> seen_;
+  std::uint64_t repeats_ = 0;
+};
 
 void append(SweepPoint& point, std::vector<std::string> texts) {
   for (std::string& text : texts) point.push_back(std::move(text));
@@ -29,11 +48,13 @@ void grid(const SweepFile& sweep, const std::function<bool(const SweepPoint&)>& 
 
 void random(const SweepFile& sweep, const std::function<bool(const SweepPoint&)>& accept) {
   Random generator(sweep.seed);
+  Tried tried;
   std::uint64_t accepted = 0;
   for (std::uint64_t tries = 0; accepted < sweep.samples && tries < kTriesPerSample * sweep.samples; ++tries) {
+    if (tried.exhausted()) return;
     SweepPoint point;
     for (const Axis& axis : sweep.axes) append(point, axis.at(generator.unit()));
-    if (accept(point)) ++accepted;
+    if (tried.is_new(point) && accept(point)) ++accepted;
   }
 }
 
@@ -45,13 +66,14 @@ void latin_hypercube(const SweepFile& sweep, const std::function<bool(const Swee
     std::iota(order.begin(), order.end(), 0);
     for (std::uint64_t i = sweep.samples; i > 1; --i) std::swap(order[i - 1], order[generator.below(i)]);
   }
+  Tried tried;
   for (std::uint64_t s = 0; s < sweep.samples; ++s) {
     SweepPoint point;
     for (std::size_t a = 0; a < sweep.axes.size(); ++a) {
       const double share = (static_cast<double>(strata[a][s]) + generator.unit()) / static_cast<double>(sweep.samples);
       append(point, sweep.axes[a].at(share));
     }
-    accept(point);
+    if (tried.is_new(point)) accept(point);
   }
 }
 

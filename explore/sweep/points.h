@@ -14,7 +14,8 @@ using SweepPoint = std::vector<std::string>;
 
 // Calls `accept` for every point of the grid, or for samples until `samples` of them were accepted (random) or tried
 // (Latin hypercube: each axis is cut into as many strata as there are samples, and every stratum is used once).
-// Random gives up after 100 tries per sample. The sequence depends on the axes, samples and seed alone.
+// No point comes twice but in a grid, which has none twice. Random gives up after 100 tries per sample, or when it
+// finds nothing new. The sequence depends on the axes, samples and seed alone.
 void for_each_point(const SweepFile& sweep, const std::function<bool(const SweepPoint&)>& accept);
 
 // How many points a grid has; at most 2^63 is told apart.

@@ -5,6 +5,7 @@
 
 #include "explore/sweep/sweep.h"
 #include "platform/config/hardware.h"
+#include "platform/text/printable.h"
 
 namespace attnvp::explore {
 
@@ -60,7 +61,7 @@ Row row_of(const Plan& plan, const Job& job, const Outcome& outcome) {
   set("status", outcome.status);
   set("command", plan.command(job));
   if (outcome.status != std::string(kDone)) {
-    set("error", outcome.text);
+    set("error", text::printable(outcome.text));
     return row;
   }
   const nlohmann::json report = nlohmann::json::parse(outcome.text);

@@ -11,7 +11,7 @@
 #include "explore/sweep/shell.h"
 #include "platform/config/error.h"
 #include "platform/config/words.h"
-#include "platform/tensors/atomic_file.h"
+#include "platform/files/atomic_file.h"
 
 namespace attnvp::explore {
 
@@ -71,8 +71,8 @@ void write_slurm_scripts(const SlurmJob& job) {
   std::error_code error;
   fs::create_directories(job.folder(), error);
   if (error) throw ConfigError(fmt::format("{}: cannot be made: {}", job.folder(), error.message()));
-  tensors::write_file_atomically(job.folder() + "/array.sh", job.array_script());
-  tensors::write_file_atomically(job.folder() + "/merge.sh", job.merge_script());
+  files::write_file_atomically(job.folder() + "/array.sh", job.array_script());
+  files::write_file_atomically(job.folder() + "/merge.sh", job.merge_script());
 }
 
 SlurmIds submit_to_slurm(const SlurmJob& job) {

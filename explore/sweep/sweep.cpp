@@ -15,7 +15,10 @@ std::vector<std::uint32_t> left_of(const Plan& plan, const SweepOptions& o, Swee
                                    Database::Mode mode) {
   Database database(o.database, mode);
   database.require_this_simulator();
-  if (mode == Database::Mode::kWrite) database.add_axes(plan.axes);
+  if (mode == Database::Mode::kWrite) {
+    database.add_axes(plan.axes);
+    database.add_sweeps({{plan.identity(), plan.name}});
+  }
   const std::set<std::string> finished = database.finished_keys();
   std::vector<std::uint32_t> left;
   for (const std::uint32_t job : share_of(plan, o.shard, o.shards)) {
@@ -33,6 +36,7 @@ std::vector<std::uint32_t> left_of(const Plan& plan, const SweepOptions& o, Swee
 
 SweepProgress run_sweep(const Plan& plan, const SweepOptions& o) {
   SweepProgress progress;
+  const NoEmptyDatabase guard(o.database);
   const std::vector<std::uint32_t> left = left_of(plan, o, progress, Database::Mode::kWrite);
   if (left.empty()) return progress;
 

@@ -41,7 +41,9 @@ struct MergeResult {
   std::uint64_t equal = 0;  // that were there already
 };
 // Joins databases into one, which may exist. All or nothing. A crashed row gives way to one that is not. Throws
-// ConfigError: not readable, of another simulator, or two different rows for one job.
-MergeResult merge_databases(const std::string& destination, const std::vector<std::string>& sources);
+// ConfigError: not readable, of another simulator, two different rows for one job, or, unless `any_sweeps`, of
+// different sweeps.
+MergeResult merge_databases(const std::string& destination, const std::vector<std::string>& sources,
+                            bool any_sweeps = false);
 
 }  // namespace attnvp::explore

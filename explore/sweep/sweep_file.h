@@ -8,7 +8,6 @@
 
 #include "explore/sweep/axis.h"
 #include "explore/sweep/columns.h"
-#include "explore/sweep/expression.h"
 
 namespace attnvp::explore {
 

@@ -15,6 +15,7 @@
 
 #include "explore/sweep/columns.h"
 #include "explore/sweep/job_runner.h"
+#include "models/storage/host_memory.h"
 
 namespace attnvp::explore {
 
@@ -90,6 +91,7 @@ void WorkerPool::start(Worker& worker) {
       if (other.commands >= 0) ::close(other.commands);
       if (other.results >= 0) ::close(other.results);
     }
+    host_memory::set_limit(host_memory::limit() / workers_.size());
     work(plan_, commands[0], results[1]);
   }
   ::close(commands[0]);

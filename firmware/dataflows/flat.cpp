@@ -1,6 +1,5 @@
 // FLAT: all three operators fused on chip, row block by row block, one after the other. With prefetch=on the loads of
 // the next blocks and the stores run behind the computation, with prefetch=off transfers and computation take turns.
-#include "firmware/dataflows/dataflows.h"
 #include "firmware/runtime/attention.h"
 #include "firmware/runtime/loads.h"
 #include "firmware/runtime/score_tiles.h"
@@ -11,17 +10,17 @@ namespace attnvp::firmware {
 namespace {
 
 const char* const kOnOff[] = {"on", "off", nullptr};
-const char* const kOverlap[] = {"auto", "off", "on", nullptr};
+const char* const kOverlap[] = {"off", "on", nullptr};
 const DataflowOption kOptions[] = {{"prefetch", kOnOff, "loads and stores overlap with computation"},
                                    {"overlap", kOverlap,
                                     "softmax of one row block beside the matmuls of others, as FuseMax's authors "
-                                    "assume and MAS-Attention's do not; rows of scores too long for L1 then go by way "
-                                    "of DRAM, in tiles; auto: where softmax takes longer than the matmuls"},
+                                    "assume and MAS-Attention's do not; rows of scores too long for L1 may then go by way "
+                                    "of DRAM, in tiles"},
                                    {nullptr, nullptr, nullptr}};
 
 // Where row blocks are too long for L1: C of one, softmax of the one before and O of the one before that side by side,
 // scores on their way from one to the next in DRAM.
-void by_tiles(Runtime& rt, const hal::Tiling& tiling) {
+void by_tiles(Runtime& rt, const ScoreTiling& tiling) {
   ScoreTiles all(rt, tiling, Steps::kSideBySide);
   const Work& work = all.work();
   const uint64_t mark = rt.allocated();
@@ -44,33 +43,11 @@ void by_tiles(Runtime& rt, const hal::Tiling& tiling) {
   all.finish(mark);
 }
 
-// Softmax beside the matmuls.
-hal::Tiling run_overlapped(Runtime& rt) {
-  const hal::Tiling tiling = choose_rows_or_tiles(rt, two_streams_demand(), Steps::kSideBySide);
-  if (!rt.ok()) return tiling;
-  if (tiling.np > 0) {
-    by_tiles(rt, tiling);
-  } else {
-    run_two_streams(rt, tiling);
-  }
-  return tiling;
-}
-
-hal::Tiling run(Runtime& rt) {
-  const bool prefetch = rt.job().option[0] == 0;
-  const hal::MachineInfo& m = rt.machine();
-  const uint32_t overlap = rt.job().option[1];
-  if (prefetch && (overlap == 2 || (overlap == 0 && vec_bound(m.mac_rows, m.mac_columns, m.softmax_rate_1024)))) {
-    return run_overlapped(rt);
-  }
-  if (rt.job().tiling.np > 0) rt.fail(Status::kBadTiling, hal::kNpUnused, rt.job().tiling.np);
-  Demand demand;
-  demand.dram_overlap = prefetch;
-  const hal::Tiling tiling = choose_tiling(rt, demand);
-  if (!rt.ok()) return tiling;
-
+// All three operators of a row block, then the next.
+void in_turn(Runtime& rt, const ScoreTiling& tiling, bool prefetch) {
+  if (tiling.in_tiles()) rt.refuse(ScoreTiling::kNp, tiling.np);
   const Work work(rt, tiling);
-  Attention attention(rt, work, tiling, demand);
+  Attention attention(rt, work, tiling, {});
   KvBuffer k(rt, work, tiling, rt.layer().k, kLoadChannel);
   KvBuffer v(rt, work, tiling, rt.layer().v, kLoadChannel);
   Loads loads(rt, work, attention, &Attention::load_q, &k, &v, {0, prefetch, tiling.row_buffers});
@@ -85,12 +62,24 @@ hal::Tiling run(Runtime& rt) {
     loads.pump();
   }
   attention.finish();
-  return tiling;
 }
 
-}  // namespace
+void run(Runtime& rt) {
+  const auto tiling = rt.parameters<ScoreTiling>();
+  if (!rt.ok()) return;
+  const bool prefetch = rt.job().option[0] == 0, overlap = rt.job().option[1] == 1;
+  if (!prefetch || !overlap) {
+    in_turn(rt, tiling, prefetch);
+  } else if (tiling.in_tiles()) {
+    by_tiles(rt, tiling);
+  } else {
+    run_two_streams(rt, tiling);
+  }
+}
 
-extern const Dataflow kFlat = {
-    "flat", "FLAT: fused on chip, operators one after the other", kOptions, hal::kScoresOnChip, run, kTakesNp};
+const Dataflow kFlat = {"flat", "FLAT: fused on chip, operators one after the other", run, kScoreParameters, kOptions};
+ATTNVP_DATAFLOW(kFlat);
+
+}  // namespace
 
 }  // namespace attnvp::firmware

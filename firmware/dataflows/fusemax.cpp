@@ -2,7 +2,6 @@
 // that hold the scores) and the one-dimensional one (running maxima, scales, sums). binding=interleaved puts steps of
 // different tiles side by side (the paper's +Binding), serial one after the other (+Architecture). On a machine whose
 // PEs only multiply, and for `cascade` (+Cascade), the vector engine does all of the softmax.
-#include "firmware/dataflows/dataflows.h"
 #include "firmware/runtime/online_attention.h"
 
 namespace attnvp::firmware {
@@ -13,24 +12,35 @@ const char* const kBindings[] = {"interleaved", "serial", nullptr};
 const DataflowOption kOptions[] = {{"binding", kBindings, "steps of different tiles overlap on the arrays, or do not"},
                                    {nullptr, nullptr, nullptr}};
 
-hal::Tiling run(Runtime& rt, bool in_array) {
+void run(Runtime& rt, bool in_array) {
   const OnlinePlan plan = plan_online(rt, in_array, rt.job().option[0] == 1);
-  if (!rt.ok()) return plan.tiling;
+  if (!rt.ok()) return;
   OnlineAttention attention(rt, plan);
   attention.run();
-  return plan.tiling;
 }
 
-hal::Tiling run_fusemax(Runtime& rt) { return run(rt, true); }
-hal::Tiling run_cascade(Runtime& rt) { return run(rt, false); }
+void run_fusemax(Runtime& rt) { run(rt, true); }
+void run_cascade(Runtime& rt) { run(rt, false); }
+
+const Dataflow kFusemax = {"fusemax",
+                           "FuseMax: one-pass softmax on the matrix array and the vector engine",
+                           run_fusemax,
+                           kOnlineParameters,
+                           kOptions,
+                           nullptr,
+                           hal::kScoresOnChip,
+                           kOnePass};
+ATTNVP_DATAFLOW(kFusemax);
+const Dataflow kCascade = {"cascade",
+                           "FuseMax's one-pass cascade with all of softmax on the vector engine",
+                           run_cascade,
+                           kOnlineParameters,
+                           kOptions,
+                           nullptr,
+                           hal::kScoresOnChip,
+                           kOnePass};
+ATTNVP_DATAFLOW(kCascade);
 
 }  // namespace
-
-extern const Dataflow kFusemax = {"fusemax",   "FuseMax: one-pass softmax on the matrix array and the vector engine",
-                                  kOptions,    hal::kScoresOnChip,
-                                  run_fusemax, kOnePass};
-extern const Dataflow kCascade = {"cascade",   "FuseMax's one-pass cascade with all of softmax on the vector engine",
-                                  kOptions,    hal::kScoresOnChip,
-                                  run_cascade, kOnePass};
 
 }  // namespace attnvp::firmware

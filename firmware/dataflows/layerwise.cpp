@@ -1,7 +1,6 @@
 // Layer-Wise: the unfused baseline. C = Q K^T for the whole layer, then P = softmax(C), then O = P V, with C and P
 // going through DRAM. Within an operator loads, computation and stores overlap; between operators everything ends.
 // Row blocks are whole rows of scores; where L1 has no room for as many as the MAC array has, scores go in tiles.
-#include "firmware/dataflows/dataflows.h"
 #include "firmware/runtime/attention.h"
 #include "firmware/runtime/loads.h"
 #include "firmware/runtime/score_tiles.h"
@@ -11,9 +10,10 @@ namespace attnvp::firmware {
 
 namespace {
 
-void by_rows(Runtime& rt, const hal::Tiling& tiling, const Demand& demand) {
+void by_rows(Runtime& rt, const ScoreTiling& tiling) {
+  const ScoreBlocks scores{3, true};  // one being loaded, one computed, one stored
   const Work work(rt, tiling);
-  Attention attention(rt, work, tiling, demand);
+  Attention attention(rt, work, tiling, scores);
   const uint64_t mark = rt.allocated();
   {
     KvBuffer k(rt, work, tiling, rt.layer().k, kLoadChannel);
@@ -32,10 +32,10 @@ void by_rows(Runtime& rt, const hal::Tiling& tiling, const Demand& demand) {
     attention.store_p(i);
   }
   attention.finish();
-  o_from_dram(rt, work, attention, tiling, demand);
+  o_from_dram(rt, work, attention, tiling, scores);
 }
 
-void by_tiles(Runtime& rt, const hal::Tiling& tiling) {
+void by_tiles(Runtime& rt, const ScoreTiling& tiling) {
   ScoreTiles all(rt, tiling, Steps::kInTurn);
   const Work& work = all.work();
   const uint64_t mark = rt.allocated();
@@ -60,27 +60,22 @@ void by_tiles(Runtime& rt, const hal::Tiling& tiling) {
   all.finish(mark);
 }
 
-hal::Tiling run(Runtime& rt) {
-  Demand demand;
-  demand.kv_tensors = 1;    // K for the first operator, V for the last
-  demand.score_blocks = 3;  // one being loaded, one computed, one stored
-  demand.mac_vec_overlap = true;
-  demand.score_tokens = true;
-  demand.dram_scores = 4;
-  const hal::Tiling tiling = choose_rows_or_tiles(rt, demand, Steps::kInTurn);
-  if (!rt.ok()) return tiling;
-  if (tiling.np > 0) {
+void run(Runtime& rt) {
+  const auto tiling = rt.parameters<ScoreTiling>();
+  if (!rt.ok()) return;
+  if (tiling.in_tiles()) {
     by_tiles(rt, tiling);
   } else {
-    by_rows(rt, tiling, demand);
+    by_rows(rt, tiling);
   }
-  return tiling;
 }
 
-}  // namespace
+const Dataflow kLayerwise = {"layerwise", "Layer-Wise: three operators in turn, C and P by way of DRAM",
+                             run,         kScoreParameters,
+                             nullptr,     nullptr,
+                             hal::kScoresCAndP};
+ATTNVP_DATAFLOW(kLayerwise);
 
-extern const Dataflow kLayerwise = {"layerwise", "Layer-Wise: three operators in turn, C and P by way of DRAM",
-                                    nullptr,     hal::kScoresCAndP,
-                                    run,         kTakesNp};
+}  // namespace
 
 }  // namespace attnvp::firmware

@@ -1,6 +1,5 @@
 // MAS-Attention (Algorithm 1): softmax of one row block runs on VEC while MAC multiplies for the blocks around it.
 // The two streams go on across heads; they are filled once and drained once.
-#include "firmware/dataflows/dataflows.h"
 #include "firmware/dataflows/mas_overwrite.h"
 #include "firmware/runtime/two_streams.h"
 
@@ -13,16 +12,30 @@ const DataflowOption kOptions[] = {
     {"overwrite", kOffOn, "P has space of its own, and K or V give way to it where there is none (section 4.3)"},
     {nullptr, nullptr, nullptr}};
 
-hal::Tiling run(Runtime& rt) {
-  if (rt.job().option[0] == 1) return run_mas_overwrite(rt);
-  const hal::Tiling tiling = choose_tiling(rt, two_streams_demand());
-  if (rt.ok()) run_two_streams(rt, tiling);
-  return tiling;
+const Statistic kStatistics[] = {{"overwrites.count", "times that K or V gave way to P"},
+                                 {"overwrites.reload_bytes", "loaded again for that"},
+                                 {"overwrites.k", "of K"},
+                                 {"overwrites.v", "of V"},
+                                 {nullptr, nullptr}};
+
+void run(Runtime& rt) {
+  const auto tiling = rt.parameters<RowTiling>();
+  if (!rt.ok()) return;
+  if (rt.job().option[0] == 1) {
+    run_mas_overwrite(rt, tiling);
+  } else {
+    run_two_streams(rt, tiling);
+  }
 }
 
-}  // namespace
+const Dataflow kMas = {"mas",
+                       "MAS-Attention: MAC and VEC streams side by side, never drained between heads",
+                       run,
+                       kRowParameters,
+                       kOptions,
+                       kStatistics};
+ATTNVP_DATAFLOW(kMas);
 
-extern const Dataflow kMas = {"mas", "MAS-Attention: MAC and VEC streams side by side, never drained between heads",
-                              kOptions, hal::kScoresOnChip, run};
+}  // namespace
 
 }  // namespace attnvp::firmware

@@ -42,7 +42,7 @@ struct CoreState {
 
 class Guarded {
  public:
-  Guarded(Runtime& rt, const Work& work, const hal::Tiling& tiling);
+  Guarded(Runtime& rt, const Work& work, const RowTiling& tiling);
   void run();
 
  private:
@@ -68,7 +68,7 @@ class Guarded {
 
   Runtime& rt_;
   const Work& work_;
-  hal::Tiling tiling_;
+  RowTiling tiling_;
   Arena arena_;
   uint32_t strip_rows_, emb_, seq_kv_;
   StripPool strips_;
@@ -78,7 +78,7 @@ class Guarded {
   CoreState core_[kMaxCores];
 };
 
-Guarded::Guarded(Runtime& rt, const Work& work, const hal::Tiling& tiling)
+Guarded::Guarded(Runtime& rt, const Work& work, const RowTiling& tiling)
     : rt_(rt),
       work_(work),
       tiling_(tiling),
@@ -89,6 +89,13 @@ Guarded::Guarded(Runtime& rt, const Work& work, const hal::Tiling& tiling)
       strips_(arena_, round_up(strip_bytes(), 64), round_up(uint64_t{seq_kv_} * emb_ * kHalfBytes, 64)),
       done_(rt.events(1)),
       moved_(rt.events(1)) {
+  // C_i beside P_{i-2} or C_{i-1} must fit; P_{i-1} is what K or V gives way to.
+  const uint64_t rows = min(tiling.nq, rt.layer().seq_q);
+  const uint64_t need =
+      2 * round_up(uint64_t{seq_kv_} * emb_ * kHalfBytes, 64) +
+      rt.cores() * (2 * round_up(rows * emb_ * kHalfBytes, 64) + 2 * round_up(rows * seq_kv_ * kHalfBytes, 64));
+  if (need > rt.machine().l1_bytes) rt.fail(Status::kL1TooSmall, need, rt.machine().l1_bytes);
+  if (rt.dry()) rt.allocate(need);
   k_.dram = rt.layer().k;
   v_.dram = rt.layer().v;
   if (rt.cores() > kMaxCores) {
@@ -185,14 +192,14 @@ Command Guarded::next_matmul(const CoreState& s) const {
     const uint32_t rows = rows_in(s.o, s.matmuls);
     const uint64_t o = s.o_block + uint64_t{s.matmuls} * strip_rows_ * stride;
     Command command = matmul_ab({s.old_strip[s.matmuls], rows, seq_kv_, seq_kv_ * kHalfBytes},
-                                {v_.l1, seq_kv_, emb_, stride}, {o, rows, emb_, stride}, tiling_);
+                                {v_.l1, seq_kv_, emb_, stride}, {o, rows, emb_, stride}, tiling_.l0);
     return command.then(done_).label(s.o.head, s.o.block);
   }
   const uint32_t strip = s.matmuls - strips(s.o);
   const uint32_t rows = rows_in(s.c, strip);
   Command command =
       matmul_abt({s.q + uint64_t{strip} * strip_rows_ * stride, rows, emb_, stride}, {k_.l1, seq_kv_, emb_, stride},
-                 {s.c_strip[strip], rows, seq_kv_, seq_kv_ * kHalfBytes}, tiling_);
+                 {s.c_strip[strip], rows, seq_kv_, seq_kv_ * kHalfBytes}, tiling_.l0);
   return command.then(done_).label(s.c.head, s.c.block);
 }
 
@@ -238,7 +245,9 @@ bool Guarded::give_way(uint32_t core) {
   arena_.free(victim->l1);
   victim->l1 = 0;
   victim->away = true;
-  rt_.count_overwrite(victim == &k_, uint64_t{seq_kv_} * emb_ * kHalfBytes);
+  rt_.count(0, 1);
+  rt_.count(1, uint64_t{seq_kv_} * emb_ * kHalfBytes);
+  rt_.count(victim == &k_ ? 2 : 3, 1);
   return true;
 }
 
@@ -328,17 +337,16 @@ void Guarded::run() {
 
 }  // namespace
 
-hal::Tiling run_mas_overwrite(Runtime& rt) {
-  Demand demand;
-  demand.score_blocks = 2;  // C_i beside P_{i-2} or C_{i-1}; P_{i-1} is what may not fit
-  demand.mac_vec_overlap = true;
-  demand.single_kv = true;
-  const hal::Tiling tiling = choose_tiling(rt, demand);
-  if (!rt.ok()) return tiling;
+void run_mas_overwrite(Runtime& rt, const RowTiling& tiling) {
+  rt.check_l0(tiling.l0);
+  // One head's K and V, resident, and nothing buffered twice.
+  const uint32_t given[] = {tiling.bb, tiling.hh, 1, 1, 1, 1, 1, tiling.kv_buffers, tiling.row_buffers};
+  for (uint32_t i = 0; i < 9; ++i) {
+    if (given[i] != 1) rt.refuse(i, given[i]);
+  }
   const Work work(rt, tiling);
   Guarded guarded(rt, work, tiling);
   guarded.run();
-  return tiling;
 }
 
 }  // namespace attnvp::firmware

@@ -5,6 +5,6 @@
 
 namespace attnvp::firmware {
 
-hal::Tiling run_mas_overwrite(Runtime& rt);
+void run_mas_overwrite(Runtime& rt, const RowTiling& tiling);
 
 }  // namespace attnvp::firmware

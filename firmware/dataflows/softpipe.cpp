@@ -1,6 +1,5 @@
 // Soft-Pipe: C = Q K^T pipelined with softmax, P goes to DRAM; when all of P is there, O = P V. VEC works on the rows
 // of one block while MAC computes the next.
-#include "firmware/dataflows/dataflows.h"
 #include "firmware/runtime/attention.h"
 #include "firmware/runtime/loads.h"
 #include "firmware/runtime/unfused.h"
@@ -9,18 +8,12 @@ namespace attnvp::firmware {
 
 namespace {
 
-hal::Tiling run(Runtime& rt) {
-  Demand demand;
-  demand.kv_tensors = 1;    // K for the first half, V for the second
-  demand.score_blocks = 3;  // C_i beside P_{i-1} beside what is being stored (or: loaded, used)
-  demand.mac_vec_overlap = true;
-  demand.score_tokens = true;
-  demand.dram_scores = 2;
-  const hal::Tiling tiling = choose_tiling(rt, demand);
-  if (!rt.ok()) return tiling;
-
+void run(Runtime& rt) {
+  const auto tiling = rt.parameters<RowTiling>();
+  const ScoreBlocks scores{3, true};  // C_i beside P_{i-1} beside what is being stored (or: loaded, used)
+  if (!rt.ok()) return;
   const Work work(rt, tiling);
-  Attention attention(rt, work, tiling, demand);
+  Attention attention(rt, work, tiling, scores);
   const uint64_t mark = rt.allocated();
   {
     KvBuffer k(rt, work, tiling, rt.layer().k, kLoadChannel);
@@ -34,13 +27,15 @@ hal::Tiling run(Runtime& rt) {
     attention.finish();
     rt.free_to(mark);
   }
-  o_from_dram(rt, work, attention, tiling, demand);
-  return tiling;
+  o_from_dram(rt, work, attention, tiling, scores);
 }
 
-}  // namespace
+const Dataflow kSoftpipe = {"softpipe", "Soft-Pipe: QK^T pipelined with softmax, P by way of DRAM, then PV",
+                            run,        kRowParameters,
+                            nullptr,    nullptr,
+                            hal::kScoresP};
+ATTNVP_DATAFLOW(kSoftpipe);
 
-extern const Dataflow kSoftpipe = {"softpipe", "Soft-Pipe: QK^T pipelined with softmax, P by way of DRAM, then PV",
-                                   nullptr, hal::kScoresP, run};
+}  // namespace
 
 }  // namespace attnvp::firmware

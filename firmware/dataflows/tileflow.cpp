@@ -1,7 +1,6 @@
 // TileFlow: a pipeline of three stages, C, P and O, over the row blocks of a head; all stages advance together, and
 // the pipeline is filled and drained for every head. The two matmul stages share the MAC engines: half of the cores
 // compute C, the other half O (a single core takes turns).
-#include "firmware/dataflows/dataflows.h"
 #include "firmware/runtime/attention.h"
 #include "firmware/runtime/loads.h"
 
@@ -9,7 +8,9 @@ namespace attnvp::firmware {
 
 namespace {
 
-constexpr uint32_t kRowBlocks = 8;  // per head, where N_Q is not given
+const char* const kRowBlocks[] = {"any", "8", nullptr};
+const DataflowOption kOptions[] = {{"row_blocks", kRowBlocks, "per head: any number, or the MAS-Attention paper's"},
+                                   {nullptr, nullptr, nullptr}};
 
 // Stages advance together: O_i belongs to the same step as C_{i+2}, so it starts when C_{i+1} is done, and at the end
 // of a head right behind the O before. A head enters when the one before has left.
@@ -33,19 +34,18 @@ class Pipeline final : public Discipline {
   Events c_done_, left_;
 };
 
-hal::Tiling run(Runtime& rt) {
+void run(Runtime& rt) {
   const Lanes lanes{max(rt.cores() / 2, 1U), rt.cores() > 1 ? rt.cores() / 2 : 0};
-  Demand demand;
-  demand.score_blocks = 4;  // one block in each stage, and one changing hands
-  demand.mac_vec_overlap = true;
-  demand.score_tokens = true;
-  demand.lanes = lanes.count;
-  demand.row_blocks = static_cast<uint32_t>(ceil_div(kRowBlocks, lanes.count) * lanes.count);
-  const hal::Tiling tiling = choose_tiling(rt, demand);
-  if (!rt.ok()) return tiling;
+  const auto tiling = rt.parameters<RowTiling>();
+  if (rt.job().option[0] == 1) {
+    const uint64_t row_blocks = ceil_div(8, lanes.count) * lanes.count;
+    const uint64_t rows = round_up(ceil_div(rt.layer().seq_q, row_blocks), rt.machine().mac_rows);
+    if (tiling.nq != min<uint64_t>(rows, rt.layer().seq_q)) rt.refuse(RowTiling::kNq, tiling.nq);
+  }
+  if (!rt.ok()) return;
 
   const Work work(rt, tiling, lanes.count);
-  Attention attention(rt, work, tiling, demand, lanes);
+  Attention attention(rt, work, tiling, {4, true}, lanes);  // a block in each stage, and one changing hands
   KvBuffer k(rt, work, tiling, rt.layer().k, kLoadChannel);
   KvBuffer v(rt, work, tiling, rt.layer().v, kLoadChannel);
   Loads loads(rt, work, attention, &Attention::load_q, &k, &v, {2, true, tiling.row_buffers});
@@ -70,13 +70,12 @@ hal::Tiling run(Runtime& rt) {
     if (!drain) next = work.after(next);
   }
   attention.finish();
-  return tiling;
 }
 
-}  // namespace
+const Dataflow kTileflow = {"tileflow", "TileFlow: QK^T, softmax and PV as a pipeline, filled and drained per head",
+                            run, kRowParameters, kOptions};
+ATTNVP_DATAFLOW(kTileflow);
 
-extern const Dataflow kTileflow = {"tileflow",
-                                   "TileFlow: QK^T, softmax and PV as a pipeline, filled and drained per head", nullptr,
-                                   hal::kScoresOnChip, run};
+}  // namespace
 
 }  // namespace attnvp::firmware

@@ -1,10 +1,32 @@
-// What firmware writes into an engine's queue. This file is the one contract between firmware/ and models/.
-// All addresses are in the platform's address map, all lengths and strides in bytes unless said otherwise.
+// What firmware writes into an engine's queue, version 2. This file is the one contract between firmware/ and models/.
+// All addresses are in the platform's address map, lengths and strides in bytes, extents in elements.
+//
+//   0x00  header        version, opcode, length, flags; whom it is for; the operands' element types
+//   0x10  waits         4 event references
+//   0x20  signals       4 event references, and the cluster of the last one
+//   0x34  rows          of the operation
+//   0x38  operands      4 x 16 bytes: address, row stride, columns
+//   0x78  tail          what else the opcode needs (union Tail): 8 bytes in the first 128, 136 in all
+//   0x100
+//
+// Little-endian, every field aligned to its size, so that a processor may build a descriptor in the queue's window with
+// plain stores. A descriptor is 128 to 256 bytes long, in steps of 8, as its `length` says; all of today's operations
+// but copies of several planes take 128. What lies behind its length is not read and counts as zero.
+//
+// Growing: a tail gets longer at its end, an operation's further operands go into its tail, and a new field's zero
+// means what was before. What an older engine would do wrongly without noticing takes a new version, opcode, element
+// type or length: an engine refuses versions, opcodes, types and lengths that it does not know.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace attnvp::hal {
+
+constexpr std::uint8_t kDescriptorVersion = 2;
+constexpr std::uint16_t kDescriptorBytes = 128;     // the shortest, and long enough for most
+constexpr std::uint16_t kMaxDescriptorBytes = 256;  // the queue's window
+constexpr std::uint16_t kDescriptorStep = 8;
 
 enum class Opcode : std::uint8_t {
   kNop = 0,      // any engine: only waits and signals
@@ -26,10 +48,38 @@ enum class Opcode : std::uint8_t {
   kAttendTile = 10,  // MAC: P = e^(S - M); numerators P.V and, behind them, the row sums of P leave
 };
 
-enum Flags : std::uint8_t {
+// Of an operand's elements, and the one place that knows their sizes. Which ones an operation takes is the engine's.
+enum class ElementType : std::uint8_t {
+  kNone = 0,  // the operand is not used
+  kFp16 = 1,
+  kBf16 = 2,
+  kFp8E4M3 = 3,
+  kFp8E5M2 = 4,
+  kInt8 = 5,
+  kInt32 = 6,
+  kFp32 = 7,
+};
+constexpr std::uint32_t element_bytes(ElementType type) {
+  switch (type) {
+    case ElementType::kFp8E4M3:
+    case ElementType::kFp8E5M2:
+    case ElementType::kInt8:
+      return 1;
+    case ElementType::kFp16:
+    case ElementType::kBf16:
+      return 2;
+    case ElementType::kInt32:
+    case ElementType::kFp32:
+      return 4;
+    case ElementType::kNone:
+      break;
+  }
+  return 0;
+}
+
+enum Flags : std::uint16_t {
   kTransposeB = 1,  // matmul: operand 1 is n x k instead of k x n
   kAccumulate = 2,  // matmul: start from the FP32 partials that operand 3 holds
-  kPartialOut = 4,  // matmul: leave FP32 partials in operand 2 instead of the FP16 result
   kDeferrable = 8,  // copy: nobody waits for it; lets others go first (DMA arbitration `age`)
   kFirst = 16,      // online: there is nothing before this tile: M = its maximum, scale = 0; R = T, R is not read
   kTwoScales = 32,  // kOnlineMax, kScaleAdd: also what is added is scaled; the second scale lies behind the first
@@ -51,10 +101,23 @@ constexpr EventRef event_ref(std::uint32_t first, std::uint32_t span, std::uint3
   return {(first & 0xFFF) | (span & 0xFF) << 12 | tokens << 20};
 }
 
+// Rows of `columns` elements, `row_stride` bytes apart. How many rows follows from the operation.
 struct Operand {
   std::uint64_t address;
   std::uint32_t row_stride;
-  std::uint32_t plane_stride;  // DMA only
+  std::uint32_t columns;
+};
+
+struct MatmulTail {
+  std::uint16_t m0, n0, k0;  // the L0 sub-tile
+};
+struct TileTail {      // kScoreTile, kAttendTile
+  std::uint32_t keys;  // columns of S
+  std::uint16_t slot;  // the first of the PEs' resident tiles that S takes
+};
+struct CopyTail {
+  std::uint32_t planes;           // of `rows` rows each, at least 1
+  std::uint32_t plane_stride[2];  // source, destination; more than one plane takes a descriptor of 136 bytes
 };
 
 constexpr int kWaits = 4;
@@ -62,25 +125,57 @@ constexpr int kSignals = 4;
 constexpr int kOperands = 4;
 
 struct Descriptor {
-  Opcode opcode;
-  std::uint8_t flags;
+  std::uint8_t version = kDescriptorVersion;
+  Opcode opcode = Opcode::kNop;
+  std::uint16_t length = kDescriptorBytes;
+  std::uint16_t flags;
   std::uint16_t head;  // for people: which head and row block this belongs to
   std::uint32_t row_block;
-  // matmul: m, n, k elements. VEC: rows, columns, 1. copy: bytes a row, rows, planes.
-  std::uint32_t dims[3];
-  std::uint16_t tile[3];      // matmul: the L0 sub-tile m0, n0, k0
-  std::uint16_t slot;         // kScoreTile, kAttendTile: the first of the PEs' resident tiles that S takes
+  ElementType type[kOperands];
   EventRef wait[kWaits];      // taken before the engine touches an operand
   EventRef signal[kSignals];  // given when the last result byte is in memory
   std::uint32_t remote;       // 0, or 1 + the cluster whose events the last signal names
-  // matmul: A, B, C, partials (may be C itself). softmax and copy: source, destination.
+  std::uint32_t rows;         // of the result; of a copy: in a plane
+  // matmul: A, B, C (FP32: partials, for a later descriptor to go on from), partials (may be C itself).
+  // softmax and copy: source, destination; a copy's types are the same.
   // kOnlineMax: m (FP16, one a row), M before, scales out (FP32), M (FP16, may be M before).
   // kOnlineSoftmax: S, P (may be S), M (in and out), {denominator, scale} out (FP32).
   // kScaleAdd: R (FP32, in and out), T (FP32), scales (FP32). kDivide: R (FP32), O (FP16), denominator (FP32).
   // kRescale: R (FP32, in and out), M before, M. kScoreTile: A, B, row maxima out (FP16).
-  // kAttendTile: M (FP16), V, {numerators, denominator} out (FP32); dims rows, columns of V, keys.
+  // kAttendTile: M (FP16), V, {numerators, denominator} out (FP32).
   Operand operand[kOperands];
+  union Tail {
+    std::uint8_t bytes[136];
+    MatmulTail matmul;
+    TileTail tile;
+    CopyTail copy;
+  } tail;
+
+  // Bytes of a row of operand i.
+  constexpr std::uint64_t row_bytes(int i) const { return std::uint64_t{operand[i].columns} * element_bytes(type[i]); }
 };
-static_assert(sizeof(Descriptor) == 128, "descriptors are 128 bytes on every processor");
+static_assert(sizeof(Descriptor) == kMaxDescriptorBytes, "a descriptor is as long as the queue's window");
+static_assert(sizeof(Operand) == 16 && sizeof(EventRef) == 4, "the same bytes on every processor");
+static_assert(offsetof(Descriptor, version) == 0x00 && offsetof(Descriptor, opcode) == 0x01, "header");
+static_assert(offsetof(Descriptor, length) == 0x02 && offsetof(Descriptor, flags) == 0x04, "header");
+static_assert(offsetof(Descriptor, head) == 0x06 && offsetof(Descriptor, row_block) == 0x08, "header");
+static_assert(offsetof(Descriptor, type) == 0x0C, "header");
+static_assert(offsetof(Descriptor, wait) == 0x10 && offsetof(Descriptor, signal) == 0x20, "events");
+static_assert(offsetof(Descriptor, remote) == 0x30 && offsetof(Descriptor, rows) == 0x34, "events");
+static_assert(offsetof(Descriptor, operand) == 0x38 && offsetof(Descriptor, tail) == 0x78, "operands and tail");
+static_assert(offsetof(Operand, address) == 0 && offsetof(Operand, row_stride) == 8, "operand");
+static_assert(offsetof(Operand, columns) == 12, "operand");
+static_assert(offsetof(MatmulTail, k0) == 4 && offsetof(TileTail, slot) == 4, "tails within the first 128 bytes");
+static_assert(offsetof(CopyTail, plane_stride) == 4 && sizeof(CopyTail) == 12, "tail of a copy");
+
+// What multiplies what: m x n results over a depth of k. Of kMatmul, kScoreTile and kAttendTile.
+struct Product {
+  std::uint32_t m, n, k;
+};
+constexpr Product product_of(const Descriptor& d) {
+  if (d.opcode == Opcode::kScoreTile) return {d.rows, d.tail.tile.keys, d.operand[0].columns};
+  if (d.opcode == Opcode::kAttendTile) return {d.rows, d.operand[1].columns, d.tail.tile.keys};
+  return {d.rows, d.operand[2].columns, d.operand[0].columns};
+}
 
 }  // namespace attnvp::hal

@@ -10,7 +10,9 @@ namespace attnvp::hal {
 
 constexpr std::uint32_t kJobMagic = 0x4A565441;  // "ATVJ"
 constexpr int kNameBytes = 32;
-constexpr int kMaxOptions = 4;
+constexpr int kMaxOptions = 3;
+constexpr int kMaxParameters = 12;
+constexpr int kMaxStatistics = 8;
 
 enum class Status : std::uint32_t {
   kIdle = 0,
@@ -23,27 +25,16 @@ enum class Status : std::uint32_t {
   kTooFewChannels = 7,  // detail: DMA channels needed, channels there are
   kEngineFault = 8,     // detail: the access that was answered with an error; the engine's own registers say more
   kTooManyEvents = 10,  // a command waits for, or signals, more events than a descriptor can name
-  kBadTiling = 9,       // detail: 0 to 4: bb, hh, nq, nkv, np; kNpUnused; its value
+  kBadTiling = 9,       // detail: which of the dataflow's parameters, its value: the program cannot do with it
   kDramTooSmall = 11,   // for partial results; detail: bytes needed, bytes there are
 };
 
-// One schedule's tile sizes. 0 asks firmware to choose.
-struct Tiling {
-  std::uint32_t bb;   // B_b: batches whose K and V are in L1 together
-  std::uint32_t hh;   // H_h: heads whose K and V are in L1 together
-  std::uint32_t nq;   // N_Q: query rows of one row block on one core
-  std::uint32_t nkv;  // N_KV: rows of one sub-block of K or V
-  std::uint32_t m0;   // L0 sub-tile of a matmul: rows of A,
-  std::uint32_t n0;   //   columns of B,
-  std::uint32_t k0;   //   and the depth that is loaded at a time
-  // How K and V live in L1: 0 streams sub-blocks once per round, n >= 1 holds n groups' whole K (or V).
-  std::uint32_t kv_buffers;   // kKvStream, or the number of groups
-  std::uint32_t row_buffers;  // buffers for row blocks of Q, and twice as many for O, per core
-  std::uint32_t np;  // N_P: query rows of one softmax, where scores go in tiles (score_tiles.h); 0: they do not
-};
-constexpr std::uint32_t kNpUnused = 5;  // for kBadTiling: N_P given to a dataflow that takes none
-constexpr std::uint32_t kKvAuto = 0;
-constexpr std::uint32_t kKvStream = 0xFFFF'FFFF;
+// A schedule's parameters are words in the order in which its dataflow declares them (runtime/dataflow.h). The host
+// chooses all of them; firmware takes or refuses them. 0 is no value.
+constexpr std::uint32_t kWord = 0xFFFF'FFFF;  // of parameters with a word for it: not resident but streamed, not in tiles
+
+// Bits of the job's flags.
+constexpr std::uint32_t kDryRun = 1;  // make every buffer and event of the schedule, but compute nothing
 
 // What firmware must know of the machine; a ROM table on a real device.
 struct MachineInfo {
@@ -52,10 +43,7 @@ struct MachineInfo {
   std::uint16_t dma_channels, dma_queue_depth;
   std::uint32_t events;
   std::uint16_t resident_tiles;  // that the PEs of a MAC array hold for row operations; 0: they only multiply
-  std::uint16_t burst_log2;      // bytes of the longest DMA burst
-  // Rates for choosing tile sizes, never for timing: 1/1024 of an element of softmax, of a byte over DRAM, of a
-  // burst (however short) loaded from DRAM per cycle; of the latter two all clusters together.
-  std::uint32_t softmax_rate_1024, dram_rate_1024, burst_rate_1024;
+  std::uint16_t reserved[3];
   std::uint64_t l1_bytes, l0_bytes;
 };
 
@@ -75,9 +63,10 @@ struct JobBlock {
   std::uint32_t bytes;  // sizeof(JobBlock)
   char dataflow[kNameBytes];
   std::uint32_t option[kMaxOptions];  // index of the chosen value, in the dataflow's own order
+  std::uint32_t flags;
   MachineInfo machine;
   Layer layer;
-  Tiling tiling;
+  std::uint32_t parameter[kMaxParameters];
 };
 static_assert(sizeof(JobBlock) % 8 == 0, "the block is read in words of 8 bytes");
 
@@ -85,9 +74,7 @@ struct JobResult {  // one per cluster, right behind the job block, kResultStrid
   Status status;
   std::uint32_t reserved;
   std::uint64_t detail[2];
-  Tiling tiling;                             // as used
-  std::uint64_t k_overwrites, v_overwrites;  // how often K, V gave way to P
-  std::uint64_t reload_bytes;                // what was loaded again for that
+  std::uint64_t statistic[kMaxStatistics];  // in the order in which the dataflow declares them
 };
 
 constexpr std::uint64_t kJobAddress = kMailboxBase;
@@ -96,19 +83,11 @@ static_assert(sizeof(JobResult) <= kResultStride, "results may not overlap");
 constexpr std::uint64_t kResultAddress = kJobAddress + 0x1000;
 constexpr std::uint64_t result_address(std::uint32_t cluster) { return kResultAddress + cluster * kResultStride; }
 static_assert(kResultAddress + 1024 * kResultStride <= kJobAddress + 0x3'0000, "results of 1024 clusters fit");
-// How tiles of contexts were dealt to workers; all 0 where a dataflow does not.
-struct Partition {                   // cluster 0 writes it
-  std::uint32_t tiles, workers;      // in all
-  std::uint32_t most, most_workers;  // tiles of the workers that have most, and how many have so many
-  std::uint32_t splits;              // of a context, where all are split alike; otherwise 0
-};
-
 // Behind the results, for dataflows that deal tiles of contexts to workers.
 struct Scratch {  // DRAM behind the tensors, for partial results
   std::uint64_t address, bytes;
 };
 constexpr std::uint64_t kScratchAddress = kJobAddress + 0x3'0000;
-constexpr std::uint64_t kPartitionAddress = kJobAddress + 0x3'1000;
 constexpr std::uint64_t kContextsAddress = kJobAddress + 0x4'0000;  // 32 bits a batch
 constexpr std::uint64_t kWorkersAddress = kJobAddress + 0x8'0000;   // 32 bits a core: tiles it computed
 constexpr std::uint64_t worker_tiles_address(std::uint32_t cluster, std::uint32_t core) {

@@ -27,18 +27,18 @@ constexpr std::uint64_t kL1Base = 0x4000'0000'0000;  // 64 TiB: above the larges
 constexpr std::uint64_t kL1Stride = 0x1'0000'0000;   // window of one cluster, 4 GiB
 
 // A command queue (MAC and VEC have one, a DMA controller one per channel, kQueueStride apart).
-constexpr std::uint64_t kQueueStride = 0x100;
-constexpr std::uint64_t kQueueDescriptor = 0x00;    // W    128 bytes, the descriptor under construction
-constexpr std::uint64_t kQueueDoorbell = 0x80;      // W32  any value: enqueue it; stalls while the queue is full
-constexpr std::uint64_t kQueueLevel = 0x84;         // R32  descriptors waiting
-constexpr std::uint64_t kQueueDone = 0x88;          // R32  descriptors completed since the job began
-constexpr std::uint64_t kQueueFault = 0x8C;         // R32  FaultCode of the engine, 0 while healthy
-constexpr std::uint64_t kQueueFaultAddress = 0x90;  // R64
+constexpr std::uint64_t kQueueStride = 0x200;
+constexpr std::uint64_t kQueueDescriptor = 0x000;    // W    256 bytes, the descriptor under construction
+constexpr std::uint64_t kQueueDoorbell = 0x100;      // W32  any value: enqueue it; stalls while the queue is full
+constexpr std::uint64_t kQueueLevel = 0x104;         // R32  descriptors waiting
+constexpr std::uint64_t kQueueDone = 0x108;          // R32  descriptors completed since the job began
+constexpr std::uint64_t kQueueFault = 0x10C;         // R32  FaultCode of the engine, 0 while healthy
+constexpr std::uint64_t kQueueFaultAddress = 0x110;  // R64
 
 // MAC and VEC engines only.
-constexpr std::uint64_t kEngineControl = 0xA0;  // W32  EngineCommand
-constexpr std::uint64_t kEngineState = 0xA4;    // R32  EngineState
-constexpr std::uint64_t kEngineCurrent = 0xA8;  // R32  opcode | flags << 8 of the descriptor in the execute stage
+constexpr std::uint64_t kEngineControl = 0x120;  // W32  EngineCommand
+constexpr std::uint64_t kEngineState = 0x124;    // R32  EngineState
+constexpr std::uint64_t kEngineCurrent = 0x128;  // R32  opcode | flags << 8 of the descriptor in the execute stage
 
 // Halting stops the descriptor in the execute stage where it is and drops what it did; nothing later overtakes it.
 // Resuming does it again from its beginning; replacing does the descriptor under construction in its place.

@@ -4,21 +4,23 @@
 
 namespace attnvp::firmware {
 
-Attention::Attention(Runtime& rt, const Work& work, const hal::Tiling& tiling, const Demand& demand, const Lanes& lanes)
+Attention::Attention(Runtime& rt, const Work& work, const RowTiling& tiling, const ScoreBlocks& scores,
+                     const Lanes& lanes)
     : rt_(rt),
       work_(work),
       tiling_(tiling),
-      demand_(demand),
+      scores_(scores),
       lanes_(lanes),
       o_buffers_(o_buffers(tiling)),
       rows_(min(tiling.nq, rt.layer().seq_q)) {
+  rt.check_l0(tiling.l0);
   if (lanes.count > kMaxLanes) rt.fail(Status::kBadJob);
   const uint64_t row_bytes = uint64_t{rt.layer().emb} * kHalfBytes;
-  const bool partials = tiling.kv_buffers == hal::kKvStream;
+  const bool partials = tiling.kv_buffers == hal::kWord;
   for (uint32_t c = 0; rt.ok() && c < lanes.count; ++c) {
     lane_[c].q = rt.allocate(uint64_t{tiling.row_buffers} * rows_ * row_bytes, L1Region::kQ);
     lane_[c].scores =
-        rt.allocate(uint64_t{demand.score_blocks} * rows_ * rt.layer().seq_kv * kHalfBytes, L1Region::kScores);
+        rt.allocate(uint64_t{scores.count} * rows_ * rt.layer().seq_kv * kHalfBytes, L1Region::kScores);
     lane_[c].o = rt.allocate(uint64_t{o_buffers_} * rows_ * row_bytes, L1Region::kO);
     if (partials) {
       lane_[c].partials = rt.allocate(uint64_t{rows_} * rt.layer().emb * kPartialBytes, L1Region::kPartials);
@@ -30,14 +32,13 @@ Attention::Attention(Runtime& rt, const Work& work, const hal::Tiling& tiling, c
   p_ready_ = rt.events(lanes.count * lanes.vec_engines());
   o_ready_ = rt.events(lanes.count);
   o_free_ = rt.events(lanes.count, o_buffers_);
-  scores_free_ = rt.events(lanes.count, demand.score_blocks);
+  scores_free_ = rt.events(lanes.count, scores.count);
   stored_ = rt.events(1);
 }
 
 Matrix Attention::score_block(const Lane& lane, uint32_t n, const Item& item) const {
-  const uint32_t columns = rt_.layer().seq_kv;
-  const uint32_t stride = columns * kHalfBytes;
-  return {lane.scores + uint64_t{n % demand_.score_blocks} * rows_ * stride, item.rows, columns, stride};
+  const uint32_t stride = rt_.layer().seq_kv * kHalfBytes;
+  return {lane.scores + uint64_t{n % scores_.count} * rows_ * stride, item.rows, item.keys, stride};
 }
 
 Matrix Attention::q_block(const Lane& lane, uint32_t n, const Item& item) const {
@@ -48,8 +49,8 @@ Matrix Attention::q_block(const Lane& lane, uint32_t n, const Item& item) const 
 
 // Rows of a strip of a lane's first block.
 uint32_t Attention::first_strip() const {
-  const bool strips = tiling_.kv_buffers != hal::kKvStream && !rt_.in_lock_step();
-  return strips ? min(tiling_.m0, rows_) : rows_;
+  const bool strips = tiling_.kv_buffers != hal::kWord && !rt_.in_lock_step();
+  return strips ? min(tiling_.l0.m0, rows_) : rows_;
 }
 
 void Attention::load_q_rows(const Item& item, const Matrix& q, uint32_t row, uint32_t rows) {
@@ -113,10 +114,10 @@ void Attention::produce_c(KvBuffer& k, const Work::Round& i, Loads& ahead, const
         const bool begins = j == 0 && row == 0;
         const bool ends_block = row + rows == item.rows;
         Command multiply =
-            matmul_abt(rows_of(q, row, rows), k.rows(i.group, item.member, j), rows_of(scores, row, rows), tiling_);
+            matmul_abt(rows_of(q, row, rows), k.rows(i.group, item.member, j), rows_of(scores, row, rows), tiling_.l0);
         multiply.label(item.head, item.block);
         if (j == 0) multiply.after(q_ready_.of(c));
-        if (begins && demand_.score_tokens) multiply.after(scores_free_.of(c));
+        if (begins && scores_.tokens) multiply.after(scores_free_.of(c));
         if (begins && sync.after.span > 0) multiply.after(sync.after, sync.tokens);
         if (row == 0) k.acquire(multiply, c, i.group, j);
         if (ends_block && j + 1 == k.blocks()) {
@@ -194,7 +195,7 @@ void Attention::resident_o(KvBuffer& v, const Work::Round& i, const Discipline& 
       const uint32_t rows = min(strip, item.rows - row);
       const bool last = row + rows == item.rows;
       Command multiply =
-          matmul_ab(rows_of(p, row, rows), v.all_rows(i.group, item.member), rows_of(o, row, rows), tiling_);
+          matmul_ab(rows_of(p, row, rows), v.all_rows(i.group, item.member), rows_of(o, row, rows), tiling_.l0);
       multiply.label(item.head, item.block);
       if (row == 0) {
         multiply.after(lanes_.of_lane(p_ready_, c)).after(o_free_.of(c));
@@ -202,7 +203,7 @@ void Attention::resident_o(KvBuffer& v, const Work::Round& i, const Discipline& 
         v.acquire(multiply, c, i.group, v.blocks() - 1);
       }
       multiply.then(o_ready_.of(c));
-      if (last && demand_.score_tokens) multiply.then(scores_free_.of(c));
+      if (last && scores_.tokens) multiply.then(scores_free_.of(c));
       if (last && sync.then.span > 0) multiply.then(sync.then);
       if (last && v.last_use(i, c, v.blocks() - 1)) v.release(multiply, c);
       rt_.mac(lanes_.o_core(c), multiply);
@@ -233,7 +234,7 @@ void Attention::stream_o(KvBuffer& v, const Work::Round& i, const Discipline& di
       const Matrix p = columns_of(score_block(lane, lane.o_items, item), v.block_row(j), v.block_rows(j));
       const Matrix partials{lane.partials, item.rows, emb, emb * kPartialBytes};
       const Matrix o = o_block(lane, item);
-      Command multiply = matmul_ab(p, v.rows(i.group, item.member, j), o, partials, place_of(j, blocks), tiling_);
+      Command multiply = matmul_ab(p, v.rows(i.group, item.member, j), o, partials, place_of(j, blocks), tiling_.l0);
       multiply.label(item.head, item.block);
       if (j == 0) multiply.after(lanes_.of_lane(p_ready_, c));
       if (j == 0 && sync.after.span > 0) multiply.after(sync.after, sync.tokens);
@@ -241,7 +242,7 @@ void Attention::stream_o(KvBuffer& v, const Work::Round& i, const Discipline& di
       v.release(multiply, c);
       if (j + 1 == blocks) {
         multiply.after(o_free_.of(c)).then(o_ready_.of(c));
-        if (demand_.score_tokens) multiply.then(scores_free_.of(c));
+        if (scores_.tokens) multiply.then(scores_free_.of(c));
         if (sync.then.span > 0) multiply.then(sync.then);
       }
       rt_.mac(lanes_.o_core(c), multiply);

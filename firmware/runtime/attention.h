@@ -10,6 +10,18 @@
 
 namespace attnvp::firmware {
 
+// Blocks of nq x N scores per lane. With tokens they are handed back, as more than one engine uses them in turn.
+struct ScoreBlocks {
+  uint32_t count = 1;
+  bool tokens = false;
+};
+
+// The last blocks of O leave in this many strips, as nothing hides the last store.
+constexpr uint32_t kLastStrips = 4;
+
+// Buffers for blocks of O per core: more than for Q, so that stores can wait while loads are more urgent.
+inline uint32_t o_buffers(const RowTiling& tiling) { return 2 * tiling.row_buffers; }
+
 // DMA channels: loads in the order in which they are needed; stores apart, as they wait for results.
 constexpr uint32_t kLoadChannel = 0;
 constexpr uint32_t kStoreChannel = 1;
@@ -50,9 +62,9 @@ struct Lanes {
 class Attention {
  public:
   // Allocates row and score buffers and events for every lane.
-  Attention(Runtime& rt, const Work& work, const hal::Tiling& tiling, const Demand& demand)
-      : Attention(rt, work, tiling, demand, {rt.cores(), 0}) {}
-  Attention(Runtime& rt, const Work& work, const hal::Tiling& tiling, const Demand& demand, const Lanes& lanes);
+  Attention(Runtime& rt, const Work& work, const RowTiling& tiling, const ScoreBlocks& scores)
+      : Attention(rt, work, tiling, scores, {rt.cores(), 0}) {}
+  Attention(Runtime& rt, const Work& work, const RowTiling& tiling, const ScoreBlocks& scores, const Lanes& lanes);
 
   // Loads Q_i; a round ahead of produce_c it hides behind computation. Of a lane's very first block only the first
   // strip, so that computation starts early; load_q_rest, which comes after K, loads the rest. Nothing for a round that
@@ -99,8 +111,8 @@ class Attention {
 
   Runtime& rt_;
   const Work& work_;
-  hal::Tiling tiling_;
-  Demand demand_;
+  RowTiling tiling_;
+  ScoreBlocks scores_;
   Lanes lanes_;
   uint32_t o_buffers_;
   uint32_t rows_;  // of a row block's buffers

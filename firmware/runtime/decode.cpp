@@ -1,7 +1,5 @@
 #include "firmware/runtime/decode.h"
 
-#include "firmware/runtime/tiling.h"
-
 namespace attnvp::firmware {
 
 namespace {
@@ -16,54 +14,24 @@ uint64_t slot_bytes(const DecodePlan& p, uint32_t emb) {
   return q_bytes(p, emb) + round_up(Sums::bytes(p.tiling.nq, emb), 64);
 }
 
-uint64_t lane_bytes(const DecodePlan& p, uint32_t emb) {
-  const hal::Tiling& t = p.tiling;
-  const auto aligned = [](uint64_t bytes) { return round_up(bytes, 64); };
-  return 2 * aligned(uint64_t{p.kv_ring} * t.nkv * emb * kHalfBytes) + ring(p) * aligned(Sums::bytes(t.nq, emb)) +
-         aligned(uint64_t{ring(p)} * t.nq * t.nkv * kHalfBytes) + p.slots * slot_bytes(p, emb) +
-         aligned(uint64_t{t.nq} * 2 * kPartialBytes);
-}
-
 }  // namespace
 
-// BLOCK_N as in LeanAttention: 256 keys for heads of up to 64, 128 up to 128.
 DecodePlan plan_decode(Runtime& rt) {
-  const hal::Layer& l = rt.layer();
-  const hal::Tiling& given = rt.job().tiling;
   DecodePlan p;
-  hal::Tiling& t = p.tiling;
-  t = given;
-  t.bb = t.hh = t.row_buffers = 1;
-  t.nq = l.seq_q;
-  if (t.nkv == 0) t.nkv = l.emb <= 64 ? 256 : l.emb <= 128 ? 128 : 64;
-  t.nkv = min(t.nkv, l.seq_kv);
-  choose_l0(rt, t);
-  const bool streamed = given.kv_buffers == hal::kKvAuto || given.kv_buffers == hal::kKvStream;
-  const uint32_t most = streamed ? kMostRing : given.kv_buffers;
-  if (streamed) t.kv_buffers = hal::kKvStream;
-  uint64_t need = 0;
-  for (p.kv_ring = most; rt.ok(); --p.kv_ring) {
-    p.lag = min(p.kv_ring - 1, 1U);
-    p.ahead = p.kv_ring - 1 - p.lag;
-    p.slots = p.ahead + p.lag + 2;
-    need = rt.cores() * lane_bytes(p, l.emb);
-    if (need <= rt.machine().l1_bytes) return p;
-    if (p.kv_ring > 1 && streamed) continue;
-    // A tile too long for L1: half of it.
-    if (given.nkv == 0 && t.nkv > 16) {
-      t.nkv = (t.nkv + 1) / 2;
-      p.kv_ring = most + 1;
-    } else {
-      rt.fail(Status::kL1TooSmall, need, rt.machine().l1_bytes);
-    }
-  }
+  p.tiling = rt.parameters<DecodeTiling>();
+  if (rt.ok() && p.tiling.nq != rt.layer().seq_q) rt.refuse(DecodeTiling::kNq, p.tiling.nq);
+  rt.check_l0(p.tiling.l0);
+  p.kv_ring = p.tiling.kv_buffers == hal::kWord ? kMostRing : p.tiling.kv_buffers;
+  p.lag = min(p.kv_ring - 1, 1U);
+  p.ahead = p.kv_ring - 1 - p.lag;
+  p.slots = p.ahead + p.lag + 2;
   return p;
 }
 
 Decode::Decode(Runtime& rt, const DecodePlan& plan, const Contexts& contexts, const StreamK& work)
     : rt_(rt), plan_(plan), contexts_(contexts), work_(work), rows_(rt.layer().seq_q), emb_(rt.layer().emb) {
   const uint32_t cores = rt.cores();
-  const hal::Tiling& t = plan.tiling;
+  const DecodeTiling& t = plan.tiling;
   if (cores > kMaxCores) rt.fail(Status::kBadJob);
   for (uint32_t c = 0; rt.ok() && c < cores; ++c) {
     Lane& lane = lane_[c];
@@ -180,7 +148,7 @@ void Decode::step(uint32_t core) {
 
   const uint32_t head = s.segment.batch * contexts_.heads() + s.segment.head;
   const Matrix scores = this->scores(core, s.number, s.keys);
-  Command score = matmul_abt(q_rows(core, s.piece), kv_tile(lane.k, s.number, s.keys), scores, plan_.tiling);
+  Command score = matmul_abt(q_rows(core, s.piece), kv_tile(lane.k, s.number, s.keys), scores, plan_.tiling.l0);
   score.after(k_ready_.of(core)).after(ring_free_.of(core)).then(scored_.of(core)).then(k_free_.of(core));
   if (s.first) score.after(q_ready_.of(core));
   rt_.mac(core, score.label(head, s.tile));
@@ -202,7 +170,7 @@ void Decode::second_half(uint32_t core, const Step& s) {
   const Sums tile = tile_sums(core, s.number);
   const uint32_t head = s.segment.batch * contexts_.heads() + s.segment.head;
   Command sums =
-      numerators(scores(core, s.number, s.keys), kv_tile(lane_[core].v, s.number, s.keys), tile, plan_.tiling);
+      numerators(scores(core, s.number, s.keys), kv_tile(lane_[core].v, s.number, s.keys), tile, plan_.tiling.l0);
   sums.after(maxed_.of(core)).after(v_ready_.of(core)).then(summed_.of(core)).then(v_free_.of(core));
   rt_.mac(core, sums.label(head, s.tile));
   Command add = scale_add(running(core, s.piece), tile, s.first ? hal::kFirst : 0);
@@ -285,6 +253,7 @@ void Decode::merge_head(uint32_t core, const Segment& s) {
 }
 
 void Decode::run() {
+  if (rt_.dry()) return;
   const uint32_t cores = rt_.cores();
   for (bool any = true; rt_.ok() && any;) {
     any = false;
@@ -300,9 +269,7 @@ void Decode::run() {
     const uint32_t tiles = lane_[c].compute.number;
     rt_.write(hal::worker_tiles_address(rt_.cluster(), c), &tiles, sizeof tiles);
   }
-  if (rt_.cluster() != 0) return;
-  const hal::Partition partition = work_.partition();
-  rt_.write(hal::kPartitionAddress, &partition, sizeof partition);
+  if (rt_.cluster() == 0) work_.report(rt_);
 }
 
 }  // namespace attnvp::firmware

@@ -11,13 +11,13 @@
 namespace attnvp::firmware {
 
 struct DecodePlan {
-  hal::Tiling tiling{};  // complete
+  DecodeTiling tiling{};
   uint32_t kv_ring = 1;  // tiles of K, and of V, per worker
   uint32_t lag = 0;      // steps between the two halves of one
   uint32_t ahead = 0;    // tiles loaded ahead
   uint32_t slots = 2;    // pieces in L1
 };
-DecodePlan plan_decode(Runtime& rt);
+DecodePlan plan_decode(Runtime& rt);  // from the job's parameters
 
 class Decode {
  public:

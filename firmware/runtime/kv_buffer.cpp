@@ -2,12 +2,12 @@
 
 namespace attnvp::firmware {
 
-KvBuffer::KvBuffer(Runtime& rt, const Work& work, const hal::Tiling& t, uint64_t dram, uint32_t channel)
+KvBuffer::KvBuffer(Runtime& rt, const Work& work, const RowTiling& t, uint64_t dram, uint32_t channel)
     : rt_(rt),
       work_(work),
       dram_(dram),
       channel_(channel),
-      streamed_(t.kv_buffers == hal::kKvStream),
+      streamed_(t.kv_buffers == hal::kWord),
       rows_(rt.layer().seq_kv),
       emb_(rt.layer().emb),
       nkv_(t.nkv),
@@ -16,6 +16,7 @@ KvBuffer::KvBuffer(Runtime& rt, const Work& work, const hal::Tiling& t, uint64_t
       slot_rows_(streamed_ ? nkv_ : rows_),
       members_(t.bb * t.hh) {
   if (work.lanes() > kMaxLanes) rt.fail(Status::kBadJob);
+  if (blocks_ > hal::kMaxTokens) rt.refuse(RowTiling::kNkv, nkv_);  // which a lane may wait for at once
   address_ = rt.allocate(uint64_t{slots_} * members_ * slot_rows_ * emb_ * kHalfBytes,
                          dram == rt.layer().k ? L1Region::kK : L1Region::kV);
   ready_ = rt.events(work.lanes());

@@ -15,7 +15,7 @@ class KvBuffer {
   static constexpr uint32_t kStreamSlots = 4;  // sub-blocks in L1 when they are streamed
 
   // `dram` is the tensor's address; allocates L1 and events.
-  KvBuffer(Runtime& rt, const Work& work, const hal::Tiling& tiling, uint64_t dram, uint32_t channel);
+  KvBuffer(Runtime& rt, const Work& work, const RowTiling& tiling, uint64_t dram, uint32_t channel);
 
   bool streamed() const { return streamed_; }
   uint32_t blocks() const { return blocks_; }  // sub-blocks per head

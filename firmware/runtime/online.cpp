@@ -4,37 +4,29 @@ namespace attnvp::firmware {
 
 namespace {
 
-hal::Operand operand(const Matrix& m) { return {m.address, m.stride, 0}; }
-
-Command row_op(hal::Opcode opcode, uint32_t rows, uint32_t columns, uint32_t flags) {
-  Command command(opcode);
-  Descriptor& d = command.raw();
-  d.flags = static_cast<std::uint8_t>(flags);
-  d.dims[0] = rows;
-  d.dims[1] = columns;
-  d.dims[2] = 1;
+Command row_op(hal::Opcode opcode, uint32_t rows, uint32_t flags) {
+  Command command(opcode, rows);
+  command.raw().flags = static_cast<std::uint16_t>(flags);
   return command;
 }
 
+Matrix words(const Matrix& m, uint32_t columns) {
+  return {m.address, m.rows, columns, m.stride, hal::ElementType::kFp32};
+}
+
+uint32_t scales(uint32_t flags) { return (flags & hal::kTwoScales) != 0 ? 2 : 1; }
+
 }  // namespace
 
-Command online_max(const Matrix& m, const Matrix& before, const Matrix& scales, const Matrix& after, uint32_t flags) {
-  Command command = row_op(hal::Opcode::kOnlineMax, m.rows, 1, flags);
-  Descriptor& d = command.raw();
-  d.operand[0] = operand(m);
-  d.operand[1] = operand(before);
-  d.operand[2] = operand(scales);
-  d.operand[3] = operand(after);
+Command online_max(const Matrix& m, const Matrix& before, const Matrix& scale, const Matrix& after, uint32_t flags) {
+  Command command = row_op(hal::Opcode::kOnlineMax, m.rows, flags);
+  command.operand(0, m).operand(1, before).operand(2, words(scale, scales(flags))).operand(3, after);
   return command;
 }
 
 Command online_softmax(const Matrix& s, const Matrix& p, const Matrix& maximum, const Sums& tile, bool first) {
-  Command command = row_op(hal::Opcode::kOnlineSoftmax, s.rows, s.columns, first ? hal::kFirst : 0);
-  Descriptor& d = command.raw();
-  d.operand[0] = operand(s);
-  d.operand[1] = operand(p);
-  d.operand[2] = operand(maximum);
-  d.operand[3] = operand(tile.denominator());
+  Command command = row_op(hal::Opcode::kOnlineSoftmax, s.rows, first ? hal::kFirst : 0);
+  command.operand(0, s).operand(1, p).operand(2, maximum).operand(3, words(tile.denominator(), 2));
   return command;
 }
 
@@ -42,61 +34,39 @@ Command scale_add(const Sums& running, const Sums& tile, uint32_t flags) {
   return scale_add(running, tile, tile.scales(), flags);
 }
 
-Command scale_add(const Sums& running, const Sums& tile, const Matrix& scales, uint32_t flags) {
-  Command command = row_op(hal::Opcode::kScaleAdd, running.rows, running.emb + 1, flags);
-  Descriptor& d = command.raw();
-  d.operand[0] = operand(running.all());
-  d.operand[1] = operand(tile.all());
-  d.operand[2] = operand(scales);
+Command scale_add(const Sums& running, const Sums& tile, const Matrix& scale, uint32_t flags) {
+  Command command = row_op(hal::Opcode::kScaleAdd, running.rows, flags);
+  command.operand(0, running.all()).operand(1, tile.all()).operand(2, words(scale, scales(flags)));
   return command;
 }
 
 Command rescale(const Sums& running, const Matrix& before, const Matrix& after) {
-  Command command = row_op(hal::Opcode::kRescale, running.rows, running.emb + 1, 0);
-  Descriptor& d = command.raw();
-  d.operand[0] = operand(running.all());
-  d.operand[1] = operand(before);
-  d.operand[2] = operand(after);
-  return command;
+  return Command(hal::Opcode::kRescale, running.rows).operand(0, running.all()).operand(1, before).operand(2, after);
 }
 
 Command divide(const Sums& running, const Matrix& o) {
-  Command command = row_op(hal::Opcode::kDivide, running.rows, running.emb, 0);
-  Descriptor& d = command.raw();
-  d.operand[0] = operand(running.numerators());
-  d.operand[1] = operand(o);
-  d.operand[2] = operand(running.denominator());
-  return command;
+  return Command(hal::Opcode::kDivide, running.rows)
+      .operand(0, running.numerators())
+      .operand(1, o)
+      .operand(2, running.denominator());
 }
 
 Command score_tile(const Matrix& q, const Matrix& k, const Matrix& maxima, uint32_t slot) {
-  Command command(hal::Opcode::kScoreTile);
-  Descriptor& d = command.raw();
-  d.flags = hal::kTransposeB;
-  d.dims[0] = q.rows;
-  d.dims[1] = k.rows;
-  d.dims[2] = q.columns;
-  d.slot = static_cast<std::uint16_t>(slot);
-  d.operand[0] = operand(q);
-  d.operand[1] = operand(k);
-  d.operand[2] = operand(maxima);
+  Command command(hal::Opcode::kScoreTile, q.rows);
+  command.operand(0, q).operand(1, k).operand(2, maxima);
+  command.raw().flags = hal::kTransposeB;
+  command.raw().tail.tile = {k.rows, static_cast<std::uint16_t>(slot)};
   return command;
 }
 
 Command attend_tile(const Matrix& maxima, const Matrix& v, const Sums& tile, uint32_t slot) {
-  Command command(hal::Opcode::kAttendTile);
-  Descriptor& d = command.raw();
-  d.dims[0] = tile.rows;
-  d.dims[1] = v.columns;
-  d.dims[2] = v.rows;
-  d.slot = static_cast<std::uint16_t>(slot);
-  d.operand[0] = operand(maxima);
-  d.operand[1] = operand(v);
-  d.operand[2] = operand(tile.all());
+  Command command(hal::Opcode::kAttendTile, tile.rows);
+  command.operand(0, maxima).operand(1, v).operand(2, tile.all());
+  command.raw().tail.tile = {v.rows, static_cast<std::uint16_t>(slot)};
   return command;
 }
 
-Command numerators(const Matrix& p, const Matrix& v, const Sums& tile, const hal::Tiling& l0) {
+Command numerators(const Matrix& p, const Matrix& v, const Sums& tile, const L0Tile& l0) {
   return matmul_ab(p, v, {}, tile.numerators(), Accumulate::kFirst, l0);
 }
 

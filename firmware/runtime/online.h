@@ -17,13 +17,13 @@ struct Sums {
   static uint32_t stride(uint32_t emb) { return (emb + 3) * kPartialBytes; }
   static uint64_t bytes(uint32_t rows, uint32_t emb) { return uint64_t{rows} * stride(emb); }
   Matrix word(uint32_t index, uint32_t count = 1) const {
-    return {address + uint64_t{index} * kPartialBytes, rows, count, stride(emb)};
+    return {address + uint64_t{index} * kPartialBytes, rows, count, stride(emb), hal::ElementType::kFp32};
   }
   Matrix numerators() const { return word(0, emb); }
   Matrix all() const { return word(0, emb + 1); }  // with the denominator
   Matrix denominator() const { return word(emb); }
   Matrix scales() const { return word(emb + 1); }
-  Matrix tile_maximum() const { return word(emb + 2); }
+  Matrix tile_maximum() const { return word(emb + 2).as(hal::ElementType::kFp16); }
   // Of running sums: the running maxima after tile j. Four in turn, as steps under way need the ones before.
   Matrix maximum(uint32_t j = 0) const {
     return {address + uint64_t{emb + 1} * kPartialBytes + uint64_t{j % 4} * kHalfBytes, rows, 1, stride(emb)};
@@ -31,12 +31,12 @@ struct Sums {
 };
 
 // Of every row: M = max(before, m); scales of what has been summed [and of what is to be added].
-Command online_max(const Matrix& m, const Matrix& before, const Matrix& scales, const Matrix& after, uint32_t flags);
+Command online_max(const Matrix& m, const Matrix& before, const Matrix& scale, const Matrix& after, uint32_t flags);
 // P = e^(S - M) with M the running maximum, brought up to date; `tile` gets the denominator and the scale.
 Command online_softmax(const Matrix& s, const Matrix& p, const Matrix& maximum, const Sums& tile, bool first);
 // R = R * scale + T[ * scale], denominators too.
 Command scale_add(const Sums& running, const Sums& tile, uint32_t flags);
-Command scale_add(const Sums& running, const Sums& tile, const Matrix& scales, uint32_t flags);
+Command scale_add(const Sums& running, const Sums& tile, const Matrix& scale, uint32_t flags);
 // R = R * e^(before - after), denominators too.
 Command rescale(const Sums& running, const Matrix& before, const Matrix& after);
 // O = numerators / denominator.
@@ -46,6 +46,6 @@ Command score_tile(const Matrix& q, const Matrix& k, const Matrix& maxima, uint3
 // The tile's sums from the S in the array and the running maxima.
 Command attend_tile(const Matrix& maxima, const Matrix& v, const Sums& tile, uint32_t slot);
 // Numerators of a tile = P.V
-Command numerators(const Matrix& p, const Matrix& v, const Sums& tile, const hal::Tiling& l0);
+Command numerators(const Matrix& p, const Matrix& v, const Sums& tile, const L0Tile& l0);
 
 }  // namespace attnvp::firmware

@@ -6,11 +6,39 @@ namespace attnvp::firmware {
 
 namespace {
 constexpr uint32_t kSlabsAhead = 3;  // loads of Q, the current one included
+
+// Q of a slab, before its sums: whole FP32 words.
+uint64_t q_bytes(uint32_t rows, uint32_t emb) { return round_up(uint64_t{rows} * emb * kHalfBytes, kPartialBytes); }
 }  // namespace
+
+OnlinePlan plan_online(Runtime& rt, bool in_array, bool serial) {
+  const hal::MachineInfo& m = rt.machine();
+  OnlinePlan p;
+  p.tiling = rt.parameters<OnlineTiling>();
+  const OnlineTiling& t = p.tiling;
+  if (!rt.ok()) return p;
+  p.serial = serial;
+  p.in_array = in_array && m.resident_tiles > 0;
+  p.lag = t.steps - 1;
+  p.slots = t.slots();
+  p.ring = p.lag + 2;
+  p.kv_ring = t.kv_buffers == hal::kWord ? p.lag + 3 : t.kv_buffers;
+  if (p.lag > (serial ? 0 : OnlineAttention::kMaxLag)) rt.refuse(OnlineTiling::kSteps, t.steps);
+  // A slab is loaded when the one before it in its slot has been stored, a tile when the one before it has been used.
+  if (p.lag >= p.kv_ring) rt.refuse(OnlineTiling::kSteps, t.steps);
+  if (p.lag >= p.slots) rt.refuse(OnlineTiling::kSteps, t.steps);
+  if (p.in_array) {
+    p.slot_tiles = static_cast<uint32_t>(ceil_div(t.nq, m.mac_rows) * ceil_div(t.nkv, m.mac_columns));
+    if (p.slot_tiles * (p.lag + 1) > m.resident_tiles) rt.refuse(OnlineTiling::kNq, t.nq);
+  } else {
+    rt.check_l0(t.l0);
+  }
+  return p;
+}
 
 OnlineAttention::OnlineAttention(Runtime& rt, const OnlinePlan& plan) : rt_(rt), plan_(plan) {
   const hal::Layer& l = rt.layer();
-  const hal::Tiling& t = plan.tiling;
+  const OnlineTiling& t = plan.tiling;
   const uint32_t cores = rt.cores();
   emb_ = l.emb;
   key_tiles_ = static_cast<uint32_t>(ceil_div(l.seq_kv, t.nkv));
@@ -150,7 +178,7 @@ void OnlineAttention::first_half_in_array(uint32_t core, const Step& s) {
 // The same on VEC alone, scores by way of L1.
 void OnlineAttention::first_half(uint32_t core, const Step& s) {
   const Matrix scores = this->scores(core, s);
-  Command multiply = matmul_abt(q_rows(core, s.slab, s.rows), kv_tile(k_, s.tile, s.keys), scores, plan_.tiling);
+  Command multiply = matmul_abt(q_rows(core, s.slab, s.rows), kv_tile(k_, s.tile, s.keys), scores, plan_.tiling.l0);
   multiply.after(ring_free_.of(core)).then(scored_.of(core)).label(s.head, s.block);
   if (s.takes_tile) multiply.after(k_ready_.of(core));
   if (s.leaves_tile) multiply.then(k_free_.of(core));
@@ -165,7 +193,7 @@ void OnlineAttention::second_half(uint32_t core, const Step& s) {
   const Sums running = this->running(core, s), tile = tile_sums(core, s);
   const Matrix v = kv_tile(v_, s.tile, s.keys);
   Command sums = plan_.in_array ? attend_tile(running.maximum(s.j), v, tile, array_slot(s))
-                                : numerators(scores(core, s), v, tile, plan_.tiling);
+                                : numerators(scores(core, s), v, tile, plan_.tiling.l0);
   sums.after(maxed_.of(core)).then(summed_.of(core)).label(s.head, s.block);
   if (s.takes_tile) sums.after(v_ready_.of(core));
   if (s.leaves_tile) sums.then(v_free_.of(core));
@@ -232,6 +260,7 @@ void OnlineAttention::step(uint32_t core, uint32_t tile, uint32_t block, uint32_
 }
 
 void OnlineAttention::run() {
+  if (rt_.dry()) return;
   const uint32_t ahead = plan_.kv_ring - 1 - min(plan_.lag, plan_.kv_ring - 1);
   const uint32_t cores = rt_.cores();
   for (uint32_t c = 0; c < cores; ++c) load_slabs(c, 1);

@@ -13,6 +13,7 @@
 
 namespace attnvp::firmware {
 
+// How a schedule goes about it.
 struct OnlinePlan {
   bool in_array = false;    // row operations on the MAC array's own PEs
   bool serial = false;      // one step after the other, and unscaled sums scaled on the side
@@ -21,17 +22,14 @@ struct OnlinePlan {
   uint32_t slot_tiles = 0;  // resident tiles that a slab takes in the array
   uint32_t kv_ring = 0;     // tiles of K, and of V, in L1
   uint32_t ring = 0;        // steps of a core under way
-  hal::Tiling tiling{};     // complete
+  OnlineTiling tiling{};
 };
-// Q of a slab, before its sums: whole FP32 words.
-constexpr uint64_t q_bytes(uint32_t rows, uint32_t emb) {
-  return round_up(uint64_t{rows} * emb * kHalfBytes, kPartialBytes);
-}
-// Chooses what the job leaves open; on failure the runtime's status says why.
+// From the job's parameters; what does not go together is refused.
 OnlinePlan plan_online(Runtime& rt, bool in_array, bool serial);
 
 class OnlineAttention {
  public:
+  static constexpr uint32_t kMaxLag = 4;
   OnlineAttention(Runtime& rt, const OnlinePlan& plan);
   // All of this cluster's row blocks.
   void run();
@@ -49,7 +47,6 @@ class OnlineAttention {
     uint64_t slots = 0, tiles = 0, scores = 0;  // L1 addresses
     uint32_t steps = 0, slabs = 0, loaded = 0, stored = 0;
     uint32_t load_block = 0, load_index = 0;  // of the next slab to be loaded: row block, place among the core's in it
-    static constexpr uint32_t kMaxLag = 4;
     Step waiting[kMaxLag + 1];  // first halves done, oldest first
     uint32_t waiting_count = 0;
   };

@@ -3,11 +3,17 @@
 namespace attnvp::firmware {
 
 Matrix columns_of(const Matrix& m, uint32_t column, uint32_t columns) {
-  return {m.address + uint64_t{column} * kHalfBytes, m.rows, columns, m.stride};
+  return {m.address + uint64_t{column} * hal::element_bytes(m.type), m.rows, columns, m.stride, m.type};
 }
 
 Matrix rows_of(const Matrix& m, uint32_t row, uint32_t rows) {
-  return {m.address + uint64_t{row} * m.stride, rows, m.columns, m.stride};
+  return {m.address + uint64_t{row} * m.stride, rows, m.columns, m.stride, m.type};
+}
+
+Command& Command::operand(int i, const Matrix& m) {
+  d_.operand[i] = {m.address, m.stride, m.columns};
+  d_.type[i] = m.type;
+  return *this;
 }
 
 Command& Command::add(hal::EventRef* refs, int slots, Events events, uint32_t tokens) {
@@ -23,46 +29,37 @@ Command& Command::add(hal::EventRef* refs, int slots, Events events, uint32_t to
 
 namespace {
 
-hal::Operand operand(const Matrix& m) { return {m.address, m.stride, 0}; }
-
-Command matmul(const Matrix& a, const Matrix& b, const Matrix& c, uint32_t n, uint32_t k, const hal::Tiling& l0) {
-  Command command(hal::Opcode::kMatmul);
-  Descriptor& d = command.raw();
-  d.dims[0] = a.rows;
-  d.dims[1] = n;
-  d.dims[2] = k;
-  d.tile[0] = static_cast<std::uint16_t>(l0.m0);
-  d.tile[1] = static_cast<std::uint16_t>(l0.n0);
+Command matmul(const Matrix& a, const Matrix& b, const Matrix& c, const L0Tile& l0) {
+  Command command(hal::Opcode::kMatmul, a.rows);
+  command.operand(0, a).operand(1, b).operand(2, c);
   // Sub-tiles of equal depth: a thin last one would end before the next operands are there.
-  d.tile[2] = static_cast<std::uint16_t>(ceil_div(k, ceil_div(k, l0.k0)));
-  d.operand[0] = operand(a);
-  d.operand[1] = operand(b);
-  d.operand[2] = operand(c);
+  const uint64_t k0 = ceil_div(a.columns, ceil_div(a.columns, l0.k0));
+  command.raw().tail.matmul = {static_cast<std::uint16_t>(l0.m0), static_cast<std::uint16_t>(l0.n0),
+                               static_cast<std::uint16_t>(k0)};
   return command;
 }
 
 }  // namespace
 
-Command matmul_abt(const Matrix& a, const Matrix& b, const Matrix& c, const hal::Tiling& l0) {
-  Command command = matmul(a, b, c, b.rows, a.columns, l0);
+Command matmul_abt(const Matrix& a, const Matrix& b, const Matrix& c, const L0Tile& l0) {
+  Command command = matmul(a, b, c, l0);
   command.raw().flags = hal::kTransposeB;
   return command;
 }
 
-Command matmul_ab(const Matrix& a, const Matrix& b, const Matrix& c, const hal::Tiling& l0) {
-  return matmul(a, b, c, b.columns, a.columns, l0);
+Command matmul_ab(const Matrix& a, const Matrix& b, const Matrix& c, const L0Tile& l0) {
+  return matmul(a, b, c, l0);
 }
 
 Command matmul_ab(const Matrix& a, const Matrix& b, const Matrix& c, const Matrix& partials, Accumulate place,
-                  const hal::Tiling& l0) {
+                  const L0Tile& l0) {
   const bool ends = place == Accumulate::kOnly || place == Accumulate::kLast;
   const bool starts = place == Accumulate::kOnly || place == Accumulate::kFirst;
-  Command command = matmul(a, b, ends ? c : partials, b.columns, a.columns, l0);
-  Descriptor& d = command.raw();
-  if (!ends) d.flags |= hal::kPartialOut;
+  const Matrix sums = partials.as(hal::ElementType::kFp32);
+  Command command = matmul(a, b, ends ? c : sums, l0);
   if (!starts) {
-    d.flags |= hal::kAccumulate;
-    d.operand[3] = operand(partials);
+    command.operand(3, sums);
+    command.raw().flags |= hal::kAccumulate;
   }
   return command;
 }
@@ -74,24 +71,12 @@ Accumulate place_of(uint32_t term, uint32_t terms) {
 }
 
 Command softmax(const Matrix& in, const Matrix& out) {
-  Command command(hal::Opcode::kSoftmax);
-  Descriptor& d = command.raw();
-  d.dims[0] = in.rows;
-  d.dims[1] = in.columns;
-  d.dims[2] = 1;
-  d.operand[0] = operand(in);
-  d.operand[1] = operand(out);
-  return command;
+  return Command(hal::Opcode::kSoftmax, in.rows).operand(0, in).operand(1, out);
 }
 
 Command copy(const Matrix& from, const Matrix& to) {
-  Command command(hal::Opcode::kCopy);
-  Descriptor& d = command.raw();
-  d.dims[0] = from.columns * kHalfBytes;
-  d.dims[1] = from.rows;
-  d.dims[2] = 1;
-  d.operand[0] = operand(from);
-  d.operand[1] = operand(to);
+  Command command(hal::Opcode::kCopy, from.rows);
+  command.operand(0, from).operand(1, to).raw().tail.copy.planes = 1;
   return command;
 }
 
@@ -186,7 +171,7 @@ bool Runtime::halt_mac(uint32_t core) {
 
 void Runtime::replace_mac(uint32_t core, const Command& command) {
   const uint64_t base = hal::mac_base(cluster_, core);
-  const bool written = ok() && hal::write(cpu_, base + hal::kQueueDescriptor, &command.raw(), sizeof(Descriptor)) &&
+  const bool written = ok() && hal::write(cpu_, base + hal::kQueueDescriptor, &command.raw(), command.raw().length) &&
                        hal::write32(cpu_, base + hal::kEngineControl, hal::kReplace);
   if (!written) fail(Status::kEngineFault, base);
 }
@@ -205,7 +190,7 @@ void Runtime::push(uint64_t queue, const Command& command, Side side) {
     fail(Status::kTooManyEvents);
     return;
   }
-  const bool written = hal::write(cpu_, queue + hal::kQueueDescriptor, descriptor, sizeof(Descriptor)) &&
+  const bool written = hal::write(cpu_, queue + hal::kQueueDescriptor, descriptor, descriptor->length) &&
                        hal::write32(cpu_, queue + hal::kQueueDoorbell, 1);
   if (!written) fail(Status::kEngineFault, queue);
 }
@@ -237,15 +222,24 @@ void Runtime::fail(Status status, uint64_t detail0, uint64_t detail1) {
   detail_[1] = detail1;
 }
 
-void Runtime::finish(const hal::Tiling& used) {
+void Runtime::take_parameters(uint32_t* words, uint32_t count) {
+  for (uint32_t i = 0; i < count; ++i) {
+    words[i] = job_.parameter[i];
+    if (words[i] == 0) refuse(i, 0);
+  }
+}
+
+void Runtime::check_l0(const L0Tile& t) {
+  const uint64_t operands = 2 * (uint64_t{t.m0} + t.n0) * t.k0 * kHalfBytes;
+  const uint64_t need = operands + uint64_t{t.m0} * t.n0 * kPartialBytes;
+  if (need > machine().l0_bytes / 2) fail(Status::kL0TooSmall, 2 * need, machine().l0_bytes);
+}
+
+void Runtime::finish() {
   hal::JobResult result{};
   result.status = status_;
-  result.detail[0] = detail_[0];
-  result.detail[1] = detail_[1];
-  result.tiling = used;
-  result.k_overwrites = k_overwrites_;
-  result.v_overwrites = v_overwrites_;
-  result.reload_bytes = reload_bytes_;
+  for (int i = 0; i < 2; ++i) result.detail[i] = detail_[i];
+  for (int i = 0; i < hal::kMaxStatistics; ++i) result.statistic[i] = statistic_[i];
   hal::write(cpu_, hal::result_address(cluster_), &result, sizeof result);
 }
 

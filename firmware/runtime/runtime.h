@@ -7,6 +7,7 @@
 #include "firmware/hal/cpu.h"
 #include "firmware/hal/descriptor.h"
 #include "firmware/hal/job.h"
+#include "firmware/runtime/tiling.h"
 
 namespace attnvp::firmware {
 
@@ -16,8 +17,8 @@ using hal::Status;
 using std::uint32_t;
 using std::uint64_t;
 
-constexpr uint32_t kHalfBytes = 2;
-constexpr uint32_t kPartialBytes = 4;
+constexpr uint32_t kHalfBytes = hal::element_bytes(hal::ElementType::kFp16);
+constexpr uint32_t kPartialBytes = hal::element_bytes(hal::ElementType::kFp32);
 
 constexpr uint64_t ceil_div(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
 constexpr uint64_t round_up(uint64_t a, uint64_t b) { return ceil_div(a, b) * b; }
@@ -37,12 +38,14 @@ struct Events {
   Events of(uint32_t core) const { return {first + core, 1}; }
 };
 
-// A matrix in the address map: row-major FP16 (or FP32 partials), rows `stride` bytes apart.
+// A matrix in the address map: row-major, rows `stride` bytes apart.
 struct Matrix {
   uint64_t address = 0;
   uint32_t rows = 0;
   uint32_t columns = 0;
   uint32_t stride = 0;
+  hal::ElementType type = hal::ElementType::kFp16;
+  Matrix as(hal::ElementType other) const { return {address, rows, columns, stride, other}; }  // the same columns
 };
 // `columns` columns from `column` on, `rows` rows from `row` on.
 Matrix columns_of(const Matrix& m, uint32_t column, uint32_t columns);
@@ -51,7 +54,11 @@ Matrix rows_of(const Matrix& m, uint32_t row, uint32_t rows);
 // A descriptor on its way into a queue.
 class Command {
  public:
-  explicit Command(hal::Opcode opcode) : d_{} { d_.opcode = opcode; }
+  explicit Command(hal::Opcode opcode, uint32_t rows = 0) : d_{} {
+    d_.opcode = opcode;
+    d_.rows = rows;
+  }
+  Command& operand(int i, const Matrix& m);
   Command& after(Events events, uint32_t tokens = 1) { return add(d_.wait, hal::kWaits, events, tokens); }
   Command& then(Events events, uint32_t tokens = 1) { return add(d_.signal, hal::kSignals, events, tokens); }
   Command& label(uint32_t head, uint32_t row_block) {
@@ -83,12 +90,12 @@ enum class Accumulate : std::uint8_t { kOnly, kFirst, kMiddle, kLast };  // plac
 Accumulate place_of(uint32_t term, uint32_t terms);
 
 // C = A.B^T with B given as n x k; `l0` is the sub-tile m0, n0, k0.
-Command matmul_abt(const Matrix& a, const Matrix& b, const Matrix& c, const hal::Tiling& l0);
+Command matmul_abt(const Matrix& a, const Matrix& b, const Matrix& c, const L0Tile& l0);
 // C = A.B.
-Command matmul_ab(const Matrix& a, const Matrix& b, const Matrix& c, const hal::Tiling& l0);
+Command matmul_ab(const Matrix& a, const Matrix& b, const Matrix& c, const L0Tile& l0);
 // One term of a sum over several matmuls: until kLast the sum stays in `partials` (FP32, the shape of C).
 Command matmul_ab(const Matrix& a, const Matrix& b, const Matrix& c, const Matrix& partials, Accumulate place,
-                  const hal::Tiling& l0);
+                  const L0Tile& l0);
 Command softmax(const Matrix& in, const Matrix& out);
 Command copy(const Matrix& from, const Matrix& to);  // either direction, equal shapes
 Command fence();                                     // only waits and signals
@@ -103,6 +110,20 @@ class Runtime {
   uint32_t cluster() const { return cluster_; }
   uint32_t cores() const { return job_.machine.cores; }
   bool ok() const { return status_ == Status::kDone; }
+  // The schedule is made, its work is not done: whatever deals out work has none.
+  bool dry() const { return (job_.flags & hal::kDryRun) != 0; }
+
+  // The job's parameters as the dataflow's own type; one that is not given is refused.
+  template <typename Tiling>
+  Tiling parameters() {
+    Tiling tiling;
+    static_assert(sizeof tiling <= sizeof job_.parameter, "more parameters than the job has room for");
+    take_parameters(reinterpret_cast<uint32_t*>(&tiling), sizeof tiling / sizeof(uint32_t));
+    return tiling;
+  }
+  void refuse(uint32_t parameter, uint64_t value) { fail(Status::kBadTiling, parameter, value); }
+  // An L0 sub-tile with operands double-buffered, in the MAC engine's half of L0. Status kL0TooSmall where it is not.
+  void check_l0(const L0Tile& tile);
 
   // Events: `span` fresh ones, each holding `tokens` to begin with.
   Events events(uint32_t span, uint32_t tokens = 0);
@@ -133,10 +154,8 @@ class Runtime {
   uint32_t mac_done(uint32_t core) { return read32(hal::mac_base(cluster_, core) + hal::kQueueDone); }
   uint32_t vec_done(uint32_t core) { return read32(hal::vec_base(cluster_, core) + hal::kQueueDone); }
 
-  void count_overwrite(bool of_k, uint64_t reload_bytes) {
-    ++(of_k ? k_overwrites_ : v_overwrites_);
-    reload_bytes_ += reload_bytes;
-  }
+  // What firmware has to tell at its end, in the order in which the dataflow declares it.
+  void count(uint32_t statistic, uint64_t amount) { statistic_[statistic] += amount; }
   // For the scratchpad's performance monitor: bytes held now, and what those were for that came or went.
   void note_allocated(uint64_t bytes, L1Region region);
 
@@ -145,11 +164,12 @@ class Runtime {
   bool write(uint64_t address, const void* data, uint32_t bytes);
 
   void fail(Status status, uint64_t detail0 = 0, uint64_t detail1 = 0);
-  void finish(const hal::Tiling& used);  // writes the status word
+  void finish();  // writes the status word
 
  private:
   enum class Side : std::uint8_t { kCompute, kTransfer };
   void push(uint64_t queue, const Command& command, Side side);
+  void take_parameters(uint32_t* words, uint32_t count);
   uint32_t read32(uint64_t address);
 
   hal::Cpu& cpu_;
@@ -159,7 +179,7 @@ class Runtime {
   uint64_t detail_[2] = {};
   uint32_t next_event_ = 0;
   uint64_t l1_used_ = 0;
-  uint64_t k_overwrites_ = 0, v_overwrites_ = 0, reload_bytes_ = 0;
+  uint64_t statistic_[hal::kMaxStatistics] = {};
   Events lock_step_{};  // span 0: not in lock-step
   Side side_ = Side::kTransfer;
   uint32_t pending_ = 0;  // commands of that side under way

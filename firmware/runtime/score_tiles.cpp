@@ -17,13 +17,13 @@ uint64_t row_bytes(ScoreTiles& all, uint32_t element_bytes) {
 
 }  // namespace
 
-ScoreTiles::ScoreTiles(Runtime& rt, const hal::Tiling& tiling, Steps steps)
+ScoreTiles::ScoreTiles(Runtime& rt, const ScoreTiling& tiling, Steps steps)
     : rt_(rt),
       tiling_(tiling),
       work_(rt, tiling),
-      buffers_(score_buffers(rt, tiling, steps)),
       lanes_(rt.cores()),
       rows_(min(tiling.nq, rt.layer().seq_q)) {
+  rt.check_l0(tiling.l0);
   if (lanes_ > kMaxLanes) rt.fail(Status::kBadJob);
   stored_ = rt.events(1);
   const bool own = steps == Steps::kSideBySide && rt.machine().dma_channels > kStoreChannel + 2;
@@ -69,11 +69,11 @@ CTiles::CTiles(ScoreTiles& all)
     : all_(all),
       k_(all.rt(), all.work(), all.tiling(), all.rt().layer().k, kLoadChannel),
       q_(all, all.tiling().row_buffers, row_bytes(all, kHalfBytes), L1Region::kQ),
-      tiles_(all, all.buffers().tiles, uint64_t{all.rows()} * k_.block_rows(0) * kHalfBytes, L1Region::kScores),
+      tiles_(all, all.tiling().tile_buffers, uint64_t{all.rows()} * k_.block_rows(0) * kHalfBytes, L1Region::kScores),
       q_ready_(all.rt().events(all.lanes())),
       q_free_(all.rt().events(all.lanes(), all.tiling().row_buffers)),
       ready_(all.rt().events(all.lanes())),
-      free_(all.rt().events(all.lanes(), all.buffers().tiles)) {}
+      free_(all.rt().events(all.lanes(), all.tiling().tile_buffers)) {}
 
 void CTiles::tile(const Work::Round& i, uint32_t j) {
   Runtime& rt = all_.rt();
@@ -97,7 +97,7 @@ void CTiles::tile(const Work::Round& i, uint32_t j) {
     }
     tiles_.take(c);
     const Matrix tile = tiles_.block(of, k_.block_rows(j));
-    Command multiply = matmul_abt(q_.block(of, l.emb), k_.rows(i.group, of.member, j), tile, all_.tiling());
+    Command multiply = matmul_abt(q_.block(of, l.emb), k_.rows(i.group, of.member, j), tile, all_.tiling().l0);
     if (first) multiply.after(q_ready_.of(c));
     k_.acquire(multiply, c, i.group, j);
     multiply.after(free_.of(c)).then(ready_.of(c));
@@ -118,11 +118,11 @@ void CTiles::tile(const Work::Round& i, uint32_t j) {
 
 SoftmaxRows::SoftmaxRows(ScoreTiles& all)
     : all_(all),
-      blocks_(all, all.buffers().softmax, uint64_t{all.tiling().np} * all.rt().layer().seq_kv * kHalfBytes,
+      blocks_(all, all.tiling().softmax_buffers, uint64_t{all.tiling().np} * all.rt().layer().seq_kv * kHalfBytes,
               L1Region::kScores),
       loaded_(all.rt().events(all.lanes())),
       ready_(all.rt().events(all.lanes())),
-      free_(all.rt().events(all.lanes(), all.buffers().softmax)) {}
+      free_(all.rt().events(all.lanes(), all.tiling().softmax_buffers)) {}
 
 void SoftmaxRows::rows(const Work::Round& i, uint32_t n) {
   Runtime& rt = all_.rt();
@@ -157,11 +157,11 @@ void SoftmaxRows::rows(const Work::Round& i, uint32_t n) {
 OTiles::OTiles(ScoreTiles& all)
     : all_(all),
       v_(all.rt(), all.work(), all.tiling(), all.rt().layer().v, kLoadChannel),
-      tiles_(all, all.buffers().tiles, uint64_t{all.rows()} * v_.block_rows(0) * kHalfBytes, L1Region::kScores),
+      tiles_(all, all.tiling().tile_buffers, uint64_t{all.rows()} * v_.block_rows(0) * kHalfBytes, L1Region::kScores),
       o_(all, o_buffers(all.tiling()), row_bytes(all, kHalfBytes), L1Region::kO),
       sums_(all, 1, row_bytes(all, kPartialBytes), L1Region::kPartials),
       ready_(all.rt().events(all.lanes())),
-      free_(all.rt().events(all.lanes(), all.buffers().tiles)),
+      free_(all.rt().events(all.lanes(), all.tiling().tile_buffers)),
       o_ready_(all.rt().events(all.lanes())),
       o_free_(all.rt().events(all.lanes(), o_buffers(all.tiling()))) {
   for (uint32_t c = 0; c < all.lanes(); ++c) sums_.take(c);
@@ -189,7 +189,7 @@ void OTiles::tile(const Work::Round& i, uint32_t j) {
     Matrix sums = sums_.block(of, l.emb);
     sums.stride = l.emb * kPartialBytes;
     Command multiply = matmul_ab(tile, v_.rows(i.group, of.member, j), o_.block(of, l.emb), sums,
-                                 place_of(j, v_.blocks()), all_.tiling());
+                                 place_of(j, v_.blocks()), all_.tiling().l0);
     v_.acquire(multiply, c, i.group, j);
     multiply.after(ready_.of(c)).then(free_.of(c));
     if (last) multiply.after(o_free_.of(c)).then(o_ready_.of(c));

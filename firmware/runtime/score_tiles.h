@@ -6,37 +6,24 @@
 #pragma once
 
 #include "firmware/runtime/kv_buffer.h"
-#include "firmware/runtime/tiling.h"
 #include "firmware/runtime/work.h"
 
 namespace attnvp::firmware {
 
 enum class Steps : std::uint8_t { kInTurn, kSideBySide };
 
-// Tile sizes, complete; N_P is 0 for whole rows, which then fit `demand`. What the job asks for; else whole rows where
-// L1 has room for enough of them, or where tiles would be no better. N_P is chosen so that it leaves most of L1 to the
-// tiles (in turn: as large as fits).
-hal::Tiling choose_rows_or_tiles(Runtime& rt, const Demand& demand, Steps steps);
-
-// Buffers per core, as many as L1 has room for: tiles of C (and of P), blocks of N_P rows in softmax.
-struct ScoreBuffers {
-  uint32_t tiles, softmax;
-};
-ScoreBuffers score_buffers(const Runtime& rt, const hal::Tiling& tiling, Steps steps);
-
 // What the steps share: the work, where its scores are, what is on its way to DRAM.
 class ScoreTiles {
  public:
-  ScoreTiles(Runtime& rt, const hal::Tiling& tiling, Steps steps);
+  ScoreTiles(Runtime& rt, const ScoreTiling& tiling, Steps steps);
 
   Runtime& rt() { return rt_; }
   const Work& work() const { return work_; }
-  const hal::Tiling& tiling() const { return tiling_; }
+  const ScoreTiling& tiling() const { return tiling_; }
   uint32_t lanes() const { return lanes_; }
   uint32_t rows() const { return rows_; }  // of a row block's buffers
   uint32_t blocks() const;                 // tiles of a row block
   uint32_t softmaxes() const;              // of a row block
-  const ScoreBuffers& buffers() const { return buffers_; }
   Item item(const Work::Round& i, uint32_t lane) const { return work_.item(i.group, i.round, lane); }
 
   // A row block's scores in DRAM, the lane's n-th. Side by side they take turns in a ring, P in C's place.
@@ -59,9 +46,8 @@ class ScoreTiles {
   Matrix scores(uint64_t tensor, const Item& item, uint32_t n) const;
 
   Runtime& rt_;
-  const hal::Tiling tiling_;
+  const ScoreTiling tiling_;
   const Work work_;
-  const ScoreBuffers buffers_;
   uint32_t lanes_, rows_;
   uint64_t ring_ = 0;  // DRAM address; 0: whole tensors
   Events stored_;

@@ -136,7 +136,17 @@ uint32_t StreamK::records() const {
   return splits_ > 0 ? contexts_.heads() * contexts_.batches() * splits_ : 2 * workers_;
 }
 
-hal::Partition StreamK::partition() const { return {contexts_.total_tiles(), workers_, most_, high_load_, splits_}; }
+const Statistic kPartitionStatistics[] = {{"partition.tiles", "tiles of all contexts"},
+                                          {"partition.workers", "that have any"},
+                                          {"partition.max", "tiles of the workers that have most"},
+                                          {"partition.high_load", "workers that have so many"},
+                                          {"partition.splits", "pieces of a context, where all are cut alike"},
+                                          {nullptr, nullptr}};
+
+void StreamK::report(Runtime& rt) const {
+  const uint32_t values[] = {contexts_.total_tiles(), workers_, most_, high_load_, splits_};
+  for (uint32_t i = 0; i < 5; ++i) rt.count(i, values[i]);
+}
 
 uint32_t StreamK::flash_decoding_splits(uint32_t heads, uint32_t slots, uint32_t tiles) {
   constexpr uint32_t kMostSplits = 128;

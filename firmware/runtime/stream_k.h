@@ -41,6 +41,8 @@ class Contexts {
   uint32_t keys_[kMostBatches];
 };
 
+extern const Statistic kPartitionStatistics[];
+
 class StreamK {
  public:
   // splits = 0: stream-K; otherwise pieces per context.
@@ -52,7 +54,7 @@ class StreamK {
   uint32_t records() const;  // partial results there may be
   // Where part `part` of the head that `segment` is of is kept.
   uint32_t record(const Segment& segment, uint32_t part) const;
-  hal::Partition partition() const;
+  void report(Runtime& rt) const;  // the dealing, as statistics in the order of kPartitionStatistics
 
   // FlashDecoding's choice: 1 when the heads fill most of the slots, else the fewest pieces that come within 85% of the
   // best occupancy of the last wave.

@@ -1,56 +1,63 @@
-// Choosing tile sizes. What the job leaves at 0 is chosen so that the schedule fits into L1 and L0 and an estimate of
-// its time (a roofline over MAC, VEC and DRAM) is least; what the job gives is kept or refused.
+// The parameters of the schedules, typed: words of the job in the order in which the lists below declare them.
 #pragma once
 
-#include "firmware/runtime/runtime.h"
+#include "firmware/runtime/dataflow.h"
 
 namespace attnvp::firmware {
 
-// What a dataflow keeps in L1, and how much of its work overlaps.
-struct Demand {
-  uint32_t kv_tensors = 2;    // K and V, or one of them at a time
-  uint32_t score_blocks = 1;  // blocks of N_Q x N scores per lane
-  bool mac_vec_overlap = false;
-  bool dram_overlap = true;
-  bool score_tokens = false;  // score blocks are handed back by tokens, as more than one engine uses them in turn
-  uint32_t dram_scores = 0;   // how often the scores cross the DRAM bus
-  uint32_t lanes = 0;         // items in flight at a time; 0: one per lane
-  bool single_kv = false;     // one head's K and V, resident, and nothing buffered twice
-  uint32_t row_blocks = 0;    // per head; 0: as the estimate says
+using std::uint32_t;
+
+// The part of a matmul's operands that is in L0 at a time: rows of A, columns of B, depth.
+struct L0Tile {
+  uint32_t m0, n0, k0;
 };
 
-// The last blocks of O leave in this many strips, as nothing hides the last store.
-constexpr uint32_t kLastStrips = 4;
-
-// Buffers for blocks of O per core: more than for Q, so that stores can wait while loads are more urgent.
-inline uint32_t o_buffers(const hal::Tiling& tiling) { return 2 * tiling.row_buffers; }
-
-// Bytes of L1 that the schedule takes, as the dataflows allocate it.
-uint64_t l1_need(const Runtime& rt, const hal::Tiling& tiling, const Demand& demand);
-
-// Softmax takes longer than both matmuls on ideal engines, at heads as wide as they come (E = 128).
-constexpr bool vec_bound(uint32_t mac_rows, uint32_t mac_columns, uint32_t softmax_rate_1024) {
-  constexpr uint64_t kMacsPerScore = 2 * uint64_t{128};
-  return uint64_t{mac_rows} * mac_columns * 1024 > kMacsPerScore * softmax_rate_1024;
-}
-
-// Fills in the L0 sub-tile m0, n0, k0.
-void choose_l0(Runtime& rt, hal::Tiling& tiling);
-
-struct Choice {
-  bool fits = false;
-  hal::Tiling tiling{};         // complete, if it fits
-  uint64_t least_need = ~0ULL;  // bytes of L1 of the smallest that was considered
-  uint64_t cycles = ~0ULL;      // its estimate
+// Row blocks (work.h): a group of bb x hh heads, row blocks of nq rows, sub-blocks of nkv keys.
+struct RowTiling {
+  uint32_t bb, hh, nq, nkv;
+  L0Tile l0;
+  uint32_t kv_buffers;   // groups whose whole K (or V) is in L1, or hal::kWord: streamed
+  uint32_t row_buffers;  // of Q per core
+  enum Index : uint32_t { kNq = 2, kNkv = 3 };
 };
-// A failure other than L1's size is in the runtime's status.
-Choice find_tiling(Runtime& rt, const Demand& demand);
-// The complete tiling; on failure the runtime's status says why.
-hal::Tiling choose_tiling(Runtime& rt, const Demand& demand);
 
-// What `find_tiling` begins with: what the job gives, checked against the layer, and the L0 sub-tile. False: refused.
-bool begin_tiling(Runtime& rt, hal::Tiling& tiling);
-// Heads at a time so that every core has a row block.
-uint32_t heads_together(const Runtime& rt);
+// Row blocks whose scores may cross DRAM in tiles of nq x nkv.
+struct ScoreTiling : RowTiling {
+  uint32_t np;               // query rows of one softmax; hal::kWord: whole row blocks, scores stay in L1
+  uint32_t tile_buffers;     // of scores per core,
+  uint32_t softmax_buffers;  //   and of np rows in softmax
+  enum : uint32_t { kNp = 9 };
+  bool in_tiles() const { return np != hal::kWord; }
+};
+
+// Slabs of nq rows, tiles of nkv keys (online_attention.h).
+struct OnlineTiling {
+  uint32_t bb, hh, nq, nkv;
+  L0Tile l0;
+  uint32_t kv_buffers;   // tiles of K, and of V, in L1; hal::kWord: three more than steps lie between a step's halves
+  uint32_t row_buffers;  // slabs of a core in a row block
+  uint32_t steps;        // of a core from a step's first half to its second
+  uint32_t spare;        // slabs of a core in L1 beyond those, being loaded or stored; hal::kWord: none
+  enum Index : uint32_t { kNq = 2, kSteps = 9 };  // for what is refused
+  uint32_t slots() const { return row_buffers + (spare == hal::kWord ? 0 : spare); }
+};
+
+// Tiles of nkv keys of one head's context (decode.h).
+struct DecodeTiling {
+  uint32_t bb, hh, nq, nkv;
+  L0Tile l0;
+  uint32_t kv_buffers;   // tiles of K, and of V, per worker; hal::kWord: three
+  uint32_t row_buffers;  // one
+  enum Index : uint32_t { kNq = 2 };
+};
+
+namespace parameter {
+extern const Parameter kBb, kHh, kNq, kNkv, kM0, kN0, kK0, kKv, kRb, kOneBatch, kOneHead, kOneBuffer;
+}  // namespace parameter
+
+extern const Parameter* const kRowParameters[];
+extern const Parameter* const kScoreParameters[];
+extern const Parameter* const kOnlineParameters[];
+extern const Parameter* const kDecodeParameters[];
 
 }  // namespace attnvp::firmware

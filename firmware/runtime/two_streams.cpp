@@ -5,16 +5,9 @@
 
 namespace attnvp::firmware {
 
-Demand two_streams_demand() {
-  Demand demand;
-  demand.score_blocks = 2;  // P_i beside P_{i-1} or C_{i+1} (section 5.5)
-  demand.mac_vec_overlap = true;
-  return demand;
-}
-
-void run_two_streams(Runtime& rt, const hal::Tiling& tiling) {
+void run_two_streams(Runtime& rt, const RowTiling& tiling) {
   const Work work(rt, tiling);
-  Attention attention(rt, work, tiling, two_streams_demand());
+  Attention attention(rt, work, tiling, {2});  // P_i beside P_{i-1} or C_{i+1} (section 5.5)
   KvBuffer k(rt, work, tiling, rt.layer().k, kLoadChannel);
   KvBuffer v(rt, work, tiling, rt.layer().v, kLoadChannel);
   Loads loads(rt, work, attention, &Attention::load_q, &k, &v, {2, true, tiling.row_buffers});

@@ -6,7 +6,6 @@
 
 namespace attnvp::firmware {
 
-Demand two_streams_demand();
-void run_two_streams(Runtime& rt, const hal::Tiling& tiling);  // which fits that demand
+void run_two_streams(Runtime& rt, const RowTiling& tiling);
 
 }  // namespace attnvp::firmware

@@ -15,13 +15,14 @@ Matrix dram_rows(const Runtime& rt, uint64_t tensor, const Item& item, uint32_t 
   return {tensor + row * stride, item.rows, columns, stride};
 }
 
-Work::Work(const Runtime& rt, const hal::Tiling& t, uint32_t lanes)
+Work::Work(const Runtime& rt, const RowTiling& t, uint32_t lanes)
     : lanes_(lanes),
       batch_(rt.layer().batch),
       heads_(rt.layer().heads),
       bb_(t.bb),
       hh_(t.hh),
       rows_(rt.layer().seq_q),
+      keys_(rt.layer().seq_kv),
       row_unit_(t.nq >= rt.machine().mac_rows ? rt.machine().mac_rows : t.nq) {
   blocks_ = row_blocks(rows_, t.nq, row_unit_, bb_ * hh_ == 1 ? lanes_ : 1);
   head_groups_ = static_cast<uint32_t>(ceil_div(heads_, hh_));
@@ -31,6 +32,7 @@ Work::Work(const Runtime& rt, const hal::Tiling& t, uint32_t lanes)
   const uint64_t clusters = rt.machine().clusters;
   first_item_ = static_cast<uint32_t>(all * rt.cluster() / clusters);
   last_item_ = static_cast<uint32_t>(all * (rt.cluster() + 1) / clusters);
+  if (rt.dry()) last_item_ = first_item_;
   if (first_item_ == last_item_) return;
   while (items_before(first_group_ + 1) <= first_item_) ++first_group_;
   uint32_t last_group = first_group_;
@@ -94,6 +96,7 @@ Item Work::item(uint32_t group, uint32_t round, uint32_t lane) const {
   const uint32_t count = each + (item.block < longer ? 1 : 0);
   item.row = first * row_unit_;
   item.rows = min(count * row_unit_, rows_ - item.row);
+  item.keys = keys_;
   return item;
 }
 

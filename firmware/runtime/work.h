@@ -17,12 +17,14 @@ struct Item {
   uint32_t block = 0;   // row block
   uint32_t row = 0;     // first query row
   uint32_t rows = 0;
+  uint32_t key = 0;   // first key that the rows attend to,
+  uint32_t keys = 0;  // and how many
 };
 
 class Work {
  public:
-  Work(const Runtime& rt, const hal::Tiling& tiling) : Work(rt, tiling, rt.cores()) {}
-  Work(const Runtime& rt, const hal::Tiling& tiling, uint32_t lanes);
+  Work(const Runtime& rt, const RowTiling& tiling) : Work(rt, tiling, rt.cores()) {}
+  Work(const Runtime& rt, const RowTiling& tiling, uint32_t lanes);
 
   uint32_t lanes() const { return lanes_; }
 
@@ -58,7 +60,7 @@ class Work {
   Span span(uint32_t group) const;
 
   uint32_t lanes_, batch_, heads_, bb_, hh_;
-  uint32_t rows_, row_unit_, blocks_;
+  uint32_t rows_, keys_, row_unit_, blocks_;
   uint32_t head_groups_;  // groups along the head dimension
   uint32_t all_groups_;
   uint32_t first_group_ = 0, groups_ = 0;

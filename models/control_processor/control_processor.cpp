@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "models/bus/initiator.h"
 #include "models/bus/stream.h"
+#include "models/registry.h"
 
 namespace attnvp {
 
@@ -10,14 +12,19 @@ namespace {
 // stall: an access that does not return, to a full queue or an event without tokens
 enum State : std::uint64_t { kOff, kRun, kBus, kStall };
 const char* const kStateNames[] = {"off", "run", "bus", "stall", nullptr};
+
+const bool kRegistered =
+    add_kind<Processor>({"control", "native", "runs the firmware compiled into the program", {}, [](const Site& site) {
+                           return std::make_unique<ControlProcessor>(site.name, site);
+                         }});
 }  // namespace
 
-ControlProcessor::ControlProcessor(sc_core::sc_module_name name, Context& context, const ControlConfig& config,
-                                   std::uint32_t cluster, Firmware firmware)
-    : Module(name, context),
-      config_(config),
-      cluster_(cluster),
-      firmware_(std::move(firmware)),
+ControlProcessor::ControlProcessor(sc_core::sc_module_name name, const Site& site)
+    : Processor(name, site.context),
+      config_(site.machine.control),
+      cluster_(site.cluster),
+      in_step_(site.machine.clusters > 1),
+      firmware_(*site.firmware),
       state_(*this, "state", kStateNames) {
   address_.set_none();
   SC_HAS_PROCESS(ControlProcessor);
@@ -36,6 +43,7 @@ void ControlProcessor::run() {
     running_.set(1);
     state_.set(kRun);
     firmware_(*this, cluster_);
+    arrive(local_);
     running_.set(0);
     state_.set(kOff);
     finish_cycle_ = ctx_.clock.now();
@@ -57,16 +65,17 @@ bool ControlProcessor::access(bool write, std::uint64_t address, void* data, std
   current_address_ = address;
   state_.set(kBus);
   address_.set(address);
-  sc_core::wait(ctx_.clock.cycles(cycles));
+  local_ += ctx_.clock.cycles(cycles);
+  if (in_step_ || state_.on()) arrive(local_);  // a waveform shows every access at its time
   fill_payload(payload_, write ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND, address, data, bytes);
-  sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
   state_.set(kStall);
-  bus->b_transport(payload_, delay);
-  if (delay != sc_core::SC_ZERO_TIME) sc_core::wait(delay);
+  const sc_core::sc_time asked = local_;
+  const bool ok = request(bus, payload_, local_);
+  if (!ok || local_ != asked || in_step_ || state_.on()) arrive(local_);  // the target takes part in time
   state_.set(kRun);
   address_.set_none();
   current_address_ = 0;
-  return payload_.is_response_ok();
+  return ok;
 }
 
 }  // namespace attnvp

@@ -2,28 +2,18 @@
 // the machine goes over its bus socket, and every access costs bus cycles.
 #pragma once
 
-#include <tlm_utils/simple_initiator_socket.h>
-
-#include <functional>
-
 #include "models/control_processor/cpu.h"
-#include "models/machine.h"
-#include "models/module.h"
+#include "models/processor.h"
 
 namespace attnvp {
 
-class ControlProcessor : public Module, private hal::Cpu {
+class ControlProcessor : public Processor, private hal::Cpu {
  public:
-  using Firmware = std::function<void(hal::Cpu&, std::uint32_t cluster)>;
-  ControlProcessor(sc_core::sc_module_name name, Context& context, const ControlConfig& config, std::uint32_t cluster,
-                   Firmware firmware);
+  ControlProcessor(sc_core::sc_module_name name, const Site& site);
 
-  tlm_utils::simple_initiator_socket<ControlProcessor> bus{"bus"};
-
-  // Boots the firmware at the current time; finished() once it has returned.
-  void start();
-  bool finished() const { return finished_; }
-  std::uint64_t finish_cycle() const { return finish_cycle_; }
+  void start() override;
+  bool finished() const override { return finished_; }
+  std::uint64_t finish_cycle() const override { return finish_cycle_; }
   std::string waiting_for() const override;
 
   Counter accesses{*this, "accesses", "accesses", "bus accesses"};
@@ -31,7 +21,9 @@ class ControlProcessor : public Module, private hal::Cpu {
 
  private:
   void run();
-  bool read(std::uint64_t address, void* data, std::size_t bytes) override { return access(false, address, data, bytes); }
+  bool read(std::uint64_t address, void* data, std::size_t bytes) override {
+    return access(false, address, data, bytes);
+  }
   bool write(std::uint64_t address, const void* data, std::size_t bytes) override {
     return access(true, address, const_cast<void*>(data), bytes);
   }
@@ -39,10 +31,12 @@ class ControlProcessor : public Module, private hal::Cpu {
 
   ControlConfig config_;
   std::uint32_t cluster_;
+  bool in_step_;  // with other processors: equal times stay in the order of the accesses
   Firmware firmware_;
   bool finished_ = true;
   std::uint64_t finish_cycle_ = 0;
   std::uint64_t current_address_ = 0;  // of the access under way, 0 between accesses
+  sc_core::sc_time local_;             // how far firmware is ahead: accesses that nobody else can notice take no wait
   sc_core::sc_event start_;
   tlm::tlm_generic_payload payload_;
   Signal running_{*this, "running", 1};

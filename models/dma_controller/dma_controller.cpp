@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <tuple>
 
 #include "firmware/hal/registers.h"
+#include "models/bus/initiator.h"
 #include "models/trace/operation.h"
 
 namespace attnvp {
@@ -66,16 +68,19 @@ DmaController::DmaController(sc_core::sc_module_name name, Context& context, con
     sc_core::sc_spawn([this, channel] { front(*channel); }, fmt::format("channel{}", i).c_str());
   }
   if (!context.full_data) {
-    dram_payload_.set_extension(new TimingOnlyExtension);  // the payload owns it
+    for (auto* payload : {&issue_payload_, &retire_payload_}) {
+      payload->set_extension(new TimingOnlyExtension);  // the payload owns it
+    }
   }
   SC_HAS_PROCESS(DmaController);
   SC_THREAD(issue);
   SC_THREAD(retire);
 }
 
-void DmaController::control_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& /*delay*/) {
+void DmaController::control_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
   const std::uint64_t offset = payload.get_address() - place_.control_base;
   const std::uint64_t channel = offset / hal::kQueueStride;
+  if (!CommandQueue::builds(payload, offset % hal::kQueueStride)) arrive(delay);
   if (channel >= channels_.size()) {
     payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
     return;
@@ -121,54 +126,57 @@ void DmaController::stop_with(Channel& channel, FaultCode code, std::uint64_t ad
   fault(code, address, fmt::format("channel {}: {}", channel.index, detail));
 }
 
-FaultCode DmaController::check(const hal::Descriptor& d, std::string& detail, std::uint64_t& address) const {
-  const std::uint64_t row_bytes = d.dims[0], rows = d.dims[1], planes = d.dims[2];
+Refusal DmaController::check(const hal::Descriptor& d) const {
+  const std::uint64_t row_bytes = d.row_bytes(0), rows = d.rows, planes = d.tail.copy.planes;
+  if (hal::element_bytes(d.type[0]) == 0 || d.type[1] != d.type[0]) {
+    return {FaultCode::kBadType, d.operand[0].address,
+            fmt::format("copy from {} to {}: both sides must be of one known type", name_of(d.type[0]),
+                        name_of(d.type[1]))};
+  }
   // Only what is wrong is put into words.
   const auto shape = [&] { return fmt::format("copy of {} planes of {} rows of {} bytes", planes, rows, row_bytes); };
-  address = d.operand[0].address;
-  if (row_bytes == 0 || rows == 0 || planes == 0) {
-    detail = shape();
-    return FaultCode::kZeroSize;
+  if (row_bytes == 0 || rows == 0 || planes == 0) return {FaultCode::kZeroSize, d.operand[0].address, shape()};
+  if (planes > 1) {
+    Refusal refusal = check_length(d, offsetof(hal::Descriptor, tail) + sizeof(hal::CopyTail));
+    if (refusal.any()) return refusal;
   }
+  if (Refusal refusal = check_operand(d, 1, d.operand[0].columns, {d.type[0]}); refusal.any()) return refusal;
 
-  Region side[2];
-  bool in_l1[2] = {};
   for (int i = 0; i < 2; ++i) {
     const hal::Operand& o = d.operand[i];
+    const std::uint64_t plane_stride = d.tail.copy.plane_stride[i];
     const char* const which = i == 0 ? "source" : "destination";
-    address = o.address;
-    if ((o.address | row_bytes | (rows > 1 ? o.row_stride : 0) | (planes > 1 ? o.plane_stride : 0)) & 1) {
-      detail = fmt::format("{}: {} addresses, strides and lengths must be even", shape(), which);
-      return FaultCode::kMisaligned;
+    if ((o.address | row_bytes | (rows > 1 ? o.row_stride : 0) | (planes > 1 ? plane_stride : 0)) & 1) {
+      return {FaultCode::kMisaligned, o.address,
+              fmt::format("{}: {} addresses, strides and lengths must be even", shape(), which)};
     }
     const std::uint64_t plane_bytes = (rows - 1) * o.row_stride + row_bytes;
-    if ((rows > 1 && o.row_stride < row_bytes) || (planes > 1 && o.plane_stride < plane_bytes)) {
-      detail = fmt::format("{}: the {}'s stride is shorter than what it strides over", shape(), which);
-      return FaultCode::kBadOperand;
+    if ((rows > 1 && o.row_stride < row_bytes) || (planes > 1 && plane_stride < plane_bytes)) {
+      return {FaultCode::kBadOperand, o.address,
+              fmt::format("{}: the {}'s stride is shorter than what it strides over", shape(), which)};
     }
-    side[i] = {o.address, planes, plane_bytes, o.plane_stride};
-    const auto within = [&](std::uint64_t base, std::uint64_t bytes, const char* memory) {
-      if (o.address < base || o.address >= base + bytes) return FaultCode::kUnmapped;
-      if (side[i].end() <= base + bytes) return FaultCode::kNone;
-      detail = fmt::format("{}: the {} ends at {:#x}, {} ends at {:#x}", shape(), which, side[i].end(), memory,
-                           base + bytes);
-      return FaultCode::kOutOfRange;
-    };
-    FaultCode code = within(place_.l1_base, place_.l1_bytes, "L1");
-    in_l1[i] = code == FaultCode::kNone;
-    if (code == FaultCode::kUnmapped) code = within(place_.dram_base, place_.dram_bytes, "DRAM");
-    if (code == FaultCode::kUnmapped) {
-      detail = fmt::format("{}: the {} is neither in DRAM nor in this cluster's L1", shape(), which);
+    const int found = place_.map->find(o.address);
+    if (found < 0 || !place_.map->range(found).memory) {
+      return {FaultCode::kUnmapped, o.address,
+              fmt::format("{}: the {} is in no memory of the address map", shape(), which)};
     }
-    if (code != FaultCode::kNone) return code;
+    const AddressRange& memory = place_.map->range(found);
+    const std::uint64_t end = Region{o.address, planes, plane_bytes, plane_stride}.end();
+    if (end > memory.end()) {
+      return {
+          FaultCode::kOutOfRange, o.address,
+          fmt::format("{}: the {} ends at {:#x}, {} ends at {:#x}", shape(), which, end, memory.name, memory.end())};
+    }
   }
-  if (in_l1[0] == in_l1[1]) {
-    address = d.operand[1].address;
-    const bool over = overlap(side[0], side[1]);
-    detail = fmt::format("{}: one side must be DRAM, the other L1", shape());
-    return over ? FaultCode::kOverlap : FaultCode::kBadOperand;
+  if (overlaps_itself(d)) {
+    return {FaultCode::kOverlap, d.operand[1].address,
+            fmt::format("{}: source and destination must lie apart", shape())};
   }
-  return FaultCode::kNone;
+  return {};
+}
+
+bool DmaController::own_l1(const hal::Operand& operand) const {
+  return place_.map->find(operand.address) == place_.map->find(place_.l1_base);
 }
 
 void DmaController::front(Channel& channel) {
@@ -181,8 +189,10 @@ void DmaController::front(Channel& channel) {
     channel.id = ctx_.journal == nullptr
                      ? Journal::kNobody
                      : ctx_.journal->open(fmt::format("{}.channel{}", name(), channel.index), d, ctx_.clock.now());
-    if (!channel.events.valid(d)) {
-      stop_with(channel, FaultCode::kBadEvent, 0, "the descriptor names an event that the event unit does not have");
+    Refusal refusal = check_header(d);
+    if (!refusal.any()) refusal = channel.events.check(d);
+    if (refusal.any()) {
+      stop_with(channel, refusal.code, refusal.address, std::move(refusal.detail));
       return;
     }
     if (!channel.events.take(d, channel.id)) return;
@@ -194,16 +204,15 @@ void DmaController::front(Channel& channel) {
       return;
     }
     if (d.opcode == hal::Opcode::kCopy) {
-      std::string detail;
-      std::uint64_t address = 0;
-      const FaultCode code = check(d, detail, address);
-      if (code != FaultCode::kNone) {
-        stop_with(channel, code, address, std::move(detail));
+      refusal = check(d);
+      if (refusal.any()) {
+        stop_with(channel, refusal.code, refusal.address, std::move(refusal.detail));
         return;
       }
       channel.state.set(kTransfer);
       channel.current = d;
-      channel.to_l1 = d.operand[1].address >= place_.l1_base;
+      channel.from_l1 = own_l1(d.operand[0]);
+      channel.to_l1 = own_l1(d.operand[1]);
       channel.transfer = Transfer(d, config_.burst_bytes);
       channel.ready = true;
       channel.started = false;
@@ -214,7 +223,7 @@ void DmaController::front(Channel& channel) {
       work_.notify();
       while (channel.ready) channel.issued.wait();
     } else {
-      while (channel.pending > 0) channel.drained.wait();
+      while (!channel.ending.empty()) channel.drained.wait();
       const hal::Descriptor nop = d;
       channel.ages.pop_front();
       channel.queue.pop();
@@ -238,108 +247,139 @@ DmaController::Channel* DmaController::choose() {
   for (std::uint32_t i = 0; i < n; ++i) {
     const std::uint32_t c = config_.arbitration == DmaArbitration::kPriority ? i : (next_ + i) % n;
     if (!channels_[c]->ready) continue;
-    next_ = (c + 1) % n;
     return channels_[c].get();
   }
   return nullptr;
 }
 
-bool DmaController::access_dram(tlm::tlm_command command, std::uint64_t address, unsigned char* data,
-                                std::uint64_t bytes, sc_core::sc_time& delay) {
-  fill_payload(dram_payload_, command, address, data, bytes);
-  dram->b_transport(dram_payload_, delay);
-  return dram_payload_.is_response_ok();
+// Leaves the time until data from the interconnect are here in `delay`.
+bool DmaController::read(const Channel& channel, const Burst& burst, unsigned char* data, sc_core::sc_time& delay) {
+  fill_payload(issue_payload_, tlm::TLM_READ_COMMAND, burst.source, data, burst.bytes);
+  if (channel.from_l1) return access(l1, issue_payload_);
+  read_bytes += burst.bytes;
+  return request(bus, issue_payload_, delay);
 }
 
-bool DmaController::access_l1(tlm::tlm_command command, std::uint64_t address, unsigned char* data,
-                              std::uint64_t bytes) {
-  tlm::tlm_generic_payload& payload = command == tlm::TLM_READ_COMMAND ? l1_read_payload_ : l1_write_payload_;
-  fill_payload(payload, command, address, data, bytes);
+// Begins after `delay`.
+bool DmaController::write(const InFlight& entry, sc_core::sc_time delay) {
+  unsigned char* const data = buffers_[entry.buffer].data();
+  fill_payload(retire_payload_, tlm::TLM_WRITE_COMMAND, entry.burst.destination, data, entry.burst.bytes);
+  if (!entry.to_l1) {
+    arrive(delay);
+    write_bytes += entry.burst.bytes;
+  }
+  const bool ok = request(entry.to_l1 ? l1 : bus, retire_payload_, delay);
+  arrive(delay);
+  return ok;
+}
+
+// Nothing else is to happen at this time: what would be done in the next delta may as well be done at once.
+bool DmaController::alone() { return !sc_core::sc_pending_activity_at_current_time(); }
+
+// The channel's next burst. False: the DMA controller has stopped.
+bool DmaController::send(Channel& channel) {
+  if (config_.arbitration == DmaArbitration::kRoundRobin) {
+    next_ = (channel.index + 1) % static_cast<std::uint32_t>(channels_.size());
+  }
+  InFlight entry;
+  entry.channel = &channel;
+  entry.to_l1 = channel.to_l1;
+  entry.burst = channel.transfer.next();
+  entry.buffer = next_buffer_;
+  next_buffer_ = (next_buffer_ + 1) % buffers_.size();
+  unsigned char* data = buffers_[entry.buffer].data();
+  const Burst& burst = entry.burst;
+  if (active_++ == 0) busy_since_ = ctx_.clock.now();
+  busy_.set(1);
+  if (!channel.started) {
+    channel.started = true;
+    channel.begun();
+    if (ctx_.journal != nullptr && channel.id != Journal::kNobody)
+      ctx_.journal->of(channel.id).start = ctx_.clock.now();
+  }
+
+  const std::uint64_t begin = ctx_.clock.now();
   sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-  l1->b_transport(payload, delay);
-  if (delay != sc_core::SC_ZERO_TIME) sc_core::wait(delay);
-  return payload.is_response_ok();
+  bool ok = read(channel, burst, data, delay);
+  bus_waits_ = bus_waits_ || (!channel.from_l1 && ctx_.clock.now() != begin);
+  entry.written = channel.from_l1 && !channel.to_l1;
+  if (ok && entry.written) {
+    fill_payload(issue_payload_, tlm::TLM_WRITE_COMMAND, burst.destination, data, burst.bytes);
+    write_bytes += burst.bytes;
+    ok = request(bus, issue_payload_, delay);
+  }
+  if (!ok) {
+    stop_with(channel, FaultCode::kUnmapped, burst.source, "a burst was answered with an error");
+    return false;
+  }
+  bursts += 1;
+  entry.done_cycle = ctx_.clock.now() + ctx_.clock.ceil_cycles(delay);
+  if (burst.last) {
+    channel.ending.push_back({channel.current, channel.id});
+    channel.ready = false;
+    channel.issued.notify();
+  }
+  in_flight_.push_back(entry);
+  outstanding_.set(in_flight_.size());
+  sent_.notify();
+  return true;
 }
 
 void DmaController::issue() {
   while (true) {
-    while (in_flight_.full()) credit_.wait();
+    while (in_flight_.full()) {
+      starved_ = true;
+      credit_.wait();
+      starved_ = false;
+    }
     Channel* channel = choose();
     if (channel == nullptr) {
       work_.wait();
       continue;
     }
-    InFlight entry;
-    entry.channel = channel;
-    entry.to_l1 = channel->to_l1;
-    entry.burst = channel->transfer.next();
-    entry.buffer = next_buffer_;
-    next_buffer_ = (next_buffer_ + 1) % buffers_.size();
-    unsigned char* data = buffers_[entry.buffer].data();
-    const Burst burst = entry.burst;
-    if (active_++ == 0) busy_since_ = ctx_.clock.now();
-    busy_.set(1);
-    if (!channel->started) {
-      channel->started = true;
-      channel->begun();
-      if (ctx_.journal != nullptr && channel->id != Journal::kNobody)
-        ctx_.journal->of(channel->id).start = ctx_.clock.now();
-    }
+    const bool last = channel->transfer.at_last();
+    if (!send(*channel)) return;
+    // Let this channel's next descriptor compete for the next burst: its front end needs two deltas to present it.
+    // Where no more bursts may be under way, there is time for that anyway.
+    for (int deltas = 0; last && deltas < 2 && !in_flight_.full() && !alone(); ++deltas)
+      sc_core::wait(sc_core::SC_ZERO_TIME);
+  }
+}
 
-    sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-    bool ok = true;
-    if (entry.to_l1) {
-      ok = access_dram(tlm::TLM_READ_COMMAND, burst.source, data, burst.bytes, delay);
-    } else {
-      ok = access_l1(tlm::TLM_READ_COMMAND, burst.source, data, burst.bytes) &&
-           access_dram(tlm::TLM_WRITE_COMMAND, burst.destination, data, burst.bytes, delay);
-    }
-    if (!ok) {
-      stop_with(*channel, FaultCode::kUnmapped, burst.source, "a burst was answered with an error");
+// A burst is done, and the issue stage may go on. Where it would wake to send a burst that takes it no time, that is
+// done from here.
+void DmaController::give_credit() {
+  if (starved_ && !bus_waits_ && alone()) {
+    Channel* channel = choose();
+    if (channel != nullptr && !channel->from_l1) {
+      send(*channel);
       return;
     }
-    bursts += 1;
-    (entry.to_l1 ? read_bytes : write_bytes) += burst.bytes;
-    entry.done_cycle = ctx_.clock.now() + ctx_.clock.ceil_cycles(delay);
-    if (burst.last) {
-      entry.descriptor = channel->current;
-      entry.id = channel->id;
-      ++channel->pending;
-      channel->ready = false;
-      channel->issued.notify();
-    }
-    in_flight_.push_back(entry);
-    outstanding_.set(in_flight_.size());
-    sent_.notify();
-    // Let this channel's next descriptor compete for the next burst: its front end needs two deltas to present it.
-    if (burst.last) {
-      sc_core::wait(sc_core::SC_ZERO_TIME);
-      sc_core::wait(sc_core::SC_ZERO_TIME);
-    }
   }
+  credit_.notify();
 }
 
 void DmaController::retire() {
   while (true) {
     while (in_flight_.empty()) sent_.wait();
     InFlight& entry = in_flight_.front();
-    const std::uint64_t now = ctx_.clock.now();
-    if (entry.done_cycle > now) sc_core::wait(ctx_.clock.cycles(entry.done_cycle - now));
-    if (entry.to_l1 &&
-        !access_l1(tlm::TLM_WRITE_COMMAND, entry.burst.destination, buffers_[entry.buffer].data(), entry.burst.bytes)) {
-      stop_with(*entry.channel, FaultCode::kUnmapped, entry.burst.destination, "L1 answered with an error");
+    sc_core::sc_time delay = ctx_.clock.cycles(entry.done_cycle - std::min(entry.done_cycle, ctx_.clock.now()));
+    if (entry.written) arrive(delay);
+    if (!entry.written && !write(entry, delay)) {
+      stop_with(*entry.channel, FaultCode::kUnmapped, entry.burst.destination, "a burst was answered with an error");
       return;
     }
     if (entry.burst.last) {
-      if (!entry.channel->events.give(entry.descriptor, entry.id)) return;
-      if (ctx_.journal != nullptr && entry.id != Journal::kNobody) {
-        Journal::Entry& journal = ctx_.journal->of(entry.id);
+      const Channel::Ending& ending = entry.channel->ending.front();
+      if (!entry.channel->events.give(ending.descriptor, ending.id)) return;
+      if (ctx_.journal != nullptr && ending.id != Journal::kNobody) {
+        Journal::Entry& journal = ctx_.journal->of(ending.id);
         journal.end = journal.done = ctx_.clock.now();
       }
       entry.channel->done();
       descriptors += 1;
       entry.channel->queue.count_done();
-      --entry.channel->pending;
+      entry.channel->ending.pop_front();
       entry.channel->drained.notify();
     }
     in_flight_.pop_front();
@@ -348,7 +388,7 @@ void DmaController::retire() {
       busy_cycles += ctx_.clock.now() - busy_since_;
       busy_.set(0);
     }
-    credit_.notify();
+    give_credit();
   }
 }
 

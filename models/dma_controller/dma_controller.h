@@ -1,9 +1,11 @@
-// The DMA controller: 3D strided copies between DRAM and its cluster's L1, on several channels.
+// The DMA controller: 3D strided copies between any two memories of the address map, on several channels.
 //
 // Every channel has its own command queue and works through it in order. Channels with a burst to issue are served
 // one burst at a time (DmaArbitration says in which order); at most `outstanding` bursts are under way.
-// DRAM is a plain TLM-2.0 target: a read's data arrives when the annotated delay is over and then crosses the L1
-// port, a write reads L1 first. A descriptor's events are given when its last byte has arrived.
+// The cluster's own L1 is reached over a port of its own, everything else over the interconnect, where targets are
+// plain TLM-2.0. The issue stage reads; what comes out of the own L1 it sends on over the interconnect at once.
+// Everything else the retire stage writes, in order, when the time annotated to its read is over. A descriptor's events
+// are given when its last byte has arrived.
 #pragma once
 
 #include <tlm_utils/simple_initiator_socket.h>
@@ -16,7 +18,9 @@
 
 #include "models/dma_controller/transfer.h"
 #include "models/engine/command_queue.h"
+#include "models/engine/descriptor_check.h"
 #include "models/engine/event_port.h"
+#include "models/interconnect/address_map.h"
 #include "models/machine.h"
 #include "models/module.h"
 
@@ -28,14 +32,14 @@ class DmaController : public Module {
     std::uint64_t control_base = 0;
     std::uint64_t events_base = 0;
     std::uint32_t events = 0;
-    std::uint64_t dram_base = 0, dram_bytes = 0;
-    std::uint64_t l1_base = 0, l1_bytes = 0;
+    std::uint64_t l1_base = 0;  // of the cluster's own
+    const AddressMap* map = nullptr;
   };
   DmaController(sc_core::sc_module_name name, Context& context, const DmaConfig& config, const Place& place);
 
   tlm_utils::simple_target_socket<DmaController> control{"control"};
-  tlm_utils::simple_initiator_socket<DmaController> dram{"dram"};
-  tlm_utils::simple_initiator_socket<DmaController> l1{"l1"};
+  tlm_utils::simple_initiator_socket<DmaController> bus{"bus"};  // to all memories,
+  tlm_utils::simple_initiator_socket<DmaController> l1{"l1"};    // but for the own L1
   EventPort& events(std::uint32_t channel) { return channels_.at(channel)->events; }
   std::uint32_t channels() const { return config_.channels; }
 
@@ -43,9 +47,9 @@ class DmaController : public Module {
   void reset() override;
 
   Counter descriptors{*this, "descriptors", "descriptors", "descriptors completed"};
-  Counter bursts{*this, "bursts", "bursts", "bursts sent to DRAM"};
-  Counter read_bytes{*this, "read_bytes", "bytes", "bytes copied from DRAM"};
-  Counter write_bytes{*this, "write_bytes", "bytes", "bytes copied to DRAM"};
+  Counter bursts{*this, "bursts", "bursts", "pieces of transfers, each read and written as one"};
+  Counter read_bytes{*this, "read_bytes", "bytes", "bytes that came over the interconnect"};
+  Counter write_bytes{*this, "write_bytes", "bytes", "bytes that went over the interconnect"};
   Counter busy_cycles{*this, "busy_cycles", "cycles", "cycles with at least one burst under way"};
 
  private:
@@ -57,16 +61,20 @@ class DmaController : public Module {
     bool ready = false;  // `transfer` may be issued: events taken, descriptor checked
     Transfer transfer;
     hal::Descriptor current{};
-    bool to_l1 = false;
+    bool from_l1 = false, to_l1 = false;  // the cluster's own
     bool deferrable = false;
     std::uint64_t age = 0;                       // number of its doorbell
     boost::circular_buffer<std::uint64_t> ages;  // of the descriptors in the queue
-    std::uint32_t pending = 0;                   // descriptors issued, not yet done
-    Wake issued;                                 // all bursts of `transfer` have been issued
-    Wake drained;                                // a descriptor is done
-    std::uint64_t taken = 0;                     // descriptors out of the queue
-    Journal::Id id = Journal::kNobody;           // of `current`
-    bool started = false;                        // a burst of `transfer` has been issued
+    struct Ending {
+      hal::Descriptor descriptor;
+      Journal::Id id;
+    };
+    std::deque<Ending> ending;          // issued, not yet done
+    Wake issued;                        // all bursts of `transfer` have been issued
+    Wake drained;                       // a descriptor is done
+    std::uint64_t taken = 0;            // descriptors out of the queue
+    Journal::Id id = Journal::kNobody;  // of `current`
+    bool started = false;               // a burst of `transfer` has been issued
     struct UnderWay {
       hal::Descriptor descriptor;
       std::uint64_t number;
@@ -81,22 +89,23 @@ class DmaController : public Module {
     Burst burst;
     Channel* channel = nullptr;
     bool to_l1 = false;
-    std::uint64_t done_cycle = 0;
+    bool written = false;
+    std::uint64_t done_cycle = 0;  // read, or read and written
     std::size_t buffer = 0;
-    hal::Descriptor descriptor;  // of the last burst only, likewise:
-    Journal::Id id = Journal::kNobody;
   };
 
   void control_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   void front(Channel& channel);  // one thread per channel: takes events, checks, makes a transfer ready
-  void issue();                  // one thread: channels' bursts to DRAM
-  void retire();                 // one thread: data that came back to L1, descriptors that are done
+  void issue();                  // one thread: reads channels' bursts
+  bool send(Channel& channel);
+  void give_credit();
+  static bool alone();
+  void retire();  // one thread: writes what has been read, ends descriptors that are done
   Channel* choose();
-  // Returns with the time of the access added to `delay` (DRAM) or over (L1).
-  bool access_dram(tlm::tlm_command command, std::uint64_t address, unsigned char* data, std::uint64_t bytes,
-                   sc_core::sc_time& delay);
-  bool access_l1(tlm::tlm_command command, std::uint64_t address, unsigned char* data, std::uint64_t bytes);
-  FaultCode check(const hal::Descriptor& descriptor, std::string& detail, std::uint64_t& address) const;
+  bool own_l1(const hal::Operand& operand) const;
+  bool read(const Channel& channel, const Burst& burst, unsigned char* data, sc_core::sc_time& delay);
+  bool write(const InFlight& entry, sc_core::sc_time delay);
+  Refusal check(const hal::Descriptor& descriptor) const;
   void stop_with(Channel& channel, FaultCode code, std::uint64_t address, std::string detail);
 
   DmaConfig config_;
@@ -110,9 +119,11 @@ class DmaController : public Module {
   std::uint32_t active_ = 0;  // bursts under way, those being read from L1 included
   std::uint64_t busy_since_ = 0;
   bool stopped_ = false;
+  bool starved_ = false;    // the issue stage waits for a burst to be done
+  bool bus_waits_ = false;  // a target on the bus lets its initiator wait instead of annotating its time
   Wake work_, credit_, sent_;
-  // One payload per thread and socket: a blocking call keeps its payload for as long as it takes.
-  tlm::tlm_generic_payload dram_payload_, l1_read_payload_, l1_write_payload_;
+  // One payload per thread: a blocking call keeps its payload for as long as it takes.
+  tlm::tlm_generic_payload issue_payload_, retire_payload_;
   Signal busy_{*this, "busy", 1};
   Signal outstanding_{*this, "outstanding", 16};
 };

@@ -1,40 +1,33 @@
 #include "models/dram/dram.h"
 
-#include <sys/mman.h>
-
 #include <cmath>
 #include <cstring>
-#include <new>
 
 #include "models/bus/stream.h"
+#include "models/registry.h"
 
 namespace attnvp {
 
 namespace {
 enum Bus : std::uint64_t { kIdle, kRead, kWrite };
 const char* const kBusNames[] = {"idle", "read", "write", nullptr};
+
+const bool kRegistered =
+    add_kind<Memory>({"dram", "fixed", "is peak bandwidth plus latency", {"attnvp.dram"}, [](const Site& site) {
+                        return std::make_unique<Dram>(site.name, site);
+                      }});
 }  // namespace
 
-SparseMemory::SparseMemory(std::uint64_t bytes) : bytes_(bytes) {
-  void* p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (p == MAP_FAILED) throw std::bad_alloc();
-  data_ = static_cast<unsigned char*>(p);
-}
-
-SparseMemory::~SparseMemory() { munmap(data_, bytes_); }
-
-void SparseMemory::clear() { madvise(data_, bytes_, MADV_DONTNEED); }
-
-Dram::Dram(sc_core::sc_module_name name, Context& context, const DramConfig& config, std::uint64_t base)
-    : Module(name, context),
-      config_(config),
-      base_(base),
-      memory_(config.size_bytes),
-      bytes_per_cycle_(config.bytes_per_second / context.clock.hertz()),
-      latency_cycles_(static_cast<std::uint64_t>(std::ceil(config.latency_seconds * context.clock.hertz() - 1e-6))),
+Dram::Dram(sc_core::sc_module_name name, const Site& site)
+    : Memory(name, site.context),
+      config_(site.machine.dram),
+      base_(site.base),
+      memory_(config_.size_bytes),
+      bytes_per_cycle_(config_.bytes_per_second / ctx_.clock.hertz()),
+      latency_cycles_(static_cast<std::uint64_t>(std::ceil(config_.latency_seconds * ctx_.clock.hertz() - 1e-6))),
       bus_(*this, "bus", kBusNames) {
-  in.register_b_transport(this, &Dram::b_transport);
-  in.register_transport_dbg(this, &Dram::transport_dbg);
+  in_.register_b_transport(this, &Dram::b_transport);
+  in_.register_transport_dbg(this, &Dram::transport_dbg);
 }
 
 void Dram::reset() { busy_from_ = busy_bytes_ = all_bytes_ = bus_until_ = 0; }

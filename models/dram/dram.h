@@ -7,31 +7,16 @@
 
 #include <cstdint>
 
-#include "models/machine.h"
-#include "models/module.h"
+#include "models/memory.h"
+#include "models/storage/paged_memory.h"
 
 namespace attnvp {
 
-// Address space of the DRAM's size; pages get memory when they are first touched and read as zero before.
-class SparseMemory {
+class Dram : public Memory {
  public:
-  explicit SparseMemory(std::uint64_t bytes);
-  ~SparseMemory();
-  SparseMemory(const SparseMemory&) = delete;
-  SparseMemory& operator=(const SparseMemory&) = delete;
-  unsigned char* data() { return data_; }
-  void clear();
+  Dram(sc_core::sc_module_name name, const Site& site);
 
- private:
-  std::uint64_t bytes_;
-  unsigned char* data_;
-};
-
-class Dram : public Module {
- public:
-  Dram(sc_core::sc_module_name name, Context& context, const DramConfig& config, std::uint64_t base);
-
-  tlm_utils::simple_target_socket<Dram> in{"in"};
+  tlm::tlm_target_socket<>& in(std::uint32_t /*initiator*/) override { return in_; }
 
   std::uint64_t size_bytes() const override { return config_.size_bytes; }
   void reset() override;
@@ -41,6 +26,8 @@ class Dram : public Module {
   Counter busy_cycles{*this, "busy_cycles", "cycles", "cycles in which data crosses the bus"};
 
  private:
+  tlm_utils::simple_target_socket<Dram> in_{"in"};
+
   void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   unsigned transport_dbg(tlm::tlm_generic_payload& payload);
   bool inside(const tlm::tlm_generic_payload& payload) const;
@@ -48,7 +35,7 @@ class Dram : public Module {
 
   DramConfig config_;
   std::uint64_t base_;
-  SparseMemory memory_;
+  PagedMemory memory_;
   double bytes_per_cycle_;
   std::uint64_t latency_cycles_;
   // The bus has been busy since `busy_from_` and is until `busy_bytes_` have crossed it: no sum of roundings, and the

@@ -6,13 +6,19 @@
 
 namespace attnvp {
 
+hal::Descriptor CommandQueue::built() const {
+  hal::Descriptor d = building_;
+  if (d.length < sizeof d) std::memset(reinterpret_cast<unsigned char*>(&d) + d.length, 0, sizeof d - d.length);
+  return d;
+}
+
 bool CommandQueue::push() {
   while (queue_.full()) {
     if (ctx_.faults.any()) return false;
     popped_.wait();
   }
   if (ctx_.faults.any()) return false;
-  queue_.push_back(building_);
+  queue_.push_back(built());
   ++pushed_count_;
   if (level_signal_ != nullptr) level_signal_->set(queue_.size());
   pushed_.notify();
@@ -47,7 +53,7 @@ void CommandQueue::access(tlm::tlm_generic_payload& payload, std::uint64_t offse
   };
 
   if (offset < hal::kQueueDoorbell) {
-    if (!payload.is_write() || offset % 4 != 0 || bytes % 4 != 0 || offset + bytes > sizeof building_) {
+    if (!payload.is_write() || offset + bytes > sizeof building_) {
       payload.set_response_status(tlm::TLM_BURST_ERROR_RESPONSE);
       return;
     }

@@ -6,6 +6,7 @@
 #include <tlm>
 
 #include "firmware/hal/descriptor.h"
+#include "firmware/hal/registers.h"
 #include "models/module.h"
 #include "models/wake.h"
 
@@ -17,13 +18,18 @@ class CommandQueue {
     context.fault_line.push_back(&popped_.event());
   }
 
+  // Whether it is to the descriptor under construction, which nobody but the writer sees before the doorbell: such an
+  // access need not wait for its time.
+  static bool builds(const tlm::tlm_generic_payload& payload, std::uint64_t offset) {
+    return payload.is_write() && offset < hal::kQueueDoorbell;
+  }
   // A register access at `offset` in the queue's window. The doorbell stalls the caller while the queue is full.
   void access(tlm::tlm_generic_payload& payload, std::uint64_t offset);
 
   bool empty() const { return queue_.empty(); }
   std::size_t level() const { return queue_.size(); }
   const hal::Descriptor& front() const { return queue_.front(); }
-  const hal::Descriptor& building() const { return building_; }
+  hal::Descriptor built() const;  // the descriptor under construction, as long as it says
   void pop();
   std::uint64_t pushed_count() const { return pushed_count_; }
   void count_done() { ++done_; }

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "firmware/hal/registers.h"
+#include "models/bus/initiator.h"
 #include "models/trace/operation.h"
 
 namespace attnvp {
@@ -18,13 +20,12 @@ enum State : std::uint64_t { kIdle, kRun, kLastTile, kHalted, kBlocked, kFault }
 const char* const kStateNames[] = {"idle", "run", "last_tile", "halted", "blocked", "fault", nullptr};
 }  // namespace
 
-Engine::Engine(sc_core::sc_module_name name, Context& context, const Place& place, std::uint32_t queue_depth,
-               std::uint32_t pipeline_cycles)
-    : Module(name, context),
-      events("events", place.events_base, place.events),
-      control_base_(place.control_base),
+Engine::Engine(sc_core::sc_module_name name, const Site& site, std::uint32_t queue_depth, std::uint32_t pipeline_cycles)
+    : Module(name, site.context),
+      events("events", hal::events_base(site.cluster), site.machine.events.events),
+      control_base_(site.base),
       pipeline_cycles_(pipeline_cycles),
-      queue_(context, queue_depth),
+      queue_(ctx_, queue_depth),
       state_(*this, "state", kStateNames),
       operation_(*this, "operation", kOperationNames),
       front_state_(*this, "fetch_state", kFrontNames) {
@@ -38,8 +39,9 @@ Engine::Engine(sc_core::sc_module_name name, Context& context, const Place& plac
   SC_THREAD(drain);
 }
 
-void Engine::control_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& /*delay*/) {
+void Engine::control_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
   const std::uint64_t offset = payload.get_address() - control_base_;
+  if (!CommandQueue::builds(payload, offset)) arrive(delay);
   if (!control_access(payload, offset)) queue_.access(payload, offset);
 }
 
@@ -56,7 +58,7 @@ bool Engine::control_access(tlm::tlm_generic_payload& payload, std::uint64_t off
     std::memcpy(&value, payload.get_data_ptr(), sizeof value);
     command(value);
   } else {
-    const hal::Descriptor& d = executing_.descriptor;
+    const hal::Descriptor& d = executing_->descriptor;
     value = offset == hal::kEngineState ? state_register()
             : executing_now_            ? static_cast<std::uint32_t>(d.opcode) | std::uint32_t{d.flags} << 8
                                         : 0;
@@ -74,7 +76,7 @@ std::uint32_t Engine::state_register() const {
 void Engine::command(std::uint32_t value) {
   if (value == hal::kHalt && executing_now_) halt_.request();
   if (!halted_ || (value != hal::kResume && value != hal::kReplace)) return;
-  replace_ = value == hal::kReplace;
+  if (value == hal::kReplace) executing_->descriptor = queue_.built();
   halt_.requested = false;
   resume_event_.notify();
 }
@@ -127,9 +129,7 @@ bool Engine::run_stream(StreamPayload& payload, const Stream& stream) {
   if (stream.regions == 0 && stream.pace_cycles == 0) return true;
   payload.stream() = stream;
   tlm::tlm_generic_payload& p = payload.prepare();
-  sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-  l1->b_transport(p, delay);
-  if (p.is_response_ok()) return true;
+  if (access(l1, p)) return true;
   const StreamExtension& answer = payload.answer();
   for (int i = 0; i < stream.regions; ++i) {
     const Region& r = stream.region[static_cast<std::size_t>(i)];
@@ -146,13 +146,11 @@ bool Engine::run_stream(StreamPayload& payload, const Stream& stream) {
 // Everything up to "the first sub-tile is in L0". False: the engine has stopped.
 bool Engine::fetch_one(Job& job) {
   job.descriptor = queue_.front();
-  job.plan = Plan{};
+  job.plan.clear();
+  job.drain_at = 0;
   job.number = ++taken_;
   job.id = ctx_.journal == nullptr ? Journal::kNobody : ctx_.journal->open(name(), job.descriptor, ctx_.clock.now());
-  if (!events.valid(job.descriptor)) {
-    stop_with(FaultCode::kBadEvent, 0, "the descriptor names an event that the event unit does not have");
-    return false;
-  }
+  if (!accept(job)) return false;
   front_state_.set(kFrontWait);
   if (!events.take(job.descriptor, job.id)) {
     stopped_ = true;  // a fault elsewhere: stop quietly
@@ -174,38 +172,44 @@ bool Engine::run_fill(const hal::Descriptor& /*descriptor*/, const Plan& plan, S
 }
 bool Engine::run_body(const hal::Descriptor& /*descriptor*/, const Plan& plan) { return run_execute(plan.body); }
 bool Engine::run_last(const hal::Descriptor& /*descriptor*/, const Plan& plan) { return run_execute(plan.last); }
+std::uint64_t Engine::result_cycles(const Plan& plan) const { return pipeline_cycles_ + plan.latency_cycles; }
 void Engine::await_result(const hal::Descriptor& /*descriptor*/, std::uint64_t drain_at) {
   const std::uint64_t now = ctx_.clock.now();
   if (drain_at > now) sc_core::wait(ctx_.clock.cycles(drain_at - now));
 }
 
+// Whether its fields are where this engine looks for them, and its events exist.
+bool Engine::accept(const Job& job) {
+  Refusal refusal = check_header(job.descriptor);
+  if (!refusal.any()) refusal = events.check(job.descriptor);
+  if (refusal.any()) stop_with(refusal.code, refusal.address, std::move(refusal.detail));
+  return !refusal.any();
+}
+
 // Checks the descriptor, plans it and books its registers.
 bool Engine::prepare(Job& job) {
-  job.plan = Plan{};
-  PlanError error = plan(job.descriptor, job.plan);
-  if (error.code != FaultCode::kNone) {
-    stop_with(error.code, error.address, std::move(error.detail));
+  job.plan.clear();
+  Refusal refusal = plan(job.descriptor, job.plan);
+  if (refusal.any()) {
+    stop_with(refusal.code, refusal.address, std::move(refusal.detail));
     return false;
   }
   l0_payload_.stream() = job.plan.l0;
-  tlm::tlm_generic_payload& p = l0_payload_.prepare();
-  sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-  l0->b_transport(p, delay);
-  if (p.is_response_ok()) return true;
+  if (access(l0, l0_payload_.prepare())) return true;
   stop_with(FaultCode::kL0TooSmall, l0_payload_.answer().fault_address,
             fmt::format("the descriptor's working set needs {} bytes of L0", l0_payload_.answer().fault_address));
   return false;
 }
 
 void Engine::fetch() {
-  Job job;
   while (true) {
+    Job& job = jobs_[next_job_++ % kJobs];
     front_state_.set(kFrontIdle);
     while (queue_.empty()) queue_.pushed().wait();
     if (!fetch_one(job)) return;
     front_state_.set(kFrontReady);
     queue_.pop();
-    fetched_ = job;
+    fetched_ = &job;
     fetched_full_ = true;
     ++in_flight_;
     fetched_event_.notify();
@@ -218,10 +222,10 @@ void Engine::execute() {
     while (!fetched_full_) fetched_event_.wait();
     executing_ = fetched_;
     fetched_full_ = false;
-    const bool nop = executing_.descriptor.opcode == hal::Opcode::kNop;
+    const bool nop = executing_->descriptor.opcode == hal::Opcode::kNop;
     executing_now_ = !nop;
     const std::uint64_t start = ctx_.clock.now();
-    if (Journal::Entry* entry = entry_of(executing_)) entry->start = start;
+    if (Journal::Entry* entry = entry_of(*executing_)) entry->start = start;
     bool again = false;
     do {
       if (!execute_one()) return;
@@ -230,35 +234,37 @@ void Engine::execute() {
     } while (again);
     executing_now_ = false;
     busy_cycles += ctx_.clock.now() - start;
-    if (Journal::Entry* entry = entry_of(executing_)) entry->end = ctx_.clock.now();
+    if (Journal::Entry* entry = entry_of(*executing_)) entry->end = ctx_.clock.now();
     if (!nop) state_.set(kBlocked);
     if (!nop) {
-      count(executing_.descriptor);
-      if (ctx_.full_data) compute_values(executing_.descriptor);
-      executing_.drain_at = ctx_.clock.now() + pipeline_cycles_ + executing_.plan.latency_cycles;
+      count(executing_->descriptor);
+      if (ctx_.full_data) compute_values(executing_->descriptor);
+      executing_->drain_at = ctx_.clock.now() + result_cycles(executing_->plan);
     }
     while (draining_.full()) drained_event_.wait();
     state_.set(kIdle);
     show_current(nullptr);
+    const std::uint64_t now = ctx_.clock.now();
+    if (draining_.empty())
+      drain_event_.notify(ctx_.clock.cycles(executing_->drain_at - std::min(executing_->drain_at, now)));
     draining_.push_back(executing_);
-    drain_event_.notify();
   }
 }
 
 // Body and last sub-tile; returns early when a halt is requested.
 bool Engine::execute_one() {
-  const Plan& p = executing_.plan;
+  const Plan& p = executing_->plan;
   const std::uint64_t start = ctx_.clock.now();
-  if (executing_.descriptor.opcode != hal::Opcode::kNop) {
+  if (executing_->descriptor.opcode != hal::Opcode::kNop) {
     state_.set(kRun);
-    show_current(&executing_);
-    if (!run_body(executing_.descriptor, p)) return false;
+    show_current(executing_);
+    if (!run_body(executing_->descriptor, p)) return false;
     if (halt_.requested) return true;
     state_.set(kLastTile);
   }
   buffer_free_ = true;
   buffer_event_.notify();
-  if (!run_last(executing_.descriptor, p) || stopped_) return false;
+  if (!run_last(executing_->descriptor, p) || stopped_) return false;
   if (!halt_.requested) stall_cycles += ctx_.clock.now() - start - (p.body.pace_cycles + p.last.pace_cycles);
   return true;
 }
@@ -271,17 +277,16 @@ bool Engine::halted_then_again() {
   state_.set(kHalted);
   while (halt_.requested) resume_event_.wait();
   halted_ = false;
-  if (replace_) executing_.descriptor = queue_.building();
-  if (Journal::Entry* entry = entry_of(executing_)) entry->descriptor = executing_.descriptor;
-  if (!prepare(executing_)) return false;
+  if (Journal::Entry* entry = entry_of(*executing_)) entry->descriptor = executing_->descriptor;
+  if (!accept(*executing_) || !prepare(*executing_)) return false;
   abandon();
-  return run_fill(executing_.descriptor, executing_.plan, execute_payload_);
+  return run_fill(executing_->descriptor, executing_->plan, execute_payload_);
 }
 
 void Engine::drain() {
   while (true) {
-    while (draining_.empty()) drain_event_.wait();
-    const Job& job = draining_.front();
+    while (draining_.empty()) sc_core::wait(drain_event_);  // until the first of them is due
+    const Job& job = *draining_.front();
     await_result(job.descriptor, job.drain_at);
     if (!run_stream(drain_payload_, job.plan.drain)) return;
     if (!events.give(job.descriptor, job.id)) return;

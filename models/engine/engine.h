@@ -16,25 +16,22 @@
 #include <tlm_utils/simple_initiator_socket.h>
 #include <tlm_utils/simple_target_socket.h>
 
+#include <array>
 #include <boost/circular_buffer.hpp>
 #include <string>
 
 #include "models/bus/stream.h"
 #include "models/engine/command_queue.h"
+#include "models/engine/descriptor_check.h"
 #include "models/engine/event_port.h"
-#include "models/machine.h"
+#include "models/engine/plan.h"
 #include "models/module.h"
+#include "models/place.h"
 
 namespace attnvp {
 
 class Engine : public Module {
  public:
-  struct Place {  // in the address map
-    std::uint64_t control_base = 0;
-    std::uint64_t events_base = 0;
-    std::uint32_t events = 0;  // that the event unit has
-  };
-
   tlm_utils::simple_target_socket<Engine> control{"control"};  // registers and descriptors
   tlm_utils::simple_initiator_socket<Engine> l1{"l1"};
   tlm_utils::simple_initiator_socket<Engine> l0{"l0"};
@@ -49,23 +46,10 @@ class Engine : public Module {
   Counter stall_cycles{*this, "stall_cycles", "cycles", "busy cycles beyond what the units needed: waiting for L1"};
 
  protected:
-  Engine(sc_core::sc_module_name name, Context& context, const Place& place, std::uint32_t queue_depth,
-         std::uint32_t pipeline_cycles);
+  Engine(sc_core::sc_module_name name, const Site& site, std::uint32_t queue_depth, std::uint32_t pipeline_cycles);
 
-  // One descriptor's needs. Streams carry regions, traffic and the cycles the units need at least.
-  struct Plan {
-    Stream fill, body, last, drain;
-    Stream l0;                         // working set and accesses, booked once
-    std::uint64_t latency_cycles = 0;  // beyond the pipeline's, from the last operand to the last result
-    bool after_previous = false;       // reads what the previous descriptor of this queue writes
-  };
-  struct PlanError {
-    FaultCode code = FaultCode::kNone;
-    std::uint64_t address = 0;
-    std::string detail;
-  };
   // Fills the plan, or says what is wrong with the descriptor.
-  virtual PlanError plan(const hal::Descriptor& descriptor, Plan& plan) = 0;
+  virtual Refusal plan(const hal::Descriptor& descriptor, Plan& plan) = 0;
   // Full-data mode: computes the values. Called when the last operand was read.
   virtual void compute_values(const hal::Descriptor& descriptor) = 0;
   virtual void count(const hal::Descriptor& descriptor) = 0;
@@ -75,6 +59,7 @@ class Engine : public Module {
   virtual bool run_fill(const hal::Descriptor& descriptor, const Plan& plan, StreamPayload& payload);
   virtual bool run_body(const hal::Descriptor& descriptor, const Plan& plan);  // returns early when a halt is requested
   virtual bool run_last(const hal::Descriptor& descriptor, const Plan& plan);
+  virtual std::uint64_t result_cycles(const Plan& plan) const;  // from the last operand on, at least
   virtual void await_result(const hal::Descriptor& descriptor, std::uint64_t drain_at);
   virtual void abandon() {}  // what the execute stage has begun, to do it again: run_fill is next
 
@@ -100,6 +85,7 @@ class Engine : public Module {
   void command(std::uint32_t value);
   std::uint32_t state_register() const;
   bool fetch_one(Job& job);
+  bool accept(const Job& job);
   bool prepare(Job& job);
   void show_current(const Job* job);
   Journal::Entry* entry_of(const Job& job);
@@ -114,18 +100,22 @@ class Engine : public Module {
 
   // Hand-over between stages.
   static constexpr std::size_t kDrains = 8;
-  Job fetched_, executing_;
-  boost::circular_buffer<Job> draining_{kDrains};  // results under way, in order
-  bool fetched_full_ = false;                      // execute has something to take
-  bool buffer_free_ = true;                        // fetch may load into the other half of L0
-  std::uint32_t in_flight_ = 0;                    // fetched but not yet drained
+  static constexpr std::size_t kJobs = kDrains + 3;  // and one in fetch, one fetched, one executing
+  std::array<Job, kJobs> jobs_;                      // taken in turn
+  std::size_t next_job_ = 0;
+  Job* fetched_ = nullptr;
+  Job* executing_ = jobs_.data();
+  boost::circular_buffer<Job*> draining_{kDrains};  // results under way, in order
+  bool fetched_full_ = false;                       // execute has something to take
+  bool buffer_free_ = true;                         // fetch may load into the other half of L0
+  std::uint32_t in_flight_ = 0;                     // fetched but not yet drained
   bool stopped_ = false;
   bool halted_ = false;  // execute has stopped and waits for a command
   bool executing_now_ = false;
-  bool replace_ = false;
   Withdrawal halt_;  // requested: execute is to stop, or has
   Wake resume_event_;
-  Wake fetched_event_, buffer_event_, drain_event_, drained_event_;
+  Wake fetched_event_, buffer_event_, drained_event_;
+  sc_core::sc_event drain_event_;
 
   StreamPayload fetch_payload_, execute_payload_, drain_payload_, l0_payload_;
   tlm::tlm_dmi dmi_;

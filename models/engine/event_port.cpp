@@ -1,6 +1,9 @@
 #include "models/engine/event_port.h"
 
+#include <algorithm>
+
 #include "firmware/hal/registers.h"
+#include "models/bus/initiator.h"
 
 namespace attnvp {
 
@@ -12,9 +15,7 @@ bool EventPort::access(Access& access, std::uint64_t address, std::uint32_t toke
   access.origin.descriptor = id;
   if (id != Journal::kNobody) access.payload.set_extension(&access.origin);
   fill_payload(access.payload, tlm::TLM_WRITE_COMMAND, address, &tokens, sizeof tokens);
-  sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-  out->b_transport(access.payload, delay);
-  return access.payload.is_response_ok();
+  return attnvp::access(out, access.payload);
 }
 
 bool EventPort::take(const hal::Descriptor& descriptor, Journal::Id id) {
@@ -43,15 +44,16 @@ bool EventPort::give(const hal::Descriptor& descriptor, Journal::Id id) {
   return true;
 }
 
-bool EventPort::valid(const hal::Descriptor& descriptor) const {
-  const auto ok = [this](const hal::EventRef& ref) { return ref.tokens() == 0 || ref.first() + ref.span() <= events_; };
-  for (const hal::EventRef& ref : descriptor.wait) {
-    if (!ok(ref)) return false;
+Refusal EventPort::check(const hal::Descriptor& descriptor) const {
+  const auto missing = [this](const hal::EventRef& ref) {
+    return ref.tokens() > 0 && ref.first() + ref.span() > events_;
+  };
+  for (const auto& refs : {descriptor.wait, descriptor.signal}) {
+    if (std::any_of(refs, refs + hal::kWaits, missing)) {
+      return {FaultCode::kBadEvent, 0, "the descriptor names an event that the event unit does not have"};
+    }
   }
-  for (const hal::EventRef& ref : descriptor.signal) {
-    if (!ok(ref)) return false;
-  }
-  return true;
+  return {};
 }
 
 }  // namespace attnvp

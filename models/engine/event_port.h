@@ -5,6 +5,7 @@
 
 #include "firmware/hal/descriptor.h"
 #include "models/bus/stream.h"
+#include "models/engine/descriptor_check.h"
 #include "models/trace/journal.h"
 #include "models/trace/signal.h"
 
@@ -20,7 +21,7 @@ class EventPort {
   // False when a fault elsewhere ended the wait, or on an event that does not exist.
   bool take(const hal::Descriptor& descriptor, Journal::Id id = Journal::kNobody);
   bool give(const hal::Descriptor& descriptor, Journal::Id id = Journal::kNobody);
-  bool valid(const hal::Descriptor& descriptor) const;
+  Refusal check(const hal::Descriptor& descriptor) const;  // whether its events exist
   // Number of the event being waited for, -1 while not waiting.
   int waiting_for() const { return waiting_; }
   void show_waiting_in(Signal* signal) { signal_ = signal; }

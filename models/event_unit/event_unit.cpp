@@ -4,6 +4,7 @@
 #include <string>
 
 #include "firmware/hal/registers.h"
+#include "models/bus/initiator.h"
 #include "models/bus/stream.h"
 #include "models/trace/journal.h"
 
@@ -38,7 +39,8 @@ bool EventUnit::take(Slot& slot, std::uint32_t tokens) {
   return true;
 }
 
-void EventUnit::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& /*delay*/) {
+void EventUnit::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
+  arrive(delay);
   const std::uint64_t offset = payload.get_address() - base_;
   if (payload.get_data_length() != 4 || payload.get_byte_enable_ptr() != nullptr) {
     payload.set_response_status(tlm::TLM_BURST_ERROR_RESPONSE);

@@ -12,6 +12,7 @@ struct AddressRange {
   std::uint64_t base = 0;
   std::uint64_t bytes = 0;
   std::string name;
+  bool memory = false;  // bytes that a DMA controller may copy; otherwise registers
   std::uint64_t end() const { return base + bytes; }
 };
 
@@ -22,9 +23,9 @@ class AddressMap {
   // Index of the range that holds the address, or -1.
   int find(std::uint64_t address) const;
   bool holds(int index, std::uint64_t address) const {
-    const AddressRange& range = ranges_[static_cast<std::size_t>(index)];
-    return address - range.base < range.bytes;  // an address below wraps around to a large number
+    return address - range(index).base < range(index).bytes;  // an address below wraps around to a large number
   }
+  const AddressRange& range(int index) const { return ranges_[static_cast<std::size_t>(index)]; }
   const std::vector<AddressRange>& ranges() const { return ranges_; }
   std::vector<AddressRange> sorted() const;
 

@@ -2,7 +2,7 @@
 
 namespace attnvp {
 
-tlm_utils::simple_target_socket_tagged<Interconnect>& Interconnect::add_initiator(const std::string& name) {
+tlm::tlm_target_socket<>& Interconnect::add_initiator(const std::string& name) {
   auto socket = std::make_unique<tlm_utils::simple_target_socket_tagged<Interconnect>>(("in_" + name).c_str());
   const int tag = static_cast<int>(in_.size());
   socket->register_b_transport(this, &Interconnect::b_transport, tag);
@@ -26,7 +26,7 @@ void Interconnect::b_transport(int initiator, tlm::tlm_generic_payload& payload,
     payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
     return;
   }
-  (*out_[static_cast<std::size_t>(target)])->b_transport(payload, delay);
+  carry(initiator, target, payload, delay);
 }
 
 unsigned Interconnect::transport_dbg(int /*initiator*/, tlm::tlm_generic_payload& payload) {

@@ -1,5 +1,5 @@
-// The control and DRAM network: a full crossbar that decodes addresses and adds no time of its own (the accesses'
-// cost is at their ends: bus cycles at the control processor, bandwidth at DRAM). Addresses are not translated.
+// What every network of control and DRAM is, whatever its kind: it decodes addresses by the platform's one map and
+// passes accesses on. Kinds say how long that takes. Addresses are not translated.
 #pragma once
 
 #include <tlm_utils/simple_initiator_socket.h>
@@ -15,14 +15,22 @@ namespace attnvp {
 
 class Interconnect : public Module {
  public:
-  Interconnect(sc_core::sc_module_name name, Context& context) : Module(name, context) {}
+  using Module::Module;
 
   // A new socket for an initiator to bind to.
-  tlm_utils::simple_target_socket_tagged<Interconnect>& add_initiator(const std::string& name);
+  tlm::tlm_target_socket<>& add_initiator(const std::string& name);
   // A new socket, to be bound to the target that answers for the range.
   tlm_utils::simple_initiator_socket<Interconnect>& add_target(AddressRange range);
 
   const AddressMap& map() const { return map_; }
+
+ protected:
+  // An access on its way; both ends are counted in the order in which they were added. A kind may wait, or annotate its
+  // time, before and after it sends the payload on.
+  virtual void carry(int initiator, int target, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) = 0;
+  void send(int target, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
+    (*out_[static_cast<std::size_t>(target)])->b_transport(payload, delay);
+  }
 
  private:
   void b_transport(int initiator, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);

@@ -9,13 +9,13 @@
 
 #include "models/arith/workspace.h"
 #include "models/engine/engine.h"
-#include "models/mac_engine/tile_ops.h"
+#include "models/mac_engine/mac_plan.h"
 
 namespace attnvp {
 
 class MacEngine : public Engine {
  public:
-  MacEngine(sc_core::sc_module_name name, Context& context, const MacConfig& config, const Place& place);
+  MacEngine(sc_core::sc_module_name name, const Site& site);
 
   Counter compute{*this, "macs", "multiply-accumulates", "useful multiply-accumulates", {"attnvp.mac", "compute"}};
   Counter slots{*this, "slots", "PE cycles", "cycles times processing elements while computing, idle ones included"};
@@ -24,23 +24,14 @@ class MacEngine : public Engine {
   Counter exp_ops{*this, "exp_ops", "operations", "exponentials on PEs", {"attnvp.mac", "exp"}};
 
  protected:
-  PlanError plan(const hal::Descriptor& descriptor, Plan& plan) override;
+  Refusal plan(const hal::Descriptor& descriptor, Plan& plan) override;
   void compute_values(const hal::Descriptor& descriptor) override;
   void count(const hal::Descriptor& descriptor) override;
 
  private:
-  static bool is_tile_op(hal::Opcode opcode) {
-    return opcode == hal::Opcode::kScoreTile || opcode == hal::Opcode::kAttendTile;
-  }
-  PlanError plan_score(const hal::Descriptor& descriptor, Plan& plan);
-  PlanError plan_attend(const hal::Descriptor& descriptor, Plan& plan);
-  void count_tile(const hal::Descriptor& descriptor);
   void compute_tile(const hal::Descriptor& descriptor);
-  // Array passes that `extent` rows (or columns) need when cut into tiles of `tile` for an array of `lanes`.
-  static std::uint64_t passes(std::uint64_t extent, std::uint64_t tile, std::uint64_t lanes);
 
-  MacConfig config_;
-  ResidentTiles resident_;
+  MacPlanner planner_;
   arith::Workspace workspace_;
 };
 

@@ -11,8 +11,9 @@
 namespace attnvp {
 
 namespace {
-constexpr std::uint64_t kHalfBytes = 2;
-constexpr std::uint64_t kFloatBytes = 4;
+using hal::ElementType;
+constexpr std::uint64_t kScoreBytes = hal::element_bytes(ElementType::kFp16);  // in the PEs
+constexpr std::uint64_t kSumBytes = hal::element_bytes(ElementType::kFp32);
 std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
 
 Region part(Region region, std::uint64_t bytes, bool write = false) {
@@ -42,24 +43,30 @@ bool ResidentTiles::holds(std::uint32_t slot, std::uint64_t rows, std::uint64_t 
 }
 
 // S = A.B^T, m x n over k. Sub-tiles of one pass of the array.
-Engine::PlanError MacEngine::plan_score(const hal::Descriptor& d, Plan& plan) {
-  const std::uint64_t m = d.dims[0], n = d.dims[1], k = d.dims[2];
+Refusal MacPlanner::plan_score(const hal::Descriptor& d, Plan& plan) {
+  const auto [rows, columns, depth] = hal::product_of(d);
+  const std::uint64_t m = rows, n = columns, k = depth;
   if (m == 0 || n == 0 || k == 0) {
     return {FaultCode::kZeroSize, d.operand[2].address, fmt::format("scores of {} x {} x {}", m, n, k)};
   }
-  if (!resident_.fit(d.slot, m, n)) {
+  Refusal refusal = check_operand(d, 0, k, {ElementType::kFp16});
+  if (!refusal.any()) refusal = check_operand(d, 1, k, {ElementType::kFp16});
+  if (!refusal.any()) refusal = check_operand(d, 2, 1, {ElementType::kFp16});
+  if (refusal.any()) return refusal;
+  const std::uint32_t slot = d.tail.tile.slot;
+  if (!resident_.fit(slot, m, n)) {
     return {FaultCode::kBadOperand, 0,
-            fmt::format("a tile of {} x {} scores from slot {} on; the PEs hold {} tiles of {} x {}", m, n, d.slot,
+            fmt::format("a tile of {} x {} scores from slot {} on; the PEs hold {} tiles of {} x {}", m, n, slot,
                         config_.resident_tiles, config_.rows, config_.columns)};
   }
-  const Region a{d.operand[0].address, m, k * kHalfBytes, d.operand[0].row_stride};
-  const Region b{d.operand[1].address, n, k * kHalfBytes, d.operand[1].row_stride};
-  Region maxima{d.operand[2].address, m, kHalfBytes, d.operand[2].row_stride};
+  const Region a{d.operand[0].address, m, d.row_bytes(0), d.operand[0].row_stride};
+  const Region b{d.operand[1].address, n, d.row_bytes(1), d.operand[1].row_stride};
+  Region maxima{d.operand[2].address, m, d.row_bytes(2), d.operand[2].row_stride};
   maxima.write = true;
   if (overlap(a, maxima) || overlap(b, maxima)) {
     return {FaultCode::kOverlap, maxima.address, "the row maxima lie over an operand"};
   }
-  resident_.put(d.slot, m, n);
+  resident_.put(slot, m, n);
 
   const std::uint64_t m0 = std::min<std::uint64_t>(m, config_.rows), n0 = std::min<std::uint64_t>(n, config_.columns);
   const std::uint64_t passes = resident_.passes(m, n);
@@ -67,34 +74,42 @@ Engine::PlanError MacEngine::plan_score(const hal::Descriptor& d, Plan& plan) {
   plan.body.pace_cycles = (passes - 1) * plan.last.pace_cycles;
   plan.latency_cycles = config_.reduce_cycles;
   plan.after_previous = (d.flags & hal::kInOrder) != 0;
-  const std::uint64_t a_traffic = m * k * kHalfBytes * ceil_div(n, config_.columns);
-  const std::uint64_t b_traffic = n * k * kHalfBytes * ceil_div(m, config_.rows);
-  plan.fill.add(part(a, m0 * k * kHalfBytes));
-  plan.fill.add(part(b, n0 * k * kHalfBytes));
-  plan.body.add(part(a, a_traffic - m0 * k * kHalfBytes));
-  plan.body.add(part(b, b_traffic - n0 * k * kHalfBytes));
-  plan.drain.add(part(maxima, m * kHalfBytes, true));
+  const std::uint64_t a_traffic = m * a.row_bytes * ceil_div(n, config_.columns);
+  const std::uint64_t b_traffic = n * b.row_bytes * ceil_div(m, config_.rows);
+  plan.fill.add(part(a, m0 * a.row_bytes));
+  plan.fill.add(part(b, n0 * b.row_bytes));
+  plan.body.add(part(a, a_traffic - m0 * a.row_bytes));
+  plan.body.add(part(b, b_traffic - n0 * b.row_bytes));
+  plan.drain.add(part(maxima, m * maxima.row_bytes, true));
 
   // L0: edges of the array as they come and go; sums stay in the PEs, which read and write them every cycle.
-  const std::uint64_t edges = (m * ceil_div(n, config_.columns) + n * ceil_div(m, config_.rows)) * k * kHalfBytes;
-  const std::uint64_t sums = m * n * k * kFloatBytes;
-  plan.l0.add({0, 1, 2 * (m0 + n0) * kHalfBytes, 0, edges + sums + m * n * kHalfBytes, false});
-  plan.l0.add({0, 1, 2 * (m0 + n0) * kHalfBytes, 0, edges + sums, true});
+  const std::uint64_t a_bytes = hal::element_bytes(d.type[0]), b_bytes = hal::element_bytes(d.type[1]);
+  const std::uint64_t edges = a_traffic + b_traffic;
+  const std::uint64_t sums = m * n * k * kSumBytes;
+  const std::uint64_t working_set = 2 * (m0 * a_bytes + n0 * b_bytes);
+  plan.l0.add({0, 1, working_set, 0, edges + sums + m * n * kScoreBytes, false});
+  plan.l0.add({0, 1, working_set, 0, edges + sums, true});
   return {};
 }
 
 // T = [P.V | row sums of P], m x (n + 1) over k keys.
-Engine::PlanError MacEngine::plan_attend(const hal::Descriptor& d, Plan& plan) {
-  const std::uint64_t m = d.dims[0], n = d.dims[1], k = d.dims[2];
+Refusal MacPlanner::plan_attend(const hal::Descriptor& d, Plan& plan) const {
+  const auto [rows, columns, depth] = hal::product_of(d);
+  const std::uint64_t m = rows, n = columns, k = depth;
   if (m == 0 || n == 0 || k == 0) {
     return {FaultCode::kZeroSize, d.operand[2].address, fmt::format("numerators of {} x {} x {}", m, n, k)};
   }
-  if (!resident_.holds(d.slot, m, k)) {
-    return {FaultCode::kBadOperand, 0, fmt::format("the PEs hold no tile of {} x {} scores in slot {}", m, k, d.slot)};
+  Refusal refusal = check_operand(d, 0, 1, {ElementType::kFp16});
+  if (!refusal.any()) refusal = check_operand(d, 1, n, {ElementType::kFp16});
+  if (!refusal.any()) refusal = check_operand(d, 2, n + 1, {ElementType::kFp32});
+  if (refusal.any()) return refusal;
+  const std::uint32_t slot = d.tail.tile.slot;
+  if (!resident_.holds(slot, m, k)) {
+    return {FaultCode::kBadOperand, 0, fmt::format("the PEs hold no tile of {} x {} scores in slot {}", m, k, slot)};
   }
-  const Region maxima{d.operand[0].address, m, kHalfBytes, d.operand[0].row_stride};
-  const Region v{d.operand[1].address, k, n * kHalfBytes, d.operand[1].row_stride};
-  Region sums{d.operand[2].address, m, (n + 1) * kFloatBytes, d.operand[2].row_stride};
+  const Region maxima{d.operand[0].address, m, d.row_bytes(0), d.operand[0].row_stride};
+  const Region v{d.operand[1].address, k, d.row_bytes(1), d.operand[1].row_stride};
+  Region sums{d.operand[2].address, m, d.row_bytes(2), d.operand[2].row_stride};
   sums.write = true;
   if (((sums.address | (m > 1 ? sums.row_stride : 0)) & 3) != 0) {
     return {FaultCode::kMisaligned, sums.address, "FP32 rows need addresses and strides of whole 4-byte words"};
@@ -110,45 +125,50 @@ Engine::PlanError MacEngine::plan_attend(const hal::Descriptor& d, Plan& plan) {
   plan.last.pace_cycles = 2 * config_.add_cycles + config_.exp_cycles + n;
   plan.body.pace_cycles = (passes - 1) * plan.last.pace_cycles;
   plan.after_previous = (d.flags & hal::kInOrder) != 0;
-  const std::uint64_t v_traffic = k * n * kHalfBytes * row_passes;
-  const std::uint64_t last_result = m_last * (n + 1) * kFloatBytes;
-  plan.fill.add(part(maxima, m0 * kHalfBytes));
-  plan.fill.add(part(v, k0 * n * kHalfBytes));
-  plan.body.add(part(maxima, (m - m0) * kHalfBytes));
-  plan.body.add(part(v, v_traffic - k0 * n * kHalfBytes));
-  plan.body.add(part(sums, m * (n + 1) * kFloatBytes - last_result, true));
+  const std::uint64_t v_traffic = k * v.row_bytes * row_passes;
+  const std::uint64_t last_result = m_last * sums.row_bytes;
+  plan.fill.add(part(maxima, m0 * maxima.row_bytes));
+  plan.fill.add(part(v, k0 * v.row_bytes));
+  plan.body.add(part(maxima, (m - m0) * maxima.row_bytes));
+  plan.body.add(part(v, v_traffic - k0 * v.row_bytes));
+  plan.body.add(part(sums, m * sums.row_bytes - last_result, true));
   plan.drain.add(part(sums, last_result, true));
 
-  const std::uint64_t in_pes = m * k * kHalfBytes * (3 + n);  // P read for each column of V; S, P in between
-  const std::uint64_t edges = (k * row_passes + m * ceil_div(k, config_.columns)) * n * kHalfBytes;
-  plan.l0.add({0, 1, 2 * (m0 + k0) * kHalfBytes, 0, in_pes + edges, false});
-  plan.l0.add({0, 1, 2 * (m0 + k0) * kHalfBytes, 0, 2 * m * k * kHalfBytes + edges, true});
+  const std::uint64_t v_bytes = hal::element_bytes(d.type[1]);
+  const std::uint64_t in_pes = m * k * kScoreBytes * (3 + n);  // P read for each column of V; S, P in between
+  const std::uint64_t edges = v_traffic + m * n * ceil_div(k, config_.columns) * kScoreBytes;
+  const std::uint64_t working_set = 2 * (m0 * kScoreBytes + k0 * v_bytes);
+  plan.l0.add({0, 1, working_set, 0, in_pes + edges, false});
+  plan.l0.add({0, 1, working_set, 0, 2 * m * k * kScoreBytes + edges, true});
   return {};
 }
 
-void MacEngine::count_tile(const hal::Descriptor& d) {
-  const std::uint64_t m = d.dims[0];
+MacWork MacPlanner::work_of_tile(const hal::Descriptor& d) const {
+  MacWork work;
+  const hal::Product p = hal::product_of(d);
   const bool score = d.opcode == hal::Opcode::kScoreTile;
-  const std::uint64_t keys = score ? d.dims[1] : d.dims[2], depth = score ? d.dims[2] : d.dims[1];
+  const std::uint64_t m = p.m, keys = score ? p.n : p.k, depth = score ? p.k : p.n;
   const std::uint64_t cycles =
       depth + (score ? config_.max_cycles : 2 * std::uint64_t{config_.add_cycles} + config_.exp_cycles);
-  compute += m * keys * depth;
-  slots += resident_.passes(m, keys) * cycles * config_.rows * config_.columns;
+  work.macs = m * keys * depth;
+  work.slots = resident_.passes(m, keys) * cycles * config_.rows * config_.columns;
   if (score) {
-    max_ops += m * keys;
+    work.max_ops = m * keys;
   } else {
-    add_ops += 2 * m * keys;
-    exp_ops += m * keys;
+    work.add_ops = 2 * m * keys;
+    work.exp_ops = m * keys;
   }
+  return work;
 }
 
 void MacEngine::compute_tile(const hal::Descriptor& d) {
-  const std::uint64_t m = d.dims[0], n = d.dims[1], k = d.dims[2];
-  std::vector<arith::Half>& tile = resident_.scores(d.slot);
+  const auto [rows, columns, depth] = hal::product_of(d);
+  const std::uint64_t m = rows, n = columns, k = depth;
+  std::vector<arith::Half>& tile = planner_.resident().scores(d.tail.tile.slot);
   const auto halves = [&](int i) {
     const hal::Operand& o = d.operand[i];
     return arith::Matrix<const arith::Half>{reinterpret_cast<const arith::Half*>(l1_bytes(o.address)),
-                                            o.row_stride / kHalfBytes};
+                                            o.row_stride / sizeof(arith::Half)};
   };
   const auto row = [&](int i, std::uint64_t r) { return l1_bytes(d.operand[i].address + r * d.operand[i].row_stride); };
   if (d.opcode == hal::Opcode::kScoreTile) {
@@ -163,7 +183,7 @@ void MacEngine::compute_tile(const hal::Descriptor& d) {
     arith::Half* const p = tile.data() + r * k;
     reinterpret_cast<float*>(row(2, r))[n] = arith::exp_row(p, p, k, *reinterpret_cast<const arith::Half*>(row(0, r)));
   }
-  const arith::Matrix<float> sums{reinterpret_cast<float*>(row(2, 0)), d.operand[2].row_stride / kFloatBytes};
+  const arith::Matrix<float> sums{reinterpret_cast<float*>(row(2, 0)), d.operand[2].row_stride / sizeof(float)};
   arith::matmul({m, n, k, false}, {tile.data(), k}, halves(1), {}, sums, workspace_);
 }
 

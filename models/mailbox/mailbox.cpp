@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "models/bus/initiator.h"
+
 namespace attnvp {
 
 Mailbox::Mailbox(sc_core::sc_module_name name, Context& context, std::uint64_t base, std::uint64_t bytes)
@@ -10,7 +12,8 @@ Mailbox::Mailbox(sc_core::sc_module_name name, Context& context, std::uint64_t b
   in.register_transport_dbg(this, &Mailbox::transport_dbg);
 }
 
-void Mailbox::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& /*delay*/) {
+void Mailbox::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
+  arrive(delay);
   payload.set_response_status(move(payload) ? tlm::TLM_OK_RESPONSE : tlm::TLM_ADDRESS_ERROR_RESPONSE);
 }
 

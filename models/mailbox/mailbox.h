@@ -5,9 +5,8 @@
 
 #include <tlm_utils/simple_target_socket.h>
 
-#include <vector>
-
 #include "models/module.h"
+#include "models/storage/paged_memory.h"
 
 namespace attnvp {
 
@@ -23,7 +22,7 @@ class Mailbox : public Module {
   bool move(tlm::tlm_generic_payload& payload);
 
   std::uint64_t base_;
-  std::vector<unsigned char> memory_;
+  PagedMemory memory_;
 };
 
 }  // namespace attnvp

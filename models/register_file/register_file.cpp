@@ -1,11 +1,21 @@
 #include "models/register_file/register_file.h"
 
+#include "models/bus/stream.h"
+#include "models/registry.h"
+
 namespace attnvp {
 
-RegisterFile::RegisterFile(sc_core::sc_module_name name, Context& context, const RegisterFileConfig& config)
-    : Module(name, context), config_(config) {
-  mac.register_b_transport(this, &RegisterFile::b_transport);
-  vec.register_b_transport(this, &RegisterFile::b_transport);
+namespace {
+const bool kRegistered = add_kind<Memory>(
+    {"l0", "register_file", "has a capacity, but no time of its own", {"attnvp.l0"}, [](const Site& site) {
+       return std::make_unique<RegisterFile>(site.name, site);
+     }});
+}
+
+RegisterFile::RegisterFile(sc_core::sc_module_name name, const Site& site)
+    : Memory(name, site.context), config_(site.machine.l0) {
+  mac_.register_b_transport(this, &RegisterFile::b_transport);
+  vec_.register_b_transport(this, &RegisterFile::b_transport);
 }
 
 void RegisterFile::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& /*delay*/) {

@@ -5,21 +5,18 @@
 
 #include <tlm_utils/simple_target_socket.h>
 
-#include "models/bus/stream.h"
-#include "models/machine.h"
-#include "models/module.h"
+#include "models/memory.h"
+#include "models/register_file/share.h"
 
 namespace attnvp {
 
-class RegisterFile : public Module {
+class RegisterFile : public Memory {
  public:
-  RegisterFile(sc_core::sc_module_name name, Context& context, const RegisterFileConfig& config);
+  RegisterFile(sc_core::sc_module_name name, const Site& site);
 
-  tlm_utils::simple_target_socket<RegisterFile> mac{"mac"};
-  tlm_utils::simple_target_socket<RegisterFile> vec{"vec"};
-
+  tlm::tlm_target_socket<>& in(std::uint32_t initiator) override { return initiator == 0 ? mac_ : vec_; }
   std::uint64_t size_bytes() const override { return config_.size_bytes; }
-  static std::uint64_t share_bytes(std::uint64_t l0_bytes) { return l0_bytes / 2; }
+  static std::uint64_t share_bytes(std::uint64_t l0_bytes) { return l0_share_bytes(l0_bytes); }
 
   Counter read_words{*this, "read_words", "16-bit words", "words read", {"attnvp.l0", "read"}};
   Counter write_words{*this, "write_words", "16-bit words", "words written", {"attnvp.l0", "write"}};
@@ -27,6 +24,7 @@ class RegisterFile : public Module {
 
  private:
   void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  tlm_utils::simple_target_socket<RegisterFile> mac_{"mac"}, vec_{"vec"};
   RegisterFileConfig config_;
 };
 

@@ -16,15 +16,19 @@ FairShare::FairShare(std::uint32_t ports, double port_rate, double total_rate)
       port_left_(ports, 0.0),
       users_(ports, 0) {}
 
+std::uint64_t FairShare::alone_cycles(std::uint64_t bytes, std::uint64_t pace) const {
+  const double best = std::min(port_rate_, total_rate_);
+  return std::max<std::uint64_t>(
+      {pace, static_cast<std::uint64_t>(std::ceil(static_cast<double>(bytes) / best - kSlack)), 1});
+}
+
 std::size_t FairShare::open(std::uint64_t now, std::uint32_t port, std::uint64_t bytes, std::uint64_t pace) {
   std::size_t slot = 0;
   while (slot < flows_.size() && flows_[slot].active) ++slot;
   if (slot == flows_.size()) flows_.emplace_back();
 
   Flow& flow = flows_[slot];
-  const double best = std::min(port_rate_, total_rate_);
-  const auto cycles = std::max<std::uint64_t>(
-      {pace, static_cast<std::uint64_t>(std::ceil(static_cast<double>(bytes) / best - kSlack)), 1});
+  const std::uint64_t cycles = alone_cycles(bytes, pace);
   flow = {true, port, 0, 0, static_cast<double>(bytes), now, now + cycles, now + cycles};
   ask(flow, static_cast<double>(bytes) / static_cast<double>(cycles));
   flow.rate = flow.cap;

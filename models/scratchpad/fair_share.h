@@ -14,6 +14,8 @@ class FairShare {
   // Bytes per cycle of each port and of all of them together.
   FairShare(std::uint32_t ports, double port_rate, double total_rate);
 
+  // Cycles of a flow that nobody disturbs; it never takes fewer.
+  std::uint64_t alone_cycles(std::uint64_t bytes, std::uint64_t pace) const;
   // Starts moving `bytes` through `port`, at best evenly over `pace` cycles. Returns the flow's slot.
   std::size_t open(std::uint64_t now, std::uint32_t port, std::uint64_t bytes, std::uint64_t pace);
   void close(std::uint64_t now, std::size_t slot);

@@ -6,23 +6,32 @@
 #include <string>
 
 #include "firmware/hal/registers.h"
+#include "models/bus/initiator.h"
+#include "models/registry.h"
 
 namespace attnvp {
 
 namespace {
 const char* const kRegionNames[] = {"other", "q", "k", "v", "scores", "o", "partials"};  // as hal::L1Region
-}
 
-Scratchpad::Scratchpad(sc_core::sc_module_name name, Context& context, const ScratchpadConfig& config,
-                       std::uint64_t base, std::uint32_t initiators)
-    : Module(name, context),
-      config_(config),
-      base_(base),
-      memory_(context.full_data ? config.size_bytes : 0),
-      share_(config.ports, config.port_bytes_per_cycle,
-             static_cast<double>(config.banks) * config.bank_bytes_per_cycle) {
-  control.register_b_transport(this, &Scratchpad::control_transport);
-  for (std::uint32_t i = 0; i < initiators; ++i) {
+const bool kRegistered =
+    add_kind<Memory>({"l1",
+                      "scratchpad",
+                      "shares the bandwidth of ports and banks fairly, without conflicts",
+                      {"attnvp.l1"},
+                      [](const Site& site) { return std::make_unique<Scratchpad>(site.name, site); }});
+}  // namespace
+
+Scratchpad::Scratchpad(sc_core::sc_module_name name, const Site& site)
+    : Memory(name, site.context),
+      config_(site.machine.l1),
+      base_(site.base),
+      memory_(ctx_.full_data ? config_.size_bytes : 0),
+      host_(std::string(Scratchpad::name())),
+      share_(config_.ports, config_.port_bytes_per_cycle,
+             static_cast<double>(config_.banks) * config_.bank_bytes_per_cycle) {
+  control_.register_b_transport(this, &Scratchpad::control_transport);
+  for (std::uint32_t i = 0; i < site.initiators; ++i) {
     auto socket =
         std::make_unique<tlm_utils::simple_target_socket_tagged<Scratchpad>>(("in" + std::to_string(i)).c_str());
     socket->register_b_transport(this, &Scratchpad::b_transport, static_cast<int>(i));
@@ -34,14 +43,14 @@ Scratchpad::Scratchpad(sc_core::sc_module_name name, Context& context, const Scr
     regions_.push_back(std::make_unique<Signal>(*this, std::string("regions.") + region + "_bytes", 40));
     regions_.back()->sparse();
   }
-  for (std::uint32_t i = 0; i < config.ports; ++i) {
+  for (std::uint32_t i = 0; i < config_.ports; ++i) {
     const std::string label = "port" + std::to_string(i) + ".bytes_per_cycle";
     rates_.push_back(std::make_unique<Signal>(*this, label, Signal::Real{"B/cycle"}));
   }
 }
 
 void Scratchpad::reset() {
-  if (!memory_.empty()) std::memset(memory_.data(), 0, memory_.size());
+  memory_.clear();
   allocated_.set(0);
   for (auto& region : regions_) region->set(0);
   allocations_.clear();
@@ -75,7 +84,8 @@ void Scratchpad::show_rates() {
   }
 }
 
-void Scratchpad::control_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& /*delay*/) {
+void Scratchpad::control_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
+  arrive(delay);
   if (!payload.is_write() || payload.get_data_length() != 8 || payload.get_address() % hal::kL1ControlSize != 0) {
     payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
     return;
@@ -91,6 +101,9 @@ void Scratchpad::control_transport(tlm::tlm_generic_payload& payload, sc_core::s
   if (allocated_.on()) show_allocation(bytes, static_cast<hal::L1Region>(region));
   allocated_.set(bytes);
   peak_bytes.raise_to(bytes);
+  if (!memory_.empty() && !host_.raise_to(bytes)) {  // what is allocated is going to be touched
+    fault(FaultCode::kHostMemory, base_, host_memory::refusal("what firmware allocated (l1.size)", bytes));
+  }
   payload.set_response_status(tlm::TLM_OK_RESPONSE);
 }
 
@@ -104,13 +117,10 @@ FaultCode Scratchpad::check(const Region& r) const {
 }
 
 void Scratchpad::b_transport(int initiator, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
-  if (delay != sc_core::SC_ZERO_TIME) {  // bandwidth is shared in time order: the initiator's own time must be now
-    sc_core::wait(delay);
-    delay = sc_core::SC_ZERO_TIME;
-  }
   const auto port = static_cast<std::uint32_t>(initiator) % config_.ports;
 
   if (auto* extension = payload.get_extension<StreamExtension>()) {
+    arrive(delay);
     const Stream& stream = extension->stream;
     for (int i = 0; i < stream.regions; ++i) {
       const Region& region = stream.region[static_cast<std::size_t>(i)];
@@ -121,7 +131,7 @@ void Scratchpad::b_transport(int initiator, tlm::tlm_generic_payload& payload, s
         return;
       }
     }
-    const double moved = occupy(port, stream.traffic(), stream.pace_cycles, extension->withdrawal);
+    const double moved = occupy({ctx_.clock.now(), port, stream.traffic(), stream.pace_cycles}, extension->withdrawal);
     for (int i = 0; i < stream.regions; ++i) {
       const Region& region = stream.region[static_cast<std::size_t>(i)];
       const std::uint64_t words = region.traffic_bytes / 2;
@@ -141,7 +151,9 @@ void Scratchpad::b_transport(int initiator, tlm::tlm_generic_payload& payload, s
     payload.set_response_status(tlm::TLM_BYTE_ENABLE_ERROR_RESPONSE);
     return;
   }
-  occupy(port, bytes, 0);
+  if (active_.on()) arrive(delay);  // a waveform shows when it begins
+  occupy({ctx_.clock.now() + ctx_.clock.ceil_cycles(delay), port, bytes, 0});
+  delay = sc_core::SC_ZERO_TIME;
   unsigned char* here = memory_.empty() ? nullptr : memory_.data() + (payload.get_address() - base_);
   if (payload.is_write()) {
     write_words += bytes / 2;
@@ -153,39 +165,71 @@ void Scratchpad::b_transport(int initiator, tlm::tlm_generic_payload& payload, s
   payload.set_response_status(tlm::TLM_OK_RESPONSE);
 }
 
-double Scratchpad::occupy(std::uint32_t port, std::uint64_t bytes, std::uint64_t pace_cycles, Withdrawal* withdrawal) {
+// Shares change only when a crossing begins or ends. So one that is to come need not be begun when its time comes, but
+// before the next change, or when it is looked at.
+double Scratchpad::occupy(Crossing crossing, Withdrawal* withdrawal) {
   const Clock& clock = ctx_.clock;
-  if (bytes == 0 && pace_cycles == 0) return 1;
-  const std::uint64_t start = clock.now();
-  const std::size_t slot = share_.open(start, port, bytes, pace_cycles);
+  if (crossing.bytes == 0 && crossing.pace_cycles == 0) return 1;
+  if (free_events_.empty()) free_events_.push_back(&events_.emplace_back());
+  crossing.event = free_events_.back();
+  free_events_.pop_back();
+  begin_due();
+  if (crossing.start > clock.now()) {
+    const auto later = [](const Crossing* a, const Crossing* b) { return a->start < b->start; };
+    to_come_.insert(std::upper_bound(to_come_.begin(), to_come_.end(), &crossing, later), &crossing);
+    crossing.due = crossing.start + share_.alone_cycles(crossing.bytes, crossing.pace_cycles);
+    crossing.event->notify(clock.cycles(crossing.due - clock.now()));
+  } else {
+    begin(crossing);
+  }
   active_.set(active_.value() + 1);
   if (active_.on()) show_rates();
-  const auto reschedule = [&](std::size_t s, std::uint64_t now) {
-    sc_core::sc_event& event = event_of(s);
-    event.cancel();
-    event.notify(clock.cycles(share_.finish(s) - now));
-  };
-  for (std::size_t s : share_.moved()) reschedule(s, start);
-  reschedule(slot, start);
-  sc_core::sc_event& mine = event_of(slot);
-  if (withdrawal != nullptr) withdrawal->wake = &mine;
+  if (withdrawal != nullptr) withdrawal->wake = crossing.event;
   do {
-    sc_core::wait(mine);
-  } while (clock.now() < share_.finish(slot) && !(withdrawal != nullptr && withdrawal->requested));
+    sc_core::wait(*crossing.event);
+    begin_due();
+  } while (clock.now() < share_.finish(crossing.slot) && !(withdrawal != nullptr && withdrawal->requested));
   if (withdrawal != nullptr) withdrawal->wake = nullptr;
   const std::uint64_t now = clock.now();
-  const double left =
-      now < share_.finish(slot) && bytes > 0 ? share_.remaining(slot, now) / static_cast<double>(bytes) : 0;
-  share_.close(now, slot);
+  const double left = now < share_.finish(crossing.slot) && crossing.bytes > 0
+                          ? share_.remaining(crossing.slot, now) / static_cast<double>(crossing.bytes)
+                          : 0;
+  crossing.event->cancel();
+  free_events_.push_back(crossing.event);
+  share_.close(now, crossing.slot);
   active_.set(active_.value() - 1);
   if (active_.on()) show_rates();
-  for (std::size_t s : share_.moved()) reschedule(s, now);
+  wake_moved();
   return 1 - left;
 }
 
-sc_core::sc_event& Scratchpad::event_of(std::size_t slot) {
-  while (events_.size() <= slot) events_.emplace_back();
-  return events_[slot];
+void Scratchpad::begin(Crossing& crossing) {
+  crossing.slot = share_.open(crossing.start, crossing.port, crossing.bytes, crossing.pace_cycles);
+  if (crossing_.size() <= crossing.slot) crossing_.resize(crossing.slot + 1);
+  crossing_[crossing.slot] = &crossing;
+  wake_moved();
+  if (share_.finish(crossing.slot) == crossing.due) return;
+  crossing.due = share_.finish(crossing.slot);
+  crossing.event->cancel();
+  crossing.event->notify(ctx_.clock.cycles(crossing.due - ctx_.clock.now()));
+}
+
+void Scratchpad::begin_due() {
+  while (!to_come_.empty() && to_come_.front()->start <= ctx_.clock.now()) {
+    Crossing& crossing = *to_come_.front();
+    to_come_.erase(to_come_.begin());
+    begin(crossing);
+  }
+}
+
+// Ends that the last change has moved.
+void Scratchpad::wake_moved() {
+  for (const std::size_t slot : share_.moved()) {
+    Crossing& crossing = *crossing_[slot];
+    crossing.due = share_.finish(slot);
+    crossing.event->cancel();
+    crossing.event->notify(ctx_.clock.cycles(crossing.due - ctx_.clock.now()));
+  }
 }
 
 bool Scratchpad::get_direct_mem_ptr(int /*initiator*/, tlm::tlm_generic_payload& /*payload*/, tlm::tlm_dmi& dmi) {

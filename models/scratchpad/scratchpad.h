@@ -11,21 +11,20 @@
 
 #include "firmware/hal/registers.h"
 #include "models/bus/stream.h"
-#include "models/machine.h"
-#include "models/module.h"
+#include "models/memory.h"
 #include "models/scratchpad/fair_share.h"
+#include "models/storage/host_memory.h"
+#include "models/storage/paged_memory.h"
 
 namespace attnvp {
 
-class Scratchpad : public Module {
+class Scratchpad : public Memory {
  public:
-  Scratchpad(sc_core::sc_module_name name, Context& context, const ScratchpadConfig& config, std::uint64_t base,
-             std::uint32_t initiators);
+  Scratchpad(sc_core::sc_module_name name, const Site& site);
 
-  tlm_utils::simple_target_socket_tagged<Scratchpad>& in(std::uint32_t initiator) { return *sockets_.at(initiator); }
-
+  tlm::tlm_target_socket<>& in(std::uint32_t initiator) override { return *sockets_.at(initiator); }
   // Performance monitor: firmware's allocator writes how much it holds; the waveform and the report show it.
-  tlm_utils::simple_target_socket<Scratchpad> control{"control"};
+  tlm::tlm_target_socket<>* control() override { return &control_; }
 
   std::uint64_t size_bytes() const override { return config_.size_bytes; }
   void reset() override;
@@ -40,15 +39,31 @@ class Scratchpad : public Module {
   unsigned transport_dbg(int initiator, tlm::tlm_generic_payload& payload);
   void control_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   FaultCode check(const Region& region) const;
+  // Bytes that cross a port from cycle `start` on, which may be to come.
+  struct Crossing {
+    std::uint64_t start = 0;
+    std::uint32_t port = 0;
+    std::uint64_t bytes = 0, pace_cycles = 0;
+    std::size_t slot = 0;                // in share_, once begun
+    std::uint64_t due = 0;               // for when `event` is notified
+    sc_core::sc_event* event = nullptr;  // wakes whoever waits for the end
+  };
   // Returns the share of the bytes that was moved: 1 unless the stream was withdrawn.
-  double occupy(std::uint32_t port, std::uint64_t bytes, std::uint64_t pace_cycles, Withdrawal* withdrawal = nullptr);
-  sc_core::sc_event& event_of(std::size_t slot);
+  double occupy(Crossing crossing, Withdrawal* withdrawal = nullptr);
+  void begin(Crossing& crossing);
+  void begin_due();
+  void wake_moved();
 
+  tlm_utils::simple_target_socket<Scratchpad> control_{"control"};
   ScratchpadConfig config_;
   std::uint64_t base_;
-  std::vector<unsigned char> memory_;  // empty in timing mode
+  PagedMemory memory_;  // empty in timing mode
+  host_memory::Share host_;
   FairShare share_;
-  std::deque<sc_core::sc_event> events_;  // one per flow slot
+  std::vector<Crossing*> to_come_;   // by start
+  std::vector<Crossing*> crossing_;  // by slot
+  std::deque<sc_core::sc_event> events_;
+  std::vector<sc_core::sc_event*> free_events_;
   std::vector<std::unique_ptr<tlm_utils::simple_target_socket_tagged<Scratchpad>>> sockets_;
   void show_allocation(std::uint64_t bytes, hal::L1Region region);
   void show_rates();

@@ -15,8 +15,9 @@ std::uint64_t power_of_two_from(std::uint64_t n) {
 }  // namespace
 
 Channel::Channel(sc_core::sc_module_name name, Context& context, const ChannelSpec& spec)
-    : Module(name, context), spec_(spec), depth_(spec.depth) {
+    : Module(name, context), spec_(spec), depth_(spec.depth), host_("channel '" + spec.name + "'") {
   Channel::reset();
+  if (!refusal_.empty()) throw host_memory::Exceeded(refusal_);
 }
 
 void Channel::set_depth(std::uint64_t depth) {
@@ -24,7 +25,13 @@ void Channel::set_depth(std::uint64_t depth) {
   allocate(std::max(mask_ + 1, power_of_two_from(std::min(depth_, kFirstWindow))));
 }
 
-void Channel::allocate(std::uint64_t slots) {
+bool Channel::allocate(std::uint64_t slots) {
+  const std::uint64_t bytes = slots * (element_bytes() + sizeof(std::uint64_t));
+  if (!host_.raise_to(bytes)) {
+    refusal_ =
+        host_memory::refusal("channel '" + spec_.name + "', " + std::to_string(slots) + " elements deep,", bytes);
+    return false;
+  }
   std::vector<std::uint64_t> arrivals(slots);
   std::vector<float> values(slots * spec_.width);
   for (std::uint64_t i = taken_; i < sent_; ++i) {
@@ -35,11 +42,12 @@ void Channel::allocate(std::uint64_t slots) {
   values_ = std::move(values);
   mask_ = slots - 1;
   limit_ = std::min(depth_, slots);
+  return true;
 }
 
 bool Channel::grow_window() {
   if (!writer_waits_ || limit_ == depth_) return false;
-  allocate(2 * (mask_ + 1));
+  if (!allocate(2 * (mask_ + 1))) return false;
   release_writer();
   return true;
 }
@@ -69,7 +77,8 @@ void Channel::reset() {
   writer_waits_ = reader_waits_ = false;
   mask_ = 0;
   occupancy_.set(0);
-  allocate(power_of_two_from(std::min(std::max<std::uint64_t>(depth_, spec_.tokens), kFirstWindow)));
+  refusal_.clear();
+  if (!allocate(power_of_two_from(std::max<std::uint64_t>(std::min(depth_, kFirstWindow), spec_.tokens)))) return;
   const std::vector<float> token(spec_.width, spec_.initial);
   for (std::uint32_t i = 0; i < spec_.tokens; ++i) {
     push(0, 0, token.data());

@@ -7,9 +7,11 @@
 
 #include <algorithm>
 #include <boost/circular_buffer.hpp>
+#include <string>
 #include <vector>
 
 #include "models/module.h"
+#include "models/storage/host_memory.h"
 #include "models/stream/graph.h"
 #include "models/stream/trace_log.h"
 
@@ -47,6 +49,7 @@ class Channel : public Module {
   // The host keeps fewer elements than a deep channel can hold; true if it was that which held the writer up, who then
   // goes on with twice as many.
   bool grow_window();
+  const std::string& refusal() const { return refusal_; }
   void release_writer();  // from outside the simulation: who waits for room looks again
 
   // After a run: counters. Before one: empty but for the initial tokens.
@@ -68,7 +71,7 @@ class Channel : public Module {
     queue.push_back(value);
   }
   void settle(std::uint64_t freed_at);
-  void allocate(std::uint64_t slots);
+  bool allocate(std::uint64_t slots);  // false: the host has not enough memory for them
 
   ChannelSpec spec_;
   std::uint64_t depth_;
@@ -81,6 +84,8 @@ class Channel : public Module {
   // Elements taken_ .. sent_ - 1 are here, in a ring of mask_ + 1 slots.
   std::uint64_t sent_ = 0, taken_ = 0;
   std::uint64_t limit_ = 0, mask_ = 0;
+  host_memory::Share host_;
+  std::string refusal_;  // why it could not grow
   std::vector<std::uint64_t> arrivals_;
   std::vector<float> values_;
 

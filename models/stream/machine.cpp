@@ -1,5 +1,7 @@
 #include "models/stream/machine.h"
 
+#include <fmt/format.h>
+
 namespace attnvp::stream {
 
 Channels::Channels(sc_core::sc_module_name name, Context& context, const Graph& graph) : sc_core::sc_module(name) {
@@ -66,9 +68,20 @@ Machine::Outcome Machine::run(bool traced) {
     node->count();
     outcome.cycles = std::max({outcome.cycles, node->last_cycle(), node->wait_state().since});
   }
-  for (auto& channel : channels_.all) channel->count();
+  for (auto& channel : channels_.all) {
+    channel->count();
+    if (!channel->refusal().empty()) outcome.problem = channel->refusal();
+  }
+  for (auto& node : nodes_.all) {
+    if (node->out_of_time()) outcome.problem = fmt::format("it takes more than {} cycles", kLastCycle);
+  }
+  if (!outcome.problem.empty()) return outcome;
+  Clock::start_over();
   const std::uint64_t last_change = traced ? log_.play() : 0;
   sc_core::sc_start(context_.clock.cycles(std::max(outcome.cycles, last_change) + 1));
+  if (traced && Clock::ran_out()) {
+    outcome.problem = fmt::format("its waveform ends at cycle {}, after 2^64 fs", context_.clock.most_cycles());
+  }
   return outcome;
 }
 

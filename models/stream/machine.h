@@ -29,6 +29,7 @@ class Machine : public sc_core::sc_module {
   struct Outcome {
     bool finished = false;
     std::uint64_t cycles = 0;  // to the last element consumed; or until every node is done or waits
+    std::string problem;       // not empty: not a deadlock, but the end of time or of the host's memory; a sentence
   };
   Outcome run(bool traced = false);
 

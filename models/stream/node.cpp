@@ -65,6 +65,8 @@ bool Node::take() {
     }
     cycle = std::max(cycle, input.channel->arrival());
   }
+  out_of_time_ = cycle > kLastCycle;
+  if (out_of_time_) return false;
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     Input& input = inputs_[i];
     const bool due = input_due(input);
@@ -125,7 +127,7 @@ void Node::count() {
 
 void Node::reset() {
   fired_ = column_ = now_ = taken_ = last_ = starved_cycles_ = stalled_cycles_ = 0;
-  holds_ = false;
+  holds_ = out_of_time_ = false;
   wait_ = {};
   state_.set(kIdle);
 }

@@ -19,6 +19,8 @@ struct Wait {
   std::uint64_t since = 0;           // cycle
 };
 
+inline constexpr std::uint64_t kLastCycle = std::uint64_t{1} << 62;
+
 class Node : public Module {
  public:
   // `firings` in all; `row` of them make a row of scores. Both are 1 row per firing if the node fires per row.
@@ -30,6 +32,8 @@ class Node : public Module {
   void set_trace(TraceLog* log) { log_ = log; }
 
   void start() { wake_.notify(sc_core::SC_ZERO_TIME); }
+  // Its time has come to kLastCycle, where it stops, long before 64 bits are used up.
+  bool out_of_time() const { return out_of_time_; }
   bool done() const { return fired_ == firings_; }
   const Wait& wait_state() const { return wait_; }
   std::uint64_t last_cycle() const { return last_; }  // of its latest progress: taken, or sent after that
@@ -84,7 +88,8 @@ class Node : public Module {
   std::uint64_t fired_ = 0, column_ = 0;
   std::uint64_t now_ = 0;    // its own time
   std::uint64_t taken_ = 0;  // when it took the inputs it holds
-  bool holds_ = false;       // results that are not sent yet
+  bool out_of_time_ = false;
+  bool holds_ = false;  // results that are not sent yet
   std::uint64_t last_ = 0;
   std::uint64_t starved_cycles_ = 0, stalled_cycles_ = 0;
   Wait wait_;

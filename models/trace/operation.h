@@ -14,8 +14,8 @@ enum class Operation : std::uint8_t {
   kMatmulAbt,  // A.B^T, as in QK^T
   kMatmulAb,   // A.B, as in PV
   kSoftmax,
-  kLoad,   // copy from DRAM
-  kStore,  // copy to DRAM
+  kLoad,   // copy into an L1
+  kStore,  // copy into DRAM
   kOnlineMax,
   kOnlineSoftmax,
   kScaleAdd,

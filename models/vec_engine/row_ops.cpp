@@ -10,24 +10,22 @@ namespace attnvp {
 
 namespace {
 
-constexpr std::uint64_t kHalfBytes = 2;
-constexpr std::uint64_t kFloatBytes = 4;
+using hal::ElementType;
 
 enum Use : std::uint8_t { kIn = 1, kOut = 2, kInOut = 3 };
 
-void add_part(RowOp& op, const hal::Operand& operand, std::uint64_t elements, std::uint64_t size, Use use) {
-  RowOp::Part& part = op.parts.at(static_cast<std::size_t>(op.count++));
-  part.region = {operand.address, op.rows, elements * size, operand.row_stride, 0, use != kIn};
-  part.fp32 = size == kFloatBytes;
-  part.in = (use & kIn) != 0;
-  part.out = (use & kOut) != 0;
+void refuse(RowOp& op, Refusal refusal) {
+  if (!op.refusal.any()) op.refusal = std::move(refusal);
 }
 
-void refuse(RowOp& op, FaultCode fault, std::uint64_t address, std::string detail) {
-  if (op.fault != FaultCode::kNone) return;
-  op.fault = fault;
-  op.fault_address = address;
-  op.detail = std::move(detail);
+// The descriptor's operand i: rows of so many elements of that type.
+void add_part(RowOp& op, const hal::Descriptor& d, int i, std::uint64_t elements, ElementType type, Use use) {
+  refuse(op, check_operand(d, i, elements, {type}));
+  RowOp::Part& part = op.parts.at(static_cast<std::size_t>(op.count++));
+  part.region = {d.operand[i].address, op.rows, d.row_bytes(i), d.operand[i].row_stride, 0, use != kIn};
+  part.element_bytes = hal::element_bytes(type);
+  part.in = (use & kIn) != 0;
+  part.out = (use & kOut) != 0;
 }
 
 // FP32 lies on whole words, and no result over another operand, but for an operand given twice.
@@ -35,8 +33,8 @@ void check(RowOp& op, const char* name) {
   for (int i = 0; i < op.count; ++i) {
     const RowOp::Part& a = op.parts[static_cast<std::size_t>(i)];
     const Region& r = a.region;
-    if (a.fp32 && ((r.address | (r.rows > 1 ? r.row_stride : 0)) & 3) != 0) {
-      refuse(op, FaultCode::kMisaligned, r.address, "FP32 rows need addresses and strides of whole 4-byte words");
+    if (a.element_bytes == 4 && ((r.address | (r.rows > 1 ? r.row_stride : 0)) & 3) != 0) {
+      refuse(op, {FaultCode::kMisaligned, r.address, "FP32 rows need addresses and strides of whole 4-byte words"});
     }
     for (int j = i + 1; j < op.count; ++j) {
       const RowOp::Part& b = op.parts[static_cast<std::size_t>(j)];
@@ -44,8 +42,8 @@ void check(RowOp& op, const char* name) {
       const bool same = r.address == b.region.address && r.row_bytes == b.region.row_bytes &&
                         (r.rows == 1 || r.row_stride == b.region.row_stride);
       if (same) continue;
-      refuse(op, FaultCode::kOverlap, b.region.address,
-             fmt::format("{} of {} rows: operands {} and {} overlap", name, op.rows, i, j));
+      refuse(op, {FaultCode::kOverlap, b.region.address,
+                  fmt::format("{} of {} rows: operands {} and {} overlap", name, op.rows, i, j)});
     }
   }
 }
@@ -65,12 +63,12 @@ LaneOperations RowOp::all() const {
 
 RowOp row_op_of(const hal::Descriptor& d) {
   RowOp op;
-  op.rows = d.dims[0];
+  op.rows = d.rows;
   const bool vector = d.opcode == hal::Opcode::kOnlineMax;
-  op.elements = vector ? 1 : d.dims[1];
+  op.elements = vector ? 1 : d.operand[0].columns;
   if (op.rows == 0 || op.elements == 0) {
-    refuse(op, FaultCode::kZeroSize, d.operand[0].address,
-           fmt::format("row operation on {} x {}", op.rows, op.elements));
+    refuse(op,
+           {FaultCode::kZeroSize, d.operand[0].address, fmt::format("row operation on {} x {}", op.rows, op.elements)});
     return op;
   }
   const bool first = (d.flags & hal::kFirst) != 0, two = (d.flags & hal::kTwoScales) != 0;
@@ -79,26 +77,26 @@ RowOp row_op_of(const hal::Descriptor& d) {
   switch (d.opcode) {
     case hal::Opcode::kOnlineMax:
       op.per_element = {1, 0, 0, 0, 0};
-      add_part(op, d.operand[0], 1, kHalfBytes, kIn);
-      if (!first) add_part(op, d.operand[1], 1, kHalfBytes, kIn);
-      add_part(op, d.operand[3], 1, kHalfBytes, kOut);
+      add_part(op, d, 0, 1, ElementType::kFp16, kIn);
+      if (!first) add_part(op, d, 1, 1, ElementType::kFp16, kIn);
+      add_part(op, d, 3, 1, ElementType::kFp16, kOut);
       if (!unscaled) {
         op.per_element.add = op.per_element.exp = two ? 2 : 1;
-        add_part(op, d.operand[2], scales, kFloatBytes, kOut);
+        add_part(op, d, 2, scales, ElementType::kFp32, kOut);
       }
       break;
     case hal::Opcode::kOnlineSoftmax: {
       op.reduces = true;
       op.per_element = {1, 2, 0, 1, 0};  // maximum, difference, exponential, sum
       op.per_row = {1, 1, 0, 1, 0};      // running maximum and scale
-      add_part(op, d.operand[0], op.elements, kHalfBytes, kIn);
-      add_part(op, d.operand[1], op.elements, kHalfBytes, kOut);
-      add_part(op, d.operand[2], 1, kHalfBytes, first ? kOut : kInOut);
-      add_part(op, d.operand[3], 2, kFloatBytes, kOut);
+      add_part(op, d, 0, op.elements, ElementType::kFp16, kIn);
+      add_part(op, d, 1, op.elements, ElementType::kFp16, kOut);
+      add_part(op, d, 2, 1, ElementType::kFp16, first ? kOut : kInOut);
+      add_part(op, d, 3, 2, ElementType::kFp32, kOut);
       if (op.elements > arith::kSoftmaxMaxLength) {
-        refuse(
-            op, FaultCode::kBadOperand, d.operand[0].address,
-            fmt::format("rows of {} elements; the sum is wide enough for {}", op.elements, arith::kSoftmaxMaxLength));
+        refuse(op, {FaultCode::kBadOperand, d.operand[0].address,
+                    fmt::format("rows of {} elements; the sum is wide enough for {}", op.elements,
+                                arith::kSoftmaxMaxLength)});
       }
       break;
     }
@@ -106,22 +104,22 @@ RowOp row_op_of(const hal::Descriptor& d) {
       // The first tile is added to zeros: it takes as long as any other.
       op.per_element.add = 1;
       op.per_element.mul = unscaled ? 0 : two ? 2 : 1;
-      add_part(op, d.operand[0], op.elements, kFloatBytes, first ? kOut : kInOut);
-      add_part(op, d.operand[1], op.elements, kFloatBytes, kIn);
-      if (!unscaled && (!first || two)) add_part(op, d.operand[2], scales, kFloatBytes, kIn);
+      add_part(op, d, 0, op.elements, ElementType::kFp32, first ? kOut : kInOut);
+      add_part(op, d, 1, op.elements, ElementType::kFp32, kIn);
+      if (!unscaled && (!first || two)) add_part(op, d, 2, scales, ElementType::kFp32, kIn);
       break;
     case hal::Opcode::kDivide:
       op.per_element.div = 1;
-      add_part(op, d.operand[0], op.elements, kFloatBytes, kIn);
-      add_part(op, d.operand[1], op.elements, kHalfBytes, kOut);
-      add_part(op, d.operand[2], 1, kFloatBytes, kIn);
+      add_part(op, d, 0, op.elements, ElementType::kFp32, kIn);
+      add_part(op, d, 1, op.elements, ElementType::kFp16, kOut);
+      add_part(op, d, 2, 1, ElementType::kFp32, kIn);
       break;
     default:  // kRescale
       op.per_element.mul = 1;
       op.per_row = {0, 1, 0, 1, 0};
-      add_part(op, d.operand[0], op.elements, kFloatBytes, kInOut);
-      add_part(op, d.operand[1], 1, kHalfBytes, kIn);
-      add_part(op, d.operand[2], 1, kHalfBytes, kIn);
+      add_part(op, d, 0, op.elements, ElementType::kFp32, kInOut);
+      add_part(op, d, 1, 1, ElementType::kFp16, kIn);
+      add_part(op, d, 2, 1, ElementType::kFp16, kIn);
       break;
   }
   check(op, d.opcode == hal::Opcode::kOnlineSoftmax ? "one-pass softmax" : "row operation");
@@ -131,8 +129,8 @@ RowOp row_op_of(const hal::Descriptor& d) {
 void compute_row_op(const hal::Descriptor& d, const std::array<unsigned char*, 4>& operand) {
   const bool first = (d.flags & hal::kFirst) != 0, two = (d.flags & hal::kTwoScales) != 0;
   const bool unscaled = (d.flags & hal::kUnscaled) != 0;
-  const std::size_t n = d.dims[1];
-  for (std::uint64_t row = 0; row < d.dims[0]; ++row) {
+  const std::size_t n = d.operand[0].columns;
+  for (std::uint64_t row = 0; row < d.rows; ++row) {
     const auto at = [&](std::size_t i) { return operand[i] + row * d.operand[i].row_stride; };
     const auto half = [&](std::size_t i) { return reinterpret_cast<arith::Half*>(at(i)); };
     const auto fp32 = [&](std::size_t i) { return reinterpret_cast<float*>(at(i)); };

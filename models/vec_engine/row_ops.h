@@ -8,10 +8,10 @@
 
 #include <array>
 #include <cstdint>
-#include <string>
 
 #include "firmware/hal/descriptor.h"
 #include "models/bus/stream.h"
+#include "models/engine/descriptor_check.h"
 #include "models/machine.h"
 
 namespace attnvp {
@@ -25,11 +25,21 @@ struct LaneOperations {
   }
 };
 
+inline LaneOperations& operator+=(LaneOperations& a, const LaneOperations& b) {
+  a.max += b.max;
+  a.add += b.add;
+  a.mul += b.mul;
+  a.exp += b.exp;
+  a.div += b.div;
+  return a;
+}
+
 struct RowOp {
   // Operands in L1 as the descriptor names them, in order; bytes per row.
   struct Part {
     Region region;
-    bool in = false, out = false, fp32 = false;
+    bool in = false, out = false;
+    std::uint64_t element_bytes = 0;
   };
   std::array<Part, 4> parts{};
   int count = 0;
@@ -37,9 +47,7 @@ struct RowOp {
   std::uint64_t elements = 0;  // of a row
   LaneOperations per_element, per_row;
   bool reduces = false;  // rows start on the first lane
-  FaultCode fault = FaultCode::kNone;
-  std::uint64_t fault_address = 0;
-  std::string detail;
+  Refusal refusal;
 
   LaneOperations all() const;
 };

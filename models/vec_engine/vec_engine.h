@@ -6,13 +6,13 @@
 
 #include "models/arith/workspace.h"
 #include "models/engine/engine.h"
+#include "models/vec_engine/vec_plan.h"
 
 namespace attnvp {
 
 class VecEngine : public Engine {
  public:
-  VecEngine(sc_core::sc_module_name name, Context& context, const VecConfig& config, std::uint64_t l0_share_bytes,
-            const Place& place);
+  VecEngine(sc_core::sc_module_name name, const Site& site);
 
   Counter elements{*this, "elements", "elements", "elements put through softmax"};
   Counter lane_ops{*this, "lane_ops", "lane-cycles", "of softmax, on one lane", {"attnvp.vec", "compute"}};
@@ -23,17 +23,12 @@ class VecEngine : public Engine {
   Counter div_ops{*this, "div_ops", "operations", "quotients of row operations", {"attnvp.vec", "divide"}};
 
  protected:
-  PlanError plan(const hal::Descriptor& descriptor, Plan& plan) override;
+  Refusal plan(const hal::Descriptor& descriptor, Plan& plan) override;
   void compute_values(const hal::Descriptor& descriptor) override;
   void count(const hal::Descriptor& descriptor) override;
 
  private:
-  std::uint64_t row_cycles(std::uint64_t columns) const;
-  PlanError plan_softmax(const hal::Descriptor& descriptor, Plan& plan) const;
-  PlanError plan_row_op(const hal::Descriptor& descriptor, Plan& plan) const;
-
-  VecConfig config_;
-  std::uint64_t l0_share_bytes_;
+  VecPlanner planner_;
   arith::Workspace workspace_;
 };
 

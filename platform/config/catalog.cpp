@@ -10,14 +10,32 @@
 #include "platform/config/document.h"
 #include "platform/config/error.h"
 #include "platform/config/words.h"
+#include "platform/text/printable.h"
 
 namespace attnvp::config {
 namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::size_t kLongestDescription = 200;
+
 bool ends_with(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+// Installed: bin/attnvp and share/attnvp/configs. In a source tree, moved or not: build/release/cli/attnvp and configs.
+// A program built elsewhere knows the tree that it was built from.
+std::string beside_program() {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  const fs::path installed = program.parent_path().parent_path() / "share/attnvp/configs";
+  if (fs::is_directory(installed, error)) return installed.string();
+  constexpr int kMostFolders = 4;
+  fs::path folder = program.parent_path();
+  for (int i = 0; i < kMostFolders && folder.has_relative_path(); ++i, folder = folder.parent_path()) {
+    if (fs::is_directory(folder / "configs/hardware", error)) return (folder / "configs").string();
+  }
+  return ATTNVP_CONFIG_DIR;
 }
 
 std::string first_line_description(const fs::path& path) {
@@ -25,7 +43,7 @@ std::string first_line_description(const fs::path& path) {
   std::string line;
   std::getline(file, line);
   if (line.empty() || line[0] != '#') return {};
-  return std::string(trimmed(std::string_view(line).substr(1)));
+  return text::printable(trimmed(std::string_view(line).substr(1)), kLongestDescription);
 }
 
 }  // namespace
@@ -33,12 +51,12 @@ std::string first_line_description(const fs::path& path) {
 std::string config_root() {
   const char* chosen = std::getenv("ATTNVP_CONFIGS");
   const bool from_environment = chosen != nullptr && *chosen != '\0';
-  std::string root = from_environment ? chosen : ATTNVP_CONFIG_DIR;
+  std::string root = from_environment ? chosen : beside_program();
   std::error_code error;
   if (!fs::is_directory(root, error)) {
     throw ConfigError(
         fmt::format("{} names {}, which is not a folder; allowed is one that holds hardware/, networks/ and energy/",
-                    from_environment ? "environment variable ATTNVP_CONFIGS" : "the build", in_quotes(root)));
+                    from_environment ? "environment variable ATTNVP_CONFIGS" : "the program's place", in_quotes(root)));
   }
   return root;
 }
@@ -66,7 +84,8 @@ std::vector<CatalogEntry> list(Folder folder) {
   std::error_code error;
   for (const auto& file : fs::directory_iterator(fs::path(config_root()) / folder_name(folder), error)) {
     if (file.path().extension() != ".yaml" || !file.is_regular_file(error)) continue;
-    entries.push_back({file.path().stem().string(), first_line_description(file.path()), file.path().string()});
+    entries.push_back(
+        {text::printable(file.path().stem().string()), first_line_description(file.path()), file.path().string()});
   }
   std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   return entries;

@@ -15,7 +15,8 @@ struct CatalogEntry {
   std::string path;
 };
 
-// The folder that holds hardware/, networks/, ...: $ATTNVP_CONFIGS if set, else the source tree's configs/.
+// The folder that holds hardware/, networks/, ...: $ATTNVP_CONFIGS if set, else the one installed beside the
+// program, else the source tree's configs/.
 // Throws ConfigError when it is not a folder.
 std::string config_root();
 

@@ -4,14 +4,13 @@
 #include <yaml-cpp/eventhandler.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <sstream>
 
 #include "platform/config/words.h"
+#include "platform/files/input.h"
+#include "platform/text/printable.h"
 
 namespace attnvp::config {
 namespace {
@@ -53,6 +52,30 @@ int second_document_line(const std::string& text) {
   return std::max(counter.line(), 1);
 }
 
+// Plain text, fit to be shown; and no tabs before a line's first word, of which YAML says strange things.
+void check_text(const std::string& text, const std::string& source) {
+  if (text.find('\0') != std::string::npos) fail({source}, "is not a text file");
+  const std::size_t foreign = text::first_not_utf8(text);
+  int line = 1;
+  bool indentation = true, tab = false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const auto c = static_cast<unsigned char>(text[at]);
+    if (at == foreign) fail({source, line}, fmt::format("holds the byte \\x{:02x}; allowed is text in UTF-8", c));
+    if ((c < 0x20 && c != '\n' && c != '\r' && c != '\t') || c == 0x7f) {
+      fail({source, line}, fmt::format("holds the control character \\x{:02x}; allowed is plain text", c));
+    }
+    if (c == '\n') {
+      ++line;
+      indentation = true;
+      tab = false;
+    } else if (indentation) {
+      tab = tab || c == '\t';
+      indentation = c == ' ' || c == '\t' || c == '\r';
+      if (!indentation && tab && c != '#') fail({source, line}, "is indented by a tab; allowed are spaces");
+    }
+  }
+}
+
 }  // namespace
 
 std::string shown_path(const std::string& path) {
@@ -65,23 +88,15 @@ std::string shown_path(const std::string& path) {
 }
 
 std::string read_text_file(const std::string& path) {
-  namespace fs = std::filesystem;
-  const Origin origin{shown_path(path)};
-  std::error_code error;
-  const fs::file_status status = fs::status(path, error);
-  if (!fs::exists(status)) fail(origin, "cannot be read: no such file");
-  if (!fs::is_regular_file(status)) fail(origin, "cannot be read: not a regular file");
-  if (fs::file_size(path, error) > kLargestFileBytes) fail(origin, "is larger than 1 MiB, which no configuration is");
-  std::ifstream file(path, std::ios::binary);
-  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (!file) fail(origin, fmt::format("cannot be read: {}", std::strerror(errno)));
+  std::string text = files::read_file(shown_path(path), kLargestFileBytes);
+  check_text(text, shown_path(path));
   return text;
 }
 
 Document Document::load(const std::string& path) { return parse(read_text_file(path), shown_path(path)); }
 
 Document Document::parse(const std::string& text, const std::string& source) {
-  if (text.find('\0') != std::string::npos) fail({source}, "is not a text file");
+  check_text(text, source);
   YAML::Node root;
   try {
     if (const int line = second_document_line(text)) {

@@ -19,7 +19,8 @@ struct Setting {
   Origin origin;
 };
 
-// The whole text of a regular file of at most 1 MiB; ConfigError when it cannot be read.
+// The whole text of a regular file of at most 1 MiB, in UTF-8 and without control characters; ConfigError when it
+// cannot be read or is none.
 std::string read_text_file(const std::string& path);
 
 // A path as messages show it: relative to the working directory when it lies below it.

@@ -4,15 +4,20 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
+#include <stdexcept>
 
+#include "models/registry.h"
 #include "platform/config/catalog.h"
 #include "platform/config/words.h"
+#include "platform/text/printable.h"
 
 namespace attnvp::config {
 namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::size_t kLongestChain = 32;             // of bases
 constexpr std::uint64_t kMostL1Bytes = 256ULL << 30;  // all clusters together
 
 std::string find_base(const Setting& setting, const std::string& folder) {
@@ -44,9 +49,13 @@ MachineConfig load_file(const std::string& path, std::vector<std::string> chain)
       shown.push_back(shown_path(fs::weakly_canonical(base).string()));
       fail(setting.origin, fmt::format("key 'base': the bases form a cycle: {}", fmt::join(shown, " -> ")));
     }
+    if (chain.size() >= kLongestChain) {
+      fail(setting.origin,
+           fmt::format("key 'base': {} files stand on one another; allowed are {}", chain.size() + 1, kLongestChain));
+    }
     machine = load_file(base, chain);
   }
-  machine.name = fs::path(path).stem().string();
+  machine.name = text::printable(fs::path(path).stem().string());
   for (Setting setting : settings) {
     if (setting.path == "base") continue;
     if (setting.path == "energy" && is_path(setting.text)) {
@@ -80,6 +89,19 @@ std::string yaml_string(const std::string& text) {
 }
 
 }  // namespace
+
+const Schema<MachineConfig>& hardware_schema() {
+  static const Schema<MachineConfig> schema([] {
+    Keys<MachineConfig> keys;
+    MachineConfig::describe(keys);
+    std::set<std::string> paths;
+    for (const auto& key : keys.all()) {
+      if (!paths.insert(key.path).second) throw std::logic_error("two models declare the key '" + key.path + "'");
+    }
+    return keys.all();
+  }());
+  return schema;
+}
 
 MachineConfig load_hardware(const std::string& name_or_path, const std::vector<std::string>& overrides) {
   const std::string path = find_config(Folder::kHardware, name_or_path);
@@ -118,6 +140,8 @@ void check_machine(const MachineConfig& machine, const Origin& origin) {
     fail(origin, fmt::format("key 'dma.burst': found '{}'; allowed is at most l1.size, {}",
                              bytes(machine.dma.burst_bytes), bytes(l1.size_bytes)));
   }
+  const std::string problem = kind_problem(machine);
+  if (!problem.empty()) fail(origin, problem);
 }
 
 std::string to_yaml(const MachineConfig& machine) {

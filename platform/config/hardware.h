@@ -9,7 +9,7 @@
 
 namespace attnvp::config {
 
-// The one table of hardware keys (hardware_keys.cpp).
+// The one table of hardware keys: what the models declare.
 const Schema<MachineConfig>& hardware_schema();
 
 // A name under configs/hardware or a path, then the overrides in order ("l1.size=2 MiB"; of equal keys the
@@ -22,8 +22,8 @@ MachineConfig load_hardware(const std::string& name_or_path, const std::vector<s
 // Sets one key, "l1.size=2 MiB". Checks the key and its range; call check_machine after the last one.
 void apply_override(MachineConfig& machine, const std::string& assignment);
 
-// Every key within its range, and the keys consistent with each other. `origin` (a file, an option) opens the
-// message.
+// Every key within its range, the keys consistent with each other, and every kind able to stand where it is to.
+// `origin` (a file, an option) opens the message.
 void check_machine(const MachineConfig& machine, const Origin& origin);
 
 // All keys with their values, in the table's order: YAML that load_hardware reads back to the same machine.

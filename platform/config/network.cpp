@@ -8,6 +8,7 @@
 
 #include "platform/config/catalog.h"
 #include "platform/config/words.h"
+#include "platform/text/printable.h"
 
 namespace attnvp::config {
 namespace {
@@ -95,7 +96,7 @@ Network complete(const K& keys, const Origin& origin, NameOf name_of) {
 }
 
 Network parse_inline(const std::string& text) {
-  const Origin origin{"--net " + text};
+  const Origin origin = option_origin("--net", text);
   std::vector<std::string> names;
   for (const auto& [name, path] : inline_names()) names.push_back(name);
   K keys;
@@ -126,7 +127,7 @@ Network parse_inline(const std::string& text) {
       fail(origin, fmt::format("key '{}': {}", name, problem.what()));
     }
   }
-  keys.network.name = text;
+  keys.network.name = text::printable(text);
   return complete(keys, origin, [](const std::string& path) {
     for (const auto& [name, stands_for] : inline_names()) {
       if (stands_for == path) return name;
@@ -187,7 +188,7 @@ Network load_network(const std::string& text) {
   const std::string path = find_config(Folder::kNetworks, text);
   const Document document = Document::load(path);
   K keys;
-  keys.network.name = std::filesystem::path(path).stem().string();
+  keys.network.name = text::printable(std::filesystem::path(path).stem().string());
   for (const Setting& setting : document.settings(network_schema().paths())) network_schema().apply(keys, setting);
   return complete(keys, {document.source()}, [](const std::string& name) { return name; });
 }

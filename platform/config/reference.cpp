@@ -13,7 +13,8 @@ namespace {
 constexpr const char* kIntroduction =
     R"(# Configurations: every key, type, default, range and meaning
 
-This page is generated from the tables in `platform/config` that also check the files; a test keeps the two equal.
+This page is generated from the tables that also check the files, those that models declare beside themselves among
+them; a test keeps the two equal.
 
 | Folder | Holds | Chosen by |
 |---|---|---|

@@ -5,16 +5,12 @@
 #include <algorithm>
 
 #include "platform/config/words.h"
+#include "platform/text/printable.h"
 
 namespace attnvp::config {
 namespace {
 
 constexpr std::size_t kLongestText = 200;
-
-bool printable(std::string_view text) {
-  return std::none_of(text.begin(), text.end(),
-                      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
-}
 
 bool within(const KeyInfo& key, double value) { return value >= key.minimum && value <= key.maximum; }
 
@@ -35,11 +31,13 @@ std::string objection(const KeyInfo& key, const Value& value) {
     }
     case Type::kReal:  // a NaN is not within anything
       return within(key, std::get<double>(value)) ? "" : "; allowed is " + allowed_range(key);
-    case Type::kChoice:
-      return std::get<std::uint64_t>(value) < key.names.size() ? "" : "; allowed: " + allowed_range(key);
+    case Type::kChoice: {
+      const auto* index = std::get_if<std::uint64_t>(&value);
+      return index != nullptr && *index < key.names.size() ? "" : "; allowed: " + allowed_range(key);
+    }
     case Type::kString: {
       const auto& string = std::get<std::string>(value);
-      const bool fits = !string.empty() && string.size() <= kLongestText && printable(string);
+      const bool fits = !string.empty() && string.size() <= kLongestText && text::is_printable(string);
       return fits ? "" : "; allowed is a text of 1 to 200 printable characters";
     }
     case Type::kBool:
@@ -49,48 +47,6 @@ std::string objection(const KeyInfo& key, const Value& value) {
 }
 
 }  // namespace
-
-KeyInfo number(std::string path, Unit unit, double minimum, double maximum, std::string meaning) {
-  KeyInfo key;
-  key.path = std::move(path);
-  key.type = is_integer(unit) ? Type::kInteger : Type::kReal;
-  key.unit = unit;
-  key.minimum = minimum;
-  key.maximum = maximum;
-  key.meaning = std::move(meaning);
-  return key;
-}
-
-KeyInfo power_of_two(std::string path, Unit unit, double minimum, double maximum, std::string meaning) {
-  KeyInfo key = number(std::move(path), unit, minimum, maximum, std::move(meaning));
-  key.power_of_two = true;
-  return key;
-}
-
-KeyInfo choice(std::string path, std::vector<std::string> names, std::string meaning) {
-  KeyInfo key;
-  key.path = std::move(path);
-  key.type = Type::kChoice;
-  key.names = std::move(names);
-  key.meaning = std::move(meaning);
-  return key;
-}
-
-KeyInfo text(std::string path, std::string meaning) {
-  KeyInfo key;
-  key.path = std::move(path);
-  key.type = Type::kString;
-  key.meaning = std::move(meaning);
-  return key;
-}
-
-KeyInfo flag(std::string path, std::string meaning) {
-  KeyInfo key;
-  key.path = std::move(path);
-  key.type = Type::kBool;
-  key.meaning = std::move(meaning);
-  return key;
-}
 
 Value parse_value(const KeyInfo& key, std::string_view text) {
   Value value;
@@ -133,6 +89,7 @@ std::string format_value(const KeyInfo& key, const Value& value) {
     case Type::kReal:
       return format_real(key.unit, std::get<double>(value));
     case Type::kChoice: {
+      if (const auto* name = std::get_if<std::string>(&value)) return *name;
       const auto index = std::get<std::uint64_t>(value);
       return index < key.names.size() ? key.names[index] : std::to_string(index);
     }
@@ -198,7 +155,7 @@ void check_setting(const KeyInfo& key, const Value& value, const Origin& origin)
 Setting parse_override(const std::string& assignment) {
   const std::size_t equals = assignment.find('=');
   Setting setting;
-  setting.origin.source = "--set " + assignment;
+  setting.origin = option_origin("--set", assignment);
   if (equals == std::string::npos) fail(setting.origin, "has no '='; allowed is key=value, e.g. 'l1.size=2 MiB'");
   setting.path = std::string(trimmed(std::string_view(assignment).substr(0, equals)));
   setting.text = std::string(trimmed(std::string_view(assignment).substr(equals + 1)));

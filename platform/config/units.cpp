@@ -162,10 +162,6 @@ std::string number_text(double value, const UnitName& unit) {
 
 }  // namespace
 
-bool is_integer(Unit unit) {
-  return unit == Unit::kCount || unit == Unit::kCycles || unit == Unit::kBytes || unit == Unit::kBytesPerCycle;
-}
-
 std::string unit_meaning(Unit unit) {
   switch (unit) {
     case Unit::kCount:

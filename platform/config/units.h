@@ -5,21 +5,9 @@
 #include <string>
 #include <string_view>
 
+#include "models/keys/key.h"
+
 namespace attnvp::config {
-
-enum class Unit : std::uint8_t {
-  kCount,          // plain integer
-  kCycles,         // plain integer
-  kBytes,          // bytes: B, KiB..TiB (powers of 1024), KB..TB (powers of 1000); a whole number of bytes
-  kBytesPerCycle,  // bytes per cycle: B/cycle
-  kFrequency,      // hertz: Hz, kHz, MHz, GHz
-  kBandwidth,      // bytes per second: B/s, KiB/s..TiB/s, KB/s..TB/s
-  kTime,           // seconds: ps, ns, us, ms, s
-  kEnergy,         // picojoules: pJ
-};
-
-// Integer units hold exact whole numbers; the others are doubles in the base unit named above.
-bool is_integer(Unit unit);
 
 // "size in bytes", "frequency", ... for messages and the reference.
 std::string unit_meaning(Unit unit);

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <utility>
 
+#include "platform/text/printable.h"
+
 namespace attnvp::config {
 namespace {
 
@@ -29,11 +31,12 @@ std::string_view trimmed(std::string_view text) {
 
 std::string in_quotes(std::string_view text) {
   constexpr std::size_t kLongest = 80;
-  std::string shown(text.substr(0, kLongest));
-  for (char& c : shown) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  }
-  return fmt::format("'{}{}'", shown, text.size() > kLongest ? "..." : "");
+  return fmt::format("'{}'", text::printable(text, kLongest));
+}
+
+Origin option_origin(std::string_view option, std::string_view value) {
+  constexpr std::size_t kLongest = 200;
+  return {fmt::format("{} {}", option, text::printable(value, kLongest))};
 }
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {

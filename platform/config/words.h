@@ -6,12 +6,17 @@
 #include <string_view>
 #include <vector>
 
+#include "platform/config/error.h"
+
 namespace attnvp::config {
 
 std::string_view trimmed(std::string_view text);
 
-// 'text' fit for a one-line message: cut off when absurdly long, control characters shown as '?'.
+// 'text' fit for a one-line message: printable, cut off when absurdly long.
 std::string in_quotes(std::string_view text);
+
+// The place of what an option gave: "--set l1.size=2 MiB", cut off when absurdly long.
+Origin option_origin(std::string_view option, std::string_view value);
 
 // Number of single-character insertions, deletions and substitutions that turn a into b, upper and lower case
 // alike.

@@ -7,7 +7,8 @@
 #include <stdexcept>
 
 #include "firmware/hal/registers.h"
-#include "platform/elaboration/vec_choice.h"
+#include "models/bus/stream.h"
+#include "models/registry.h"
 
 namespace attnvp {
 
@@ -27,12 +28,17 @@ AddressRange vec_range(std::uint32_t c, std::uint32_t k) {
   return {hal::vec_base(c, k), hal::kEngineSize, fmt::format("cluster{}.core{}.vec", c, k)};
 }
 AddressRange mailbox_range() { return {hal::kMailboxBase, hal::kMailboxSize, "mailbox"}; }
-AddressRange dram_range(const MachineConfig& m) { return {hal::kDramBase, m.dram.size_bytes, "dram"}; }
+AddressRange l1_range(const MachineConfig& m, std::uint32_t c) {
+  return {hal::l1_base(c), m.l1.size_bytes, fmt::format("cluster{}.l1", c), true};
+}
+AddressRange dram_range(const MachineConfig& m) { return {hal::kDramBase, m.dram.size_bytes, "dram", true}; }
 
 // Initiators of a cluster's L1, in the order of their sockets.
 std::uint32_t l1_socket_of_mac(std::uint32_t core) { return 2 * core; }
 std::uint32_t l1_socket_of_vec(std::uint32_t core) { return 2 * core + 1; }
 std::uint32_t l1_socket_of_dma(const MachineConfig& m) { return 2 * m.cores; }
+std::uint32_t l1_socket_of_bus(const MachineConfig& m) { return 2 * m.cores + 1; }
+std::uint32_t l1_sockets(const MachineConfig& m) { return 2 * m.cores + 2; }
 
 }  // namespace
 
@@ -46,7 +52,7 @@ AddressMap address_map(const MachineConfig& m) {
       map.add(mac_range(c, k));
       map.add(vec_range(c, k));
     }
-    map.add({hal::l1_base(c), m.l1.size_bytes, fmt::format("cluster{}.l1 (engines and DMA of the cluster)", c)});
+    map.add(l1_range(m, c));
   }
   map.add(mailbox_range());
   map.add(dram_range(m));
@@ -56,31 +62,29 @@ AddressMap address_map(const MachineConfig& m) {
 Core::Core(sc_core::sc_module_name name, Context& context, const MachineConfig& m, std::uint32_t cluster,
            std::uint32_t core)
     : sc_module(name),
-      l0("l0", context, m.l0),
-      mac("mac", context, m.mac, {hal::mac_base(cluster, core), hal::events_base(cluster), m.events.events}),
-      vec_(make_vec_engine("vec", context, m.vec, RegisterFile::share_bytes(m.l0.size_bytes),
-                           {hal::vec_base(cluster, core), hal::events_base(cluster), m.events.events})),
-      vec(*vec_) {
-  mac.l0.bind(l0.mac);
-  vec.l0.bind(l0.vec);
+      l0(make<Memory>({"l0", "l0", context, m, 0, 2, cluster, core})),
+      mac(make<Engine>({"mac", "mac", context, m, hal::mac_base(cluster, core), 0, cluster, core})),
+      vec(make<Engine>({"vec", "vec", context, m, hal::vec_base(cluster, core), 0, cluster, core})) {
+  mac->l0.bind(l0->in(0));
+  vec->l0.bind(l0->in(1));
 }
 
 Cluster::Cluster(sc_core::sc_module_name name, Context& context, const MachineConfig& m, std::uint32_t cluster,
-                 Interconnect& bus, ControlProcessor::Firmware firmware)
+                 Interconnect& bus, const Firmware& firmware)
     : sc_module(name),
-      l1("l1", context, m.l1, hal::l1_base(cluster), 2 * m.cores + 1),
+      l1(make<Memory>({"l1", "l1", context, m, hal::l1_base(cluster), l1_sockets(m), cluster})),
       events("events", context, m.events, hal::events_base(cluster)),
       dma("dma", context, m.dma,
-          {hal::dma_base(cluster), hal::events_base(cluster), m.events.events, hal::kDramBase, m.dram.size_bytes,
-           hal::l1_base(cluster), m.l1.size_bytes}),
-      cpu("cpu", context, m.control, cluster, std::move(firmware)) {
+          {hal::dma_base(cluster), hal::events_base(cluster), m.events.events, hal::l1_base(cluster), &bus.map()}),
+      cpu(make<Processor>({"control", "cpu", context, m, 0, 0, cluster, 0, &firmware})) {
   const std::string at = fmt::format("cluster{}_", cluster);
   bus.add_target(events_range(cluster)).bind(events.in);
   bus.add_target(dma_range(cluster)).bind(dma.control);
-  bus.add_target(l1_control_range(cluster)).bind(l1.control);
-  cpu.bus.bind(bus.add_initiator(at + "cpu"));
-  dma.dram.bind(bus.add_initiator(at + "dma"));
-  dma.l1.bind(l1.in(l1_socket_of_dma(m)));
+  if (l1->control() != nullptr) bus.add_target(l1_control_range(cluster)).bind(*l1->control());
+  cpu->bus.bind(bus.add_initiator(at + "cpu"));
+  bus.add_target(l1_range(m, cluster)).bind(l1->in(l1_socket_of_bus(m)));
+  dma.bus.bind(bus.add_initiator(at + "dma"));
+  dma.l1.bind(l1->in(l1_socket_of_dma(m)));
   for (std::uint32_t i = 0; i < dma.channels(); ++i) {
     dma.events(i).out.bind(bus.add_initiator(fmt::format("{}dma{}_events", at, i)));
   }
@@ -88,28 +92,28 @@ Cluster::Cluster(sc_core::sc_module_name name, Context& context, const MachineCo
     cores.push_back(std::make_unique<Core>(fmt::format("core{}", k).c_str(), context, m, cluster, k));
     Core& core = *cores.back();
     const std::string of_core = fmt::format("{}core{}_", at, k);
-    bus.add_target(mac_range(cluster, k)).bind(core.mac.control);
-    bus.add_target(vec_range(cluster, k)).bind(core.vec.control);
-    core.mac.l1.bind(l1.in(l1_socket_of_mac(k)));
-    core.vec.l1.bind(l1.in(l1_socket_of_vec(k)));
-    core.mac.events.out.bind(bus.add_initiator(of_core + "mac_events"));
-    core.vec.events.out.bind(bus.add_initiator(of_core + "vec_events"));
+    bus.add_target(mac_range(cluster, k)).bind(core.mac->control);
+    bus.add_target(vec_range(cluster, k)).bind(core.vec->control);
+    core.mac->l1.bind(l1->in(l1_socket_of_mac(k)));
+    core.vec->l1.bind(l1->in(l1_socket_of_vec(k)));
+    core.mac->events.out.bind(bus.add_initiator(of_core + "mac_events"));
+    core.vec->events.out.bind(bus.add_initiator(of_core + "vec_events"));
   }
 }
 
-Platform::Platform(sc_core::sc_module_name name, const MachineConfig& m, bool full_data,
-                   const ControlProcessor::Firmware& firmware)
+Platform::Platform(sc_core::sc_module_name name, const MachineConfig& m, bool full_data, const Firmware& firmware)
     : sc_module(name),
       context_{Clock(m.clock_hz), full_data, {}, {}},
       machine_(m),
-      bus("bus", context_),
+      bus(make<Interconnect>({"interconnect", "bus", context_, machine_})),
       mailbox("mailbox", context_, hal::kMailboxBase, hal::kMailboxSize),
-      dram("dram", context_, m.dram, hal::kDramBase) {
-  bus.add_target(mailbox_range()).bind(mailbox.in);
-  bus.add_target(dram_range(m)).bind(dram.in);
-  host_.bind(bus.add_initiator("host"));
+      dram(make<Memory>({"dram", "dram", context_, machine_, hal::kDramBase})) {
+  bus->add_target(mailbox_range()).bind(mailbox.in);
+  bus->add_target(dram_range(m)).bind(dram->in(0));
+  host_.bind(bus->add_initiator("host"));
   for (std::uint32_t c = 0; c < m.clusters; ++c) {
-    clusters.push_back(std::make_unique<Cluster>(fmt::format("cluster{}", c).c_str(), context_, m, c, bus, firmware));
+    clusters.push_back(
+        std::make_unique<Cluster>(fmt::format("cluster{}", c).c_str(), context_, machine_, c, *bus, firmware));
   }
 }
 
@@ -142,15 +146,15 @@ std::uint64_t Platform::run() {
   });
   context_.faults.clear();
   const std::uint64_t start = context_.clock.now();
-  for (auto& cluster : clusters) cluster->cpu.start();
+  for (auto& cluster : clusters) cluster->cpu->start();
   sc_core::sc_start();
   std::uint64_t end = start;
-  for (auto& cluster : clusters) end = std::max(end, cluster->cpu.finish_cycle());
+  for (auto& cluster : clusters) end = std::max(end, cluster->cpu->finish_cycle());
   return end - start;
 }
 
 bool Platform::all_finished() const {
-  return std::all_of(clusters.begin(), clusters.end(), [](const auto& c) { return c->cpu.finished(); });
+  return std::all_of(clusters.begin(), clusters.end(), [](const auto& c) { return c->cpu->finished(); });
 }
 
 std::vector<std::string> Platform::waiting() {
@@ -160,30 +164,6 @@ std::vector<std::string> Platform::waiting() {
     if (!what.empty()) clauses.push_back(fmt::format("{}: {}", module.name(), what));
   });
   return clauses;
-}
-
-hal::MachineInfo Platform::machine_info() const {
-  const MachineConfig& m = machine_;
-  hal::MachineInfo info{};
-  info.clusters = m.clusters;
-  info.cores = m.cores;
-  info.mac_rows = m.mac.rows;
-  info.mac_columns = m.mac.columns;
-  info.dma_channels = static_cast<std::uint16_t>(m.dma.channels);
-  info.dma_queue_depth = static_cast<std::uint16_t>(m.dma.queue_depth);
-  info.events = m.events.events;
-  info.resident_tiles = static_cast<std::uint16_t>(m.mac.resident_tiles);
-  while (2ULL << info.burst_log2 <= m.dma.burst_bytes) ++info.burst_log2;
-  info.l1_bytes = m.l1.size_bytes;
-  info.l0_bytes = m.l0.size_bytes;
-  info.softmax_rate_1024 = m.vec.lanes * 1024 / std::max(m.vec.softmax_lane_cycles, 1U);
-  const auto rate = [](double per_cycle) {
-    return static_cast<std::uint32_t>(std::clamp(std::round(1024 * per_cycle), 1.0, 4e9));
-  };
-  info.dram_rate_1024 = rate(m.dram.bytes_per_second / m.clock_hz);
-  const double latency_cycles = std::max(m.dram.latency_seconds * m.clock_hz, 1.0);
-  info.burst_rate_1024 = rate(m.clusters * std::min(m.dma.outstanding / latency_cycles, 1.0));
-  return info;
 }
 
 }  // namespace attnvp

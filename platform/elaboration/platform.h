@@ -1,4 +1,5 @@
-// One machine, elaborated: control + DRAM + interconnect + clusters, built from a MachineConfig alone.
+// One machine, elaborated: control + DRAM + interconnect + clusters, built from a MachineConfig alone. What stands in a
+// place of it is made by the kind that the machine names (models/registry.h) and known here by its role.
 #pragma once
 
 #include <memory>
@@ -6,18 +7,15 @@
 #include <vector>
 
 #include "firmware/hal/job.h"
-#include "models/control_processor/control_processor.h"
 #include "models/dma_controller/dma_controller.h"
-#include "models/dram/dram.h"
+#include "models/engine/engine.h"
 #include "models/event_unit/event_unit.h"
 #include "models/interconnect/interconnect.h"
-#include "models/mac_engine/mac_engine.h"
 #include "models/machine.h"
 #include "models/mailbox/mailbox.h"
+#include "models/memory.h"
 #include "models/module.h"
-#include "models/register_file/register_file.h"
-#include "models/scratchpad/scratchpad.h"
-#include "models/vec_engine/vec_engine.h"
+#include "models/processor.h"
 
 namespace attnvp {
 
@@ -26,37 +24,30 @@ class Core : public sc_core::sc_module {
  public:
   Core(sc_core::sc_module_name name, Context& context, const MachineConfig& machine, std::uint32_t cluster,
        std::uint32_t core);
-  RegisterFile l0;
-  MacEngine mac;
-
- private:
-  std::unique_ptr<VecEngine> vec_;
-
- public:
-  VecEngine& vec;  // the model, or its RTL twin
+  std::unique_ptr<Memory> l0;
+  std::unique_ptr<Engine> mac, vec;
 };
 
 // L1, DMA controller, event unit, control processor, cores.
 class Cluster : public sc_core::sc_module {
  public:
   Cluster(sc_core::sc_module_name name, Context& context, const MachineConfig& machine, std::uint32_t cluster,
-          Interconnect& bus, ControlProcessor::Firmware firmware);
-  Scratchpad l1;
+          Interconnect& bus, const Firmware& firmware);
+  std::unique_ptr<Memory> l1;
   EventUnit events;
   DmaController dma;
-  ControlProcessor cpu;
+  std::unique_ptr<Processor> cpu;
   std::vector<std::unique_ptr<Core>> cores;
 };
 
 class Platform : public sc_core::sc_module {
  public:
   // Only one platform may exist at a time (a SystemC process has one module tree).
-  Platform(sc_core::sc_module_name name, const MachineConfig& machine, bool full_data,
-           const ControlProcessor::Firmware& firmware);
+  Platform(sc_core::sc_module_name name, const MachineConfig& machine, bool full_data, const Firmware& firmware);
 
   const MachineConfig& machine() const { return machine_; }
   Context& context() { return context_; }
-  const AddressMap& map() const { return bus.map(); }
+  const AddressMap& map() const { return bus->map(); }
 
   // Back door for the host: bytes of DRAM or the mailbox, without time.
   void write(std::uint64_t address, const void* data, std::size_t bytes);
@@ -69,17 +60,14 @@ class Platform : public sc_core::sc_module {
   // One clause for every module that still waits for something.
   std::vector<std::string> waiting();
 
-  // The machine as firmware sees it.
-  hal::MachineInfo machine_info() const;
-
  private:
   Context context_;
   MachineConfig machine_;
 
  public:
-  Interconnect bus;
+  std::unique_ptr<Interconnect> bus;
   Mailbox mailbox;
-  Dram dram;
+  std::unique_ptr<Memory> dram;
   std::vector<std::unique_ptr<Cluster>> clusters;
 
  private:

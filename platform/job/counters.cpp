@@ -4,6 +4,11 @@
 
 namespace attnvp::job {
 
+std::string part_of(const std::string& component) {
+  static const std::string kOurs = "attnvp.";
+  return component.compare(0, kOurs.size(), kOurs) == 0 ? component.substr(kOurs.size()) : component;
+}
+
 std::vector<CounterValue> read_counters(sc_core::sc_object& root, const config::EnergyTable& energy) {
   std::vector<CounterValue> values;
   for_each_module(root, [&](Module& module) {

@@ -18,6 +18,9 @@ struct CounterValue {
   std::string component, action;  // in the energy table; empty likewise
 };
 
+// The part of a machine that a component of the energy table stands for: "dram" for "attnvp.dram".
+std::string part_of(const std::string& component);
+
 // From one walk over the module tree. Throws config::ConfigError for a count that has no energy in the table.
 std::vector<CounterValue> read_counters(sc_core::sc_object& root, const config::EnergyTable& energy);
 

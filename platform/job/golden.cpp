@@ -1,6 +1,5 @@
 #include "platform/job/golden.h"
 
-#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -8,14 +7,12 @@
 
 #include "models/arith/online.h"
 #include "models/arith/softmax.h"
+#include "platform/job/golden_kernels.h"
 
 namespace attnvp::job {
 namespace {
 
 using arith::Half;
-using MatrixD = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-using MatrixF = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-using Index = Eigen::Index;
 
 constexpr double kU = 0x1p-24;         // half a unit in the last place of 1.0 in FP32
 constexpr double kH = 0x1p-11;         // the same in FP16
@@ -23,152 +20,173 @@ constexpr double kHalfTiny = 0x1p-25;  // rounding error of an FP16 subnormal
 constexpr double kOverflow = 65520.0;  // rounds to infinity in FP16
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-MatrixD to_matrix(const Half* data, std::size_t rows, std::size_t columns) {
-  MatrixD m(static_cast<Index>(rows), static_cast<Index>(columns));
-  for (std::size_t i = 0; i < rows * columns; ++i) m.data()[i] = arith::double_from_half(data[i]);
-  return m;
+std::vector<double> widened(const Half* data, std::size_t n) {
+  std::vector<float> floats(n);
+  arith::floats_from_halves(data, floats.data(), n);
+  return {floats.begin(), floats.end()};
 }
 
 enum class RowKind { kFinite, kNan, kEither };
 
 // K and V of one head and what the rows of a block need of them.
 struct Head {
-  MatrixD k, v;
-  MatrixF v_abs;
-  Eigen::ArrayXd k_norm;
+  std::size_t keys;
+  Panels<double> k;  // transposed: width x keys
+  Panels<double> v;  // keys x width
+  Panels<float> v_abs;
+  std::vector<double> k_norm;  // padded as k's columns are
+  double k_norm_most = 0;
   std::vector<bool> v_finite;  // per column
 
   Head(const AttentionShape& shape, const Half* k_bits, const Half* v_bits)
-      : k(to_matrix(k_bits, shape.keys, shape.width)), v(to_matrix(v_bits, shape.keys, shape.width)) {
-    k_norm = k.rowwise().norm().array();
-    v_finite.resize(shape.width);
-    for (Index d = 0; d < v.cols(); ++d) {
-      v_finite[static_cast<std::size_t>(d)] = v.col(d).allFinite();
-      if (!v.col(d).allFinite()) v.col(d).setZero();
+      : keys(shape.keys),
+        k(shape.width, shape.keys),
+        v(shape.keys, shape.width),
+        v_abs(shape.keys, shape.width),
+        k_norm(k.columns()),
+        v_finite(shape.width, true) {
+    const std::vector<double> wide_k = widened(k_bits, shape.keys * shape.width);
+    const std::vector<double> wide_v = widened(v_bits, shape.keys * shape.width);
+    for (std::size_t j = 0; j < shape.keys; ++j) {
+      double square = 0;
+      for (std::size_t d = 0; d < shape.width; ++d) {
+        const double x = wide_k[j * shape.width + d];
+        k.at(d, j) = x;
+        square += x * x;
+        if (!std::isfinite(wide_v[j * shape.width + d])) v_finite[d] = false;
+      }
+      k_norm[j] = std::sqrt(square);
+      // As a maximum that a NaN takes part in: a row with one is looked at closely anyway.
+      if (!(k_norm[j] <= k_norm_most)) k_norm_most = k_norm[j];
     }
-    v_abs = v.cwiseAbs().cast<float>();
+    for (std::size_t j = 0; j < shape.keys; ++j) {
+      for (std::size_t d = 0; d < shape.width; ++d) {
+        const double x = v_finite[d] ? wide_v[j * shape.width + d] : 0;
+        v.at(j, d) = x;
+        v_abs.at(j, d) = static_cast<float>(std::abs(x));
+      }
+    }
   }
 };
 
-// The reference of some rows of one head and, for the check, the bound T of step 4.
+// The reference of some rows of one head and, for the check, the bound T of step 4: rows of `stride` numbers.
 struct Block {
-  MatrixD output;
-  MatrixF bound;
+  std::size_t stride = 0;
+  std::vector<double> output;
+  std::vector<float> bound;
   std::vector<RowKind> kind;
 };
 
 class BlockEvaluator {
  public:
-  explicit BlockEvaluator(const OnePass& softmax)
-      : keys_per_tile_(static_cast<Index>(softmax.keys_per_tile)), merged_(softmax.merged) {}
+  explicit BlockEvaluator(const OnePass& softmax) : keys_per_tile_(softmax.keys_per_tile), merged_(softmax.merged) {}
 
-  Block evaluate(const Head& head, const MatrixD& q, bool with_bound) {
-    Block block;
-    p_.noalias() = q * head.k.transpose();
-    if (with_bound) w_.resize(p_.rows(), p_.cols());
-    for (Index i = 0; i < p_.rows(); ++i) {
-      block.kind.push_back(row(head, q.row(i).norm(), static_cast<double>(q.cols()), i, with_bound));
+  const Block& evaluate(const Head& head, const double* q, std::size_t rows, bool with_bound) {
+    const std::size_t width = head.k.depth(), columns = head.k.columns();
+    keys_ = head.keys;
+    block_.kind.clear();
+    block_.stride = head.v.columns();
+    p_.resize(rows * columns);
+    d_.resize(columns);
+    t_.resize(columns);
+    w_.resize(with_bound ? rows * columns : 0);
+    multiply_exact(q, rows, width, head.k, p_.data());
+    for (std::size_t i = 0; i < rows; ++i) {
+      double square = 0;
+      for (std::size_t d = 0; d < width; ++d) square += q[i * width + d] * q[i * width + d];
+      row_ = {p_.data() + i * columns, t_.data(), with_bound ? w_.data() + i * columns : nullptr, d_.data(), columns};
+      block_.kind.push_back(row(head, std::sqrt(square), static_cast<double>(width), with_bound));
     }
-    block.output.noalias() = p_ * head.v;
+    block_.output.resize(rows * block_.stride);
+    multiply_exact(p_.data(), rows, columns, head.v, block_.output.data());
     if (with_bound) {
-      block.bound.noalias() = w_ * head.v_abs;
+      block_.bound.resize(rows * block_.stride);
+      multiply(w_.data(), rows, columns, head.v_abs, block_.bound.data());
       // FP32 evaluation: rounding of w and of |v| P sums, at most (keys + 16) roundings.
-      block.bound *= 1.001F + static_cast<float>(p_.cols()) * 0x1p-23F;
+      const float wider = 1.001F + static_cast<float>(keys_) * 0x1p-23F;
+      for (float& bound : block_.bound) bound *= wider;
     }
-    return block;
+    return block_;
   }
 
  private:
-  // Scores in row i of p_ become probabilities, and row i of w_ the weights of |v| in the bound.
-  RowKind row(const Head& head, double q_norm, double width, Index i, bool with_bound) {
-    auto p = p_.row(i).array();
-    const double accumulation = 1.01 * width * kU * q_norm * head.k_norm.maxCoeff();
+  // The scores in row_ become probabilities, and its w the weights of |v| in the bound.
+  RowKind row(const Head& head, double q_norm, double width, bool with_bound) {
+    const double accumulation = 1.01 * width * kU * q_norm * head.k_norm_most;
     RowKind kind = RowKind::kFinite;
-    if (!p.allFinite() || !(p.abs().maxCoeff() + accumulation < kOverflow)) {
-      kind = overflow(head, q_norm, width, i);
-    }
+    if (!(greatest_magnitude(row_.p, row_.n) + accumulation < kOverflow)) kind = overflow(head, q_norm, width);
     if (kind != RowKind::kNan) {
-      fill(head, q_norm, width, i, with_bound);
+      fill(head, q_norm, width, with_bound);
     } else {
-      p.setZero();
-      if (with_bound) w_.row(i).setZero();
+      std::fill(row_.p, row_.p + row_.n, 0.0);
+      if (with_bound) std::fill(row_.w, row_.w + row_.n, 0.0F);
     }
     return kind;
   }
 
   // Classifies a row with special or huge scores and sets those that round to -inf to it.
-  RowKind overflow(const Head& head, double q_norm, double width, Index i) {
-    double greatest = -kInfinity;
+  RowKind overflow(const Head& head, double q_norm, double width) {
+    double most = -kInfinity;
     double error = 0.0;
     bool maybe_infinite = false;
-    for (Index j = 0; j < p_.cols(); ++j) {
-      double& s = p_(i, j);
+    for (std::size_t j = 0; j < keys_; ++j) {
+      double& s = row_.p[j];
       if (std::isnan(s)) return RowKind::kNan;
       // Only the accumulation decides on which side of the threshold the sum falls.
-      const double accumulation = std::isinf(s) ? 0.0 : 1.01 * width * kU * q_norm * head.k_norm(j);
+      const double accumulation = std::isinf(s) ? 0.0 : 1.01 * width * kU * q_norm * head.k_norm[j];
       if (s - accumulation >= kOverflow) return RowKind::kNan;
       if (s + accumulation >= kOverflow) maybe_infinite = true;
       if (s + accumulation <= -kOverflow) s = -kInfinity;
-      if (s > greatest) {
-        greatest = s;
+      if (s > most) {
+        most = s;
         error = accumulation;
       }
     }
-    if (std::isinf(greatest)) return RowKind::kNan;  // nothing but -inf
-    return maybe_infinite || greatest - error <= -kOverflow ? RowKind::kEither : RowKind::kFinite;
+    if (std::isinf(most)) return RowKind::kNan;  // nothing but -inf
+    return maybe_infinite || most - error <= -kOverflow ? RowKind::kEither : RowKind::kFinite;
   }
 
-  void fill(const Head& head, double q_norm, double width, Index i, bool with_bound) {
-    auto p = p_.row(i).array();
-    const double greatest = p.maxCoeff();
-    if (with_bound) {  // d, with 0 for the scores that are exactly -inf
-      const double unit = 1.01 * width * kU * q_norm;
-      const auto accumulation = head.k_norm.transpose() * unit;
-      d_ = accumulation + kH * (p.abs() + accumulation) + kHalfTiny;
-      if (std::isinf(p.minCoeff())) d_ = (p == -kInfinity).select(0.0, d_);
-    }
-    const double relative_error = with_bound ? softmax_error(i) : 0;
-    if (std::isinf(p.minCoeff())) p = p.max(-1e300);
-    p = (p - greatest).max(-700.0).exp();
-    p *= 1.0 / p.sum();
+  void fill(const Head& head, double q_norm, double width, bool with_bound) {
+    std::fill(row_.p + keys_, row_.p + row_.n, -kInfinity);  // padding takes no part
+    const double most = greatest(row_.p, row_.n);
+    if (with_bound) errors(row_.p, head.k_norm.data(), 1.01 * width * kU * q_norm, d_.data(), row_.n);
+    const double relative_error = with_bound ? softmax_error() : 0;
+    probabilities(row_.p, row_.n, most);
     if (!with_bound) return;
 
-    auto w = w_.row(i).array();
-    growth_ = d_.min(100.0).exp();  // a bound as wide as that accepts anything
-    const double g = (p * growth_).sum();
-    t_ = p * growth_ * (g * (1.0 + relative_error));
+    const double g = grow(row_);
+    const Grown grown = scale(row_, g * (1.0 + relative_error));
     const bool whole = keys_per_tile_ == 0;
-    const double roundings = whole ? static_cast<double>((t_ > kHalfTiny).count())
-                                   : static_cast<double>(std::min(p.size(), keys_per_tile_)) + 3 * tiles() + 1;
-    const double sum_error = 1.01 * roundings * kU;
-    const double tiny = whole ? kHalfTiny : kHalfTiny * std::min(t_.maxCoeff(), 1.0);
-    t_ = t_ - p + t_.min((t_ * kH).max(tiny));
-    w = (t_ + sum_error * (p + t_)).min(1e30).template cast<float>();
+    const double roundings = whole ? static_cast<double>(grown.above)
+                                   : static_cast<double>(std::min(keys_, keys_per_tile_)) + 3 * tiles() + 1;
+    weigh(row_, whole ? kHalfTiny : kHalfTiny * std::min(grown.greatest, 1.0), 1.01 * roundings * kU);
   }
 
-  double tiles() const { return std::ceil(static_cast<double>(p_.cols()) / static_cast<double>(keys_per_tile_)); }
+  double tiles() const { return std::ceil(static_cast<double>(keys_) / static_cast<double>(keys_per_tile_)); }
 
-  // eps of step 3 for the scores in row i of p_, whose errors are d_.
-  double softmax_error(Index i) const {
+  // eps of step 3 for the scores in row_, whose errors are d_.
+  double softmax_error() const {
     if (keys_per_tile_ == 0) return arith::kSoftmaxRelativeError;
     double below = -kInfinity;  // the running maximum is at least this
     double steps = 0;           // 1 + changes
-    for (Index j = 0; j < p_.cols(); j += keys_per_tile_) {
-      const Index n = std::min(keys_per_tile_, p_.cols() - j);
-      const auto s = p_.row(i).segment(j, n).array();
-      const auto d = d_.segment(j, n);
-      if (j == 0 || merged_ || (s + d).maxCoeff() > below) ++steps;
-      below = std::max(below, (s - d).maxCoeff());
+    for (std::size_t j = 0; j < keys_; j += keys_per_tile_) {
+      double high = -kInfinity, low = -kInfinity;
+      for (std::size_t i = j; i < std::min(j + keys_per_tile_, keys_); ++i) {
+        high = std::max(high, row_.p[i] + d_[i]);
+        low = std::max(low, row_.p[i] - d_[i]);
+      }
+      if (j == 0 || merged_ || high > below) ++steps;
+      below = std::max(below, low);
     }
-    return 2 * (0x1p-15 + steps * arith::kExpStepError) + static_cast<double>(p_.cols()) * 0x1p-39 +
-           (3 * tiles() + 1) * kU;
+    return 2 * (0x1p-15 + steps * arith::kExpStepError) + static_cast<double>(keys_) * 0x1p-39 + (3 * tiles() + 1) * kU;
   }
 
-  Index keys_per_tile_;
+  std::size_t keys_per_tile_, keys_ = 0;
   bool merged_;
-  MatrixD p_;
-  MatrixF w_;
-  Eigen::Array<double, 1, Eigen::Dynamic> d_, growth_, t_;
+  Block block_;
+  ScoreRow row_{};
+  std::vector<double> p_, d_, t_;
+  std::vector<float> w_;
 };
 
 // Rows at a time: enough for an efficient GEMM, few enough that a long sequence needs little memory.
@@ -187,8 +205,8 @@ void for_each_block(const AttentionShape& shape, const Half* q, const Half* k, c
     const Head head(shape, k + bh * shape.keys * shape.width, v + bh * shape.keys * shape.width);
     for (std::size_t row = 0; row < shape.queries; row += step) {
       const std::size_t rows = std::min(step, shape.queries - row);
-      const MatrixD block_q = to_matrix(q + (bh * shape.queries + row) * shape.width, rows, shape.width);
-      visit(bh, row, head, evaluator.evaluate(head, block_q, with_bound));
+      const std::vector<double> wide_q = widened(q + (bh * shape.queries + row) * shape.width, rows * shape.width);
+      visit(bh, row, head, evaluator.evaluate(head, wide_q.data(), rows, with_bound));
     }
   }
 }
@@ -199,8 +217,7 @@ struct Verdict {
   bool compared = false;  // as numbers
 };
 
-Verdict judge(double expected, double bound, RowKind kind, bool column_finite, Half actual_bits) {
-  const double actual = arith::double_from_half(actual_bits);
+Verdict judge(double expected, double bound, RowKind kind, bool column_finite, double actual) {
   Verdict verdict;
   if (kind == RowKind::kEither && std::isnan(actual)) return verdict;
   if (kind == RowKind::kNan || !column_finite) {
@@ -224,13 +241,15 @@ GoldenResult check_attention(const AttentionShape& shape, const Half* q, const H
   GoldenResult result;
   double worst = -1.0;
   const auto visit = [&](std::size_t bh, std::size_t first, const Head& head, const Block& block) {
+    const std::vector<double> wide =
+        widened(output + (bh * shape.queries + first) * shape.width, block.kind.size() * shape.width);
     for (std::size_t i = 0; i < block.kind.size(); ++i) {
       const Half* out = output + (bh * shape.queries + first + i) * shape.width;
+      const double* actual = wide.data() + i * shape.width;
       for (std::size_t d = 0; d < shape.width; ++d) {
-        const auto r = static_cast<Index>(i), c = static_cast<Index>(d);
-        const double expected = block.output(r, c);
-        const auto bound = static_cast<double>(block.bound(r, c));
-        const Verdict verdict = judge(expected, bound, block.kind[i], head.v_finite[d], out[d]);
+        const double expected = block.output[i * block.stride + d];
+        const auto bound = static_cast<double>(block.bound[i * block.stride + d]);
+        const Verdict verdict = judge(expected, bound, block.kind[i], head.v_finite[d], actual[d]);
         const bool failed = !(verdict.error <= verdict.tolerance) || std::isinf(verdict.error);
         if (failed) ++result.failures;
         if (verdict.compared) {
@@ -248,7 +267,7 @@ GoldenResult check_attention(const AttentionShape& shape, const Half* q, const H
         result.row = first + i;
         result.column = d;
         result.expected = block.kind[i] == RowKind::kNan ? std::nan("") : expected;
-        result.actual = arith::double_from_half(out[d]);
+        result.actual = actual[d];
         result.tolerance = verdict.tolerance;
       }
     }
@@ -265,7 +284,7 @@ std::vector<double> reference_attention(const AttentionShape& shape, const Half*
       double* out = reference.data() + (bh * shape.queries + first + i) * shape.width;
       for (std::size_t d = 0; d < shape.width; ++d) {
         const bool number = block.kind[i] != RowKind::kNan && head.v_finite[d];
-        out[d] = number ? block.output(static_cast<Index>(i), static_cast<Index>(d)) : std::nan("");
+        out[d] = number ? block.output[i * block.stride + d] : std::nan("");
       }
     }
   };

@@ -6,8 +6,10 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 
-#include "firmware/dataflows/dataflows.h"
+#include "firmware/runtime/boot.h"
+#include "models/storage/host_memory.h"
 #include "platform/config/error.h"
 #include "platform/config/units.h"
 #include "platform/elaboration/platform.h"
@@ -18,27 +20,16 @@ namespace attnvp::job {
 
 namespace {
 
-constexpr std::uint64_t kAlignment = 4096;
-
-std::uint64_t aligned(std::uint64_t address) { return (address + kAlignment - 1) / kAlignment * kAlignment; }
-
 std::uint64_t query_bytes(const config::Network& n) { return n.query_elements() * sizeof(arith::Half); }
 std::uint64_t key_bytes(const config::Network& n) { return n.key_elements() * sizeof(arith::Half); }
-std::uint64_t score_bytes(const config::Network& n) {
-  return std::uint64_t{n.batch} * n.heads * n.seq_q * n.seq_kv * sizeof(arith::Half);
-}
-
-std::string ragged_dataflows() {
-  std::vector<std::string> names;
-  for (const firmware::Dataflow* const* d = firmware::kDataflows; *d != nullptr; ++d) {
-    if ((*d)->is(firmware::kRagged)) names.emplace_back((*d)->name);
-  }
-  return fmt::format("{}", fmt::join(names, ", "));
-}
 
 bool ends_with_module(std::string_view name, std::string_view module) {
   return name.size() > module.size() && name.substr(name.size() - module.size()) == module &&
          name[name.size() - module.size() - 1] == '.';
+}
+
+void add_new(std::vector<std::string>& names, const std::string& name) {
+  if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
 }
 
 // Whatever the simulation throws, its signals are let go of.
@@ -61,6 +52,24 @@ class Tracing {
 AttentionShape shape_of(const config::Network& n) {
   const config::Network f = n.folded();
   return {f.batch, f.heads, f.seq_q, f.seq_kv, f.emb};
+}
+
+// Measured: what SystemC and the models take of the host for modules, sockets and stacks of threads.
+std::uint64_t elaborated_bytes(const MachineConfig& m) {
+  constexpr std::uint64_t kBytesOfCluster = 250'000, kBytesOfCore = 125'000;
+  return m.clusters * (kBytesOfCluster + m.cores * kBytesOfCore);
+}
+std::string elaborated_part(const MachineConfig& m) {
+  return fmt::format("a machine of {} clusters of {} cores", m.clusters, m.cores);
+}
+// Every thread's stack is two mappings, whose number the host limits, too.
+void check_threads(const MachineConfig& m) {
+  const std::uint64_t threads = std::uint64_t{m.clusters} * (3 + 6 * m.cores);
+  const std::uint64_t most = host_memory::most_mappings() / 2;
+  if (threads <= most) return;
+  throw host_memory::Exceeded(
+      fmt::format("{} would need {} simulation threads; allowed are {} by this host (half of vm.max_map_count)",
+                  elaborated_part(m), threads, most));
 }
 
 GoldenResult check(const config::Network& n, const Tensors& t, const OnePass& softmax, const arith::Half* output) {
@@ -115,10 +124,38 @@ std::uint64_t Result::max(std::string_view module, std::string_view counter) con
   return most;
 }
 
-double Result::energy_pj(std::string_view module) const {
+std::uint64_t Result::statistic(std::string_view name) const {
+  for (const auto& [known, value] : statistics) {
+    if (known == name) return value;
+  }
+  return 0;
+}
+
+bool Result::has(std::string_view module, std::string_view counter) const {
+  return std::any_of(counters.begin(), counters.end(),
+                     [&](const CounterValue& c) { return c.name == counter && ends_with_module(c.module, module); });
+}
+
+std::vector<std::string> Result::memories() const {
+  std::vector<std::string> names;
+  for (const CounterValue& c : counters) {
+    if (c.name == "read_words") add_new(names, c.module.substr(c.module.rfind('.') + 1));
+  }
+  return names;
+}
+
+std::vector<std::string> Result::energy_parts() const {
+  std::vector<std::string> parts;
+  for (const CounterValue& c : counters) {
+    if (!c.component.empty()) add_new(parts, part_of(c.component));
+  }
+  return parts;
+}
+
+double Result::energy_pj(std::string_view part) const {
   double total = 0;
   for (const CounterValue& c : counters) {
-    if (ends_with_module(c.module, module)) total += c.energy_pj;
+    if (!c.component.empty() && part_of(c.component) == part) total += c.energy_pj;
   }
   return total;
 }
@@ -129,81 +166,82 @@ double Result::total_energy_pj() const {
   return total;
 }
 
-Runner::Runner(const MachineConfig& machine, config::EnergyTable energy, bool full_data) : energy_(std::move(energy)) {
+Runner::Runner(const MachineConfig& machine, config::EnergyTable energy, bool full_data)
+    : energy_(std::move(energy)), elaborated_(elaborated_part(machine), elaborated_bytes(machine)) {
+  elaborate(machine, full_data);
+}
+
+void Runner::elaborate(const MachineConfig& machine, bool full_data) {
+  check_threads(machine);
   // What SystemC only warns of is a mistake in a model.
   sc_core::sc_report_handler::set_actions(sc_core::SC_WARNING, sc_core::SC_THROW);
   sc_core::sc_set_time_resolution(1, sc_core::SC_FS);
   platform_ = std::make_unique<Platform>("attnvp", machine, full_data, firmware::boot);
 }
 
-Runner::~Runner() {
+Runner::~Runner() { release(); }
+
+void Runner::release() {
   platform_.reset();
-  sc_core::sc_get_curr_simcontext()->reset();  // a later Runner elaborates into a fresh simulation
+  sc_core::sc_get_curr_simcontext()->reset();  // a later platform is elaborated into a fresh simulation
 }
 
-hal::JobBlock Runner::make_job(const config::Network& n, const Schedule& schedule, hal::Scratch& scratch) const {
-  hal::JobBlock job{};
-  job.magic = hal::kJobMagic;
-  job.bytes = sizeof job;
-  std::strncpy(job.dataflow, schedule.dataflow.c_str(), hal::kNameBytes - 1);
-  for (std::size_t i = 0; i < schedule.options.size() && i < hal::kMaxOptions; ++i) {
-    job.option[i] = schedule.options[i];
-  }
-  job.machine = platform_->machine_info();
-  job.tiling = schedule.tiling;
-  hal::Layer& l = job.layer;
-  const config::Network folded = n.folded();
-  l.batch = folded.batch;
-  l.heads = folded.heads;
-  l.seq_q = folded.seq_q;
-  l.seq_kv = folded.seq_kv;
-  l.emb = folded.emb;
-  l.ragged = n.ragged() ? 1 : 0;
-  std::uint64_t next = hal::kTensorsAddress;
-  const auto place = [&next](std::uint64_t bytes) {
-    const std::uint64_t here = next;
-    next = aligned(next + bytes);
-    return here;
-  };
-  l.q = place(query_bytes(n));
-  l.k = place(key_bytes(n));
-  l.v = place(key_bytes(n));
-  l.o = place(query_bytes(n));
-  const firmware::Dataflow* dataflow = firmware::find_dataflow(schedule.dataflow.c_str());
-  const hal::Scores scores = dataflow != nullptr ? dataflow->scores : hal::kScoresOnChip;
-  if (scores == hal::kScoresCAndP) l.c = place(score_bytes(n));
-  if (scores != hal::kScoresOnChip) l.p = place(score_bytes(n));
-  if (n.ragged() && dataflow != nullptr && !dataflow->is(firmware::kRagged)) {
-    throw config::ConfigError(fmt::format(
-        "{} with {}: the batches have contexts of different lengths, which that dataflow does not take; allowed: {}",
-        n.name, schedule.text, ragged_dataflows()));
-  }
-  const std::uint64_t end = hal::kDramBase + platform_->machine().dram.size_bytes;
-  if (next > end) {
-    throw config::ConfigError(fmt::format("{} with {}: the tensors need {} bytes of DRAM, dram.size is {} bytes",
-                                          n.name, schedule.text, next - hal::kDramBase, end - hal::kDramBase));
-  }
-  scratch = {next, end - next};
-  return job;
+// Jobs come again: a bench's, a search's.
+Schedule Runner::completed(const config::Network& network, const Schedule& schedule) {
+  std::string key = fmt::format("{} {} {} {} {} {} {} {}", schedule.text, network.batch, network.heads, network.seq_q,
+                                network.seq_kv, network.emb, network.kv_heads, fmt::join(network.contexts, ","));
+  for (const auto& [name, value] : schedule.tiling.entries()) key += fmt::format(" {}={}", name, value);
+  const auto known = completed_.find(key);
+  if (known != completed_.end()) return known->second;
+  return completed_[key] = complete(platform_->machine(), network, schedule);
 }
 
-Result Runner::run(const config::Network& network, const Schedule& schedule, const Tensors* tensors,
+Result Runner::run(const config::Network& network, const Schedule& wanted, const Tensors* tensors,
                    const RunOptions& options) {
+  const Schedule schedule = completed(network, wanted);
+  const bool fresh = sc_core::sc_time_stamp() == sc_core::SC_ZERO_TIME;
+  Clock::start_over();
+  try {
+    Result result = run_once(network, schedule, tensors, options);
+    if (!Clock::ran_out()) return result;
+  } catch (const RunError&) {
+    if (!Clock::ran_out()) throw;
+  }
+  if (fresh) {
+    const Clock& clock = platform_->context().clock;
+    throw RunError(
+        fmt::format("{} on {} with {}: it takes more than 2^64 fs of simulated time, which are {} cycles at {}; a "
+                    "faster clock or a "
+                    "smaller layer is needed",
+                    network.name, platform_->machine().name, schedule.text, clock.most_cycles(),
+                    config::format_real(config::Unit::kFrequency, clock.hertz())));
+  }
+  // It was the jobs before that took the time away.
+  const MachineConfig machine = platform_->machine();
+  const bool full = platform_->context().full_data;
+  release();
+  elaborate(machine, full);
+  return run(network, schedule, tensors, options);
+}
+
+Result Runner::run_once(const config::Network& network, const Schedule& schedule, const Tensors* tensors,
+                        const RunOptions& options) {
   Platform& p = *platform_;
-  hal::Scratch scratch{};
-  const hal::JobBlock job = make_job(network, schedule, scratch);
-  p.write(hal::kScratchAddress, &scratch, sizeof scratch);
-  const hal::Partition none{};
-  p.write(hal::kPartitionAddress, &none, sizeof none);
+  const mapping::Job made = make_job(p.machine(), network, schedule);
+  const hal::JobBlock& job = made.block;
+  p.write(hal::kScratchAddress, &made.scratch, sizeof made.scratch);
   p.write(hal::kJobAddress, &job, sizeof job);
-  if (network.ragged()) {
-    p.write(hal::kContextsAddress, network.contexts.data(), network.contexts.size() * sizeof(std::uint32_t));
+  if (!made.contexts.empty()) {
+    p.write(hal::kContextsAddress, made.contexts.data(), made.contexts.size() * sizeof(std::uint32_t));
   }
   const hal::JobResult unwritten{};
   for (std::uint32_t c = 0; c < p.machine().clusters; ++c) {
     p.write(hal::result_address(c), &unwritten, sizeof unwritten);
   }
   const bool full = p.context().full_data;
+  // Pages of DRAM, and the output's copy for the host.
+  const std::uint64_t touched = full ? made.scratch.address - hal::kDramBase + query_bytes(network) : 0;
+  const host_memory::Share pages(fmt::format("the tensors of {} in DRAM", network.name), touched);
   if (full && tensors != nullptr) {
     p.write(job.layer.q, tensors->q.data(), query_bytes(network));
     p.write(job.layer.k, tensors->k.data(), key_bytes(network));
@@ -229,7 +267,7 @@ Result Runner::run(const config::Network& network, const Schedule& schedule, con
     p.read(job.layer.o, result.output.data(), query_bytes(network));
     if (options.check_golden && tensors != nullptr) {
       const firmware::Dataflow& dataflow = *firmware::find_dataflow(schedule.dataflow.c_str());
-      const OnePass softmax{dataflow.is(firmware::kOnePass) ? result.schedule.tiling.nkv : 0,
+      const OnePass softmax{dataflow.is(firmware::kOnePass) ? result.schedule.tiling["nkv"] : 0,
                             dataflow.is(firmware::kMerged)};
       result.golden = check(network, *tensors, softmax, result.output.data());
       result.golden_checked = true;
@@ -251,64 +289,16 @@ void Runner::check_status(Result& result) {
   for (std::uint32_t c = 0; c < p.machine().clusters; ++c) {
     hal::JobResult answer{};
     p.read(hal::result_address(c), &answer, sizeof answer);
-    const auto say = [&](const std::string& why) {
-      throw RunError(fmt::format("{}: cluster {}'s firmware: {}", what, c, why));
-    };
-    const auto need = [&](const char* memory, const char* key) {
-      say(fmt::format("{} is too small: the schedule needs at least {} bytes, {} is {} bytes", memory, answer.detail[0],
-                      key, answer.detail[1]));
-    };
-    switch (answer.status) {
-      case hal::Status::kDone:
-        break;
-      case hal::Status::kIdle:
-        say("it ended without a status");
-        break;
-      case hal::Status::kBadJob:
-        say("the job block makes no sense to it");
-        break;
-      case hal::Status::kUnknownDataflow:
-        say("it has no dataflow of that name");
-        break;
-      case hal::Status::kL1TooSmall:
-        need("L1", "l1.size");
-        break;
-      case hal::Status::kL0TooSmall:
-        need("L0", "l0.size");
-        break;
-      case hal::Status::kTooFewEvents:
-        say(fmt::format("it needs {} events, events.count is {}", answer.detail[0], answer.detail[1]));
-        break;
-      case hal::Status::kTooFewChannels:
-        say(fmt::format("it needs {} DMA channels, dma.channels is {}", answer.detail[0], answer.detail[1]));
-        break;
-      case hal::Status::kDramTooSmall:
-        say(fmt::format("partial results need {} bytes of DRAM behind the tensors, where dram.size leaves {}",
-                        answer.detail[0], answer.detail[1]));
-        break;
-      case hal::Status::kTooManyEvents:
-        say("a command names more events than a descriptor can hold");
-        break;
-      case hal::Status::kEngineFault:
-        say(fmt::format("its access to {:#x} was answered with an error", answer.detail[0]));
-        break;
-      case hal::Status::kBadTiling: {
-        static const char* const kFields[] = {"bb", "hh", "nq", "nkv", "np"};
-        if (answer.detail[0] == hal::kNpUnused) {
-          say(fmt::format("tiling np={}: the dataflow takes no softmax apart from its row blocks", answer.detail[1]));
-        } else {
-          say(fmt::format("tiling {}={} is larger than the layer", kFields[answer.detail[0] % 5], answer.detail[1]));
-        }
-        break;
-      }
+    const firmware::Dataflow& dataflow = *firmware::find_dataflow(result.schedule.dataflow.c_str());
+    if (answer.status != hal::Status::kDone) {
+      throw RunError(fmt::format("{}: cluster {}'s firmware: {}", what, c, refusal(answer, dataflow)));
     }
-    result.schedule.tiling = answer.tiling;
-    result.k_overwrites += answer.k_overwrites;
-    result.v_overwrites += answer.v_overwrites;
-    result.reload_bytes += answer.reload_bytes;
+    for (int i = 0; dataflow.statistics != nullptr && dataflow.statistics[i].name != nullptr; ++i) {
+      if (c == 0) result.statistics.emplace_back(dataflow.statistics[i].name, 0);
+      result.statistics[static_cast<std::size_t>(i)].second += answer.statistic[i];
+    }
   }
-  p.read(hal::kPartitionAddress, &result.partition, sizeof result.partition);
-  for (std::uint32_t c = 0; result.partition.workers > 0 && c < p.machine().clusters; ++c) {
+  for (std::uint32_t c = 0; result.statistic("partition.workers") > 0 && c < p.machine().clusters; ++c) {
     for (std::uint32_t k = 0; k < p.machine().cores; ++k) {
       Worker w{c, k, 0};
       p.read(hal::worker_tiles_address(c, k), &w.tiles, sizeof w.tiles);
@@ -338,6 +328,8 @@ void Runner::collect(Result& result) {
 }
 
 Tensors random_tensors(const config::Network& network, std::uint64_t seed) {
+  const std::uint64_t bytes = query_bytes(network) + 2 * key_bytes(network);
+  const host_memory::Share briefly(fmt::format("the random tensors of {}", network.name), bytes);
   AttentionShape shape = shape_of(network);
   if (network.ragged()) {  // one batch of one head with as many queries and keys as all have
     shape = {1, 1, network.query_elements() / network.emb, network.key_elements() / network.emb, network.emb};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -11,10 +12,14 @@
 
 #include "firmware/hal/job.h"
 #include "models/machine.h"
+#include "models/storage/host_memory.h"
 #include "platform/config/energy.h"
+#include "platform/config/error.h"
 #include "platform/config/network.h"
+#include "platform/config/schema.h"
 #include "platform/job/counters.h"
 #include "platform/job/golden.h"
+#include "platform/job/schedule.h"
 
 namespace attnvp {
 class Platform;
@@ -25,29 +30,10 @@ class Session;
 
 namespace attnvp::job {
 
-// The simulated machine or its firmware failed: exit status 1.
-struct RunError : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
 // It stopped on its own, by a fault or a deadlock: what was traced up to there is worth a look.
 struct StoppedError : RunError {
   using RunError::RunError;
 };
-
-struct Schedule {
-  std::string dataflow;
-  std::vector<std::uint32_t> options;  // index of the value per option, in the dataflow's order
-  std::string text;                    // as given: "flat:prefetch=off"
-  hal::Tiling tiling{};
-};
-// "NAME" or "NAME:option=value,...". Throws config::ConfigError naming what exists.
-Schedule parse_dataflow(const std::string& text);
-// "nq=64,nkv=512,...", a name under configs/tilings or a path of a YAML file with those keys. Throws
-// config::ConfigError.
-hal::Tiling parse_tiling(const std::string& text);
-// The same keys with their values, in order.
-std::vector<std::pair<std::string, std::string>> tiling_text(const hal::Tiling& tiling);
 
 struct Tensors {
   std::vector<arith::Half> q, k, v;  // [batch, heads, seq, emb]
@@ -78,20 +64,25 @@ struct Result {
   GoldenResult golden;
   Utilization utilization;
   Peak peak;
-  std::uint64_t k_overwrites = 0, v_overwrites = 0;  // K or V that gave way to P (section 4.3),
-  std::uint64_t reload_bytes = 0;                    // and what was loaded again for that
-  hal::Partition partition{};                        // of dataflows that deal tiles of contexts to workers
-  std::vector<Worker> workers;                       // likewise
+  // What firmware reported, by the names that the dataflow gives it; over all clusters.
+  std::vector<std::pair<std::string, std::uint64_t>> statistics;
+  std::vector<Worker> workers;  // of dataflows that deal tiles of contexts to workers
   std::vector<CounterValue> counters;
   std::vector<arith::Half> output;  // [batch, heads, seq_q, emb]; empty in timing mode
   double wall_seconds = 0;
   std::uint64_t events = 0;  // simulation events: delta cycles
 
   double seconds() const { return static_cast<double>(cycles) / frequency_hz; }
-  // Sum over modules whose name ends in `module` ("dram", "l1", "l0", "mac", "vec").
+  // Sum over modules whose name ends in `module`, the last part of it: "dram", "mac".
   std::uint64_t sum(std::string_view module, std::string_view counter) const;
   std::uint64_t max(std::string_view module, std::string_view counter) const;
-  double energy_pj(std::string_view module) const;
+  std::uint64_t statistic(std::string_view name) const;  // 0 where there is none of that name
+  // What the machine is made of, in the order of its module tree: the memories, which count words read and written, and
+  // the parts that have energy, as the energy table divides them.
+  std::vector<std::string> memories() const;
+  std::vector<std::string> energy_parts() const;
+  bool has(std::string_view module, std::string_view counter) const;
+  double energy_pj(std::string_view part) const;
   double total_energy_pj() const;
 };
 
@@ -109,18 +100,27 @@ class Runner {
   Runner(const Runner&) = delete;
   Runner& operator=(const Runner&) = delete;
 
-  // Throws RunError for a fault, a deadlock or a firmware status other than done, in one sentence.
+  // Throws RunError for a fault, a deadlock or a firmware status other than done, in one sentence; TilingError for a
+  // tiling larger than the layer.
   Result run(const config::Network& network, const Schedule& schedule, const Tensors* tensors,
              const RunOptions& options);
   Platform& platform() { return *platform_; }
 
  private:
-  hal::JobBlock make_job(const config::Network& network, const Schedule& schedule, hal::Scratch& scratch) const;
+  void elaborate(const MachineConfig& machine, bool full_data);
+  void release();
+  Result run_once(const config::Network& network, const Schedule& schedule, const Tensors* tensors,
+                  const RunOptions& options);
   void check_status(Result& result);
   void collect(Result& result);
 
+  // The schedule with all that it leaves open, remembered.
+  Schedule completed(const config::Network& network, const Schedule& schedule);
+
   config::EnergyTable energy_;
+  host_memory::Share elaborated_;
   std::unique_ptr<Platform> platform_;
+  std::map<std::string, Schedule> completed_;
 };
 
 Tensors random_tensors(const config::Network& network, std::uint64_t seed);

@@ -3,14 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "platform/config/error.h"
+#include "platform/report/json.h"
+#include "platform/text/fill.h"
+#include "platform/text/version.h"
 
 namespace attnvp::report {
 
@@ -21,17 +23,9 @@ extern const std::string_view html, css, script, chart;
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::ordered_json;
 
-ordered_json read_json(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!fs::is_regular_file(path) || !file) throw config::ConfigError(fmt::format("{}: no such file", path));
-  try {
-    return ordered_json::parse(file);
-  } catch (const nlohmann::json::exception&) {
-    throw config::ConfigError(fmt::format("{}: not JSON", path));
-  }
-}
+constexpr double kRounding = 1e-9;
+using nlohmann::ordered_json;
 
 // What the page reads of a run: objects with numbers, and texts.
 void check_run(const std::string& path, const ordered_json& run) {
@@ -39,9 +33,8 @@ void check_run(const std::string& path, const ordered_json& run) {
       {"network", {"batch", "heads", "seq_q", "seq_kv", "emb"}},
       {"utilization", {"mac", "vec", "dma", "dram"}},
       {"dram", {"read_bytes", "write_bytes"}},
-      {"l1", {"read_bytes", "write_bytes", "peak_bytes"}},
-      {"l0", {"read_bytes", "write_bytes"}},
-      {"energy_pj", {"total", "dram", "l1", "l0", "mac", "vec"}}};
+      {"l1", {"peak_bytes"}},
+      {"energy_pj", {"total"}}};
   const auto need = [&](bool good, const std::string& what) {
     if (!good)
       throw config::ConfigError(fmt::format("{}: not a run's JSON: {} is missing or of another kind", path, what));
@@ -55,6 +48,16 @@ void check_run(const std::string& path, const ordered_json& run) {
       need(run[key].contains(number) && run[key][number].is_number(), fmt::format("{}.{}", key, number));
     }
   }
+  for (const auto& [name, member] : run.items()) {  // what else the machine is made of
+    const bool memory = member.is_object() && member.contains("read_bytes");
+    if (!memory && name != "energy_pj") continue;
+    for (const auto& [key, value] : member.items()) need(value.is_number(), fmt::format("{}.{}", name, key));
+    need(!memory || member.contains("write_bytes"), fmt::format("{}.write_bytes", name));
+  }
+  const double total = run["energy_pj"]["total"].get<double>();
+  double parts = -total;
+  for (const auto& [part, pj] : run["energy_pj"].items()) parts += pj.get<double>();
+  need(std::abs(parts - total) <= kRounding * total, "a part of energy_pj");
   need(run["network"].contains("name") && run["network"]["name"].is_string(), "network.name");
   need(run.contains("golden") && run["golden"].is_object() && run["golden"].contains("checked"), "golden.checked");
 }
@@ -137,11 +140,6 @@ std::uint64_t macs_of(const ordered_json& run) {
   return sum;
 }
 
-void replace(std::string& text, std::string_view mark, std::string_view by) {
-  const std::size_t at = text.find(mark);
-  text.replace(at, mark.size(), by);
-}
-
 // What tells the runs apart: the dataflow, and machine or layer where they differ.
 void label(std::vector<ordered_json>& runs) {
   const auto differ = [&](const auto& get) {
@@ -185,14 +183,12 @@ std::vector<ordered_json> page_runs(const std::string& path) {
 
 std::string page(std::vector<ordered_json> runs) {
   label(runs);
-  std::string data = ordered_json{{"runs", runs}}.dump();
-  for (std::size_t at = 0; (at = data.find('<', at)) != std::string::npos;) data.replace(at, 1, "\\u003c");
-  std::string out(page_files::html);
-  replace(out, "@CSS@", page_files::css);
-  replace(out, "@DATA@", data);
-  replace(out, "@CHART@", page_files::chart);
-  replace(out, "@SCRIPT@", page_files::script);
-  return out;
+  const std::string data = json_for_html({{"runs", runs}});
+  return text::fill(page_files::html, {{"VERSION", text::generator()},
+                                       {"CSS", page_files::css},
+                                       {"DATA", data},
+                                       {"CHART", page_files::chart},
+                                       {"SCRIPT", page_files::script}});
 }
 
 }  // namespace attnvp::report

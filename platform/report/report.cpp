@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
+#include "platform/report/json.h"
 #include "platform/report/table.h"
 
 namespace attnvp::report {
@@ -11,10 +10,11 @@ namespace attnvp::report {
 namespace {
 
 constexpr std::uint64_t kWordBytes = 2;
-const char* const kEnergyParts[] = {"dram", "l1", "l0", "mac", "vec"};
 
-std::uint64_t read_bytes(const job::Result& r, const char* memory) { return r.sum(memory, "read_words") * kWordBytes; }
-std::uint64_t write_bytes(const job::Result& r, const char* memory) {
+std::uint64_t read_bytes(const job::Result& r, const std::string& memory) {
+  return r.sum(memory, "read_words") * kWordBytes;
+}
+std::uint64_t write_bytes(const job::Result& r, const std::string& memory) {
   return r.sum(memory, "write_words") * kWordBytes;
 }
 
@@ -25,31 +25,29 @@ std::string golden_text(const job::Result& r) {
 
 // Share of all workers' time in which they compute, if all tiles take as long.
 double occupancy(const job::Result& r) {
-  return static_cast<double>(r.partition.tiles) /
-         (static_cast<double>(r.partition.most) * static_cast<double>(r.workers.size()));
+  return static_cast<double>(r.statistic("partition.tiles")) /
+         (static_cast<double>(r.statistic("partition.max")) * static_cast<double>(r.workers.size()));
 }
 
 }  // namespace
 
 std::string to_json(const job::Result& r, const std::string& hardware, const std::string& timeline) {
   using nlohmann::ordered_json;
-  ordered_json j;
-  j["schema"] = 1;
+  ordered_json j = json_document();
   j["hardware"] = hardware;
   j["network"] = {{"name", r.network.name},   {"batch", r.network.batch},   {"heads", r.network.heads},
                   {"seq_q", r.network.seq_q}, {"seq_kv", r.network.seq_kv}, {"emb", r.network.emb}};
   if (r.network.heads_of_kv() != r.network.heads) j["network"]["kv_heads"] = r.network.heads_of_kv();
   if (r.network.ragged()) j["network"]["contexts"] = r.network.contexts;
   j["dataflow"] = r.schedule.text;
-  const hal::Tiling& t = r.schedule.tiling;
-  j["tiling"] = {{"bb", t.bb}, {"hh", t.hh}, {"nq", t.nq}, {"nkv", t.nkv}, {"m0", t.m0}, {"n0", t.n0}, {"k0", t.k0}};
-  if (t.kv_buffers == hal::kKvStream) {
-    j["tiling"]["kv"] = "stream";
-  } else {
-    j["tiling"]["kv"] = t.kv_buffers;
+  for (const auto& [name, value] : job::tiling_text(r.schedule.tiling)) {
+    const std::uint32_t number = r.schedule.tiling[name];
+    if (number == hal::kWord) {
+      j["tiling"][name] = value;
+    } else {
+      j["tiling"][name] = number;
+    }
   }
-  j["tiling"]["rb"] = t.row_buffers;
-  if (t.np > 0) j["tiling"]["np"] = t.np;
   j["cycles"] = r.cycles;
   j["frequency_hz"] = r.frequency_hz;
   j["seconds"] = r.seconds();
@@ -59,21 +57,23 @@ std::string to_json(const job::Result& r, const std::string& hardware, const std
                  {"max_ulp_error", r.golden.max_ulp_error}};
   j["utilization"] = {
       {"mac", r.utilization.mac}, {"vec", r.utilization.vec}, {"dma", r.utilization.dma}, {"dram", r.utilization.dram}};
-  for (const char* memory : {"dram", "l1", "l0"}) {
+  for (const std::string& memory : r.memories()) {
     j[memory] = {{"read_bytes", read_bytes(r, memory)}, {"write_bytes", write_bytes(r, memory)}};
+    if (r.has(memory, "peak_bytes")) j[memory]["peak_bytes"] = r.max(memory, "peak_bytes");
   }
-  j["l1"]["peak_bytes"] = r.max("l1", "peak_bytes");
-  j["l0"]["peak_bytes"] = r.max("l0", "peak_bytes");
-  j["overwrites"] = {{"count", r.k_overwrites + r.v_overwrites},
-                     {"reload_bytes", r.reload_bytes},
-                     {"k", r.k_overwrites},
-                     {"v", r.v_overwrites}};
+  j["overwrites"] = {{"count", 0}, {"reload_bytes", 0}, {"k", 0}, {"v", 0}};
+  for (const auto& [name, value] : r.statistics) {
+    if (name == "partition.splits" && value == 0) continue;  // not cut alike
+    ordered_json* at = &j;
+    std::size_t from = 0;
+    for (std::size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.', from)) {
+      at = &(*at)[name.substr(from, dot - from)];
+      from = dot + 1;
+    }
+    (*at)[name.substr(from)] = value;
+  }
   if (!r.workers.empty()) {
-    const hal::Partition& p = r.partition;
-    ordered_json& of = j["partition"];
-    of = {{"tiles", p.tiles}, {"workers", p.workers}, {"max", p.most}, {"high_load", p.most_workers}};
-    if (p.splits > 0) of["splits"] = p.splits;
-    of["occupancy"] = occupancy(r);
+    j["partition"]["occupancy"] = occupancy(r);
     for (const job::Worker& w : r.workers) {
       const std::string mac = fmt::format("cluster{}.core{}.mac", w.cluster, w.core);
       j["workers"].push_back({{"cluster", w.cluster},
@@ -83,7 +83,7 @@ std::string to_json(const job::Result& r, const std::string& hardware, const std
     }
   }
   j["energy_pj"]["total"] = r.total_energy_pj();
-  for (const char* part : kEnergyParts) j["energy_pj"][part] = r.energy_pj(part);
+  for (const std::string& part : r.energy_parts()) j["energy_pj"][part] = r.energy_pj(part);
   j["machine"] = {{"macs_per_cycle", r.peak.macs_per_cycle},
                   {"vec_lanes", r.peak.vec_lanes},
                   {"dram_bytes_per_cycle", r.peak.dram_bytes_per_cycle},
@@ -92,7 +92,7 @@ std::string to_json(const job::Result& r, const std::string& hardware, const std
   if (!timeline.empty()) j["timeline"] = timeline;
   for (const job::CounterValue& c : r.counters) j["counters"][c.module][c.name] = c.value;
   j["simulation"] = {{"wall_seconds", r.wall_seconds}, {"events", r.events}};
-  return j.dump(2) + "\n";
+  return json_text(j);
 }
 
 std::string to_text(const job::Result& r, const std::string& hardware) {
@@ -110,9 +110,10 @@ std::string to_text(const job::Result& r, const std::string& hardware) {
   line("dataflow", r.schedule.text);
   line("tiling", tiling.substr(1));
   if (!r.workers.empty()) {
-    const hal::Partition& p = r.partition;
-    line("partition", fmt::format("{} tiles on {} workers: {} of them have {}, the others fewer; occupancy {}", p.tiles,
-                                  p.workers, p.most_workers, p.most, percent(occupancy(r))));
+    line("partition", fmt::format("{} tiles on {} workers: {} of them have {}, the others fewer; occupancy {}",
+                                  r.statistic("partition.tiles"), r.statistic("partition.workers"),
+                                  r.statistic("partition.high_load"), r.statistic("partition.max"),
+                                  percent(occupancy(r))));
   }
   line("cycles", with_commas(r.cycles));
   line("time", fmt::format("{} at {}", with_prefix(r.seconds(), "s"), with_prefix(r.frequency_hz, "Hz")));
@@ -122,9 +123,10 @@ std::string to_text(const job::Result& r, const std::string& hardware) {
     if (!r.golden.passed) golden += "\n             " + r.golden.to_string();
   }
   line("golden", golden);
-  if (r.k_overwrites + r.v_overwrites > 0) {
-    line("overwrites", fmt::format("{} of K, {} of V  ({} loaded again)", r.k_overwrites, r.v_overwrites,
-                                   with_prefix(static_cast<double>(r.reload_bytes), "B")));
+  if (r.statistic("overwrites.count") > 0) {
+    line("overwrites", fmt::format("{} of K, {} of V  ({} loaded again)", r.statistic("overwrites.k"),
+                                   r.statistic("overwrites.v"),
+                                   with_prefix(static_cast<double>(r.statistic("overwrites.reload_bytes")), "B")));
   }
   out += "\n";
 
@@ -143,9 +145,10 @@ std::string to_text(const job::Result& r, const std::string& hardware) {
   traffic.column("written");
   traffic.column("peak use");
   const auto bytes = [](std::uint64_t b) { return with_prefix(static_cast<double>(b), "B"); };
-  traffic.row({"DRAM", bytes(read_bytes(r, "dram")), bytes(write_bytes(r, "dram")), ""});
-  traffic.row({"L1", bytes(read_bytes(r, "l1")), bytes(write_bytes(r, "l1")), bytes(r.max("l1", "peak_bytes"))});
-  traffic.row({"L0", bytes(read_bytes(r, "l0")), bytes(write_bytes(r, "l0")), bytes(r.max("l0", "peak_bytes"))});
+  for (const std::string& memory : r.memories()) {
+    traffic.row({upper(memory), bytes(read_bytes(r, memory)), bytes(write_bytes(r, memory)),
+                 r.has(memory, "peak_bytes") ? bytes(r.max(memory, "peak_bytes")) : ""});
+  }
   out += traffic.text() + "\n";
 
   Table energy;
@@ -153,7 +156,7 @@ std::string to_text(const job::Result& r, const std::string& hardware) {
   energy.column("spent");
   energy.column("share");
   const double total = r.total_energy_pj();
-  for (const char* part : kEnergyParts) {
+  for (const std::string& part : r.energy_parts()) {
     energy.row({part, with_prefix(r.energy_pj(part) * 1e-12, "J"), percent(total > 0 ? r.energy_pj(part) / total : 0)});
   }
   energy.row({"total", with_prefix(total * 1e-12, "J"), "100.0%"});

@@ -66,6 +66,13 @@ std::string with_prefix(double value, const char* unit) {
   return fmt::format("{:.{}f} {}{}", scaled, decimals, kPrefixes[index], unit);
 }
 
+std::string upper(std::string name) {
+  for (char& c : name) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  }
+  return name;
+}
+
 std::string percent(double share) { return fmt::format("{:.1f}%", 100 * share); }
 
 }  // namespace attnvp::report

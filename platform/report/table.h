@@ -22,6 +22,7 @@ class Table {
 std::string with_commas(unsigned long long n);  // 1234567 -> "1,234,567"
 // Bytes, seconds or joules with a prefix and three significant digits: "1.57 MB", "210 us", "12.4 mJ".
 std::string with_prefix(double value, const char* unit);
-std::string percent(double share);  // 0.998 -> "99.8%"
+std::string upper(std::string name);  // "dram" -> "DRAM"
+std::string percent(double share);    // 0.998 -> "99.8%"
 
 }  // namespace attnvp::report

@@ -12,8 +12,9 @@
 #include "platform/config/document.h"
 #include "platform/config/units.h"
 #include "platform/config/words.h"
-#include "platform/stream/expression.h"
+#include "platform/expression/expression.h"
 #include "platform/stream/graph_check.h"
+#include "platform/text/printable.h"
 
 namespace attnvp::stream {
 
@@ -36,7 +37,7 @@ bool is_name(const std::string& text) {
 
 // A whole number, as an expression, within limits. Throws ConfigError without a place.
 std::uint64_t number(const std::string& text, const Graph& graph, std::int64_t least, std::int64_t most) {
-  const std::int64_t value = evaluate(text, {{"N", graph.n}, {"d", graph.d}});
+  const std::int64_t value = expression::whole_number(text, {{"N", graph.n}, {"d", graph.d}}, {});
   if (value >= least && value <= most) return static_cast<std::uint64_t>(value);
   const std::string with = graph.d == 1 ? fmt::format("N={}", graph.n) : fmt::format("N={} and d={}", graph.n, graph.d);
   const std::string is = text == std::to_string(value) ? "" : fmt::format(", which is {} for {}", value, with);
@@ -51,7 +52,7 @@ class Reader {
  public:
   Reader(const std::string& path, std::uint32_t n, std::uint32_t d) : path_(path), file_(config::Document::load(path)) {
     draft_.file = {file_.source()};
-    graph_.name = std::filesystem::path(path).stem().string();
+    graph_.name = text::printable(std::filesystem::path(path).stem().string());
     graph_.n = n;
     graph_.d = d;
     file_.require_keys(file_.root(), "the file", {"clock", "energy", "nodes", "channels"});
@@ -242,7 +243,7 @@ Graph load_graph(const std::string& name_or_path, std::uint32_t n, std::uint32_t
 }
 
 void override_depth(Graph& graph, const std::string& assignment) {
-  const config::Origin option{"--depth " + assignment};
+  const config::Origin option = config::option_origin("--depth", assignment);
   const std::size_t equals = assignment.find('=');
   if (equals == std::string::npos)
     config::fail(option, "has no '='; allowed is CHANNEL=DEPTH, such as long=64 or long=N+16");

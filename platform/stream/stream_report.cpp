@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "platform/report/json.h"
 #include "platform/report/table.h"
 #include "platform/stream/graph_file.h"
+#include "platform/text/version.h"
 
 namespace attnvp::stream {
 
@@ -127,8 +128,7 @@ std::string to_text(const Result& r) {
 
 std::string to_json(const Result& r) {
   using nlohmann::ordered_json;
-  ordered_json j;
-  j["schema"] = 1;
+  ordered_json j = report::json_document();
   j["graph"] = r.graph.name;
   j["n"] = r.graph.n;
   j["d"] = r.graph.d;
@@ -174,7 +174,7 @@ std::string to_json(const Result& r) {
       {"wall_seconds", r.wall_seconds},
       {"transfers", r.transfers},
       {"transfers_per_second", r.wall_seconds > 0 ? static_cast<double>(r.transfers) / r.wall_seconds : 0}};
-  return j.dump(2) + "\n";
+  return report::json_text(j);
 }
 
 std::string to_dot(const Result& r) {
@@ -184,9 +184,10 @@ std::string to_dot(const Result& r) {
     red_channel[r.deadlock.blocked[i].channel] = true;
   }
   std::string out = fmt::format(
-      "digraph \"{}\" {{\n  label=\"{}, N={}, d={}: {} cycles{}\";\n  labelloc=t;\n  rankdir=LR;\n"
+      "// {}\ndigraph \"{}\" {{\n  label=\"{}, N={}, d={}: {} cycles{}\";\n  labelloc=t;\n  rankdir=LR;\n"
       "  node [shape=box, style=rounded, fontname=\"sans-serif\"];\n  edge [fontname=\"sans-serif\", fontsize=11];\n",
-      r.graph.name, r.graph.name, r.graph.n, r.graph.d, with_commas(r.cycles), r.deadlocked ? ", then a deadlock" : "");
+      text::generator(), r.graph.name, r.graph.name, r.graph.n, r.graph.d, with_commas(r.cycles),
+      r.deadlocked ? ", then a deadlock" : "");
   for (std::size_t i = 0; i < r.nodes.size(); ++i) {
     const NodeSpec& node = r.graph.nodes[i];
     out += fmt::format(

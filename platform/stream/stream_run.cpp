@@ -1,9 +1,13 @@
 #include "platform/stream/stream_run.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <limits>
 #include <utility>
+
+#include "platform/job/job.h"
 
 namespace attnvp::stream {
 
@@ -73,6 +77,9 @@ Result Runner::run(const Options& options) {
   const Machine::Outcome outcome = machine_->run(waveform != nullptr);
   result.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (waveform != nullptr) waveform->end();
+  if (!outcome.problem.empty()) {
+    throw job::RunError(fmt::format("{} at N={}, d={}: {}", graph_.name, graph_.n, graph_.d, outcome.problem));
+  }
   result.cycles = outcome.cycles;
   collect(result);
 

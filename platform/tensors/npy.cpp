@@ -14,7 +14,8 @@
 
 #include "models/arith/half.h"
 #include "platform/config/error.h"
-#include "platform/tensors/atomic_file.h"
+#include "platform/files/atomic_file.h"
+#include "platform/files/input.h"
 #include "platform/tensors/npy_header.h"
 
 namespace attnvp::tensors {
@@ -68,6 +69,7 @@ class Reader {
     if (!fs::exists(status)) fail("cannot be read: no such file");
     if (!fs::is_regular_file(status)) fail("cannot be read: not a regular file");
     left_bytes_ = fs::file_size(path, error);
+    files::note_input(path);
     file_.open(path, std::ios::binary);
     if (!file_ || error) fail("cannot be read: permission denied");
   }
@@ -162,25 +164,25 @@ class Reader {
 
 Array read_npy(const std::string& path) { return Reader(path).read(); }
 
-void write_npy(const std::string& path, const Array& array, ElementType type) {
+std::string npy_bytes(const Array& array, ElementType type) {
   if (element_count(array.shape) != array.half.size()) {
     throw std::invalid_argument(
-        fmt::format("write_npy: shape {} and {} elements", shape_text(array.shape), array.half.size()));
+        fmt::format("npy_bytes: shape {} and {} elements", shape_text(array.shape), array.half.size()));
   }
-  AtomicFile file(path);
-  file.write(make_npy_header({type == ElementType::kFloat16 ? "<f2" : "<f4", false, array.shape}));
+  std::string bytes = make_npy_header({type == ElementType::kFloat16 ? "<f2" : "<f4", false, array.shape});
   const std::size_t size_bytes = element_bytes(type);
-  std::vector<unsigned char> chunk(kChunkElements * size_bytes);
-  for (std::size_t first = 0; first < array.half.size(); first += kChunkElements) {
-    const std::size_t count = std::min(kChunkElements, array.half.size() - first);
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::uint16_t half = array.half[first + i];
-      const std::uint32_t bits = type == ElementType::kFloat16 ? half : bits_of_float(arith::float_from_half(half));
-      to_bytes(bits, chunk.data() + i * size_bytes, size_bytes);
-    }
-    file.write(chunk.data(), count * size_bytes);
+  std::size_t at = bytes.size();
+  bytes.resize(at + array.half.size() * size_bytes);
+  for (const std::uint16_t half : array.half) {
+    const std::uint32_t bits = type == ElementType::kFloat16 ? half : bits_of_float(arith::float_from_half(half));
+    to_bytes(bits, reinterpret_cast<unsigned char*>(&bytes[at]), size_bytes);
+    at += size_bytes;
   }
-  file.commit();
+  return bytes;
+}
+
+void write_npy(const std::string& path, const Array& array, ElementType type) {
+  files::write_file_atomically(path, npy_bytes(array, type));
 }
 
 }  // namespace attnvp::tensors

@@ -21,8 +21,10 @@ enum class ElementType : std::uint8_t { kFloat16, kFloat32 };
 // bytes for the shape, a finite float32 beyond FP16's range.
 Array read_npy(const std::string& path);
 
-// Writes version 1, whole or not at all (AtomicFile). Throws config::ConfigError when the file cannot be
-// written and std::invalid_argument when shape and data disagree.
+// Version 1. Throws std::invalid_argument when shape and data disagree.
+std::string npy_bytes(const Array& array, ElementType type = ElementType::kFloat16);
+
+// The same as a file, whole or not at all. Throws config::ConfigError when it cannot be written.
 void write_npy(const std::string& path, const Array& array, ElementType type = ElementType::kFloat16);
 
 }  // namespace attnvp::tensors

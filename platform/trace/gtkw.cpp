@@ -6,6 +6,7 @@
 #include <cmath>
 #include <iterator>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -123,7 +124,9 @@ class SaveFile {
       open = false;
     }
     for (const std::string& top : clusters) {
-      if (top.find(".cluster") == std::string::npos) rows(top, kDram, top.substr(top.rfind('.') + 1));
+      if (top.find(".cluster") != std::string::npos) continue;
+      rows(top, kDram, top.substr(top.rfind('.') + 1));
+      others(top);
     }
     const std::string root = clusters.empty() ? std::string() : clusters.front().substr(0, clusters.front().find('.'));
     rows(root, kEnergy, "energy spent");
@@ -155,15 +158,29 @@ class SaveFile {
   // Modules that this file knows nothing of: every signal, by its kind; states first.
   void plain() {
     for (const bool states : {true, false}) {
-      for (const std::string& scope : scopes_) {
-        for (const auto& [name, id] : ids_[scope]) {
-          const Signal::Kind kind = vcd_.kind(id);
-          if ((kind == Signal::Kind::kEnum) != states) continue;
-          const Format format = states ? kNames : kind == Signal::Kind::kReal ? kCurve : kSteps;
-          row(id, {"", format, states ? kNormal : kBlue}, scope.substr(scope.find('.') + 1) + " " + name);
-        }
-      }
+      for (const std::string& scope : scopes_) by_kind(scope, states, scope.substr(scope.find('.') + 1) + " ");
     }
+  }
+  void by_kind(const std::string& scope, bool states, const std::string& before) {
+    for (const auto& [name, id] : ids_[scope]) {
+      const Signal::Kind kind = vcd_.kind(id);
+      if ((kind == Signal::Kind::kEnum) != states) continue;
+      const Format format = states ? kNames : kind == Signal::Kind::kReal ? kCurve : kSteps;
+      row(id, {"", format, states ? kNormal : kBlue}, before + name);
+    }
+  }
+
+  // Such modules beside ones it knows: the platform's own, and a cluster's.
+  void others(const std::string& module) {
+    const auto there = ids_.find(module);
+    if (there == ids_.end()) return;
+    if (there->second.size() == there->second.count(kEnergy.front().name)) return;
+    for (const auto& [name, id] : there->second) {
+      if (shown_.count(id) > 0) return;
+    }
+    group(module.substr(module.rfind('.') + 1), false, [&] {
+      for (const bool states : {true, false}) by_kind(module, states, "");
+    });
   }
 
   // Who does what, at a glance: one row per engine, DMA channel and DRAM bus.
@@ -217,17 +234,22 @@ class SaveFile {
           }
         });
       });
-      const auto events = ids_.find(top + ".events");
-      if (events == ids_.end()) return;
-      group("events", false, [&] {
-        for (const std::string& scope : scopes_) {
-          if (scope != events->first) continue;
-          std::vector<std::uint32_t> ids;
-          for (const auto& entry : events->second) ids.push_back(entry.second);
-          std::sort(ids.begin(), ids.end());
-          for (const std::uint32_t id : ids) row(id, {"", kDecimal, kIndigo}, "");
-        }
-      });
+      events(top + ".events");
+      for (const std::string& scope : scopes_) {
+        const bool below = scope.compare(0, top.size() + 1, top + ".") == 0;
+        if (below && scope.find('.', top.size() + 1) == std::string::npos) others(scope);
+      }
+    });
+  }
+
+  void events(const std::string& unit) {
+    const auto there = ids_.find(unit);
+    if (there == ids_.end()) return;
+    group("events", false, [&] {
+      std::vector<std::uint32_t> ids;
+      for (const auto& entry : there->second) ids.push_back(entry.second);
+      std::sort(ids.begin(), ids.end());
+      for (const std::uint32_t id : ids) row(id, {"", kDecimal, kIndigo}, "");
     });
   }
 
@@ -273,6 +295,7 @@ class SaveFile {
   }
 
   void row(std::uint32_t id, const Row& r, const std::string& title) {
+    shown_.insert(id);
     line(fmt::format("@{:x}", static_cast<unsigned>(r.format)));
     if (r.format == kNames) line("^1 /" + view_.names);
     if (r.colour != kNormal) line(fmt::format("[color] {}", static_cast<int>(r.colour)));
@@ -286,6 +309,7 @@ class SaveFile {
   const View& view_;
   std::vector<std::string> scopes_;
   std::map<std::string, std::map<std::string, std::uint32_t>> ids_;
+  std::set<std::uint32_t> shown_;
   bool single_cluster_ = true;
   std::string out_;
 };

@@ -8,6 +8,7 @@
 
 #include "firmware/hal/registers.h"
 #include "models/trace/operation.h"
+#include "platform/text/version.h"
 
 namespace attnvp::trace {
 
@@ -24,15 +25,23 @@ std::string arguments(const hal::Descriptor& d) {
     out += fmt::format(",\"{}\":\"{:#x}\"", name, o.address);
   };
   if (d.opcode == hal::Opcode::kMatmul || d.opcode == hal::Opcode::kScoreTile || d.opcode == hal::Opcode::kAttendTile) {
-    for (const auto& [name, i] : {std::pair{"m", 0}, {"n", 1}, {"k", 2}}) add(name, d.dims[i]);
-    for (const auto& [name, i] : {std::pair{"m0", 0}, {"n0", 1}, {"k0", 2}}) add(name, d.tile[i]);
+    const hal::Product p = hal::product_of(d);
+    for (const auto& [name, value] : {std::pair{"m", p.m}, {"n", p.n}, {"k", p.k}}) add(name, value);
+    if (d.opcode == hal::Opcode::kMatmul) {
+      const hal::MatmulTail& t = d.tail.matmul;
+      for (const auto& [name, value] : {std::pair{"m0", t.m0}, {"n0", t.n0}, {"k0", t.k0}}) add(name, value);
+    }
     for (const auto& [name, i] : {std::pair{"a", 0}, {"b", 1}, {"c", 2}}) address(name, d.operand[i]);
   } else if (d.opcode == hal::Opcode::kCopy) {
-    add("bytes", std::uint64_t{d.dims[0]} * d.dims[1] * d.dims[2]);
-    for (const auto& [name, i] : {std::pair{"row_bytes", 0}, {"rows", 1}, {"planes", 2}}) add(name, d.dims[i]);
+    const std::uint64_t row_bytes = d.row_bytes(0), rows = d.rows, planes = d.tail.copy.planes;
+    add("bytes", row_bytes * rows * planes);
+    for (const auto& [name, value] : {std::pair{"row_bytes", row_bytes}, {"rows", rows}, {"planes", planes}}) {
+      add(name, value);
+    }
     for (const auto& [name, i] : {std::pair{"from", 0}, {"to", 1}}) address(name, d.operand[i]);
   } else {
-    for (const auto& [name, i] : {std::pair{"rows", 0}, {"columns", 1}}) add(name, d.dims[i]);
+    add("rows", d.rows);
+    add("columns", d.operand[0].columns);
     for (const auto& [name, i] : {std::pair{"source", 0}, {"destination", 1}}) address(name, d.operand[i]);
   }
   return out;
@@ -222,8 +231,9 @@ std::string timeline(const Journal& journal, const TimelineSignals& signals, con
   if (events.compare(0, 1, ",") == 0) events.erase(0, 1);
   return fmt::format(
       "{{\"displayTimeUnit\":\"ms\",\n\"otherData\":{{\"unit\":\"1 us is 1 "
-      "cycle\",\"frequency_hz\":{},\"cycles\":{},\"first_cycle\":{},\"last_cycle\":{}}},\n\"traceEvents\":[{}\n]}}\n",
-      clock_hz, cycles, signals.first_cycle(), signals.last_cycle(), events);
+      "cycle\",\"version\":\"{}\",\"frequency_hz\":{},\"cycles\":{},\"first_cycle\":{},\"last_cycle\":{}}},"
+      "\n\"traceEvents\":[{}\n]}}\n",
+      text::version(), clock_hz, cycles, signals.first_cycle(), signals.last_cycle(), events);
 }
 
 }  // namespace attnvp::trace

@@ -8,7 +8,7 @@ namespace attnvp::rtl {
 
 namespace {
 
-constexpr std::uint64_t kFloatBytes = 4;
+constexpr std::uint64_t kFloatBytes = sizeof(std::uint32_t);
 
 // The row's `count` numbers from `element` on.
 void read(const LinearWork::Operand& operand, std::uint64_t row, std::uint64_t element, std::uint64_t count,

@@ -1,12 +1,33 @@
 #include "rtl/vec/rtl_vec_engine.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+
+#include "models/registry.h"
+#include "rtl/vec/vec_rtl.h"
 
 namespace attnvp::rtl {
 
 namespace {
 
 using hal::Opcode;
+
+std::uint64_t width_of(const VecConfig& config) { return config.lanes / config.softmax_lane_cycles; }
+
+std::string problem(const MachineConfig& machine) {
+  const VecConfig& vec = machine.vec;
+  for (const std::uint64_t width : VecRtl::widths()) {
+    if (vec.lanes == width * vec.softmax_lane_cycles) return {};
+  }
+  return fmt::format("found vec.lanes {} at vec.softmax_lane_cycles {}; allowed are {} elements of softmax a cycle",
+                     vec.lanes, vec.softmax_lane_cycles, fmt::join(VecRtl::widths(), ", "));
+}
+
+const bool kRegistered =
+    add_kind(Kind<Engine>("vec", "rtl", "has its datapath in RTL", {"attnvp.vec"}, [](const Site& site) {
+               return std::make_unique<RtlVecEngine>(site.name, site);
+             }).with_problem(problem));
 
 // One of `parts` equal parts of a stream.
 Stream part_of(Stream stream, std::uint64_t parts) {
@@ -31,11 +52,10 @@ void for_each_region(const Plan& plan, const Visit& visit) {
 
 }  // namespace
 
-RtlVecEngine::RtlVecEngine(sc_core::sc_module_name name, Context& context, const VecConfig& config,
-                           std::uint64_t l0_share_bytes, const Place& place)
-    : VecEngine(name, context, config, l0_share_bytes, place),
-      unit_("rtl", context, config.lanes / config.softmax_lane_cycles),
-      linear_("linear", context, config.lanes / config.softmax_lane_cycles) {}
+RtlVecEngine::RtlVecEngine(sc_core::sc_module_name name, const Site& site)
+    : VecEngine(name, site),
+      unit_("rtl", site.context, width_of(site.machine.vec)),
+      linear_("linear", site.context, width_of(site.machine.vec)) {}
 
 void RtlVecEngine::reset() {
   VecEngine::reset();

@@ -16,14 +16,14 @@ namespace attnvp::rtl {
 
 class RtlVecEngine : public VecEngine {
  public:
-  RtlVecEngine(sc_core::sc_module_name name, Context& context, const VecConfig& config, std::uint64_t l0_share_bytes,
-               const Place& place);
+  RtlVecEngine(sc_core::sc_module_name name, const Site& site);
   void reset() override;
 
  protected:
   bool run_fill(const hal::Descriptor& descriptor, const Plan& plan, StreamPayload& payload) override;
   bool run_body(const hal::Descriptor& descriptor, const Plan& plan) override;
   bool run_last(const hal::Descriptor& descriptor, const Plan& plan) override;
+  std::uint64_t result_cycles(const Plan& /*plan*/) const override { return 0; }  // the block says when
   void await_result(const hal::Descriptor& descriptor, std::uint64_t drain_at) override;
   void abandon() override;
   void compute_values(const hal::Descriptor& /*descriptor*/) override {}

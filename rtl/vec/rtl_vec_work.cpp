@@ -10,7 +10,7 @@ namespace {
 
 using hal::Opcode;
 
-constexpr std::uint64_t kFloatBytes = 4;
+constexpr std::uint64_t kFloatBytes = hal::element_bytes(hal::ElementType::kFp32);
 constexpr std::uint32_t kOne = 0x3F80'0000, kMinusZero = 0x8000'0000;  // FP32
 
 bool has(const hal::Descriptor& d, int flag) { return (d.flags & flag) != 0; }
@@ -46,8 +46,8 @@ std::shared_ptr<VecWork> RtlVecEngine::softmax_of(const hal::Descriptor& d) {
   auto work = std::make_shared<VecWork>();
   const bool vector = d.opcode == Opcode::kOnlineMax, online = d.opcode != Opcode::kSoftmax;
   const bool first = has(d, hal::kFirst);
-  work->rows = d.dims[0];
-  work->columns = vector ? 1 : d.dims[1];
+  work->rows = d.rows;
+  work->columns = vector ? 1 : d.operand[0].columns;
   work->in = rows_of(d.operand[0]);
   if (ctx_.full_data) work->out.resize(work->rows * work->columns);
   if (!online) return work;
@@ -60,7 +60,7 @@ std::shared_ptr<VecWork> RtlVecEngine::softmax_of(const hal::Descriptor& d) {
 // e^(M before - M) of every row.
 std::shared_ptr<VecWork> RtlVecEngine::scales_of(const hal::Descriptor& d) {
   auto work = std::make_shared<VecWork>();
-  work->rows = d.dims[0];
+  work->rows = d.rows;
   work->columns = 1;
   work->flags = kOnline | kScalar | kGiven;
   work->in = rows_of(d.operand[1]);
@@ -71,8 +71,8 @@ std::shared_ptr<VecWork> RtlVecEngine::scales_of(const hal::Descriptor& d) {
 
 std::shared_ptr<LinearWork> RtlVecEngine::linear_of(const hal::Descriptor& d) {
   auto work = std::make_shared<LinearWork>();
-  work->rows = d.dims[0];
-  work->columns = d.dims[1];
+  work->rows = d.rows;
+  work->columns = d.operand[0].columns;
   if (ctx_.full_data) work->out.resize(work->rows * work->columns);
   work->x.rows = rows_of(d.operand[0]);
   switch (d.opcode) {

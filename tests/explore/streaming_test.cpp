@@ -83,7 +83,7 @@ TEST(Streaming, WritesItsFiles) {
   EXPECT_EQ(json["points"][0]["cycles"], 596);
   EXPECT_EQ(json["points"][0]["peaks"]["long"], 40);
   arguments.json = arguments.markdown;
-  EXPECT_NE(attnvp::testing::message_of([&] { cli::reproduce_streaming(arguments); }).find("as well"),
+  EXPECT_NE(attnvp::testing::message_of([&] { cli::reproduce_streaming(arguments); }).find("are both to write"),
             std::string::npos);
 }
 

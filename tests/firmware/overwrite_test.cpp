@@ -28,30 +28,30 @@ std::uint64_t tensor_bytes(const config::Network& n) {
 
 void expect_accounted_for(const job::Result& r) {
   EXPECT_TRUE(r.golden.passed) << r.golden.to_string();
-  EXPECT_EQ(r.sum("dram", "read_words") * 2, tensor_bytes(r.network) + r.reload_bytes);
-  EXPECT_EQ(r.reload_bytes, (r.k_overwrites + r.v_overwrites) * r.network.seq_kv * r.network.emb * 2);
+  EXPECT_EQ(r.sum("dram", "read_words") * 2, tensor_bytes(r.network) + r.statistic("overwrites.reload_bytes"));
+  EXPECT_EQ(r.statistic("overwrites.reload_bytes"), (r.statistic("overwrites.k") + r.statistic("overwrites.v")) * r.network.seq_kv * r.network.emb * 2);
 }
 
 TEST(Overwrite, TakesV) {
   const job::Result r = run_overwrite(config::load_hardware("overwrite-v"), "H=2,N=512,E=64", "nq=64", true);
   expect_accounted_for(r);
-  EXPECT_GT(r.v_overwrites, 0U);
-  EXPECT_EQ(r.k_overwrites, 0U);
+  EXPECT_GT(r.statistic("overwrites.v"), 0U);
+  EXPECT_EQ(r.statistic("overwrites.k"), 0U);
   EXPECT_GT(r.sum("mac", "halts"), 0U);
 }
 
 TEST(Overwrite, TakesK) {
   const job::Result r = run_overwrite(config::load_hardware("overwrite-k"), "H=2,N=512,E=64", "nq=64", true);
   expect_accounted_for(r);
-  EXPECT_GT(r.k_overwrites, 0U);
-  EXPECT_EQ(r.v_overwrites, 0U);
+  EXPECT_GT(r.statistic("overwrites.k"), 0U);
+  EXPECT_EQ(r.statistic("overwrites.v"), 0U);
   EXPECT_GT(r.sum("mac", "halts"), 0U);
 }
 
 TEST(Overwrite, NothingGivesWayWhereThereIsRoom) {
   const job::Result r = run_overwrite(config::load_hardware("edge"), "H=2,N=512,E=64", "nq=64", true);
   expect_accounted_for(r);
-  EXPECT_EQ(r.reload_bytes, 0U);
+  EXPECT_EQ(r.statistic("overwrites.reload_bytes"), 0U);
   EXPECT_EQ(r.sum("mac", "halts"), 0U);
 }
 
@@ -60,7 +60,7 @@ TEST(Overwrite, TimingModeSeesTheSame) {
   const job::Result full = run_overwrite(machine, "H=2,N=300,E=48", "nq=64", true);
   const job::Result timing = run_overwrite(machine, "H=2,N=300,E=48", "nq=64", false);
   EXPECT_EQ(full.cycles, timing.cycles);
-  EXPECT_EQ(full.reload_bytes, timing.reload_bytes);
+  EXPECT_EQ(full.statistic("overwrites.reload_bytes"), timing.statistic("overwrites.reload_bytes"));
 }
 
 // L1 sizes from too small to ample, odd shapes, several cores: exact or refused.
@@ -77,8 +77,8 @@ TEST(Overwrite, AnyL1Size) {
         try {
           const job::Result r = run_overwrite(machine, net, "nq=48", true);
           expect_accounted_for(r);
-          overwriting += r.reload_bytes > 0 ? 1 : 0;
-        } catch (const job::RunError& e) {
+          overwriting += r.statistic("overwrites.reload_bytes") > 0 ? 1 : 0;
+        } catch (const std::runtime_error& e) {
           EXPECT_NE(std::string(e.what()).find("L1 is too small"), std::string::npos) << e.what();
           ++refused;
         }

@@ -16,7 +16,7 @@ using bench::Bench;
 
 struct Case {
   hal::JobBlock job{};
-  hal::Tiling tiling{};
+  RowTiling tiling{};
   uint32_t lanes = 0;
   std::string text() const {
     return "B " + std::to_string(job.layer.batch) + " H " + std::to_string(job.layer.heads) + " Nq " +
@@ -90,6 +90,8 @@ void check_group(const Work& work, const Case& c, uint32_t group, uint32_t clust
       ASSERT_GE(item.rows, 1U);
       ASSERT_LE(item.rows, c.tiling.nq);  // the buffers are that large
       ASSERT_LE(item.row + item.rows, l.seq_q);
+      ASSERT_EQ(item.key, 0U);  // nothing is masked: all keys
+      ASSERT_EQ(item.keys, l.seq_kv);
       ++items_of[lane];
       last[lane] = round;
       dealt.items.push_back(item);
@@ -274,14 +276,14 @@ TEST(Runtime, AllocatesAlignedAndSaysWhatWasMissing) {
     EXPECT_TRUE(rt.ok());
     EXPECT_EQ(rt.allocate(1), 0U);
     EXPECT_FALSE(rt.ok());
-    rt.finish({});
+    rt.finish();
     hal::JobResult answer{};
     b.platform().read(hal::result_address(0), &answer, sizeof answer);
     EXPECT_EQ(answer.status, Status::kL1TooSmall);
     EXPECT_EQ(answer.detail[0], 1088U);
     EXPECT_EQ(answer.detail[1], 1024U);
   });
-  EXPECT_EQ(bench.cluster().l1.peak_bytes.value(), 1024U);
+  EXPECT_EQ(bench.cluster().l1->value("peak_bytes"), 1024U);
 }
 
 }  // namespace

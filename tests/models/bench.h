@@ -16,6 +16,7 @@
 
 #include "firmware/hal/registers.h"
 #include "models/arith/half.h"
+#include "models/control_processor/cpu.h"
 #include "platform/elaboration/platform.h"
 
 namespace attnvp::bench {
@@ -63,43 +64,57 @@ struct Tile {
   std::uint16_t m, n, k;
 };
 
+// FP32 partials for it to start from, and the result as such.
+inline hal::Descriptor accumulating(hal::Descriptor d, std::uint64_t partials, std::uint32_t row_stride) {
+  d.flags |= hal::kAccumulate;
+  d.operand[3] = {partials, row_stride, d.operand[2].columns};
+  d.type[3] = hal::ElementType::kFp32;
+  return d;
+}
+inline hal::Descriptor leaving_partials(hal::Descriptor d) {
+  d.type[2] = hal::ElementType::kFp32;
+  return d;
+}
+
 // C = A.B, dense, FP16.
 inline hal::Descriptor matmul(std::uint32_t m, std::uint32_t n, std::uint32_t k, Tile tile, std::uint64_t a,
                               std::uint64_t b, std::uint64_t c) {
   hal::Descriptor d{};
   d.opcode = hal::Opcode::kMatmul;
-  d.dims[0] = m;
-  d.dims[1] = n;
-  d.dims[2] = k;
-  d.tile[0] = tile.m;
-  d.tile[1] = tile.n;
-  d.tile[2] = tile.k;
-  d.operand[0] = {a, 2 * k, 0};
-  d.operand[1] = {b, 2 * n, 0};
-  d.operand[2] = {c, 2 * n, 0};
+  d.rows = m;
+  d.tail.matmul = {tile.m, tile.n, tile.k};
+  d.operand[0] = {a, 2 * k, k};
+  d.operand[1] = {b, 2 * n, n};
+  d.operand[2] = {c, 2 * n, n};
+  for (int i = 0; i < 3; ++i) d.type[i] = hal::ElementType::kFp16;
   return d;
 }
 
 inline hal::Descriptor softmax(std::uint32_t rows, std::uint32_t columns, std::uint64_t in, std::uint64_t out) {
   hal::Descriptor d{};
   d.opcode = hal::Opcode::kSoftmax;
-  d.dims[0] = rows;
-  d.dims[1] = columns;
-  d.dims[2] = 1;
-  d.operand[0] = {in, 2 * columns, 0};
-  d.operand[1] = {out, 2 * columns, 0};
+  d.rows = rows;
+  d.operand[0] = {in, 2 * columns, columns};
+  d.operand[1] = {out, 2 * columns, columns};
+  d.type[0] = d.type[1] = hal::ElementType::kFp16;
   return d;
 }
 
-inline hal::Descriptor copy(std::uint32_t row_bytes, std::uint32_t rows, std::uint32_t planes, hal::Operand from,
-                            hal::Operand to) {
+// Of bytes.
+struct CopySide {
+  std::uint64_t address;
+  std::uint32_t row_stride, plane_stride;
+};
+inline hal::Descriptor copy(std::uint32_t row_bytes, std::uint32_t rows, std::uint32_t planes, CopySide from,
+                            CopySide to) {
   hal::Descriptor d{};
   d.opcode = hal::Opcode::kCopy;
-  d.dims[0] = row_bytes;
-  d.dims[1] = rows;
-  d.dims[2] = planes;
-  d.operand[0] = from;
-  d.operand[1] = to;
+  d.length = planes > 1 ? 136 : 128;
+  d.rows = rows;
+  d.tail.copy = {planes, {from.plane_stride, to.plane_stride}};
+  d.operand[0] = {from.address, from.row_stride, row_bytes};
+  d.operand[1] = {to.address, to.row_stride, row_bytes};
+  d.type[0] = d.type[1] = hal::ElementType::kInt8;
   return d;
 }
 inline hal::Descriptor copy(std::uint32_t bytes, std::uint64_t from, std::uint64_t to) {
@@ -145,7 +160,7 @@ class Bench {
   hal::Cpu& cpu() { return *cpu_; }
   std::uint64_t now() { return platform_->context().clock.now() - start_; }  // cycles since the program began
   bool push(std::uint64_t queue, const hal::Descriptor& d) {
-    return hal::write(*cpu_, queue + hal::kQueueDescriptor, &d, sizeof d) &&
+    return hal::write(*cpu_, queue + hal::kQueueDescriptor, &d, d.length) &&
            hal::write32(*cpu_, queue + hal::kQueueDoorbell, 1);
   }
   bool take(std::uint32_t event, std::uint32_t tokens = 1) {
@@ -188,7 +203,7 @@ class Bench {
   void debug(tlm::tlm_command command, std::uint64_t address, void* data, std::size_t bytes) {
     tlm::tlm_generic_payload payload;
     fill_payload(payload, command, address, data, bytes);
-    EXPECT_EQ(core().mac.l1->transport_dbg(payload), bytes);
+    EXPECT_EQ(core().mac->l1->transport_dbg(payload), bytes);
   }
 
   std::unique_ptr<Platform> platform_;

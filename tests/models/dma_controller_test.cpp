@@ -29,7 +29,7 @@ TEST(Dma, ReadOfFourBursts) {
   EXPECT_EQ(bench.l1<std::uint16_t>(kL1 + 64, 2048), numbers(2048));
   EXPECT_EQ(bench.cluster().dma.bursts.value(), 4U);
   EXPECT_EQ(bench.cluster().dma.read_bytes.value(), 4096U);
-  EXPECT_EQ(bench.platform().dram.busy_cycles.value(), 512U);
+  EXPECT_EQ(bench.platform().dram->value("busy_cycles"), 512U);
   EXPECT_EQ(bench.cluster().dma.busy_cycles.value(), 100U + 4 * 128 + 16);
 }
 
@@ -74,7 +74,7 @@ TEST(Dma, StridedRowsAreBurstsOfTheirOwn) {
 }
 
 // Every byte of a 3D copy lands where a triple loop puts it, and nothing else changes.
-void check_bytes(bool to_l1, hal::Operand l1, hal::Operand dram, std::uint32_t row_bytes, std::uint32_t rows,
+void check_bytes(bool to_l1, CopySide l1, CopySide dram, std::uint32_t row_bytes, std::uint32_t rows,
                  std::uint32_t planes) {
   Bench bench;
   constexpr std::size_t kBytes = 32 << 10;
@@ -87,7 +87,7 @@ void check_bytes(bool to_l1, hal::Operand l1, hal::Operand dram, std::uint32_t r
            then(to_l1 ? copy(row_bytes, rows, planes, dram, l1) : copy(row_bytes, rows, planes, l1, dram), 0));
     b.take(0);
   });
-  const hal::Operand &from = to_l1 ? dram : l1, &to = to_l1 ? l1 : dram;
+  const CopySide &from = to_l1 ? dram : l1, &to = to_l1 ? l1 : dram;
   const std::uint64_t from_base = to_l1 ? kDram : kL1, to_base = to_l1 ? kL1 : kDram;
   for (std::uint64_t p = 0; p < planes; ++p) {
     for (std::uint64_t r = 0; r < rows; ++r) {

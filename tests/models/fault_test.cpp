@@ -35,23 +35,35 @@ hal::Descriptor matmul_at(int operand, std::uint64_t address) {
 hal::Descriptor with_stride(hal::Descriptor d, int operand, std::uint32_t stride) {
   return changed(d, [&](hal::Descriptor& x) { x.operand[operand].row_stride = stride; });
 }
-hal::Descriptor with_dims(hal::Descriptor d, std::uint32_t a, std::uint32_t b, std::uint32_t c) {
-  return changed(d, [&](hal::Descriptor& x) { x.dims[0] = a, x.dims[1] = b, x.dims[2] = c; });
+hal::Descriptor product(std::uint32_t m, std::uint32_t n, std::uint32_t k) {
+  return matmul(m, n, k, {16, 16, 16}, kA, kB, kC);
+}
+hal::Descriptor moved(std::uint32_t row_bytes, std::uint32_t rows, std::uint32_t planes) {
+  return copy(row_bytes, rows, planes, {kDram, 64, 256}, {kA, 64, 256});
+}
+hal::Descriptor with_type(hal::Descriptor d, int operand, hal::ElementType type) {
+  return changed(d, [&](hal::Descriptor& x) { x.type[operand] = type; });
+}
+hal::Descriptor with_columns(hal::Descriptor d, int operand, std::uint32_t columns) {
+  return changed(d, [&](hal::Descriptor& x) { x.operand[operand].columns = columns; });
+}
+hal::Descriptor with_version(hal::Descriptor d, std::uint8_t version) {
+  return changed(d, [&](hal::Descriptor& x) { x.version = version; });
+}
+hal::Descriptor with_length(hal::Descriptor d, std::uint16_t bytes) {
+  return changed(d, [&](hal::Descriptor& x) { x.length = bytes; });
 }
 hal::Descriptor with_opcode(hal::Descriptor d, int opcode) {
   return changed(d, [&](hal::Descriptor& x) { x.opcode = static_cast<hal::Opcode>(opcode); });
 }
 hal::Descriptor with_partials(std::uint64_t address, std::uint32_t stride) {
-  return changed(good_matmul(), [&](hal::Descriptor& d) {
-    d.flags = hal::kAccumulate;
-    d.operand[3] = {address, stride, 0};
-  });
+  return accumulating(good_matmul(), address, stride);
 }
 
 std::vector<Case> cases() {
   using F = FaultCode;
   const hal::Descriptor soft = softmax(8, 32, kA, kC);
-  const hal::Descriptor move = copy(64, 4, 2, {kDram, 64, 256}, {kA, 64, 256});
+  const hal::Descriptor move = moved(64, 4, 2);
   return {
       {"MacReadsOutsideTheMap", kMac, F::kUnmapped, 0x4000, matmul_at(0, 0x4000)},
       {"MacReadsDram", kMac, F::kUnmapped, kDram, matmul_at(1, kDram)},
@@ -65,9 +77,9 @@ std::vector<Case> cases() {
       {"MacPartialsStrideOfHalfWords", kMac, F::kMisaligned, kA + 4096, with_partials(kA + 4096, 66)},
       {"MacStrideShorterThanARow", kMac, F::kBadOperand, kB, with_stride(good_matmul(), 1, 30)},
       {"MacStrideZero", kMac, F::kBadOperand, kA, with_stride(good_matmul(), 0, 0)},
-      {"MacNoRows", kMac, F::kZeroSize, kC, with_dims(good_matmul(), 0, 16, 16)},
-      {"MacNoColumns", kMac, F::kZeroSize, kC, with_dims(good_matmul(), 16, 0, 16)},
-      {"MacNoDepth", kMac, F::kZeroSize, kC, with_dims(good_matmul(), 16, 16, 0)},
+      {"MacNoRows", kMac, F::kZeroSize, kC, product(0, 16, 16)},
+      {"MacNoColumns", kMac, F::kZeroSize, kC, product(16, 0, 16)},
+      {"MacNoDepth", kMac, F::kZeroSize, kC, product(16, 16, 0)},
       {"MacNoTile", kMac, F::kZeroSize, kC, matmul(16, 16, 16, {16, 0, 16}, kA, kB, kC)},
       {"MacResultOverA", kMac, F::kOverlap, kA + 510, matmul_at(2, kA + 510)},
       {"MacResultOverB", kMac, F::kOverlap, kB, matmul_at(2, kB)},
@@ -78,6 +90,16 @@ std::vector<Case> cases() {
       {"MacNopWithNoSuchEvent", kMac, F::kBadEvent, 0, then(nop(), 4095)},
       // 2 x (128 + 128) x 64 x 2 + 128 x 128 x 4 bytes; the engine has 32 KiB.
       {"MacTileTooLarge", kMac, F::kL0TooSmall, 65536 + 65536, matmul(128, 128, 64, {128, 128, 64}, kA, kB, kC)},
+      {"MacOldVersion", kMac, F::kBadVersion, 0, with_version(good_matmul(), 1)},
+      {"MacNewVersion", kMac, F::kBadVersion, 0, with_version(after(good_matmul(), 256), 3)},
+      {"MacNopOfNoVersion", kMac, F::kBadVersion, 0, with_version(nop(), 0)},
+      {"MacBf16", kMac, F::kBadType, kB, with_type(good_matmul(), 1, hal::ElementType::kBf16)},
+      {"MacNoType", kMac, F::kBadType, kA, with_type(good_matmul(), 0, hal::ElementType::kNone)},
+      {"MacInt32Result", kMac, F::kBadType, kC, with_type(good_matmul(), 2, hal::ElementType::kInt32)},
+      {"MacFp16Partials", kMac, F::kBadType, kC, with_type(with_partials(kC, 64), 3, hal::ElementType::kFp16)},
+      {"MacShortRowsOfB", kMac, F::kBadOperand, kB, with_columns(good_matmul(), 1, 15)},
+      {"MacLongPartials", kMac, F::kBadOperand, kC, with_columns(with_partials(kC, 64), 3, 17)},
+      {"MacOddLength", kMac, F::kBadLength, 0, with_length(good_matmul(), 132)},
       {"VecReadsOutsideTheMap", kVec, F::kUnmapped, 0, softmax(8, 32, 0, kC)},
       {"VecReadsPastL1", kVec, F::kOutOfRange, kL1End - 64, softmax(8, 32, kL1End - 64, kC)},
       {"VecWritesPastL1", kVec, F::kOutOfRange, kL1End - 64, softmax(8, 32, kA, kL1End - 64)},
@@ -90,6 +112,17 @@ std::vector<Case> cases() {
       {"VecInPlaceWithAnotherStride", kVec, F::kOverlap, kA, with_stride(softmax(8, 32, kA, kA), 1, 128)},
       {"VecMatmul", kVec, F::kBadOpcode, 0, good_matmul()},
       {"VecNoSuchWait", kVec, F::kBadEvent, 0, after(soft, 255, 1, 2)},
+      {"VecUnknownType", kVec, F::kBadType, kA, with_type(soft, 0, static_cast<hal::ElementType>(99))},
+      {"VecInt8Result", kVec, F::kBadType, kC, with_type(soft, 1, hal::ElementType::kInt8)},
+      {"VecLongResult", kVec, F::kBadOperand, kC, with_columns(soft, 1, 33)},
+      {"VecNewVersion", kVec, F::kBadVersion, 0, with_version(soft, 200)},
+      {"VecTooShort", kVec, F::kBadLength, 0, with_length(soft, 120)},
+      {"DmaOldVersion", channel(2), F::kBadVersion, 0, with_version(move, 1)},
+      {"DmaConverts", channel(2), F::kBadType, kDram, with_type(copy(64, kDram, kA), 1, hal::ElementType::kFp16)},
+      {"DmaUnknownType", channel(2), F::kBadType, kDram,
+       with_type(with_type(move, 0, static_cast<hal::ElementType>(8)), 1, static_cast<hal::ElementType>(8))},
+      {"DmaAnotherLength", channel(2), F::kBadOperand, kA, with_columns(copy(64, kDram, kA), 1, 62)},
+      {"DmaPlanesTooShort", channel(2), F::kBadLength, 0, with_length(move, 128)},
       {"DmaSourceUnmapped", channel(2), F::kUnmapped, 0x4000, copy(64, 0x4000, kA)},
       {"DmaDestinationUnmapped", channel(2), F::kUnmapped, hal::l1_base(1), copy(64, kDram, hal::l1_base(1))},
       {"DmaRegisters", channel(2), F::kUnmapped, kMac, copy(64, kMac, kA)},
@@ -100,11 +133,10 @@ std::vector<Case> cases() {
       {"DmaOddAddress", channel(2), F::kMisaligned, kDram + 1, copy(64, kDram + 1, kA)},
       {"DmaOddLength", channel(2), F::kMisaligned, kDram, copy(63, kDram, kA)},
       {"DmaOddStride", channel(2), F::kMisaligned, kA, with_stride(move, 1, 65)},
-      {"DmaNoBytes", channel(2), F::kZeroSize, kDram, with_dims(move, 0, 4, 2)},
-      {"DmaNoRows", channel(2), F::kZeroSize, kDram, with_dims(move, 64, 0, 2)},
-      {"DmaNoPlanes", channel(2), F::kZeroSize, kDram, with_dims(move, 64, 4, 0)},
-      {"DmaWithinL1", channel(2), F::kBadOperand, kC, copy(64, kA, kC)},
-      {"DmaWithinDram", channel(2), F::kBadOperand, kDram + 4096, copy(64, kDram, kDram + 4096)},
+      {"DmaNoBytes", channel(2), F::kZeroSize, kDram, moved(0, 4, 2)},
+      {"DmaNoRows", channel(2), F::kZeroSize, kDram, moved(64, 0, 2)},
+      {"DmaNoPlanes", channel(2), F::kZeroSize, kDram, moved(64, 4, 0)},
+      {"DmaMailbox", channel(2), F::kUnmapped, hal::kMailboxBase, copy(64, kDram, hal::kMailboxBase)},
       {"DmaOntoItself", channel(2), F::kOverlap, kA + 32, copy(64, kA, kA + 32)},
       {"DmaStrideShorterThanARow", channel(2), F::kBadOperand, kDram, with_stride(move, 0, 62)},
       {"DmaStrideShorterThanAPlane", channel(2), F::kBadOperand, kA, copy(64, 4, 2, {kDram, 64, 256}, {kA, 64, 254})},
@@ -190,7 +222,7 @@ TEST(Fault, OtherClustersAreToldToo) {
         answered = hal::write32(cpu, hal::events_base(1) + hal::kEventTake, 1);
       } else {
         const hal::Descriptor d = matmul_at(0, hal::l1_base(1));  // another cluster's L1
-        hal::write(cpu, kMac, &d, sizeof d);
+        hal::write(cpu, kMac, &d, d.length);
         hal::write32(cpu, kMac + hal::kQueueDoorbell, 1);
       }
     });
@@ -204,7 +236,7 @@ TEST(Fault, OtherClustersAreToldToo) {
 }
 
 TEST(Fault, EveryCodeHasAName) {
-  for (std::uint32_t code = 0; code <= 10; ++code) {
+  for (std::uint32_t code = 0; code <= 13; ++code) {
     EXPECT_STRNE(to_string(static_cast<FaultCode>(code)), "unknown") << code;
   }
 }

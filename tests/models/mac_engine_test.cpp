@@ -37,8 +37,8 @@ TEST_P(MatmulCycles, AreTheHandCount) {
   const Case& c = GetParam();
   Bench bench;
   EXPECT_EQ(cycles_of(bench, kMac, matmul(c.m, c.n, c.k, c.tile, kA, kB, kC)), c.cycles);
-  EXPECT_EQ(bench.core().mac.compute.value(), std::uint64_t{c.m} * c.n * c.k);
-  EXPECT_EQ(bench.core().mac.descriptors.value(), 1U);
+  EXPECT_EQ(bench.core().mac->value("macs"), std::uint64_t{c.m} * c.n * c.k);
+  EXPECT_EQ(bench.core().mac->value("descriptors"), 1U);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -91,25 +91,25 @@ TEST(MacEngine, ASecondMatmulsFillHidesBehindTheFirst) {
   // gets 32.
   EXPECT_EQ(first, kPush + 64 + 896 + 128 + 30 + 64);
   EXPECT_EQ(both, kPush + 64 + 2 * 1024 + 30 + 32);
-  EXPECT_EQ(bench.core().mac.busy_cycles.value(), 2 * 1024U);
-  EXPECT_EQ(bench.core().mac.stall_cycles.value(), 0U);
+  EXPECT_EQ(bench.core().mac->value("busy_cycles"), 2 * 1024U);
+  EXPECT_EQ(bench.core().mac->value("stall_cycles"), 0U);
 }
 
 TEST(MacEngine, StallsAreWhatTrafficAddsToCompute) {
   Bench bench;
   cycles_of(bench, kMac, matmul(64, 64, 64, {16, 16, 16}, kA, kB, kC));
-  EXPECT_EQ(bench.core().mac.busy_cycles.value(), 1128U + 16);
-  EXPECT_EQ(bench.core().mac.stall_cycles.value(), 1128U - 1008);
+  EXPECT_EQ(bench.core().mac->value("busy_cycles"), 1128U + 16);
+  EXPECT_EQ(bench.core().mac->value("stall_cycles"), 1128U - 1008);
 }
 
 TEST(MacEngine, CountsWordsAndSlots) {
   Bench bench;
   cycles_of(bench, kMac, matmul(20, 36, 10, {32, 32, 64}, kA, kB, kC));
-  EXPECT_EQ(bench.core().mac.slots.value(), 60U * 256);
-  EXPECT_EQ(bench.cluster().l1.read_words.value(), (800U + 720) / 2);
-  EXPECT_EQ(bench.cluster().l1.write_words.value(), 1440U / 2);
+  EXPECT_EQ(bench.core().mac->value("slots"), 60U * 256);
+  EXPECT_EQ(bench.cluster().l1->value("read_words"), (800U + 720) / 2);
+  EXPECT_EQ(bench.cluster().l1->value("write_words"), 1440U / 2);
   // Two buffers of A and B and the sums of one sub-tile: 2 x 1040 + 20 x 32 x 4.
-  EXPECT_EQ(bench.core().l0.peak_bytes.value(), 2080U + 2560);
+  EXPECT_EQ(bench.core().l0->value("peak_bytes"), 2080U + 2560);
 }
 
 TEST(MacEngine, PartialsAccumulateBitForBit) {
@@ -121,14 +121,11 @@ TEST(MacEngine, PartialsAccumulateBitForBit) {
   const std::uint64_t cycles = bench.run([&](Bench& t) {
     t.set_l1(kA, a);
     t.set_l1(kB, b);
-    hal::Descriptor first = matmul(16, 16, 16, {16, 16, 16}, kA, kB, kPartials);
-    first.flags = hal::kPartialOut;
+    hal::Descriptor first = leaving_partials(matmul(16, 16, 16, {16, 16, 16}, kA, kB, kPartials));
     first.operand[0].row_stride = 64;
     first.operand[2].row_stride = 64;
-    hal::Descriptor second = matmul(16, 16, 16, {16, 16, 16}, kA + 32, kB + 16 * 32, kC);
-    second.flags = hal::kAccumulate;
+    hal::Descriptor second = accumulating(matmul(16, 16, 16, {16, 16, 16}, kA + 32, kB + 16 * 32, kC), kPartials, 64);
     second.operand[0].row_stride = 64;
-    second.operand[3] = {kPartials, 64, 0};
     t.push(kMac, first);
     t.push(kMac, then(second, 0));
     t.take(0);
@@ -151,9 +148,9 @@ TEST(MacEngine, PartialsInPlace) {
     for (std::uint32_t i = 0; i < 4; ++i) {
       hal::Descriptor d = matmul(20, 12, 10, {16, 16, 16}, kA + i * 20, kB + i * 10 * 24, i < 3 ? kPartials : kC);
       d.operand[0].row_stride = 80;
+      if (i < 3) d = leaving_partials(d);
       if (i < 3) d.operand[2].row_stride = 48;
-      d.flags = static_cast<std::uint8_t>((i < 3 ? hal::kPartialOut : 0) | (i > 0 ? hal::kAccumulate : 0));
-      d.operand[3] = {kPartials, 48, 0};
+      if (i > 0) d = accumulating(d, kPartials, 48);
       t.push(kMac, i == 3 ? then(d, 0) : d);
     }
     t.take(0);
@@ -177,6 +174,7 @@ TEST(MacEngine, TransposedBWithStrides) {
     t.set_l1(kC, guard);
     hal::Descriptor d = matmul(m, n, k, {16, 16, 64}, kA, kB, kC);
     d.flags = hal::kTransposeB;
+    d.operand[1].columns = k;
     d.operand[0].row_stride = 32;
     d.operand[1].row_stride = 24;
     d.operand[2].row_stride = 20;

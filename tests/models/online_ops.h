@@ -1,40 +1,70 @@
 // Descriptors of the one-pass softmax, dense unless a stride is given.
 #pragma once
 
+#include <map>
+
 #include "models/arith/online.h"
 #include "tests/models/bench.h"
 
 namespace attnvp::bench {
 
+struct Place {
+  std::uint64_t address;
+  std::uint32_t row_stride;
+};
 inline hal::Descriptor online(hal::Opcode opcode, std::uint32_t rows, std::uint32_t columns, int flags,
-                              std::initializer_list<hal::Operand> operands) {
+                              const std::vector<Place>& operands) {
   hal::Descriptor d{};
   d.opcode = opcode;
-  d.flags = static_cast<std::uint8_t>(flags);
-  d.dims[0] = rows;
-  d.dims[1] = columns;
-  d.dims[2] = 1;
+  d.flags = static_cast<std::uint16_t>(flags);
+  d.rows = rows;
+  constexpr auto kHalf = hal::ElementType::kFp16, kFloat = hal::ElementType::kFp32;
+  const std::uint32_t scales = (flags & hal::kTwoScales) != 0 ? 2 : 1;
+  struct Form {
+    hal::ElementType type;
+    std::uint32_t columns;
+  };
+  const std::map<hal::Opcode, std::vector<Form>> forms{
+      {hal::Opcode::kOnlineMax, {{kHalf, 1}, {kHalf, 1}, {kFloat, scales}, {kHalf, 1}}},
+      {hal::Opcode::kOnlineSoftmax, {{kHalf, columns}, {kHalf, columns}, {kHalf, 1}, {kFloat, 2}}},
+      {hal::Opcode::kScaleAdd, {{kFloat, columns}, {kFloat, columns}, {kFloat, scales}}},
+      {hal::Opcode::kDivide, {{kFloat, columns}, {kHalf, columns}, {kFloat, 1}}},
+      {hal::Opcode::kRescale, {{kFloat, columns}, {kHalf, 1}, {kHalf, 1}}}};
   int i = 0;
-  for (const hal::Operand& o : operands) d.operand[i++] = o;
+  for (const Place& o : operands) {
+    const Form form = forms.at(opcode)[static_cast<std::size_t>(i)];
+    d.type[i] = form.type;
+    d.operand[i++] = {o.address, o.row_stride, form.columns};
+  }
   return d;
 }
 
 inline hal::Descriptor score(std::uint32_t m, std::uint32_t n, std::uint32_t k, std::uint16_t slot, std::uint64_t a,
                              std::uint64_t b, std::uint64_t maxima) {
-  hal::Descriptor d =
-      online(hal::Opcode::kScoreTile, m, n, hal::kTransposeB, {{a, 2 * k, 0}, {b, 2 * k, 0}, {maxima, 2, 0}});
-  d.dims[2] = k;
-  d.slot = slot;
+  hal::Descriptor d{};
+  d.opcode = hal::Opcode::kScoreTile;
+  d.flags = hal::kTransposeB;
+  d.rows = m;
+  d.operand[0] = {a, 2 * k, k};
+  d.operand[1] = {b, 2 * k, k};
+  d.operand[2] = {maxima, 2, 1};
+  for (int i = 0; i < 3; ++i) d.type[i] = hal::ElementType::kFp16;
+  d.tail.tile = {n, slot};
   return d;
 }
 
 // n columns of V, k keys.
 inline hal::Descriptor attend(std::uint32_t m, std::uint32_t n, std::uint32_t k, std::uint16_t slot,
                               std::uint64_t maxima, std::uint64_t v, std::uint64_t sums) {
-  hal::Descriptor d =
-      online(hal::Opcode::kAttendTile, m, n, 0, {{maxima, 2, 0}, {v, 2 * n, 0}, {sums, 4 * (n + 1), 0}});
-  d.dims[2] = k;
-  d.slot = slot;
+  hal::Descriptor d{};
+  d.opcode = hal::Opcode::kAttendTile;
+  d.rows = m;
+  d.operand[0] = {maxima, 2, 1};
+  d.operand[1] = {v, 2 * n, n};
+  d.operand[2] = {sums, 4 * (n + 1), n + 1};
+  d.type[0] = d.type[1] = hal::ElementType::kFp16;
+  d.type[2] = hal::ElementType::kFp32;
+  d.tail.tile = {k, slot};
   return d;
 }
 

@@ -11,6 +11,7 @@
 
 #include <cstring>
 
+#include "models/vec_engine/vec_engine.h"
 #include "tests/models/online_ops.h"
 
 namespace attnvp::bench {
@@ -22,21 +23,20 @@ constexpr std::uint64_t kA = kL1, kB = kL1 + 0x20000, kC = kL1 + 0x40000, kD = k
 
 hal::Descriptor max_op(std::uint32_t rows, int flags) {
   const std::uint32_t scales = (flags & hal::kTwoScales) != 0 ? 8 : 4;
-  return online(Opcode::kOnlineMax, rows, 1, flags, {{kA, 2, 0}, {kB, 2, 0}, {kC, scales, 0}, {kD, 2, 0}});
+  return online(Opcode::kOnlineMax, rows, 1, flags, {{kA, 2}, {kB, 2}, {kC, scales}, {kD, 2}});
 }
 hal::Descriptor softmax_op(std::uint32_t rows, std::uint32_t columns, int flags) {
-  return online(Opcode::kOnlineSoftmax, rows, columns, flags,
-                {{kA, 2 * columns, 0}, {kB, 2 * columns, 0}, {kC, 2, 0}, {kD, 8, 0}});
+  return online(Opcode::kOnlineSoftmax, rows, columns, flags, {{kA, 2 * columns}, {kB, 2 * columns}, {kC, 2}, {kD, 8}});
 }
 hal::Descriptor scale_add_op(std::uint32_t rows, std::uint32_t columns, int flags) {
   const std::uint32_t scales = (flags & hal::kTwoScales) != 0 ? 8 : 4;
-  return online(Opcode::kScaleAdd, rows, columns, flags, {{kA, 4 * columns, 0}, {kB, 4 * columns, 0}, {kC, scales, 0}});
+  return online(Opcode::kScaleAdd, rows, columns, flags, {{kA, 4 * columns}, {kB, 4 * columns}, {kC, scales}});
 }
 hal::Descriptor divide_op(std::uint32_t rows, std::uint32_t columns) {
-  return online(Opcode::kDivide, rows, columns, 0, {{kA, 4 * columns, 0}, {kB, 2 * columns, 0}, {kC, 4, 0}});
+  return online(Opcode::kDivide, rows, columns, 0, {{kA, 4 * columns}, {kB, 2 * columns}, {kC, 4}});
 }
 hal::Descriptor rescale_op(std::uint32_t rows, std::uint32_t columns) {
-  return online(Opcode::kRescale, rows, columns, 0, {{kA, 4 * columns, 0}, {kB, 2, 0}, {kC, 2, 0}});
+  return online(Opcode::kRescale, rows, columns, 0, {{kA, 4 * columns}, {kB, 2}, {kC, 2}});
 }
 
 struct Case {
@@ -142,7 +142,7 @@ TEST(RowOps, CountOperations) {
                          {rescale_op(4, 65), 0, 4, 260, 4, 0}}) {
     Bench bench;
     cycles_of(bench, kVec, c.d);
-    const VecEngine& vec = bench.core().vec;
+    const auto& vec = dynamic_cast<const VecEngine&>(*bench.core().vec);
     EXPECT_EQ(vec.max_ops.value(), c.max);
     EXPECT_EQ(vec.add_ops.value(), c.add);
     EXPECT_EQ(vec.mul_ops.value(), c.mul);
@@ -162,12 +162,10 @@ TEST(RowOps, SoftmaxAndScaleAddAreArith) {
       sums[i] = 0.25F * static_cast<float>(i % 17) - 1;
       tile[i] = 0.125F * static_cast<float>(i % 13);
     }
-    hal::Descriptor soft =
-        online(Opcode::kOnlineSoftmax, rows, columns, first ? hal::kFirst : 0,
-               {{kA, 2 * stride, 0}, {kA, 2 * stride, 0}, {kB, 8, 0}, {kD + 4 * emb, 4 * (emb + 3), 0}});
-    hal::Descriptor add =
-        online(Opcode::kScaleAdd, rows, emb + 1, first ? hal::kFirst : 0,
-               {{kC, 4 * (emb + 3), 0}, {kD, 4 * (emb + 3), 0}, {kD + 4 * (emb + 1), 4 * (emb + 3), 0}});
+    hal::Descriptor soft = online(Opcode::kOnlineSoftmax, rows, columns, first ? hal::kFirst : 0,
+                                  {{kA, 2 * stride}, {kA, 2 * stride}, {kB, 8}, {kD + 4 * emb, 4 * (emb + 3)}});
+    hal::Descriptor add = online(Opcode::kScaleAdd, rows, emb + 1, first ? hal::kFirst : 0,
+                                 {{kC, 4 * (emb + 3)}, {kD, 4 * (emb + 3)}, {kD + 4 * (emb + 1), 4 * (emb + 3)}});
     Bench bench;
     bench.run([&](Bench& b) {
       b.set_l1(kA, s);
@@ -217,14 +215,13 @@ TEST(RowOps, RescaleThenAddIsScaleAdd) {
       b.set_l1(kC, sums);
       b.set_l1(kD, tile);
       const int flags = apart ? hal::kUnscaled : 0;
-      b.push(kVec, online(Opcode::kOnlineMax, rows, 1, flags,
-                          {{kA, 2, 0}, {kA + 0x1000, 2, 0}, {kB, 4, 0}, {kA + 0x2000, 2, 0}}));
+      b.push(kVec, online(Opcode::kOnlineMax, rows, 1, flags, {{kA, 2}, {kA + 0x1000, 2}, {kB, 4}, {kA + 0x2000, 2}}));
       if (apart) {
         b.push(kVec, online(Opcode::kRescale, rows, columns, hal::kInOrder,
-                            {{kC, 4 * columns, 0}, {kA + 0x1000, 2, 0}, {kA + 0x2000, 2, 0}}));
+                            {{kC, 4 * columns}, {kA + 0x1000, 2}, {kA + 0x2000, 2}}));
       }
       b.push(kVec, then(online(Opcode::kScaleAdd, rows, columns, flags | hal::kInOrder,
-                               {{kC, 4 * columns, 0}, {kD, 4 * columns, 0}, {kB, 4, 0}}),
+                               {{kC, 4 * columns}, {kD, 4 * columns}, {kB, 4}}),
                         0));
       b.take(0);
     });
@@ -258,13 +255,12 @@ TEST(RowOps, MergeAndDivide) {
     b.set_l1(kC, mine);
     b.set_l1(kD, other);
     b.push(kVec, online(Opcode::kOnlineMax, rows, 1, hal::kTwoScales,
-                        {{kA, 2, 0}, {kA + 0x1000, 2, 0}, {kB, 8, 0}, {kA + 0x1000, 2, 0}}));  // M in place
+                        {{kA, 2}, {kA + 0x1000, 2}, {kB, 8}, {kA + 0x1000, 2}}));  // M in place
     b.push(kVec, online(Opcode::kScaleAdd, rows, columns, hal::kTwoScales | hal::kInOrder,
-                        {{kC, 4 * columns, 0}, {kD, 4 * columns, 0}, {kB, 8, 0}}));
-    b.push(kVec,
-           then(online(Opcode::kDivide, rows, columns - 1, hal::kInOrder,
-                       {{kC, 4 * columns, 0}, {kB + 0x1000, 2 * columns, 0}, {kC + 4 * (columns - 1), 4 * columns, 0}}),
-                0));
+                        {{kC, 4 * columns}, {kD, 4 * columns}, {kB, 8}}));
+    b.push(kVec, then(online(Opcode::kDivide, rows, columns - 1, hal::kInOrder,
+                             {{kC, 4 * columns}, {kB + 0x1000, 2 * columns}, {kC + 4 * (columns - 1), 4 * columns}}),
+                      0));
     b.take(0);
   });
   const auto o = bench.l1<arith::Half>(kB + 0x1000, rows * columns);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "models/arith/matmul.h"
+#include "models/mac_engine/mac_engine.h"
 #include "tests/models/online_ops.h"
 
 namespace attnvp::bench {
@@ -45,7 +46,7 @@ TEST_P(TileCycles, AreTheHandCount) {
     });
     EXPECT_EQ(scored, kPush + c.score);
     EXPECT_EQ(both - scored, kPush + c.attend);
-    const MacEngine& mac = bench.core().mac;
+    const auto& mac = dynamic_cast<const MacEngine&>(*bench.core().mac);
     const std::uint64_t scores = std::uint64_t{c.rows} * c.keys;
     const std::uint64_t passes = std::uint64_t{(c.rows + 15) / 16} * ((c.keys + 15) / 16);
     EXPECT_EQ(mac.compute.value(), 2 * scores * c.emb);
@@ -89,7 +90,7 @@ TEST(TileOps, TwoTilesInterleave) {
     b.push(kMac, then(after(attend(16, 8, 16, 1, kMax + 64, kV, kSums + 4096), 1), 2));
     b.take(2);
   });
-  EXPECT_EQ(bench.core().mac.busy_cycles.value(), 2U * (9 + 16));
+  EXPECT_EQ(bench.core().mac->value("busy_cycles"), 2U * (9 + 16));
   EXPECT_EQ(cycles, 2 * kPush + (8 + 9 + 45 + 1) + (5 + 16 + 30 + 9));
 }
 
@@ -142,8 +143,8 @@ TEST(TileOps, CountTraffic) {
     b.push(kMac, then(attend(32, 10, 20, 0, kMax, kV, kSums), 0));
     b.take(0);
   });
-  EXPECT_EQ(bench.cluster().l1.read_words.value(), 2U * 32 * 10 + 2 * 20 * 10 + 32 + 2 * 20 * 10);
-  EXPECT_EQ(bench.cluster().l1.write_words.value(), 32U + 2 * 32 * 11);
+  EXPECT_EQ(bench.cluster().l1->value("read_words"), 2U * 32 * 10 + 2 * 20 * 10 + 32 + 2 * 20 * 10);
+  EXPECT_EQ(bench.cluster().l1->value("write_words"), 32U + 2 * 32 * 11);
 }
 
 struct TileFault {

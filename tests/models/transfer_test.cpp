@@ -1,36 +1,28 @@
 #include "models/dma_controller/transfer.h"
 
-#include <gtest/gtest.h>
-
 #include <random>
 #include <utility>
 #include <vector>
+
+#include "tests/models/bench.h"
 
 namespace attnvp {
 namespace {
 
 using Pairs = std::vector<std::pair<std::uint64_t, std::uint64_t>>;  // source and destination of every byte
 
-hal::Descriptor copy(std::uint32_t row_bytes, std::uint32_t rows, std::uint32_t planes, hal::Operand source,
-                     hal::Operand destination) {
-  hal::Descriptor d{};
-  d.opcode = hal::Opcode::kCopy;
-  d.dims[0] = row_bytes;
-  d.dims[1] = rows;
-  d.dims[2] = planes;
-  d.operand[0] = source;
-  d.operand[1] = destination;
-  return d;
-}
+using bench::copy;
+using bench::CopySide;
 
 Pairs naive(const hal::Descriptor& d) {
   Pairs pairs;
   const hal::Operand &s = d.operand[0], &t = d.operand[1];
-  for (std::uint64_t plane = 0; plane < d.dims[2]; ++plane) {
-    for (std::uint64_t row = 0; row < d.dims[1]; ++row) {
-      for (std::uint64_t byte = 0; byte < d.dims[0]; ++byte) {
-        pairs.emplace_back(s.address + plane * s.plane_stride + row * s.row_stride + byte,
-                           t.address + plane * t.plane_stride + row * t.row_stride + byte);
+  const hal::CopyTail& tail = d.tail.copy;
+  for (std::uint64_t plane = 0; plane < tail.planes; ++plane) {
+    for (std::uint64_t row = 0; row < d.rows; ++row) {
+      for (std::uint64_t byte = 0; byte < s.columns; ++byte) {
+        pairs.emplace_back(s.address + plane * tail.plane_stride[0] + row * s.row_stride + byte,
+                           t.address + plane * tail.plane_stride[1] + row * t.row_stride + byte);
       }
     }
   }
@@ -71,7 +63,7 @@ TEST(Transfer, RandomShapesCoverTheBytesOfTheNaiveLoopInOrder) {
   for (int i = 0; i < 3000; ++i) {
     const std::uint32_t row_bytes = 2 * (1 + upto(40)), rows = 1 + upto(6), planes = 1 + upto(4);
     const auto side = [&](std::uint64_t base) {
-      hal::Operand o{base + 2 * upto(1000), row_bytes + (upto(2) == 0 ? 0 : 2 * upto(20)), 0};
+      CopySide o{base + 2 * upto(1000), row_bytes + (upto(2) == 0 ? 0 : 2 * upto(20)), 0};
       o.plane_stride = (rows - 1) * o.row_stride + row_bytes + (upto(2) == 0 ? 0 : 2 * upto(50));
       return o;
     };

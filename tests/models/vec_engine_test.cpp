@@ -27,8 +27,8 @@ TEST_P(SoftmaxCycles, AreTheHandCount) {
   m.l0.size_bytes = c.l0_bytes;
   Bench bench(m);
   EXPECT_EQ(cycles_of(bench, kVec, softmax(c.rows, c.columns, kIn, kOut)), c.cycles);
-  EXPECT_EQ(bench.core().vec.elements.value(), std::uint64_t{c.rows} * c.columns);
-  EXPECT_EQ(bench.core().vec.lane_ops.value(), std::uint64_t{c.rows} * c.columns * 32);
+  EXPECT_EQ(bench.core().vec->value("elements"), std::uint64_t{c.rows} * c.columns);
+  EXPECT_EQ(bench.core().vec->value("lane_ops"), std::uint64_t{c.rows} * c.columns * 32);
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, SoftmaxCycles,
@@ -97,9 +97,9 @@ TEST(VecEngine, CountsWordsOfOnePassOrThree) {
     m.l0.size_bytes = fits ? 512 : 256;
     Bench bench(m);
     cycles_of(bench, kVec, softmax(4, 64, kIn, kOut));
-    EXPECT_EQ(bench.cluster().l1.read_words.value(), (fits ? 1U : 3U) * 256);
-    EXPECT_EQ(bench.cluster().l1.write_words.value(), 256U);
-    EXPECT_LE(bench.core().l0.peak_bytes.value(), m.l0.size_bytes / 2);
+    EXPECT_EQ(bench.cluster().l1->value("read_words"), (fits ? 1U : 3U) * 256);
+    EXPECT_EQ(bench.cluster().l1->value("write_words"), 256U);
+    EXPECT_LE(bench.core().l0->value("peak_bytes"), m.l0.size_bytes / 2);
   }
 }
 

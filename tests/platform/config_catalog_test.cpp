@@ -87,7 +87,7 @@ TEST(Words, NearestForgivesSlipsOnly) {
 }
 
 TEST(Words, QuotesFitOnOneLine) {
-  EXPECT_EQ(in_quotes("a\nb\x1b[0m"), "'a?b?[0m'");
+  EXPECT_EQ(in_quotes("a\nb\x1b[0m"), "'a\\nb\\x1b[0m'");
   EXPECT_EQ(in_quotes(std::string(500, 'x')), "'" + std::string(80, 'x') + "...'");
 }
 

@@ -150,11 +150,12 @@ TEST_F(Hardware, RefusesUnknownKeysNamingTheNearest) {
   EXPECT_EQ(refusal("\n# x\ndmaa:\n  channels: 2\n"), "my.yaml:3: key 'dmaa' is unknown; did you mean 'dma'?");
   EXPECT_EQ(refusal("bandwidth: 30 GB/s\n"), "my.yaml:1: key 'bandwidth' is unknown; did you mean 'dram.bandwidth'?");
   EXPECT_EQ(refusal("l0: {ports: 2}\n"), "my.yaml:1: key 'l0.ports' is unknown; did you mean 'l1.ports'?");
-  EXPECT_EQ(refusal("l0: {associativity: 2}\n"), "my.yaml:1: key 'l0.associativity' is unknown; allowed: l0.size");
+  EXPECT_EQ(refusal("l0: {associativity: 2}\n"),
+            "my.yaml:1: key 'l0.associativity' is unknown; allowed: l0.size, l0.kind");
   EXPECT_EQ(refusal("frobnicate: 2\n"),
             "my.yaml:1: key 'frobnicate' is unknown; allowed: name, clock, clusters, cores, mac, vec, l0, "
             "l1, dma, dram, "
-            "events, control, energy, base");
+            "events, control, interconnect, energy, base");
 }
 
 TEST_F(Hardware, RefusesDuplicates) {
@@ -169,8 +170,8 @@ TEST_F(Hardware, RefusesTheWrongShape) {
   EXPECT_EQ(refusal("l1: 5 MiB\n"),
             "my.yaml:1: key 'l1' is a section, found '5 MiB'; allowed are its keys l1.size, l1.banks, "
             "l1.bank_bandwidth, "
-            "l1.ports, l1.port_bandwidth");
-  EXPECT_EQ(refusal("l0:\n"), "my.yaml:1: key 'l0' is a section, found nothing; allowed are its keys l0.size");
+            "l1.ports, l1.port_bandwidth, l1.kind");
+  EXPECT_EQ(refusal("l0:\n"), "my.yaml:1: key 'l0' is a section, found nothing; allowed are its keys l0.size, l0.kind");
   EXPECT_EQ(refusal("clock: {hz: 1}\n"), "my.yaml:1: key 'clock' must have one value, found a map");
   EXPECT_EQ(refusal("cores: [1, 2]\n"), "my.yaml:1: key 'cores' must have one value, found a list");
   EXPECT_EQ(refusal("cores:\n"), "my.yaml:1: key 'cores' must have one value, found nothing");
@@ -198,19 +199,22 @@ TEST_F(Hardware, RefusesBadValuesWithLineAndKey) {
   EXPECT_EQ(refusal("name: \"\"\n"),
             "my.yaml:1: key 'name': found ''; allowed is a text of 1 to 200 printable characters");
   EXPECT_EQ(refusal("name: \"a\\tb\"\n"),
-            "my.yaml:1: key 'name': found 'a?b'; allowed is a text of 1 to 200 printable characters");
+            "my.yaml:1: key 'name': found 'a\\tb'; allowed is a text of 1 to 200 printable characters");
 }
 
 TEST_F(Hardware, RefusesFilesThatAreNotOneYamlMap) {
   EXPECT_EQ(refusal("cores: 2\nl1: {size: 5 MiB\n").substr(0, 25), "my.yaml:3: not valid YAML");
-  EXPECT_EQ(refusal("cores: 2\n\tclock: 1 GHz\n").substr(0, 25), "my.yaml:2: not valid YAML");
+  EXPECT_EQ(refusal("cores: 2\n\tclock: 1 GHz\n"), "my.yaml:2: is indented by a tab; allowed are spaces");
+  EXPECT_EQ(refusal("cores: 2\n# \xff\n"), "my.yaml:2: holds the byte \\xff; allowed is text in UTF-8");
+  EXPECT_EQ(refusal("cores: 2\nname: a\x1b[1m\n"),
+            "my.yaml:2: holds the control character \\x1b; allowed is plain text");
   const std::string belongs = ", or text that belongs to no key; allowed is one document";
   EXPECT_EQ(refusal(", cores: 2\n"), "my.yaml:1: holds a second YAML document" + belongs);
   EXPECT_EQ(refusal(""), "my.yaml: holds no keys");
   EXPECT_EQ(refusal("# nothing\n"), "my.yaml: holds no keys");
   EXPECT_EQ(refusal("cores: 2\n---\ncores: 3\n"), "my.yaml:2: holds a second YAML document" + belongs);
   EXPECT_EQ(refusal(std::string("cores: 2\0\n", 10)), "my.yaml: is not a text file");
-  EXPECT_EQ(refusal("#" + std::string(2 << 20, 'x')), "my.yaml: is larger than 1 MiB, which no configuration is");
+  EXPECT_EQ(refusal("#" + std::string(2 << 20, 'x')), "my.yaml: is of 2097153 bytes; allowed are 1048576");
   EXPECT_EQ(refusal("name: " + std::string(100000, '[')).substr(0, 8), "my.yaml:");
 }
 
@@ -225,7 +229,7 @@ TEST_F(Hardware, RefusesBadOverrides) {
             "--set l1.size=2: key 'l1.size': found '2', which has no unit; allowed units: B, KiB, MiB, GiB, "
             "TiB, KB, "
             "MB, GB, TB");
-  EXPECT_EQ(message("l0=2"), "--set l0=2: key 'l0' is a section; allowed: l0.size");
+  EXPECT_EQ(message("l0=2"), "--set l0=2: key 'l0' is a section; allowed: l0.size, l0.kind");
   EXPECT_EQ(message("base=edge"), "--set base=edge: key 'base' is allowed in a file only; choose the machine by --hw");
   EXPECT_EQ(message("name=").substr(0, 41), "--set name=: key 'name': found ''; allowe");
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "models/arith/isa.h"
 #include "models/arith/matmul.h"
 #include "models/arith/online.h"
 #include "models/arith/softmax.h"
@@ -257,6 +258,27 @@ TEST(Golden, SpecialValues) {
   t = plain;  // results at the limit of FP16
   std::fill(t.v.begin(), t.v.end(), big);
   agrees(t);
+}
+
+// Whatever the host has, the reference and its tolerances are the same bits.
+TEST(Golden, EveryVariantGivesTheSameBits) {
+  if (!arith::isa_available(arith::Isa::kAvx2)) GTEST_SKIP() << "only one variant here";
+  for (const AttentionShape& shape : {AttentionShape{1, 2, 37, 53, 24}, AttentionShape{1, 1, 9, 600, 33}}) {
+    const AttentionTensors t = random_attention(shape, 5);
+    const std::vector<Half> out = machine(shape, t);
+    std::vector<GoldenResult> results;
+    std::vector<std::vector<double>> references;
+    for (const arith::Isa isa : {arith::Isa::kPortable, arith::Isa::kAvx2}) {
+      arith::set_isa(isa);
+      results.push_back(check(shape, t, out));
+      references.push_back(reference_attention(shape, t.q.data(), t.k.data(), t.v.data()));
+    }
+    EXPECT_EQ(references[0], references[1]);
+    EXPECT_TRUE(results[0].passed);
+    EXPECT_EQ(results[0].max_abs_error, results[1].max_abs_error);
+    EXPECT_EQ(results[0].tolerance, results[1].tolerance);
+    EXPECT_EQ(results[0].row, results[1].row);
+  }
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "platform/tensors/atomic_file.h"
 #include "platform/tensors/npy_header.h"
 #include "tests/platform/test_files.h"
 
@@ -229,45 +228,6 @@ TEST_F(Npy, AReadOnlyFileOrFolderIsRefused) {
             }),
             folder_.path("new.npy") + ": cannot be written: Permission denied");
   fs::permissions(folder_.path(), fs::perms::owner_all);
-}
-
-TEST_F(Npy, AtomicFileKeepsTheOldFileUntilCommit) {
-  const std::string path = folder_.write("out.txt", "old");
-  ::chmod(path.c_str(), 0640);
-  {
-    AtomicFile file(path);
-    file.write("abandoned");
-  }
-  EXPECT_EQ(read_file(path), "old");
-  EXPECT_EQ(folder_.file_count(), 1u);
-  AtomicFile file(path);
-  file.write("new ");
-  file.write("text");
-  EXPECT_EQ(read_file(path), "old");
-  file.commit();
-  EXPECT_EQ(read_file(path), "new text");
-  EXPECT_EQ(folder_.file_count(), 1u);
-  struct stat status {};
-  ASSERT_EQ(::stat(path.c_str(), &status), 0);
-  EXPECT_EQ(status.st_mode & 07777, 0640u);
-}
-
-TEST_F(Npy, AtomicFileFollowsSymbolicLinksAndWritesDevicesDirectly) {
-  const std::string target = folder_.write("target.txt", "old");
-  fs::create_symlink("target.txt", folder_.path("link"));
-  write_file_atomically(folder_.path("link"), "new");
-  EXPECT_TRUE(fs::is_symlink(folder_.path("link")));
-  EXPECT_EQ(read_file(target), "new");
-  write_file_atomically("/dev/null", "gone");
-  EXPECT_TRUE(fs::is_character_file("/dev/null"));
-}
-
-TEST_F(Npy, AtomicFileWritesIntoTheWorkingFolder) {
-  const fs::path before = fs::current_path();
-  fs::current_path(folder_.path());
-  write_file_atomically("plain.txt", "x");
-  fs::current_path(before);
-  EXPECT_EQ(read_file(folder_.path("plain.txt")), "x");
 }
 
 }  // namespace

@@ -135,20 +135,20 @@ TEST(ScoreTilesByHand, SideBySideOnlyVecMatters) {
 TEST(ScoreTiles, AreChosenWhereRowsAreTooLong) {
   const MachineConfig edge = config::load_hardware("edge");
   for (const char* whole : {"H=8,N=512,E=64", "H=1,NQ=64,NKV=24000,E=64", "H=1,NQ=4,NKV=100000,E=64"}) {
-    EXPECT_EQ(run_timing(edge, whole).schedule.tiling.np, 0U) << whole;
+    EXPECT_EQ(run_timing(edge, whole).schedule.tiling.used("np"), 0U) << whole;
   }
-  EXPECT_EQ(run_timing(edge, "H=1,NQ=64,NKV=32000,E=64", "nq=8").schedule.tiling.np, 0U) << "what is given is kept";
+  EXPECT_EQ(run_timing(edge, "H=1,NQ=64,NKV=32000,E=64", "nq=8").schedule.tiling.used("np"), 0U) << "what is given is kept";
   for (const char* tiles : {"H=1,NQ=64,NKV=32000,E=64", "H=1,NQ=4,NKV=1000000,E=64"}) {
-    const hal::Tiling t = run_timing(edge, tiles).schedule.tiling;
-    EXPECT_GT(t.np, 0U) << tiles;
-    EXPECT_GE(t.nq, 2U) << tiles;
+    const job::Tiling t = run_timing(edge, tiles).schedule.tiling;
+    EXPECT_GT(t.used("np"), 0U) << tiles;
+    EXPECT_GE(t["nq"], 2U) << tiles;
   }
   // 5 MiB are a row of 1,310,720 scores on each of two cores.
-  EXPECT_EQ(run_timing(edge, "H=1,NQ=2,NKV=1310720,E=64").schedule.tiling.np, 1U);
+  EXPECT_EQ(run_timing(edge, "H=1,NQ=2,NKV=1310720,E=64").schedule.tiling.used("np"), 1U);
   try {
     run_timing(edge, "H=1,NQ=2,NKV=1310721,E=64");
     ADD_FAILURE() << "a longer row fits";
-  } catch (const job::RunError& e) {
+  } catch (const std::runtime_error& e) {
     EXPECT_NE(std::string(e.what()).find("L1 is too small: the schedule needs at least"), std::string::npos);
   }
 }
@@ -158,7 +158,7 @@ TEST(ScoreTiles, AreChosenWhereRowsAreTooLong) {
 TEST(ScoreTiles, AreChosenByFlatWhereTheyAreFaster) {
   const MachineConfig baseline = config::load_hardware("fusemax-baseline"), edge = config::load_hardware("edge");
   const auto np = [](const MachineConfig& m, const char* network, const char* tiling = "", const char* d = "flat") {
-    return run_timing(m, network, tiling, d).schedule.tiling.np;
+    return run_timing(m, network, tiling, d).schedule.tiling.used("np");
   };
   EXPECT_EQ(np(baseline, "H=1,NQ=4096,NKV=65536,E=128"), 0U);
   EXPECT_GT(np(baseline, "H=1,NQ=4096,NKV=131072,E=128"), 0U);
@@ -171,32 +171,32 @@ TEST(ScoreTiles, AreChosenByFlatWhereTheyAreFaster) {
 TEST(ScoreTiles, RefuseRowsOfSoftmaxThatAreNotTheirs) {
   const MachineConfig edge = config::load_hardware("edge");
   const config::Network network = config::load_network("H=1,N=64,E=16");
-  for (const auto& [dataflow, np, sentence] : {std::tuple{"mas", 4U, "np=4: the dataflow takes no softmax"},
-                                               {"flat", 4U, "np=4: the dataflow takes no softmax"},
-                                               {"flat:prefetch=off,overlap=on", 4U, "np=4: the dataflow takes no"},
-                                               {"fusemax", 4U, "np=4: the dataflow takes no softmax"},
+  for (const auto& [dataflow, np, sentence] : {std::tuple{"mas", 4U, "np=4: is of no use"},
+                                               {"flat", 4U, "np=4: is of no use"},
+                                               {"flat:prefetch=off,overlap=on", 4U, "np=4: is of no use"},
+                                               {"fusemax", 4U, "np=4: is of no use"},
                                                {"layerwise", 65U, "np=65 is larger than the layer"}}) {
     job::Runner runner(edge, config::load_energy(edge.energy), false);
     job::Schedule schedule = job::parse_dataflow(dataflow);
-    schedule.tiling.np = np;
+    schedule.tiling.set("np", np);
     try {
       runner.run(network, schedule, nullptr, {});
       ADD_FAILURE() << dataflow << " takes np";
-    } catch (const job::RunError& e) {
+    } catch (const job::TilingError& e) {
       EXPECT_NE(std::string(e.what()).find(sentence), std::string::npos) << e.what();
     }
   }
 }
 
-hal::Tiling random_tiles(Random& r, const config::Network& n) {
-  hal::Tiling t{};
-  t.np = r.from(1, std::min(n.seq_q, 20U));
-  if (r.one_in(3)) t.bb = r.from(1, n.batch);
-  if (r.one_in(3)) t.hh = r.from(1, n.heads);
-  if (r.one_in(2)) t.nq = r.from(1, n.seq_q);
-  if (r.one_in(2)) t.nkv = r.from(1, n.seq_kv);
-  if (r.one_in(2)) t.kv_buffers = r.one_in(2) ? hal::kKvStream : r.from(1, 3);
-  if (r.one_in(3)) t.row_buffers = r.from(1, 3);
+job::Tiling random_tiles(Random& r, const config::Network& n) {
+  job::Tiling t;
+  t.set("np", r.from(1, std::min(n.seq_q, 20U)));
+  if (r.one_in(3)) t.set("bb", r.from(1, n.batch));
+  if (r.one_in(3)) t.set("hh", r.from(1, n.heads));
+  if (r.one_in(2)) t.set("nq", r.from(1, n.seq_q));
+  if (r.one_in(2)) t.set("nkv", r.from(1, n.seq_kv));
+  if (r.one_in(2)) t.set("kv", r.one_in(2) ? hal::kWord : r.from(1, 3));
+  if (r.one_in(3)) t.set("rb", r.from(1, 3));
   return t;
 }
 
@@ -221,18 +221,18 @@ TEST_P(RandomScoreTiles, AreGolden) {
     try {
       job::Runner runner(machine, energy, true);
       full = runner.run(n, schedule, &tensors, {});
-    } catch (const job::RunError& e) {
+    } catch (const std::runtime_error& e) {
       EXPECT_NE(std::string(e.what()).find(" is too small: the schedule needs at least"), std::string::npos)
           << e.what();
       continue;
     }
     ++fit;
-    EXPECT_EQ(full.schedule.tiling.np, schedule.tiling.np);
+    EXPECT_EQ(full.schedule.tiling.used("np"), schedule.tiling.used("np"));
     EXPECT_TRUE(full.golden.passed) << full.golden.to_string();
     const DramBytes least = least_dram_bytes(n, "layerwise");
     EXPECT_EQ(full.sum("dma", "write_bytes"), least.write);
     EXPECT_GE(full.sum("dma", "read_bytes"), least.read);
-    if (machine.clusters == 1 && full.schedule.tiling.kv_buffers != hal::kKvStream) {
+    if (machine.clusters == 1 && full.schedule.tiling["kv"] != hal::kWord) {
       EXPECT_EQ(full.sum("dma", "read_bytes"), least.read);
     }
     EXPECT_EQ(full.sum("mac", "macs"), 2ULL * n.batch * n.heads * n.seq_q * n.seq_kv * n.emb);
@@ -248,8 +248,8 @@ TEST_P(RandomScoreTiles, AreGolden) {
     large.l1.size_bytes = 64 << 20;
     large.l0.size_bytes = 64 << 10;
     job::Runner rows(large, energy, true);
-    const job::Result whole = rows.run(n, schedule_of("layerwise", ""), &tensors, {});
-    EXPECT_EQ(whole.schedule.tiling.np, 0U);
+    const job::Result whole = rows.run(n, schedule_of("layerwise", "np=off"), &tensors, {});
+    EXPECT_EQ(whole.schedule.tiling.used("np"), 0U);
     EXPECT_TRUE(whole.output == full.output) << "other values than by whole rows";
     if (HasFailure()) return;
   }

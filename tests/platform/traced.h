@@ -22,7 +22,7 @@ struct Options {
   bool full_data = false;
   std::vector<std::string> scopes;
   std::uint64_t from = 0, to = UINT64_MAX;
-  VecKind vec = VecKind::kModel;
+  std::string vec = "model";
 };
 
 inline Traced trace(const Options& o = {}) {

@@ -26,7 +26,7 @@ TEST(Vcd, ReadsBack) {
   ASSERT_FALSE(HasFatalFailure());
   EXPECT_EQ(wave.timescale, "1fs");
   EXPECT_EQ(traced.text.find("$date"), std::string::npos);
-  EXPECT_EQ(traced.text.find("$version"), std::string::npos);
+  EXPECT_EQ(traced.text.find("$version AttnVP "), 0U);  // and no date: equal runs give equal files
   EXPECT_EQ(wave.header_words.back(), "$enddefinitions");
   EXPECT_EQ(wave.times.front(), 0U);
   for (const auto& [code, v] : wave.by_code) {
@@ -207,7 +207,7 @@ TEST(Vcd, TracingChangesNothing) {
   job::Runner runner(machine, config::load_energy(machine.energy), false);
   const job::Result plain = runner.run(config::load_network("H=3,N=64,E=32"), job::parse_dataflow("mas"), nullptr, {});
   expect_same_counts(plain, traced.result);
-  EXPECT_EQ(plain.events, traced.result.events);
+  EXPECT_LE(plain.events, traced.result.events);  // a waveform shows accesses that nobody else could notice
 }
 
 // A window shows what the whole shows within it.
@@ -301,7 +301,7 @@ struct Stopped {
 };
 Stopped stopped(const hal::Descriptor& descriptor) {
   Platform platform("attnvp", bench::machine(), false, [&](hal::Cpu& cpu, std::uint32_t) {
-    hal::write(cpu, bench::kVec + hal::kQueueDescriptor, &descriptor, sizeof descriptor);
+    hal::write(cpu, bench::kVec + hal::kQueueDescriptor, &descriptor, descriptor.length);
     hal::write32(cpu, bench::kVec + hal::kQueueDoorbell, 1);
   });
   // As the command line writes it.
@@ -310,13 +310,14 @@ Stopped stopped(const hal::Descriptor& descriptor) {
   cli::RunArguments arguments;
   arguments.vcd = folder + "/run.vcd";
   arguments.timeline = folder + "/run.json";
-  cli::TraceFiles files(arguments, 1e9);
+  files::Outputs outputs;
+  cli::TraceFiles files(arguments, 1e9, outputs);
   files.session()->begin(platform, config::load_energy("pat"));
   platform.run();
   files.session()->end();
   files.write();
   EXPECT_FALSE(std::filesystem::exists(arguments.vcd));
-  files.commit();
+  outputs.commit();
   EXPECT_EQ(files.where(), "; what happened up to there is in " + arguments.vcd + " and " + arguments.timeline);
   for (const char* name : {"run.gtkw", "run.names"}) EXPECT_TRUE(std::filesystem::exists(folder + "/" + name));
   std::ifstream timeline(arguments.timeline), vcd(arguments.vcd);

@@ -1,7 +1,7 @@
 // The VEC engine with its datapath in RTL, on the bench. Cycles: behind the model's by a row's way through the unit.
 #include "models/arith/softmax.h"
 #include "rtl/vec/rtl_vec_engine.h"
-#include "tests/models/bench.h"
+#include "tests/models/online_ops.h"
 
 namespace attnvp::bench {
 namespace {
@@ -10,7 +10,7 @@ constexpr std::uint64_t kIn = kL1, kOut = kL1 + 0x80000;
 
 MachineConfig rtl_machine(bool rtl = true) {
   MachineConfig m = machine();
-  m.vec.kind = rtl ? VecKind::kRtl : VecKind::kModel;
+  m.vec.kind = rtl ? "rtl" : "model";
   return m;
 }
 
@@ -83,42 +83,31 @@ TEST_P(RtlRowOperations, LeaveWhatTheModelLeaves) {
       std::vector<std::uint16_t> memory(0x8000);
       for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = GetParam().at(i);
       b.set_l1(kL1, memory);
-      const auto push = [&](hal::Opcode opcode, int flags, std::uint32_t columns,
-                            const std::vector<hal::Operand>& operands) {
-        hal::Descriptor d{};
-        d.opcode = opcode;
-        d.flags = static_cast<std::uint8_t>(flags);
-        d.dims[0] = kRows;
-        d.dims[1] = columns;
-        d.dims[2] = 1;
-        std::copy(operands.begin(), operands.end(), d.operand);
-        b.push(kVec, then(d, 0));
+      const auto push = [&](hal::Opcode opcode, int flags, std::uint32_t columns, const std::vector<Place>& operands) {
+        b.push(kVec, then(online(opcode, kRows, columns, flags, operands), 0));
       };
       for (const int flags : {+hal::kFirst, 0, 0}) {
         const std::uint32_t later = flags == 0 ? 0x2000U : 0U;
         push(hal::Opcode::kOnlineSoftmax, flags, kColumns,
-             {{kS + later, 2 * kColumns, 0}, {kP + later, 2 * kColumns, 0}, {kM, 2, 0}, {kTile, 8, 0}});
-        push(hal::Opcode::kScaleAdd, flags, 1, {{kR + 4 * kEmb, 4 * kEmb + 4, 0}, {kTile, 8, 0}, {kTile + 4, 8, 0}});
-        push(hal::Opcode::kScaleAdd, flags, kEmb, {{kR, 4 * kEmb + 4, 0}, {kT, 4 * kEmb, 0}, {kTile + 4, 8, 0}});
+             {{kS + later, 2 * kColumns}, {kP + later, 2 * kColumns}, {kM, 2}, {kTile, 8}});
+        push(hal::Opcode::kScaleAdd, flags, 1, {{kR + 4 * kEmb, 4 * kEmb + 4}, {kTile, 8}, {kTile + 4, 8}});
+        push(hal::Opcode::kScaleAdd, flags, kEmb, {{kR, 4 * kEmb + 4}, {kT, 4 * kEmb}, {kTile + 4, 8}});
       }
       for (const int flags : {+hal::kFirst, 0, +hal::kTwoScales, +hal::kUnscaled, hal::kFirst | hal::kTwoScales}) {
         const std::uint64_t slot = static_cast<std::uint64_t>(flags) * 16;
         push(hal::Opcode::kOnlineMax, flags, 1,
-             {{kMore, 2, 0},
-              {kM, 2, 0},
-              {kScales + slot, 8, 0},
-              {kM + 0x100 + 2 * static_cast<std::uint64_t>(flags), 2, 0}});
-        push(hal::Opcode::kScaleAdd, flags, kEmb, {{kR, 4 * kEmb + 4, 0}, {kT, 4 * kEmb, 0}, {kScales + slot, 8, 0}});
+             {{kMore, 2}, {kM, 2}, {kScales + slot, 8}, {kM + 0x100 + 2 * static_cast<std::uint64_t>(flags), 2}});
+        push(hal::Opcode::kScaleAdd, flags, kEmb, {{kR, 4 * kEmb + 4}, {kT, 4 * kEmb}, {kScales + slot, 8}});
       }
       // Both ways round, and with any bits as maxima: the definition says what comes out.
-      push(hal::Opcode::kRescale, 0, kEmb, {{kR, 4 * kEmb + 4, 0}, {kM, 2, 0}, {kM + 0x100, 2, 0}});
-      push(hal::Opcode::kRescale, 0, kEmb, {{kT, 4 * kEmb, 0}, {kM + 0x100, 2, 0}, {kM, 2, 0}});
-      push(hal::Opcode::kRescale, 0, kEmb, {{kT, 4 * kEmb, 0}, {kS, 2, 0}, {kS + 0x200, 2, 0}});
-      push(hal::Opcode::kDivide, 0, kEmb, {{kR, 4 * kEmb + 4, 0}, {kO, 2 * kEmb, 0}, {kR + 4 * kEmb, 4 * kEmb + 4, 0}});
+      push(hal::Opcode::kRescale, 0, kEmb, {{kR, 4 * kEmb + 4}, {kM, 2}, {kM + 0x100, 2}});
+      push(hal::Opcode::kRescale, 0, kEmb, {{kT, 4 * kEmb}, {kM + 0x100, 2}, {kM, 2}});
+      push(hal::Opcode::kRescale, 0, kEmb, {{kT, 4 * kEmb}, {kS, 2}, {kS + 0x200, 2}});
+      push(hal::Opcode::kDivide, 0, kEmb, {{kR, 4 * kEmb + 4}, {kO, 2 * kEmb}, {kR + 4 * kEmb, 4 * kEmb + 4}});
       for (int i = 0; i < 23; ++i) b.take(0);
     });
     EXPECT_FALSE(bench.platform().context().faults.any());
-    EXPECT_EQ(bench.core().vec.descriptors.value(), 23U);
+    EXPECT_EQ(bench.core().vec->value("descriptors"), 23U);
     images.push_back(bench.l1<std::uint16_t>(kL1, 0x8000));
     if (rtl) continue;
     std::vector<std::uint16_t> before(0x8000);
@@ -142,15 +131,8 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(RtlVecEngine, ScaleAddTakesWhatL1Takes) {
   const auto cycles = [](bool rtl, std::uint32_t rows) {
     Bench bench(rtl_machine(rtl));
-    hal::Descriptor d{};
-    d.opcode = hal::Opcode::kScaleAdd;
-    d.dims[0] = rows;
-    d.dims[1] = 64;
-    d.dims[2] = 1;
-    d.operand[0] = {kIn, 256, 0};
-    d.operand[1] = {kOut, 256, 0};
-    d.operand[2] = {kIn + 0x40000, 4, 0};
-    return cycles_of(bench, kVec, d);
+    return cycles_of(bench, kVec,
+                     online(hal::Opcode::kScaleAdd, rows, 64, 0, {{kIn, 256}, {kOut, 256}, {kIn + 0x40000, 4}}));
   };
   EXPECT_EQ(cycles(true, 200) - cycles(true, 100), cycles(false, 200) - cycles(false, 100));
 }
@@ -164,29 +146,23 @@ TEST(RtlVecEngine, AHaltedScaleAddIsDoneOnce) {
     b.set_l1(kIn, x);
     b.set_l1(kOut, z);
     b.set_l1(kIn + 0x40000, std::vector<float>(kRows, 2.0F));
-    hal::Descriptor d{};
-    d.opcode = hal::Opcode::kScaleAdd;
-    d.dims[0] = kRows;
-    d.dims[1] = kColumns;
-    d.dims[2] = 1;
-    d.operand[0] = {kIn, 4 * kColumns, 0};
-    d.operand[1] = {kOut, 4 * kColumns, 0};
-    d.operand[2] = {kIn + 0x40000, 4, 0};
-    b.push(kVec, then(d, 0));
+    b.push(kVec, then(online(hal::Opcode::kScaleAdd, kRows, kColumns, 0,
+                             {{kIn, 4 * kColumns}, {kOut, 4 * kColumns}, {kIn + 0x40000, 4}}),
+                      0));
     for (int i = 0; i < 100; ++i) b.count(1);
     EXPECT_TRUE(hal::write32(b.cpu(), kVec + hal::kEngineControl, hal::kHalt));
     for (int i = 0; i < 40; ++i) b.count(1);
     EXPECT_TRUE(hal::write32(b.cpu(), kVec + hal::kEngineControl, hal::kResume));
     b.take(0);
   });
-  EXPECT_EQ(bench.core().vec.halts.value(), 1U);
+  EXPECT_EQ(bench.core().vec->value("halts"), 1U);
   EXPECT_EQ(bench.l1<float>(kIn, x.size()), std::vector<float>(x.size(), 6.5F));
 }
 
 TEST(RtlVecEngine, AnIdleUnitIsNotClocked) {
   Bench bench(rtl_machine());
   auto* unit = [&]() -> rtl::RtlVecUnit* {
-    for (sc_core::sc_object* child : bench.core().vec.get_child_objects()) {
+    for (sc_core::sc_object* child : bench.core().vec->get_child_objects()) {
       if (auto* found = dynamic_cast<rtl::RtlVecUnit*>(child)) return found;
     }
     return nullptr;
@@ -223,14 +199,14 @@ TEST(RtlVecEngine, AHaltedSoftmaxIsDoneAgain) {
   std::vector<arith::Half> expected = in;
   for (std::size_t r = 0; r < 16; ++r) arith::softmax_row_reference(&in[r * 64], &expected[r * 64], 64);
   EXPECT_EQ(bench.l1<arith::Half>(kIn, in.size()), expected);
-  EXPECT_EQ(bench.core().vec.halts.value(), 1U);
+  EXPECT_EQ(bench.core().vec->value("halts"), 1U);
   EXPECT_GT(cycles, 100 + 16 * 8U);
 }
 
 TEST(RtlVecEngine, ANopGivesItsEvents) {
   Bench bench(rtl_machine());
   cycles_of(bench, kVec, hal::Descriptor{});
-  EXPECT_EQ(bench.core().vec.descriptors.value(), 1U);
+  EXPECT_EQ(bench.core().vec->value("descriptors"), 1U);
 }
 
 TEST(RtlVecEngine, AWrongAddressIsAFault) {

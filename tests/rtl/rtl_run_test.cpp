@@ -28,13 +28,13 @@ TEST(RtlRun, OtherMachines) {
 TEST(RtlRun, OnlineSoftmaxGivesTheModelsOutput) {
   for (const char* dataflow : {"cascade", "cascade:binding=serial", "lean", "flash-decoding"}) {
     const std::string shape = "H=3,NQ=70,NKV=300,E=24";
-    const job::Result model = run_vec(shape, dataflow, VecKind::kModel, true);
-    const job::Result rtl = run_vec(shape, dataflow, VecKind::kRtl, true);
+    const job::Result model = run_vec(shape, dataflow, "model", true);
+    const job::Result rtl = run_vec(shape, dataflow, "rtl", true);
     EXPECT_TRUE(rtl.golden_checked && rtl.golden.passed) << dataflow << ": " << rtl.golden.to_string();
     EXPECT_TRUE(rtl.output == model.output) << dataflow;
     EXPECT_GE(8 * rtl.sum("rtl", "clocked_cycles"), std::uint64_t{3} * 70 * 300) << dataflow;
     EXPECT_LT(rtl.cycles, model.cycles + model.cycles / 20) << dataflow;
-    expect_same_counts(rtl, run_vec(shape, dataflow, VecKind::kRtl, false));
+    expect_same_counts(rtl, run_vec(shape, dataflow, "rtl", false));
   }
 }
 
@@ -42,8 +42,8 @@ TEST(RtlRun, OnlineSoftmaxGivesTheModelsOutput) {
 TEST(RtlRun, TimingIsFull) {
   for (const char* dataflow : {"mas", "flat"}) {
     const std::string shape = "H=2,NQ=70,NKV=150,E=24";
-    const job::Result full = run_vec(shape, dataflow, VecKind::kRtl, true);
-    const job::Result timing = run_vec(shape, dataflow, VecKind::kRtl, false);
+    const job::Result full = run_vec(shape, dataflow, "rtl", true);
+    const job::Result timing = run_vec(shape, dataflow, "rtl", false);
     expect_same_counts(full, timing);
   }
 }
@@ -52,9 +52,9 @@ TEST(RtlRun, TimingIsFull) {
 TEST(RtlRun, WaveformShowsTheRtl) {
   Options options;
   options.network = "H=2,N=32,E=16";
-  options.vec = VecKind::kRtl;
+  options.vec = "rtl";
   const Traced traced = trace(options);
-  EXPECT_EQ(traced.result.cycles, run_vec(options.network, "mas", VecKind::kRtl, false).cycles);
+  EXPECT_EQ(traced.result.cycles, run_vec(options.network, "mas", "rtl", false).cycles);
   const Waveform wave = parse_vcd(traced.text);
   ASSERT_FALSE(HasFatalFailure());
   const std::uint64_t period = period_of(traced.result);
@@ -86,7 +86,7 @@ TEST(RtlRun, WaveformShowsTheRtl) {
 TEST(RtlRun, WaveformsScopeAndWindowHoldForTheRtl) {
   Options options;
   options.network = "H=2,N=32,E=16";
-  options.vec = VecKind::kRtl;
+  options.vec = "rtl";
   const Traced all = trace(options);
   const Waveform whole = parse_vcd(all.text);
   const std::string clk = "attnvp.cluster0.core0.vec.rtl.clk";

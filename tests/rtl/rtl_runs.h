@@ -5,7 +5,7 @@
 
 namespace attnvp::runs {
 
-inline job::Result run_vec(const std::string& name, const std::string& dataflow, VecKind kind, bool full,
+inline job::Result run_vec(const std::string& name, const std::string& dataflow, const std::string& kind, bool full,
                            const std::string& hardware = "edge") {
   MachineConfig machine = config::load_hardware(hardware);
   machine.vec.kind = kind;
@@ -17,8 +17,8 @@ inline job::Result run_vec(const std::string& name, const std::string& dataflow,
 
 inline void expect_rtl_is_model(const std::string& name, const std::string& dataflow,
                                 const std::string& hardware = "edge") {
-  const job::Result model = run_vec(name, dataflow, VecKind::kModel, true, hardware);
-  const job::Result rtl = run_vec(name, dataflow, VecKind::kRtl, true, hardware);
+  const job::Result model = run_vec(name, dataflow, "model", true, hardware);
+  const job::Result rtl = run_vec(name, dataflow, "rtl", true, hardware);
   EXPECT_TRUE(rtl.golden_checked && rtl.golden.passed) << rtl.golden.to_string();
   EXPECT_TRUE(rtl.output == model.output);
   EXPECT_NEAR(static_cast<double>(rtl.cycles), static_cast<double>(model.cycles),

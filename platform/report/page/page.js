@@ -20,6 +20,8 @@ const round125 = v => [1, 2, 5].includes(Number((v / 10 ** Math.floor(Math.log10
 
 function colour(name) { return getComputedStyle(document.documentElement).getPropertyValue(name).trim(); }
 const palette = i => colour(`--c${i % 7}`);
+// What the machines of the runs are made of, in the order of their module trees.
+const together = of => [...new Set(runs.flatMap(of))];
 
 function fill(table, head, rows, caption) {
   table.replaceChildren();
@@ -91,15 +93,15 @@ function comparison() {
 function overview() {
   const labels = runs.map(r => r.label);
   bars('cycles', 'Cycles of each run', labels, [{label: 'cycles', values: runs.map(r => r.cycles)}], {show: whole, tick: short, horizontal: true});
-  const parts = [['dram', 'DRAM'], ['l1', 'L1'], ['l0', 'L0'], ['mac', 'MAC'], ['vec', 'VEC']];
+  const parts = together(r => Object.keys(r.energy_pj).filter(part => part !== 'total'));
   bars('energy', 'Energy of each run by component', labels,
-       parts.map(([key, label]) => ({label, values: runs.map(r => r.energy_pj[key] * 1e-12)})), {stacked: true, show: v => prefixed(v, 'J'), tick: v => prefixed(v, 'J').replace(/\.0+ /, ' ')});
+       parts.map(part => ({label: part.toUpperCase(), values: runs.map(r => (r.energy_pj[part] ?? 0) * 1e-12)})), {stacked: true, show: v => prefixed(v, 'J'), tick: v => prefixed(v, 'J').replace(/\.0+ /, ' ')});
   bars('utilisation', 'Utilisation of each run', labels,
        [['mac', 'MAC'], ['vec', 'VEC'], ['dma', 'DMA'], ['dram', 'DRAM bus']].map(([key, label]) => ({label, values: runs.map(r => r.utilization[key])})),
        {show: percent, tick: v => `${Math.round(100 * v)}%`, top: 1});
-  const kinds = [['dram', 'read'], ['dram', 'write'], ['l1', 'read'], ['l1', 'write'], ['l0', 'read'], ['l0', 'write']];
+  const kinds = together(r => Object.keys(r).filter(key => r[key]?.read_bytes !== undefined)).flatMap(m => [[m, 'read'], [m, 'write']]);
   bars('traffic', 'Bytes moved by each run', kinds.map(([m, k]) => `${m.toUpperCase()} ${k}`),
-       runs.map(r => ({label: r.label, values: kinds.map(([m, k]) => r[m][`${k}_bytes`])})), {log: true, show: v => prefixed(v, 'B')});
+       runs.map(r => ({label: r.label, values: kinds.map(([m, k]) => r[m] ? r[m][`${k}_bytes`] : 0)})), {log: true, show: v => prefixed(v, 'B')});
 }
 
 function roofline() {

@@ -1,0 +1,87 @@
+// `attnvp schedule`: a dataflow's command stream on a layer and a machine, without simulating it.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "mapping/bound.h"
+#include "mapping/counter.h"
+#include "mapping/printer.h"
+#include "platform/config/hardware.h"
+#include "platform/files/outputs.h"
+#include "platform/job/job.h"
+#include "platform/report/table.h"
+
+namespace attnvp::cli {
+
+namespace {
+
+std::string header(const MachineConfig& machine, const config::Network& network, const job::Schedule& schedule,
+                   const mapping::Counts& c, double bound) {
+  std::string tiling;
+  for (const auto& [name, value] : job::tiling_text(schedule.tiling)) tiling += fmt::format(" {}={}", name, value);
+  const auto bytes = [](std::uint64_t n) { return report::with_prefix(static_cast<double>(n), "B"); };
+  return fmt::format(
+      "# {} on {}, {}:{}\n"
+      "# {} commands; {} multiply-accumulates; DRAM {} read, {} written; L1 {} read, {} written, {} at most in use\n"
+      "# no run takes fewer than {} cycles\n",
+      schedule.text, network.name, machine.name, tiling, report::with_commas(c.commands),
+      report::with_commas(c.mac.macs), bytes(c.dram.read), bytes(c.dram.written), bytes(c.l1.read),
+      bytes(c.l1.written), bytes(c.l1_peak_bytes), report::with_commas(static_cast<unsigned long long>(bound)));
+}
+
+nlohmann::ordered_json to_json(const mapping::Line& l) {
+  nlohmann::ordered_json j = {{"cluster", l.cluster}, {"queue", l.queue}, {"operation", l.operation}};
+  if (l.queue != "cpu") j.update({{"head", l.head}, {"row_block", l.row_block}});
+  j.update({{"operands", l.operands}, {"waits", l.waits}, {"signals", l.signals}, {"l1_bytes", l.l1_bytes}});
+  return j;
+}
+
+}  // namespace
+
+int schedule(const ScheduleArguments& a) {
+  const MachineConfig machine = config::load_hardware(a.hardware, a.settings);
+  const config::Network network = config::load_network(a.network);
+  job::Schedule chosen = job::parse_dataflow(a.dataflow);
+  chosen.tiling = job::parse_tiling(a.tiling);
+  files::Outputs outputs;
+  files::Output* const file = outputs.open_or_stdout("--json", a.json);
+  chosen = job::complete(machine, network, chosen);
+
+  const mapping::Job made = job::make_job(machine, network, chosen);
+  const mapping::Counts counts = mapping::count(made, machine);
+  const double bound = mapping::least_cycles(made, machine);
+  std::vector<mapping::Line> lines;
+  bool all = true;
+  for (std::uint32_t c = 0; all && c < machine.clusters; ++c) all = mapping::print_stream(made, c, a.most, lines);
+
+  std::string json;
+  if (!a.json.empty()) {
+    nlohmann::ordered_json j = {{"schema", 1}, {"hardware", machine.name}, {"network", network.name},
+                                {"dataflow", chosen.text}};
+    for (const auto& [name, value] : job::tiling_text(chosen.tiling)) j["tiling"][name] = value;
+    j["bound_cycles"] = bound;
+    j["commands"] = counts.commands;
+    j["complete"] = all;
+    j["stream"] = nlohmann::ordered_json::array();
+    for (const mapping::Line& line : lines) j["stream"].push_back(to_json(line));
+    json = j.dump(1) + "\n";
+  }
+  if (file != nullptr) file->write(json);
+  outputs.commit();
+  if (a.json == "-") {
+    std::fputs(json.c_str(), stdout);
+    return 0;
+  }
+  std::fputs(header(machine, network, chosen, counts, bound).c_str(), stdout);
+  std::uint32_t cluster = 0;
+  for (const mapping::Line& line : lines) {
+    if (line.cluster != cluster) std::fputs(fmt::format("# cluster {}\n", cluster = line.cluster).c_str(), stdout);
+    std::fputs((mapping::to_text(line) + "\n").c_str(), stdout);
+  }
+  if (!all) std::fputs(fmt::format("# ... the first {}; --most shows more\n", lines.size()).c_str(), stdout);
+  return 0;
+}
+
+}  // namespace attnvp::cli

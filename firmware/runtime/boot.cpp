@@ -1,0 +1,15 @@
+#include "firmware/runtime/boot.h"
+
+namespace attnvp::firmware {
+
+void boot(hal::Cpu& cpu, uint32_t cluster) {
+  Runtime rt(cpu, cluster);
+  const hal::Layer& l = rt.layer();
+  if (l.batch == 0 || l.heads == 0 || l.seq_q == 0 || l.seq_kv == 0 || l.emb == 0) rt.fail(Status::kBadJob);
+  const Dataflow* dataflow = find_dataflow(rt.job().dataflow);
+  if (dataflow == nullptr) rt.fail(Status::kUnknownDataflow);
+  if (rt.ok()) dataflow->run(rt);
+  rt.finish();
+}
+
+}  // namespace attnvp::firmware

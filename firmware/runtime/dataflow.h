@@ -1,0 +1,78 @@
+// What a dataflow says of itself: one declaration beside its program. Option checking, `describe`, the choice of tile
+// sizes, the search's space and the columns of sweeps come from here. A declaration is data: on a RISC-V it lies in a
+// section of the ELF, as it does natively.
+#pragma once
+
+#include <cstdint>
+
+#include "firmware/hal/job.h"
+
+namespace attnvp::firmware {
+
+class Runtime;
+
+struct DataflowOption {
+  const char* name;
+  const char* const* values;  // nullptr-terminated; the first one is the default
+  const char* description;
+};
+
+// The largest value of a parameter: a count (`most`), an extent of the layer, or as many blocks of nq rows as a core has
+// of a head.
+enum class Extent : std::uint8_t { kCount, kBatch, kHeads, kQueries, kKeys, kBlocks };
+// Values worth trying are multiples of it, where the extent allows: one, rows or columns of the MAC array.
+enum class Grain : std::uint8_t { kOne, kArrayRows, kArrayColumns };
+
+// A number that a schedule leaves open: a tile size, how many buffers there are of a kind.
+struct Parameter {
+  const char* name;
+  const char* meaning;
+  Extent extent = Extent::kCount;
+  Grain grain = Grain::kOne;
+  std::uint32_t most = 1;        // of a count
+  const char* none = nullptr;    // the word for hal::kWord, where that is a value
+  std::uint32_t tries[8] = {1};  // of a count: multiples of the grain worth trying, the likeliest first; 0 ends them
+  bool in_command = false;       // it changes how a command is done, not which commands there are
+  std::uint32_t guess = 0;       // of an extent of rows: grains to begin with; 0: two of queries, an eighth of the keys
+};
+
+// A number that firmware reports at its end; a dot in the name is a level in the report. Summed over the clusters.
+struct Statistic {
+  const char* name;
+  const char* meaning;
+};
+
+enum Trait : unsigned {
+  kRagged = 1,   // takes batches with contexts of different lengths
+  kOnePass = 2,  // softmax in one pass over tiles of nkv keys, which rounds otherwise than softmax of whole rows,
+  kMerged = 4,   //   of several pieces of a row, merged
+};
+
+struct Dataflow {
+  const char* name;
+  const char* description;
+  void (*run)(Runtime& rt);            // runs the job to its end; failures are in the runtime's status
+  const Parameter* const* parameters;  // nullptr-terminated, hal::kMaxParameters at most
+  const DataflowOption* options = nullptr;  // ends with name == nullptr; nullptr for none; hal::kMaxOptions at most
+  const Statistic* statistics = nullptr;    // ends with name == nullptr; nullptr for none; hal::kMaxStatistics at most
+  hal::Scores scores = hal::kScoresOnChip;  // which of C and P need DRAM space
+  unsigned traits = 0;
+  bool is(Trait trait) const { return (traits & trait) != 0; }
+};
+
+// Adds a dataflow to those there are: the linker collects the section's entries.
+#define ATTNVP_DATAFLOW(dataflow)                                                     \
+  __attribute__((section("attnvp_dataflows"), used)) const ::attnvp::firmware::Dataflow* const dataflow##Entry = \
+      &(dataflow)
+
+// All of them, in the order of the build list.
+struct Dataflows {
+  const Dataflow* const* first;
+  const Dataflow* const* last;
+  const Dataflow* const* begin() const { return first; }
+  const Dataflow* const* end() const { return last; }
+};
+Dataflows dataflows();
+const Dataflow* find_dataflow(const char* name);  // nullptr: there is none
+
+}  // namespace attnvp::firmware

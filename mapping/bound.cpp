@@ -1,0 +1,65 @@
+#include "mapping/bound.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "mapping/recording.h"
+#include "mapping/replay.h"
+
+namespace attnvp::mapping {
+
+namespace {
+
+constexpr std::size_t kCommands = 24000;  // of a stream that are replayed
+
+double ceil_div(double a, double b) { return std::ceil(a / b); }
+
+}  // namespace
+
+double layer_cycles(const Job& job, const MachineConfig& m) {
+  const hal::Layer& l = job.block.layer;
+  const std::vector<std::uint32_t>& contexts = job.contexts;
+  const double cores = 1.0 * m.clusters * m.cores;
+  double keys = 1.0 * l.batch * l.seq_kv;
+  if (!contexts.empty()) {
+    keys = 0;
+    for (const std::uint32_t n : contexts) keys += n;
+  }
+  const double macs = 2.0 * l.heads * l.seq_q * keys * l.emb;
+  const double bytes = 2.0 * (2.0 * l.batch * l.heads * l.seq_q + 2.0 * l.heads * keys) * l.emb;
+  return std::max(macs / (cores * m.mac.rows * m.mac.columns), bytes * m.clock_hz / m.dram.bytes_per_second);
+}
+
+namespace {
+
+double least_of(const Job& job, std::uint32_t cluster, Costs& costs) {
+  const MachineConfig& machine = costs.machine();
+  const double layer = layer_cycles(job, machine);
+  const Recording r = record(job, cluster, costs, kCommands);
+  const Replay order = replay(r, costs, Contention::kBound);
+  if (!r.complete) return std::max(layer, order.finished ? order.cycles : 0.0);
+  // What this cluster's commands take of each resource.
+  double bus = 0;
+  std::vector<double> busy(2 * std::size_t{machine.cores}, 0);
+  for (const Recording::Step& s : r.steps) {
+    if (s.kind != Recording::Kind::kCommand) continue;
+    const Cost& c = costs.of(r.commands[s.command].cost);
+    if (s.queue.unit == Unit::kDma) {
+      bus += c.bus;
+    } else {
+      busy[2 * std::size_t{s.queue.index} + (s.queue.unit == Unit::kVec ? 1 : 0)] += c.pace;
+    }
+  }
+  const double boot = ceil_div(sizeof(hal::JobBlock), machine.control.bus_bytes) * machine.control.access_cycles;
+  return std::max({layer, order.cycles, boot + bus, *std::max_element(busy.begin(), busy.end())});
+}
+
+}  // namespace
+
+double least_cycles(const Job& job, const MachineConfig& machine) {
+  Costs costs(machine);
+  const double first = least_of(job, 0, costs);
+  return machine.clusters == 1 ? first : std::max(first, least_of(job, machine.clusters - 1, costs));
+}
+
+}  // namespace attnvp::mapping

@@ -1,0 +1,23 @@
+// No run of a schedule takes fewer cycles. Two arguments, neither of which knows the dataflow:
+//
+// (1) Work: all of a layer's multiply-accumulates go through the MAC arrays, all of Q, K, V and O over the DRAM bus, and
+//     what the commands themselves move and compute through theirs.
+// (2) Order: the command stream, replayed with every resource that queues share given to each of them alone
+//     (replay.h, Contention::kBound). Commands begin no earlier than their tokens and the commands before them in their
+//     queue let them, and take no less than their units need; all of these only ever delay each other, so that what is
+//     left out cannot have made anything later.
+#pragma once
+
+#include "mapping/bus.h"
+#include "models/machine.h"
+
+namespace attnvp::mapping {
+
+// Cycles of what any schedule of the layer must move and compute.
+double layer_cycles(const Job& job, const MachineConfig& machine);
+
+// For all schedules that have these commands, whatever is in them (Parameter::in_command); infinite for a schedule that
+// never ends.
+double least_cycles(const Job& job, const MachineConfig& machine);
+
+}  // namespace attnvp::mapping

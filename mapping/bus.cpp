@@ -1,0 +1,122 @@
+#include "mapping/bus.h"
+
+#include <cstring>
+
+#include "firmware/hal/registers.h"
+#include "firmware/runtime/boot.h"
+
+namespace attnvp::mapping {
+
+namespace {
+
+// Where in a cluster's control window a queue is.
+bool queue_at(std::uint64_t offset, Queue& queue, std::uint64_t& within) {
+  if (offset >= hal::kDmaOffset && offset < hal::kDmaOffset + hal::kDmaSize) {
+    queue = {Unit::kDma, static_cast<std::uint32_t>((offset - hal::kDmaOffset) / hal::kQueueStride)};
+    within = (offset - hal::kDmaOffset) % hal::kQueueStride;
+    return true;
+  }
+  if (offset < hal::kCoreOffset) return false;
+  const std::uint64_t in_core = (offset - hal::kCoreOffset) % hal::kCoreStride;
+  const bool vec = in_core >= hal::kVecOffset;
+  queue = {vec ? Unit::kVec : Unit::kMac, static_cast<std::uint32_t>((offset - hal::kCoreOffset) / hal::kCoreStride)};
+  within = in_core - (vec ? hal::kVecOffset : hal::kMacOffset);
+  return true;
+}
+
+template <typename T>
+T value_of(const void* data) {
+  T value{};
+  std::memcpy(&value, data, sizeof value);
+  return value;
+}
+
+// A part of an object that lies at `base`.
+template <typename T>
+bool copy_from(const T& object, std::uint64_t base, std::uint64_t address, void* data, std::size_t bytes) {
+  if (address < base || address + bytes > base + sizeof object) return false;
+  std::memcpy(data, reinterpret_cast<const unsigned char*>(&object) + (address - base), bytes);
+  return true;
+}
+
+}  // namespace
+
+Bus::QueueState& Bus::state(const Queue& queue) {
+  const std::size_t at = std::size_t{queue.index} * 3 + static_cast<std::size_t>(queue.unit);
+  if (at >= queues_.size()) queues_.resize(at + 1);
+  return queues_[at];
+}
+
+bool Bus::read(std::uint64_t address, void* data, std::size_t bytes) {
+  reader_.access(bytes);
+  if (reader_.enough()) return false;
+  if (copy_from(job_.block, hal::kJobAddress, address, data, bytes)) return true;
+  if (copy_from(job_.scratch, hal::kScratchAddress, address, data, bytes)) return true;
+  if (address >= hal::kContextsAddress && address < hal::kWorkersAddress) {
+    const std::uint64_t offset = address - hal::kContextsAddress;
+    if (offset + bytes > job_.contexts.size() * sizeof(std::uint32_t)) return false;
+    std::memcpy(data, reinterpret_cast<const unsigned char*>(job_.contexts.data()) + offset, bytes);
+    return true;
+  }
+  std::memset(data, 0, bytes);  // queue levels, engine states: empty and idle
+  Queue queue;
+  std::uint64_t within = 0;
+  if (queue_at(address - hal::cluster_base(cluster_), queue, within) && within == hal::kQueueDone) {
+    std::memcpy(data, &state(queue).pushed, bytes);
+  }
+  return true;
+}
+
+bool Bus::write(std::uint64_t address, const void* data, std::size_t bytes) {
+  reader_.access(bytes);
+  if (reader_.enough()) return false;
+  if (address == hal::result_address(cluster_)) {
+    std::memcpy(&result_, data, bytes);
+    return true;
+  }
+  const std::uint64_t base = hal::cluster_base(cluster_);
+  if (address < base || address >= base + hal::kClusterStride) return true;  // the mailbox's other words
+  return write_control(address - base, data, bytes);
+}
+
+bool Bus::write_control(std::uint64_t offset, const void* data, std::size_t bytes) {
+  if (offset < hal::kEventsOffset + hal::kEventsSize) {
+    const auto event = static_cast<std::uint32_t>((offset - hal::kEventsOffset) / hal::kEventStride);
+    const auto tokens = value_of<std::uint32_t>(data);
+    if (offset % hal::kEventStride == hal::kEventTake) {
+      reader_.take(event, tokens);
+    } else {
+      reader_.give(event, tokens);
+    }
+    return true;
+  }
+  if (offset == hal::kL1ControlOffset + hal::kL1Allocated) {
+    reader_.allocated(value_of<std::uint64_t>(data) & hal::kL1AllocatedBytes);
+    return true;
+  }
+  Queue queue;
+  std::uint64_t within = 0;
+  return queue_at(offset, queue, within) && write_queue(queue, within, data, bytes);
+}
+
+bool Bus::write_queue(const Queue& queue, std::uint64_t offset, const void* data, std::size_t bytes) {
+  QueueState& q = state(queue);
+  if (offset + bytes <= sizeof q.building) {
+    if (offset == 0) q.building = {};
+    std::memcpy(reinterpret_cast<unsigned char*>(&q.building) + offset, data, bytes);
+  } else if (offset == hal::kQueueDoorbell) {
+    ++q.pushed;
+    reader_.command(queue, q.building);
+  } else if (offset == hal::kEngineControl && value_of<std::uint32_t>(data) == hal::kReplace) {
+    reader_.replace(queue, q.building);
+  }
+  return true;
+}
+
+hal::JobResult read_stream(const Job& job, std::uint32_t cluster, Reader& reader) {
+  Bus bus(job, cluster, reader);
+  firmware::boot(bus, cluster);
+  return bus.result();
+}
+
+}  // namespace attnvp::mapping

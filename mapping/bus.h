@@ -1,0 +1,69 @@
+// The bus of a machine that is not simulated: firmware runs against it at once, and whoever reads the command stream is
+// told of every command, in the program's order. Nothing takes time here, queues are never full, and whatever has been
+// put into a queue is done when firmware asks.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "firmware/hal/descriptor.h"
+#include "firmware/hal/job.h"
+#include "models/control_processor/cpu.h"
+
+namespace attnvp::mapping {
+
+// A job as the host leaves it in the mailbox.
+struct Job {
+  hal::JobBlock block{};
+  hal::Scratch scratch{};               // DRAM behind the tensors
+  std::vector<std::uint32_t> contexts;  // keys of each batch, where they differ
+};
+
+enum class Unit : std::uint8_t { kMac, kVec, kDma };
+// A command queue of a cluster: of a core's engine, or a DMA channel's.
+struct Queue {
+  Unit unit = Unit::kMac;
+  std::uint32_t index = 0;
+};
+
+class Reader {
+ public:
+  virtual void command(const Queue& queue, const hal::Descriptor& descriptor) = 0;
+  virtual void replace(const Queue& queue, const hal::Descriptor& descriptor) { command(queue, descriptor); }
+  virtual void give(std::uint32_t /*event*/, std::uint32_t /*tokens*/) {}  // by the processor
+  virtual void take(std::uint32_t /*event*/, std::uint32_t /*tokens*/) {}  // the processor waits
+  virtual void allocated(std::uint64_t /*bytes*/) {}                       // L1 that firmware holds now
+  virtual void access(std::uint64_t /*bytes*/) {}  // of any kind, before what it is for is told
+  virtual bool enough() const { return false; }    // the rest of the stream is not wanted: firmware is stopped
+
+ protected:
+  ~Reader() = default;
+};
+
+class Bus final : public hal::Cpu {
+ public:
+  Bus(const Job& job, std::uint32_t cluster, Reader& reader) : job_(job), cluster_(cluster), reader_(reader) {}
+  bool read(std::uint64_t address, void* data, std::size_t bytes) override;
+  bool write(std::uint64_t address, const void* data, std::size_t bytes) override;
+  const hal::JobResult& result() const { return result_; }
+
+ private:
+  struct QueueState {
+    hal::Descriptor building{};
+    std::uint32_t pushed = 0;
+  };
+  QueueState& state(const Queue& queue);
+  bool write_control(std::uint64_t offset, const void* data, std::size_t bytes);
+  bool write_queue(const Queue& queue, std::uint64_t offset, const void* data, std::size_t bytes);
+
+  const Job& job_;
+  std::uint32_t cluster_;
+  Reader& reader_;
+  hal::JobResult result_{};
+  std::vector<QueueState> queues_;
+};
+
+// Runs the job's firmware for one cluster; what it answered.
+hal::JobResult read_stream(const Job& job, std::uint32_t cluster, Reader& reader);
+
+}  // namespace attnvp::mapping

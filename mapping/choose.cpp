@@ -1,0 +1,236 @@
+#include "mapping/choose.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "mapping/costs.h"
+#include "mapping/estimate.h"
+
+namespace attnvp::mapping {
+
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr std::size_t kCommands = 1000;      // of a stream that are looked at, at first,
+constexpr std::size_t kAllCommands = 10000;  //   and of the best ones'
+constexpr std::size_t kClosely = 12;         // how many those are
+constexpr std::size_t kDescents = 1;     // from the best of the first guesses
+constexpr int kRounds = 3;               // over all parameters
+constexpr double kBetter = 1 - 5e-4;     // an estimate is no exact number: what gains less is left as it is
+
+class Chooser {
+ public:
+  Chooser(const Job& job, const firmware::Dataflow& dataflow, const MachineConfig& machine)
+      : job_(job), dataflow_(dataflow), costs_(machine) {
+    while (dataflow.parameters[count_] != nullptr) ++count_;
+    given_.assign(job.block.parameter, job.block.parameter + count_);
+    nq_ = index_of(dataflow, "nq");
+  }
+
+  Choice run() {
+    Choice choice;
+    if (std::count(given_.begin(), given_.end(), 0U) == 0) {
+      choice.fits = fit(given_);
+      choice.words = given_;
+    } else {
+      std::vector<std::pair<double, Words>> starts;
+      each_structure(0, given_, [&](const Words& fixed) {
+        Words words = guess(fixed);
+        if (shrink(words, fixed)) starts.emplace_back(cycles_of(words), words);
+      });
+      std::stable_sort(starts.begin(), starts.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+      for (std::size_t i = 0; i < std::min(kDescents, starts.size()); ++i) descend(starts[i].second);
+      look_closer();
+      choice.fits = !best_.empty();
+      choice.words = best_;
+      choice.cycles = best_cycles_;
+    }
+    choice.refusal = least_.result;
+    choice.l1_bytes = least_.l1_bytes;
+    return choice;
+  }
+
+ private:
+  const firmware::Parameter& parameter(std::size_t i) const { return *dataflow_.parameters[i]; }
+  bool open(std::size_t i) const { return given_[i] == 0; }
+  std::uint32_t nq(const Words& words) const { return nq_ < 0 ? 1 : words[static_cast<std::size_t>(nq_)]; }
+
+  // Every combination of the values of parameters that have a word for one.
+  template <typename Visit>
+  void each_structure(std::size_t i, Words words, const Visit& visit) {
+    if (i == count_) return visit(words);
+    if (!open(i) || parameter(i).none == nullptr) return each_structure(i + 1, words, visit);
+    if (parameter(i).extent == firmware::Extent::kCount) {
+      for (const std::uint32_t value : parameter(i).tries) {  // the likeliest first, as equals keep their order
+        if (value == 0) break;
+        words[i] = value;
+        each_structure(i + 1, words, visit);
+      }
+      return;
+    }
+    words[i] = hal::kWord;
+    each_structure(i + 1, words, visit);
+    words[i] = 0;  // any other value
+    each_structure(i + 1, words, visit);
+  }
+
+  Words guess(const Words& fixed) const {
+    Words words = fixed;
+    const auto fill = [&](std::size_t i) {
+      if (words[i] != 0) return;
+      const std::uint32_t value = first_guess(parameter(i), job_, nq_ < 0 ? 1 : nq(words));
+      words[i] = value == hal::kWord ? largest(parameter(i), job_) : value;
+      if (parameter(i).none != nullptr) words[i] = std::min(words[i], std::max(nq(words), 1U));
+    };
+    if (nq_ >= 0) fill(static_cast<std::size_t>(nq_));
+    for (std::size_t i = 0; i < count_; ++i) fill(i);
+    return words;
+  }
+
+  std::vector<std::uint32_t> values(std::size_t i, const Words& words) const {
+    std::vector<std::uint32_t> all = candidates(parameter(i), job_, nq(words));
+    if (!all.empty() && all.back() == hal::kWord) all.pop_back();
+    return all;
+  }
+
+  const Need& need(const Words& words) {
+    const auto found = needs_.find(words);
+    if (found != needs_.end()) return found->second;
+    Job job = job_;
+    std::copy(words.begin(), words.end(), job.block.parameter);
+    const Need& n = needs_[words] = need_of(job);
+    if (least_.result.status == hal::Status::kIdle || better(n, least_)) least_ = n;
+    return n;
+  }
+  bool fit(const Words& words) { return need(words).fits(job_); }
+
+  // Nearer to what the machine can do: firmware has nothing against it, then what there is too little of.
+  static bool better(const Need& a, const Need& b) {
+    const auto rank = [](const Need& n) {
+      switch (n.result.status) {
+        case hal::Status::kDone:
+          return 0;
+        case hal::Status::kL1TooSmall:
+        case hal::Status::kL0TooSmall:
+        case hal::Status::kTooFewEvents:
+          return 1;
+        default:
+          return 2;
+      }
+    };
+    if (rank(a) != rank(b)) return rank(a) < rank(b);
+    return rank(a) == 0 ? a.l1_bytes < b.l1_bytes : a.result.detail[0] < b.result.detail[0];
+  }
+
+  // Smaller values, one at a time, whichever helps most.
+  bool shrink(Words& words, const Words& fixed) {
+    while (!fit(words)) {
+      Words next;
+      for (std::size_t i = 0; i < count_; ++i) {
+        if (fixed[i] != 0) continue;
+        const std::vector<std::uint32_t> all = values(i, words);
+        auto at = std::lower_bound(all.begin(), all.end(), words[i]);
+        const bool refused = need(words).result.status == hal::Status::kBadTiling && need(words).result.detail[0] == i;
+        for (auto v = all.begin(); refused && v != all.end(); ++v) {  // which values it takes, nobody says
+          Words other = words;
+          other[i] = *v;
+          if (next.empty() ? better(need(other), need(words)) : better(need(other), need(next))) next = other;
+        }
+        if (refused || at == all.begin()) continue;
+        Words smaller = words;
+        smaller[i] = *--at;
+        if (next.empty() ? better(need(smaller), need(words)) : better(need(smaller), need(next))) next = smaller;
+      }
+      if (next.empty()) return false;
+      words = next;
+    }
+    return true;
+  }
+
+  double cycles_of(const Words& words) {
+    const auto found = cycles_.find(words);
+    if (found != cycles_.end()) return found->second;
+    double cycles = kNever;
+    if (fit(words)) {
+      Job job = job_;
+      std::copy(words.begin(), words.end(), job.block.parameter);
+      cycles = estimate(job, costs_, kCommands);
+    }
+    cycles_[words] = cycles;
+    if (cycles < kNever) found_.emplace_back(cycles, words);
+    return cycles;
+  }
+
+  // The best of what was found, each by its whole stream as far as that is not too long.
+  void look_closer() {
+    std::stable_sort(found_.begin(), found_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (std::size_t i = 0; i < std::min(kClosely, found_.size()); ++i) {
+      Job job = job_;
+      std::copy(found_[i].second.begin(), found_[i].second.end(), job.block.parameter);
+      const double cycles = estimate(job, costs_, kAllCommands);
+      if (!best_.empty() && cycles >= best_cycles_ * kBetter) continue;
+      best_ = found_[i].second;
+      best_cycles_ = cycles;
+    }
+  }
+
+  // Parameter by parameter. Rows of a row block decide most, and not smoothly: all of their values are tried; of others
+  // the neighbours, as long as they are better.
+  void descend(Words words) {
+    double here = cycles_of(words);
+    bool better = true;
+    const auto try_value = [&](std::size_t i, std::uint32_t value) {
+      Words other = words, fixed = given_;
+      other[i] = fixed[i] = value;
+      for (std::size_t k = 0; k < count_; ++k) {
+        if (words[k] == hal::kWord) fixed[k] = hal::kWord;
+      }
+      if (!shrink(other, fixed)) return false;  // what does not fit makes others give way
+      const double there = cycles_of(other);
+      if (there >= here * kBetter) return false;
+      here = there;
+      words = other;
+      return better = true;
+    };
+    for (int round = 0; better && round < kRounds; ++round) {
+      better = false;
+      for (std::size_t i = 0; i < count_; ++i) {
+        if (!open(i) || words[i] == hal::kWord) continue;
+        const std::vector<std::uint32_t> all = values(i, words);
+        if (static_cast<int>(i) == nq_ && round == 0) {
+          for (const std::uint32_t value : all) try_value(i, value);
+          continue;
+        }
+        for (const int step : {1, -1}) {
+          auto at = std::lower_bound(all.begin(), all.end(), words[i]) - all.begin() + step;
+          while (at >= 0 && at < static_cast<std::ptrdiff_t>(all.size()) &&
+                 try_value(i, all[static_cast<std::size_t>(at)])) {
+            at += step;
+          }
+        }
+      }
+    }
+  }
+
+  const Job& job_;
+  const firmware::Dataflow& dataflow_;
+  Costs costs_;
+  std::size_t count_ = 0;
+  int nq_ = -1;
+  Words given_;
+  std::map<Words, Need> needs_;
+  std::map<Words, double> cycles_;
+  std::vector<std::pair<double, Words>> found_;
+  Need least_;
+  Words best_;
+  double best_cycles_ = kNever;
+};
+
+}  // namespace
+
+Choice choose(const Job& job, const firmware::Dataflow& dataflow, const MachineConfig& machine) {
+  return Chooser(job, dataflow, machine).run();
+}
+
+}  // namespace attnvp::mapping

@@ -1,0 +1,92 @@
+#include "mapping/costs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "models/dma_controller/transfer.h"
+#include "models/register_file/share.h"
+
+namespace attnvp::mapping {
+
+Costs::Shape Costs::shape_of(Unit unit, const hal::Descriptor& d) {
+  Shape shape{};
+  shape[0] = static_cast<std::uint64_t>(unit) << 56 | static_cast<std::uint64_t>(d.opcode) << 48 |
+             static_cast<std::uint64_t>(d.flags) << 32 | d.rows;
+  for (std::size_t i = 0; i < hal::kOperands; ++i) {
+    const hal::Operand& o = d.operand[i];
+    shape[1 + i] = static_cast<std::uint64_t>(o.row_stride) << 32 | o.columns;
+    shape[5] |= (static_cast<std::uint64_t>(d.type[i]) << 1 | (o.address >= hal::kL1Base ? 1U : 0U)) << (8 * i);
+  }
+  std::memcpy(&shape[6], d.tail.bytes, 2 * sizeof shape[6]);
+  if (MacPlanner::is_tile_op(d.opcode)) shape[6] &= 0xFFFF'FFFF;  // keys without the slot
+  return shape;
+}
+
+std::size_t Costs::Hash::operator()(const Shape& shape) const {
+  std::uint64_t hash = 0;
+  for (const std::uint64_t w : shape) {
+    hash = (hash ^ w) * 0x9E37'79B9'7F4A'7C15;
+    hash ^= hash >> 32;
+  }
+  return hash;
+}
+
+Costs::Costs(const MachineConfig& machine)
+    : machine_(machine), mac_(machine.mac), vec_(machine.vec, l0_share_bytes(machine.l0.size_bytes)) {}
+
+std::uint32_t Costs::number_of(Unit unit, const hal::Descriptor& d) {
+  const auto [at, fresh] = numbers_.try_emplace(shape_of(unit, d), static_cast<std::uint32_t>(costs_.size()));
+  if (fresh) costs_.push_back(unit == Unit::kDma ? copy(d) : engine(unit, d));
+  return at->second;
+}
+
+Cost Costs::engine(Unit unit, const hal::Descriptor& d) {
+  Cost cost;
+  if (d.opcode == hal::Opcode::kNop) return cost;
+  Plan plan;
+  const bool mac = unit == Unit::kMac;
+  // A tile that another command has left in the array: not a matter of cost.
+  if (d.opcode == hal::Opcode::kAttendTile) {
+    mac_.resident().put(d.tail.tile.slot, d.rows, d.tail.tile.keys);
+  }
+  const Refusal error = mac ? mac_.plan(d, plan) : vec_.plan(d, plan);
+  cost.possible = !error.any();
+  const double port = machine_.l1.port_bytes_per_cycle;
+  const auto stage = [&](const Stream& s) {
+    return std::max(static_cast<double>(s.pace_cycles), static_cast<double>(s.traffic()) / port);
+  };
+  cost.fill = stage(plan.fill);
+  cost.body = stage(plan.body);
+  cost.last = stage(plan.last);
+  cost.drain = stage(plan.drain);
+  cost.l1_bytes = static_cast<double>(plan.fill.traffic() + plan.body.traffic() + plan.last.traffic() +
+                                      plan.drain.traffic());
+  cost.pace = static_cast<double>(plan.body.pace_cycles + plan.last.pace_cycles);
+  cost.pipeline =
+      static_cast<double>((mac ? machine_.mac.pipeline_cycles : machine_.vec.pipeline_cycles) + plan.latency_cycles);
+  cost.after_previous = plan.after_previous;
+  return cost;
+}
+
+Cost Costs::copy(const hal::Descriptor& d) const {
+  Cost cost;
+  if (d.opcode == hal::Opcode::kNop) return cost;
+  const MachineConfig& m = machine_;
+  const bool load = d.operand[1].address >= hal::kL1Base;
+  const auto bytes = static_cast<double>(copy_bytes(d));
+  const double rate = m.dram.bytes_per_second / m.clock_hz;
+  cost.bus = bytes / rate;
+  if (load) cost.latency = m.dram.latency_seconds * m.clock_hz;
+  // Bursts, of which only so many are under way, each as long as DRAM's latency, its own transfer and its way over the
+  // L1 port, in whole cycles.
+  const double bursts = static_cast<double>(copy_bursts(d, m.dma.burst_bytes));
+  const double port = std::ceil(bytes / bursts / m.l1.port_bytes_per_cycle);
+  const double one = std::ceil(cost.latency + bytes / bursts / rate - 1e-6) + port;
+  cost.bursts = std::max({cost.bus, bursts * port, bursts * one / m.dma.outstanding});
+  cost.drain = load ? port : 0;
+  cost.l1_bytes = bytes;
+  return cost;
+}
+
+}  // namespace attnvp::mapping

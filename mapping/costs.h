@@ -1,0 +1,54 @@
+// What commands need of the machine: the models' own plans (models/engine/plan.h), reduced to the cycles of each stage
+// and remembered by shape, as a schedule has few of them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "firmware/hal/descriptor.h"
+#include "mapping/bus.h"
+#include "models/mac_engine/mac_plan.h"
+#include "models/machine.h"
+#include "models/vec_engine/vec_plan.h"
+
+namespace attnvp::mapping {
+
+// Cycles of a command in an engine's stages, or of a copy on the DRAM bus.
+struct Cost {
+  double fill = 0, body = 0, last = 0, drain = 0;  // drain: behind the pipeline
+  double pipeline = 0;
+  double l1_bytes = 0;  // of all stages, or of a copy
+  double pace = 0;                          // of body and last, what the units alone need
+  double bus = 0, bursts = 0, latency = 0;  // of a copy: its bytes on the bus; with its bursts one behind the other
+  bool after_previous = false;
+  bool possible = true;  // false: the engine would refuse it
+};
+
+class Costs {
+ public:
+  explicit Costs(const MachineConfig& machine);
+  const MachineConfig& machine() const { return machine_; }
+  // A number for all commands that cost the same.
+  std::uint32_t number_of(Unit unit, const hal::Descriptor& descriptor);
+  const Cost& of(std::uint32_t number) const { return costs_[number]; }
+
+ private:
+  // What a cost depends on: everything but addresses, events, names, and where in the array a tile is.
+  using Shape = std::array<std::uint64_t, 8>;
+  struct Hash {
+    std::size_t operator()(const Shape& shape) const;
+  };
+  static Shape shape_of(Unit unit, const hal::Descriptor& descriptor);
+  Cost engine(Unit unit, const hal::Descriptor& descriptor);
+  Cost copy(const hal::Descriptor& descriptor) const;
+
+  const MachineConfig& machine_;
+  MacPlanner mac_;
+  VecPlanner vec_;
+  std::unordered_map<Shape, std::uint32_t, Hash> numbers_;
+  std::vector<Cost> costs_;
+};
+
+}  // namespace attnvp::mapping

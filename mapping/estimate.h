@@ -1,0 +1,25 @@
+// How long a schedule takes, from its own command stream (replay.h). A layer whose stream is long is judged by two
+// smaller ones of its kind: fewer heads, then fewer query rows; what one more of them adds, all the others add.
+#pragma once
+
+#include <cstddef>
+
+#include "mapping/bus.h"
+#include "mapping/costs.h"
+
+namespace attnvp::mapping {
+
+// Cycles; infinite where firmware refuses the schedule or it would never end. `most`: commands that are looked at.
+double estimate(const Job& job, Costs& costs, std::size_t most);
+
+// What a schedule needs, found by making all of its buffers and doing none of its work.
+struct Need {
+  hal::JobResult result{};       // of firmware, with an L1 as large as it asks for
+  std::uint64_t l1_bytes = 0;    // peak
+  bool fits(const Job& job) const {
+    return result.status == hal::Status::kDone && l1_bytes <= job.block.machine.l1_bytes;
+  }
+};
+Need need_of(const Job& job);
+
+}  // namespace attnvp::mapping

@@ -1,0 +1,61 @@
+#include "mapping/recording.h"
+
+#include <algorithm>
+
+namespace attnvp::mapping {
+
+namespace {
+
+class Recorder final : public Reader {
+ public:
+  Recorder(Recording& recording, std::uint32_t cluster, Costs& costs, std::size_t most)
+      : r_(recording), cluster_(cluster), costs_(costs), word_(costs.machine().control.bus_bytes), most_(most) {}
+
+  void command(const Queue& queue, const hal::Descriptor& d) override {
+    Recording::Command c;
+    std::copy(std::begin(d.wait), std::end(d.wait), c.wait);
+    std::copy(std::begin(d.signal), std::end(d.signal), c.signal);
+    if (d.remote != 0 && d.remote != cluster_ + 1) c.signal[hal::kSignals - 1] = {0};
+    c.cost = costs_.number_of(queue.unit, d);
+    c.transfer = d.opcode == hal::Opcode::kCopy;
+    c.deferrable = (d.flags & hal::kDeferrable) != 0;
+    if (queue.unit == Unit::kMac && d.opcode != hal::Opcode::kNop) {
+      const hal::Product p = hal::product_of(d);
+      r_.macs += 1.0 * p.m * p.n * p.k;
+    }
+    add({Recording::Kind::kCommand, queue, static_cast<std::uint32_t>(r_.commands.size()), 0, 0, 0});
+    r_.commands.push_back(c);
+    if (r_.commands.size() >= most_) r_.complete = false;
+  }
+  void give(std::uint32_t event, std::uint32_t tokens) override {
+    add({Recording::Kind::kGive, {}, 0, event, tokens, 0});
+  }
+  void take(std::uint32_t event, std::uint32_t tokens) override {
+    add({Recording::Kind::kTake, {}, 0, event, tokens, 0});
+  }
+  void allocated(std::uint64_t bytes) override { r_.peak_bytes = std::max(r_.peak_bytes, bytes); }
+  void access(std::uint64_t bytes) override { r_.bus_bytes += (bytes + word_ - 1) / word_ * word_; }
+  bool enough() const override { return !r_.complete; }
+
+ private:
+  void add(Recording::Step step) {
+    step.bus_bytes = r_.bus_bytes;
+    r_.steps.push_back(step);
+  }
+  Recording& r_;
+  std::uint32_t cluster_;
+  Costs& costs_;
+  std::uint32_t word_;
+  std::size_t most_;
+};
+
+}  // namespace
+
+Recording record(const Job& job, std::uint32_t cluster, Costs& costs, std::size_t most) {
+  Recording recording;
+  Recorder recorder(recording, cluster, costs, most);
+  recording.result = read_stream(job, cluster, recorder);
+  return recording;
+}
+
+}  // namespace attnvp::mapping

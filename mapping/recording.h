@@ -1,0 +1,40 @@
+// A cluster's command stream, kept: what the processor did, in its order.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "mapping/bus.h"
+#include "mapping/costs.h"
+
+namespace attnvp::mapping {
+
+struct Recording {
+  enum class Kind : std::uint8_t { kCommand, kGive, kTake };
+  struct Step {
+    Kind kind = Kind::kCommand;
+    Queue queue;                // of a command,
+    std::uint32_t command = 0;  //   which is commands[command]
+    std::uint32_t event = 0, tokens = 0;
+    std::uint64_t bus_bytes = 0;  // of the processor's accesses up to here, rounded up to whole bus words
+  };
+  // What of a descriptor time depends on.
+  struct Command {
+    hal::EventRef wait[hal::kWaits];
+    hal::EventRef signal[hal::kSignals];  // without what goes to other clusters
+    std::uint32_t cost = 0;               // Costs::number_of
+    bool transfer = false, deferrable = false;
+  };
+  std::vector<Step> steps;
+  std::vector<Command> commands;
+  std::uint64_t bus_bytes = 0;   // of all accesses
+  std::uint64_t peak_bytes = 0;  // of L1
+  double macs = 0;               // multiply-accumulates of the commands
+  bool complete = true;          // false: the stream is longer than was asked for
+  hal::JobResult result{};
+};
+
+// At most `most` commands; the stream's rest is not recorded.
+Recording record(const Job& job, std::uint32_t cluster, Costs& costs, std::size_t most);
+
+}  // namespace attnvp::mapping

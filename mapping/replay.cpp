@@ -1,0 +1,309 @@
+#include "mapping/replay.h"
+
+#include <algorithm>
+#include <limits>
+#include <queue>
+#include <tuple>
+#include <utility>
+
+#include "firmware/hal/job.h"
+
+namespace attnvp::mapping {
+
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr std::uint32_t kProcessor = 0xFFFF'FFFF;  // in place of a line's number
+
+struct Entry {  // a command in a queue
+  std::uint32_t command = 0;
+  double issued = 0;  // when firmware has written it
+};
+
+// A queue and what takes commands out of it.
+struct Line {
+  Unit unit = Unit::kMac;
+  std::vector<Entry> entries;
+  std::size_t next = 0;  // the one that waits for tokens, or for its turn
+  std::uint32_t wait = 0, within = 0;  // its event reference and, in that, event
+  bool ready = false;  // DMA: it has its tokens and waits for the bus
+  bool asleep = true;  // nothing will wake it but a new command, or tokens
+  // Engines: the descriptor before, stage by stage.
+  double fetched = 0, buffer_free = 0, executed = 0, drained = 0;
+  double bus_free = 0;  // DMA channel with the bus to itself
+};
+
+struct Event {
+  std::uint32_t tokens = 0;
+  std::uint32_t waiting = 0;      // lines,
+  std::uint32_t line[4] = {};     //   the first ones of them;
+  std::vector<std::uint32_t> more;  // the others
+};
+
+enum class Happens : std::uint8_t { kLine, kSignal, kBus, kCpu };
+struct Happening {
+  double time;
+  std::uint64_t order;  // of equals, the first one to be planned comes first
+  Happens what;
+  std::uint32_t id;
+  bool operator>(const Happening& o) const { return std::tie(time, order) > std::tie(o.time, o.order); }
+};
+
+class Machine {
+ public:
+  Machine(const Recording& recording, const Costs& costs, Contention contention)
+      : r_(recording), costs_(costs), m_(costs.machine()), bound_(contention == Contention::kBound) {
+    events_.resize(m_.events.events);
+    port_free_.resize(m_.l1.ports);
+    lines_.resize(2 * std::size_t{m_.cores} + m_.dma.channels);
+    bytes_per_cycle_ = m_.dram.bytes_per_second / m_.clock_hz;
+    const double access = m_.control.access_cycles;
+    beat_ = access / m_.control.bus_bytes;
+    boot_ = beat_ * sizeof(hal::JobBlock);
+    push_ = beat_ * hal::kDescriptorBytes + access;
+  }
+
+  Replay run() {
+    processor();
+    while (!heap_.empty() || release_processor()) {
+      const Happening h = heap_.top();
+      heap_.pop();
+      now_ = h.time;
+      switch (h.what) {
+        case Happens::kLine:
+          line(h.id);
+          break;
+        case Happens::kSignal:
+          last_ = now_;
+          signal(r_.commands[h.id]);
+          break;
+        case Happens::kBus:
+          bus_planned_ = false;
+          bus();
+          break;
+        case Happens::kCpu:
+          processor();
+          break;
+      }
+    }
+    const bool finished = step_ == r_.steps.size();
+    // Of a part of a stream nobody waits for the end.
+    return {finished && possible_ ? std::max(end_, r_.complete ? 0.0 : last_) : kNever, finished && possible_};
+  }
+
+ private:
+  void plan(double time, Happens what, std::uint32_t id) { heap_.push({time, order_++, what, id}); }
+
+  std::uint32_t line_of(const Queue& q) const {
+    return q.unit == Unit::kDma ? 2 * m_.cores + q.index : 2 * q.index + (q.unit == Unit::kVec ? 1 : 0);
+  }
+
+  // Until it has to wait for tokens.
+  void processor() {
+    for (; step_ < r_.steps.size(); ++step_) {
+      const Recording::Step& s = r_.steps[step_];
+      const double at = (bound_ ? 0 : beat_ * static_cast<double>(s.bus_bytes)) + stalled_;
+      if (s.kind == Recording::Kind::kTake && s.event < events_.size()) {
+        if (at > now_) return plan(at, Happens::kCpu, 0);
+        Event& e = events_[s.event];
+        if (e.tokens < s.tokens) {
+          await(e, kProcessor);
+          return;
+        }
+        e.tokens -= s.tokens;
+        stalled_ += std::max(now_ - at, 0.0);
+      } else if (s.kind == Recording::Kind::kGive && s.event < events_.size()) {
+        give(s.event, s.tokens);
+      } else if (s.kind == Recording::Kind::kCommand) {
+        const std::uint32_t id = line_of(s.queue);
+        if (id >= lines_.size()) continue;
+        Line& l = lines_[id];
+        l.unit = s.queue.unit;
+        const double own = boot_ + push_ * static_cast<double>(l.entries.size() + 1);
+        l.entries.push_back({s.command, bound_ ? std::max(own, stalled_) : at});
+        if (l.asleep) wake(id, l.entries.back().issued);
+      }
+    }
+    end_ = std::max(now_, bound_ ? boot_ : beat_ * static_cast<double>(r_.bus_bytes) + stalled_);
+  }
+
+  // Tokens that another cluster gives are there at once.
+  bool release_processor() {
+    if (step_ == r_.steps.size() || r_.steps[step_].kind != Recording::Kind::kTake || m_.clusters == 1) return false;
+    Event& e = events_[r_.steps[step_].event];
+    if (e.tokens >= r_.steps[step_].tokens) return false;
+    e.tokens = r_.steps[step_].tokens;
+    plan(now_, Happens::kCpu, 0);
+    return true;
+  }
+
+  void wake(std::uint32_t id, double time) {
+    lines_[id].asleep = false;
+    plan(std::max(time, now_), Happens::kLine, id);
+  }
+
+  void give(std::uint32_t event, std::uint32_t tokens) {
+    Event& e = events_[event];
+    e.tokens += tokens;
+    const std::uint32_t waiting = std::exchange(e.waiting, 0U);
+    for (std::uint32_t i = 0; i < waiting; ++i) {
+      const std::uint32_t id = i < 4 ? e.line[i] : e.more[i - 4];
+      plan(now_, id == kProcessor ? Happens::kCpu : Happens::kLine, id);
+    }
+    if (waiting > 4) e.more.clear();
+  }
+
+  static void await(Event& e, std::uint32_t id) {
+    if (e.waiting < 4) {
+      e.line[e.waiting] = id;
+    } else {
+      e.more.push_back(id);
+    }
+    ++e.waiting;
+  }
+
+  void signal(const Recording::Command& c) {
+    for (const hal::EventRef& s : c.signal) {
+      if (s.tokens() == 0) continue;
+      for (std::uint32_t e = s.first(); e < s.first() + s.span() && e < events_.size(); ++e) give(e, s.tokens());
+    }
+  }
+
+  // The next command's tokens, as far as they are there. False: it waits for more.
+  bool take(Line& l, std::uint32_t id, const Recording::Command& d) {
+    for (; l.wait < hal::kWaits; ++l.wait, l.within = 0) {
+      const hal::EventRef& w = d.wait[l.wait];
+      if (w.tokens() == 0) continue;
+      for (; l.within < w.span(); ++l.within) {
+        const std::uint32_t at = w.first() + l.within;
+        if (at >= events_.size()) continue;
+        Event& e = events_[at];
+        if (e.tokens < w.tokens()) {
+          await(e, id);
+          return false;
+        }
+        e.tokens -= w.tokens();
+      }
+    }
+    l.wait = l.within = 0;
+    return true;
+  }
+
+  void line(std::uint32_t id) {
+    Line& l = lines_[id];
+    if (l.ready) return;
+    if (l.next == l.entries.size()) {
+      l.asleep = true;
+      return;
+    }
+    const Entry& e = l.entries[l.next];
+    if (e.issued > now_) return plan(e.issued, Happens::kLine, id);
+    const Recording::Command& d = r_.commands[e.command];
+    if (!take(l, id, d)) return;
+    const Cost& cost = costs_.of(d.cost);
+    possible_ = possible_ && cost.possible;
+    if (l.unit != Unit::kDma) return engine(l, id, e.command, cost);
+    if (!bound_ && d.transfer) {
+      l.ready = true;
+      return bus();
+    }
+    ++l.next;
+    if (d.transfer) {
+      l.bus_free = std::max(l.bus_free, now_ + cost.latency) + cost.bus;
+      plan(l.bus_free, Happens::kSignal, e.command);
+    } else {
+      plan(std::max(l.bus_free, now_), Happens::kSignal, e.command);
+    }
+    plan(now_, Happens::kLine, id);
+  }
+
+  void engine(Line& l, std::uint32_t id, std::uint32_t command, const Cost& c) {
+    double start = std::max(now_, l.buffer_free);
+    if (c.after_previous) start = std::max(start, l.drained);
+    if (bound_) {
+      l.fetched = start;
+      l.buffer_free = std::max(l.fetched, l.executed);
+      l.executed = l.buffer_free + c.pace;
+      l.drained = std::max(l.executed + c.pipeline, l.drained);
+    } else {
+      const double moved = through_l1(id, c.l1_bytes);
+      l.fetched = start + c.fill;
+      l.buffer_free = std::max(l.fetched, l.executed) + c.body;
+      l.executed = std::max(l.buffer_free + c.last, moved);
+      l.drained = std::max(l.executed + c.pipeline, l.drained) + c.drain;
+    }
+    plan(l.drained, Happens::kSignal, command);
+    ++l.next;
+    plan(l.fetched, Happens::kLine, id);
+  }
+
+  // When the bytes have gone over the initiator's port, which it may share, and through the banks, which all share:
+  // behind those of the commands that began before.
+  double through_l1(std::uint32_t initiator, double bytes) {
+    double& port = port_free_[initiator % port_free_.size()];
+    port = std::max(port, now_) + bytes / m_.l1.port_bytes_per_cycle;
+    banks_free_ = std::max(banks_free_, now_) + bytes / (1.0 * m_.l1.banks * m_.l1.bank_bytes_per_cycle);
+    return std::max(port, banks_free_);
+  }
+
+  // One transfer after the other, those that can wait last, otherwise the one that was written first.
+  void bus() {
+    if (bus_planned_) return;
+    if (issue_free_ > now_) {
+      bus_planned_ = true;
+      return plan(issue_free_, Happens::kBus, 0);
+    }
+    std::uint32_t chosen = kProcessor;
+    std::tuple<bool, double, std::uint32_t> best;
+    for (std::uint32_t id = 2 * m_.cores; id < lines_.size(); ++id) {
+      const Line& l = lines_[id];
+      if (!l.ready) continue;
+      const Entry& e = l.entries[l.next];
+      const std::tuple<bool, double, std::uint32_t> age{r_.commands[e.command].deferrable,
+                                                        e.issued, e.command};
+      if (chosen == kProcessor || age < best) {
+        best = age;
+        chosen = id;
+      }
+    }
+    if (chosen == kProcessor) return;
+    Line& l = lines_[chosen];
+    const std::uint32_t command = l.entries[l.next].command;
+    const Cost& c = costs_.of(r_.commands[command].cost);
+    const double begin = std::max(bus_free_, now_ + c.latency);
+    bus_free_ = std::max(begin + std::max(c.bursts, c.bus * m_.clusters), through_l1(2 * m_.cores, c.l1_bytes));
+    issue_free_ = std::max(now_, bus_free_ - m_.dma.outstanding * (m_.dma.burst_bytes / bytes_per_cycle_));
+    plan(bus_free_ + c.drain, Happens::kSignal, command);
+    l.ready = false;
+    ++l.next;
+    plan(issue_free_, Happens::kLine, chosen);
+    bus_planned_ = true;
+    plan(issue_free_, Happens::kBus, 0);
+  }
+
+  const Recording& r_;
+  const Costs& costs_;
+  const MachineConfig& m_;
+  bool bound_, possible_ = true;
+  double bytes_per_cycle_ = 1, beat_ = 0, boot_ = 0, push_ = 0;
+  std::vector<Line> lines_;  // MAC and VEC of each core, then the DMA's channels
+  std::vector<Event> events_;
+  std::priority_queue<Happening, std::vector<Happening>, std::greater<>> heap_;
+  std::uint64_t order_ = 0;
+  double now_ = 0;
+  double bus_free_ = 0, issue_free_ = 0;
+  bool bus_planned_ = false;
+  std::vector<double> port_free_;  // of L1
+  double banks_free_ = 0;
+  std::size_t step_ = 0;  // of the processor
+  double stalled_ = 0;    // cycles it has waited for tokens; bound: when it last had them
+  double end_ = 0, last_ = 0;  // of firmware, of what was done
+};
+
+}  // namespace
+
+Replay replay(const Recording& recording, const Costs& costs, Contention contention) {
+  return Machine(recording, costs, contention).run();
+}
+
+}  // namespace attnvp::mapping

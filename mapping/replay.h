@@ -1,0 +1,27 @@
+// The command stream on the machine's resources, without its data and without a simulation: every queue takes its
+// commands in order, a command begins when the events that it waits for have their tokens, and ends when the engine's
+// units, its L1 port and the DRAM bus have had the time that they need.
+//
+//   estimate  whoever shares L1's ports and banks is served in the order in which commands begin, DRAM's bus serves one
+//             transfer at a time, the oldest descriptor's first, and the processor's bus accesses take their time in the
+//             program's order. For comparing schedules with each other.
+//   bound     every channel has the whole bus to itself, and a queue's descriptors wait for no other queue's to be
+//             written: no run of the schedule takes less.
+#pragma once
+
+#include <cstdint>
+
+#include "mapping/costs.h"
+#include "mapping/recording.h"
+
+namespace attnvp::mapping {
+
+enum class Contention : std::uint8_t { kEstimate, kBound };
+
+struct Replay {
+  double cycles = 0;     // to the firmware's end; infinite where commands wait for each other
+  bool finished = true;  // false: some command never began
+};
+Replay replay(const Recording& recording, const Costs& costs, Contention contention);
+
+}  // namespace attnvp::mapping

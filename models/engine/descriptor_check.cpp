@@ -1,0 +1,72 @@
+#include "models/engine/descriptor_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "models/trace/operation.h"
+
+namespace attnvp {
+
+std::string name_of(hal::ElementType type) {
+  switch (type) {
+    case hal::ElementType::kNone:
+      return "no type";
+    case hal::ElementType::kFp16:
+      return "fp16";
+    case hal::ElementType::kBf16:
+      return "bf16";
+    case hal::ElementType::kFp8E4M3:
+      return "fp8_e4m3";
+    case hal::ElementType::kFp8E5M2:
+      return "fp8_e5m2";
+    case hal::ElementType::kInt8:
+      return "int8";
+    case hal::ElementType::kInt32:
+      return "int32";
+    case hal::ElementType::kFp32:
+      return "fp32";
+  }
+  return fmt::format("type {}", static_cast<int>(type));
+}
+
+Refusal check_header(const hal::Descriptor& d) {
+  if (d.version != hal::kDescriptorVersion) {
+    return {
+        FaultCode::kBadVersion, 0,
+        fmt::format("a descriptor of version {}; this engine knows version {}", d.version, hal::kDescriptorVersion)};
+  }
+  if (d.length < hal::kDescriptorBytes || d.length > hal::kMaxDescriptorBytes || d.length % hal::kDescriptorStep != 0) {
+    return {FaultCode::kBadLength, 0,
+            fmt::format("a descriptor of {} bytes; it may have {} to {}, in steps of {}", d.length,
+                        hal::kDescriptorBytes, hal::kMaxDescriptorBytes, hal::kDescriptorStep)};
+  }
+  return {};
+}
+
+Refusal check_length(const hal::Descriptor& d, std::size_t end) {
+  if (end <= d.length) return {};
+  const std::size_t needed = (end + hal::kDescriptorStep - 1) / hal::kDescriptorStep * hal::kDescriptorStep;
+  return {FaultCode::kBadLength, 0,
+          fmt::format("a descriptor of {} bytes; this {} needs {}", d.length, name_of(operation_of(d)), needed)};
+}
+
+Refusal check_operand(const hal::Descriptor& d, int i, std::uint64_t columns,
+                      std::initializer_list<hal::ElementType> types) {
+  const hal::Operand& o = d.operand[i];
+  if (std::find(types.begin(), types.end(), d.type[i]) == types.end()) {
+    std::string known;
+    for (const hal::ElementType type : types) known += (known.empty() ? "" : " or ") + name_of(type);
+    return {FaultCode::kBadType, o.address,
+            fmt::format("operand {} of {} is {}; this engine takes {}", i, name_of(operation_of(d)), name_of(d.type[i]),
+                        known)};
+  }
+  if (o.columns != columns) {
+    return {FaultCode::kBadOperand, o.address,
+            fmt::format("operand {} of {} has rows of {} elements instead of {}", i, name_of(operation_of(d)),
+                        o.columns, columns)};
+  }
+  return {};
+}
+
+}  // namespace attnvp

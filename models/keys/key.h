@@ -1,0 +1,107 @@
+// Keys of a configuration: a key is one entry with path, unit, limits, meaning and the field that it sets. Validation,
+// defaults, documentation and printing (platform/config) all come from it. What a module is built with is declared
+// beside its model: a struct whose describe() names a key for every field (keys.h).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace attnvp::config {
+
+enum class Unit : std::uint8_t {
+  kCount,          // plain integer
+  kCycles,         // plain integer
+  kBytes,          // bytes: B, KiB..TiB (powers of 1024), KB..TB (powers of 1000); a whole number of bytes
+  kBytesPerCycle,  // bytes per cycle: B/cycle
+  kFrequency,      // hertz: Hz, kHz, MHz, GHz
+  kBandwidth,      // bytes per second: B/s, KiB/s..TiB/s, KB/s..TB/s
+  kTime,           // seconds: ps, ns, us, ms, s
+  kEnergy,         // picojoules: pJ
+};
+
+// Integer units hold exact whole numbers; the others are doubles in the base unit named above.
+bool is_integer(Unit unit);
+
+enum class Type : std::uint8_t { kInteger, kReal, kChoice, kString, kBool };
+
+// kInteger: uint64, kReal: double in the unit's base, kChoice: uint64 index into the names (a text that is none of them
+// as it is), kString, kBool.
+using Value = std::variant<std::uint64_t, double, std::string, bool>;
+
+// What there is to know of a key, whatever struct it belongs to.
+struct KeyInfo {
+  std::string path;  // dotted, e.g. "l1.size"
+  Type type = Type::kInteger;
+  Unit unit = Unit::kCount;  // kInteger and kReal
+  double minimum = 0;        // in the unit's base, both ends allowed; integers are exact up to 2^53
+  double maximum = 0;
+  bool power_of_two = false;       // kInteger
+  std::vector<std::string> names;  // kChoice: of an enumeration in the order of its enumerators 0, 1, ...
+  std::string meaning;             // one line
+  bool required = false;           // has no default; only the reference reads this
+  std::string default_note;        // replaces the default in the reference, e.g. "the file's name"
+};
+
+constexpr double kKiB = 1024;
+constexpr double kMiB = 1024 * kKiB;
+constexpr double kGiB = 1024 * kMiB;
+constexpr double kTiB = 1024 * kGiB;
+
+// Constructors of the usual entries; the type of a number follows from its unit.
+KeyInfo number(std::string path, Unit unit, double minimum, double maximum, std::string meaning);
+KeyInfo power_of_two(std::string path, Unit unit, double minimum, double maximum, std::string meaning);
+KeyInfo choice(std::string path, std::vector<std::string> names, std::string meaning);
+KeyInfo text(std::string path, std::string meaning);  // 1 to 200 printable characters
+KeyInfo flag(std::string path, std::string meaning);
+// Which kind of module stands in a place, of those that are registered (models/registry.h).
+KeyInfo kind(std::string path, const std::string& place, std::string meaning);
+
+template <class Target>
+struct Key : KeyInfo {
+  std::function<Value(const Target&)> get;
+  std::function<void(Target&, const Value&)> set;
+};
+
+Value choice_of(const std::vector<std::string>& names, const std::string& name);
+
+// Binds an entry to a field, named by pointers to members: make_key<MachineConfig>(info, &MachineConfig::l1,
+// &ScratchpadConfig::size_bytes). A choice's field is an enumeration, or the chosen name.
+template <class Target, class... Members>
+Key<Target> make_key(KeyInfo info, Members... members) {
+  using Field = std::decay_t<decltype((std::declval<Target&>().*....*members))>;
+  Key<Target> key;
+  static_cast<KeyInfo&>(key) = std::move(info);
+  const std::vector<std::string> names = key.names;
+  key.get = [names, members...](const Target& target) -> Value {
+    const Field& field = (target.*....*members);
+    if constexpr (std::is_same_v<Field, std::string>) {
+      return names.empty() ? Value(field) : choice_of(names, field);
+    } else if constexpr (std::is_same_v<Field, bool>) {
+      return field;
+    } else if constexpr (std::is_floating_point_v<Field>) {
+      return static_cast<double>(field);
+    } else {
+      return static_cast<std::uint64_t>(field);
+    }
+  };
+  key.set = [names, members...](Target& target, const Value& value) {
+    Field& field = (target.*....*members);
+    if constexpr (std::is_same_v<Field, std::string>) {
+      field = names.empty() ? std::get<std::string>(value) : names.at(std::get<std::uint64_t>(value));
+    } else if constexpr (std::is_same_v<Field, bool>) {
+      field = std::get<bool>(value);
+    } else if constexpr (std::is_floating_point_v<Field>) {
+      field = static_cast<Field>(std::get<double>(value));
+    } else {
+      field = static_cast<Field>(std::get<std::uint64_t>(value));  // in range: the limits were checked
+    }
+  };
+  return key;
+}
+
+}  // namespace attnvp::config

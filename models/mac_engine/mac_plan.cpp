@@ -1,0 +1,154 @@
+#include "models/mac_engine/mac_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace attnvp {
+
+namespace {
+
+using hal::ElementType;
+constexpr std::uint64_t kSumBytes = hal::element_bytes(ElementType::kFp32);  // in L0, and of partials
+
+std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
+
+// The descriptor's fields, in words one can compute with.
+struct Shape {
+  explicit Shape(const hal::Descriptor& d)
+      : m(hal::product_of(d).m),
+        n(hal::product_of(d).n),
+        k(hal::product_of(d).k),
+        m0(std::min<std::uint64_t>(d.tail.matmul.m0, m)),
+        n0(std::min<std::uint64_t>(d.tail.matmul.n0, n)),
+        k0(std::min<std::uint64_t>(d.tail.matmul.k0, k)),
+        transposed((d.flags & hal::kTransposeB) != 0),
+        accumulate((d.flags & hal::kAccumulate) != 0),
+        a_bytes(hal::element_bytes(d.type[0])),
+        b_bytes(hal::element_bytes(d.type[1])),
+        c_bytes(hal::element_bytes(d.type[2])) {}
+  std::uint64_t m, n, k, m0, n0, k0;
+  bool transposed, accumulate;
+  std::uint64_t a_bytes, b_bytes, c_bytes;
+};
+
+Refusal check_operands(const hal::Descriptor& d, const Shape& s) {
+  Refusal refusal = check_operand(d, 0, s.k, {ElementType::kFp16});
+  if (!refusal.any()) refusal = check_operand(d, 1, s.transposed ? s.k : s.n, {ElementType::kFp16});
+  if (!refusal.any()) refusal = check_operand(d, 2, s.n, {ElementType::kFp16, ElementType::kFp32});
+  if (!refusal.any() && s.accumulate) refusal = check_operand(d, 3, s.n, {ElementType::kFp32});
+  return refusal;
+}
+
+}  // namespace
+
+std::uint64_t MacPlanner::passes(std::uint64_t extent, std::uint64_t tile, std::uint64_t lanes) {
+  return extent / tile * ceil_div(tile, lanes) + ceil_div(extent % tile, lanes);
+}
+
+Refusal MacPlanner::plan(const hal::Descriptor& d, Plan& plan) {
+  if (d.opcode == hal::Opcode::kScoreTile) return plan_score(d, plan);
+  if (d.opcode == hal::Opcode::kAttendTile) return plan_attend(d, plan);
+  if (d.opcode != hal::Opcode::kMatmul) {
+    return {FaultCode::kBadOpcode, 0, fmt::format("a MAC engine has no opcode {}", static_cast<int>(d.opcode))};
+  }
+  const Shape s(d);
+  if (s.m == 0 || s.n == 0 || s.k == 0) {
+    return {FaultCode::kZeroSize, d.operand[2].address, fmt::format("matmul of {} x {} x {}", s.m, s.n, s.k)};
+  }
+  if (s.m0 == 0 || s.n0 == 0 || s.k0 == 0) {
+    return {FaultCode::kZeroSize, d.operand[2].address,
+            fmt::format("matmul with an L0 sub-tile of {} x {} x {}", d.tail.matmul.m0, d.tail.matmul.n0,
+                        d.tail.matmul.k0)};
+  }
+
+  if (Refusal refusal = check_operands(d, s); refusal.any()) return refusal;
+  const auto rows_of = [&d](int i, std::uint64_t rows) {
+    return Region{d.operand[i].address, rows, d.row_bytes(i), d.operand[i].row_stride};
+  };
+
+  const Region a = rows_of(0, s.m), b = rows_of(1, s.transposed ? s.n : s.k);
+  Region c = rows_of(2, s.m);
+  c.write = true;
+  const auto whole_words = [&](const Region& r) { return ((r.address | (s.m > 1 ? r.row_stride : 0)) & 3) == 0; };
+  const Region sums_in = rows_of(3, s.m);
+  if ((d.type[2] == ElementType::kFp32 && !whole_words(c)) || (s.accumulate && !whole_words(sums_in))) {
+    return {FaultCode::kMisaligned, s.accumulate ? sums_in.address : c.address,
+            "FP32 partials need addresses and strides of whole 4-byte words"};
+  }
+  const bool in_place = sums_in.address == c.address && d.type[2] == ElementType::kFp32 &&
+                        (s.m == 1 || sums_in.row_stride == c.row_stride);
+  if (s.accumulate && !in_place && overlap(sums_in, c)) {
+    return {FaultCode::kOverlap, c.address, "the result lies over the partials that it starts from"};
+  }
+  if (overlap(a, c) || overlap(b, c)) {
+    return {FaultCode::kOverlap, c.address,
+            fmt::format("the result of a {} x {} x {} matmul lies over operand {}", s.m, s.n, s.k,
+                        overlap(a, c) ? "A" : "B")};
+  }
+
+  const std::uint64_t m_tiles = ceil_div(s.m, s.m0);
+  const std::uint64_t n_tiles = ceil_div(s.n, s.n0);
+  const std::uint64_t m_last = s.m - (m_tiles - 1) * s.m0;
+  const std::uint64_t n_last = s.n - (n_tiles - 1) * s.n0;
+  const std::uint64_t k_last = s.k - (ceil_div(s.k, s.k0) - 1) * s.k0;
+  const std::uint64_t m_passes = passes(s.m, s.m0, config_.rows);
+  const std::uint64_t n_passes = passes(s.n, s.n0, config_.columns);
+
+  // Compute: one cycle per step of k for every pass of the array.
+  const std::uint64_t cycles = m_passes * n_passes * s.k;
+  plan.last.pace_cycles = ceil_div(m_last, config_.rows) * ceil_div(n_last, config_.columns) * k_last;
+  plan.body.pace_cycles = cycles - plan.last.pace_cycles;
+
+  // L1 traffic: A is read once per column of sub-tiles, B once per row of them.
+  const std::uint64_t a_traffic = s.m * s.k * s.a_bytes * n_tiles;
+  const std::uint64_t b_traffic = s.n * s.k * s.b_bytes * m_tiles;
+  const std::uint64_t c_traffic = s.m * s.n * s.c_bytes;
+  const auto part = [](Region region, std::uint64_t bytes) {
+    region.traffic_bytes = bytes;
+    return region;
+  };
+  plan.fill.add(part(a, s.m0 * s.k0 * s.a_bytes));
+  plan.fill.add(part(b, s.n0 * s.k0 * s.b_bytes));
+  const std::uint64_t last_result = m_last * n_last * s.c_bytes;
+  plan.body.add(part(a, a_traffic - s.m0 * s.k0 * s.a_bytes));
+  plan.body.add(part(b, b_traffic - s.n0 * s.k0 * s.b_bytes));
+  plan.body.add(part(c, c_traffic - last_result));
+  plan.drain.add(part(c, last_result));
+  if (s.accumulate) {
+    plan.fill.add(part(sums_in, s.m0 * s.n0 * kSumBytes));
+    plan.body.add(part(sums_in, (s.m * s.n - s.m0 * s.n0) * kSumBytes));
+    plan.after_previous = true;
+  }
+  if ((d.flags & hal::kInOrder) != 0) plan.after_previous = true;
+
+  // L0: operands double-buffered, FP32 sums of one sub-tile. Every cycle the array reads its two edges, and every PE
+  // reads and writes its sum: PEs have no registers of their own. At the end the sums are read once more.
+  const std::uint64_t working_set = 2 * (s.m0 * s.a_bytes + s.n0 * s.b_bytes) * s.k0 + s.m0 * s.n0 * kSumBytes;
+  const std::uint64_t edges = (s.m * n_passes * s.a_bytes + s.n * m_passes * s.b_bytes) * s.k;
+  const std::uint64_t sums = s.m * s.n * s.k * kSumBytes;
+  plan.l0.add({0, 1, working_set, 0, edges + sums + s.m * s.n * kSumBytes, false});
+  plan.l0.add({0, 1, working_set, 0, a_traffic + b_traffic + sums, true});
+  return {};
+}
+
+MacWork& MacWork::operator+=(const MacWork& o) {
+  macs += o.macs;
+  slots += o.slots;
+  max_ops += o.max_ops;
+  add_ops += o.add_ops;
+  exp_ops += o.exp_ops;
+  return *this;
+}
+
+MacWork MacPlanner::work(const hal::Descriptor& d) const {
+  if (is_tile_op(d.opcode)) return work_of_tile(d);
+  const Shape s(d);
+  MacWork work;
+  work.macs = s.m * s.n * s.k;
+  work.slots =
+      passes(s.m, s.m0, config_.rows) * passes(s.n, s.n0, config_.columns) * s.k * config_.rows * config_.columns;
+  return work;
+}
+
+}  // namespace attnvp

@@ -1,0 +1,22 @@
+// What every control processor is, whatever its kind.
+#pragma once
+
+#include <tlm_utils/simple_initiator_socket.h>
+
+#include "models/module.h"
+#include "models/place.h"
+
+namespace attnvp {
+
+class Processor : public Module {
+ public:
+  using Module::Module;
+  tlm_utils::simple_initiator_socket<Processor> bus{"bus"};
+
+  // Boots its firmware at the current time; finished() once that has come to its end.
+  virtual void start() = 0;
+  virtual bool finished() const = 0;
+  virtual std::uint64_t finish_cycle() const = 0;
+};
+
+}  // namespace attnvp

@@ -1,0 +1,10 @@
+// How a core's L0 is shared by its engines: in halves.
+#pragma once
+
+#include <cstdint>
+
+namespace attnvp {
+
+constexpr std::uint64_t l0_share_bytes(std::uint64_t l0_bytes) { return l0_bytes / 2; }
+
+}  // namespace attnvp

@@ -1,0 +1,137 @@
+#include "models/registry.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace attnvp {
+
+namespace {
+
+std::vector<std::unique_ptr<KindInfo>>& all() {
+  static std::vector<std::unique_ptr<KindInfo>> kinds;  // registrations come before main, in any order
+  return kinds;
+}
+
+std::size_t order_of(const std::string& place) {
+  const auto found = std::find_if(places().begin(), places().end(), [&](const Place& p) { return place == p.name; });
+  return static_cast<std::size_t>(found - places().begin());
+}
+
+}  // namespace
+
+const std::vector<Place>& places() {
+  using M = MachineConfig;
+  using Name = const std::string&;
+  static const std::vector<Place> all = {
+      {"interconnect", Role::kInterconnect, [](const M& m) -> Name { return m.interconnect.kind; }},
+      {"dram", Role::kMainMemory, [](const M& m) -> Name { return m.dram.policy; }},
+      {"l1", Role::kOnChipMemory, [](const M& m) -> Name { return m.l1.kind; }},
+      {"control", Role::kProcessor, [](const M& m) -> Name { return m.control.cpu; }},
+      {"l0", Role::kOnChipMemory, [](const M& m) -> Name { return m.l0.kind; }},
+      {"mac", Role::kEngine, [](const M& m) -> Name { return m.mac.kind; }},
+      {"vec", Role::kEngine, [](const M& m) -> Name { return m.vec.kind; }}};
+  return all;
+}
+
+bool add_kind(std::unique_ptr<KindInfo> kind) {
+  all().push_back(std::move(kind));
+  return true;
+}
+
+std::vector<const KindInfo*> kinds() {
+  std::vector<const KindInfo*> sorted;
+  for (const auto& kind : all()) sorted.push_back(kind.get());
+  std::sort(sorted.begin(), sorted.end(), [](const KindInfo* a, const KindInfo* b) {
+    return std::pair(order_of(a->place), a->name) < std::pair(order_of(b->place), b->name);
+  });
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    const KindInfo& kind = *sorted[i];
+    if (order_of(kind.place) == places().size()) {
+      throw std::logic_error(fmt::format("kind '{}' is registered for '{}', which is no place", kind.name, kind.place));
+    }
+    if (i > 0 && sorted[i - 1]->place == kind.place && sorted[i - 1]->name == kind.name) {
+      throw std::logic_error(fmt::format("kind '{}' of {} is registered twice", kind.name, kind.place));
+    }
+  }
+  return sorted;
+}
+
+std::vector<const KindInfo*> kinds(const std::string& place) {
+  std::vector<const KindInfo*> here = kinds();
+  here.erase(std::remove_if(here.begin(), here.end(), [&](const KindInfo* k) { return k->place != place; }),
+             here.end());
+  return here;
+}
+
+std::vector<std::string> kind_names(const std::string& place) {
+  std::vector<std::string> names;
+  for (const KindInfo* kind : kinds(place)) names.push_back(kind->name);
+  return names;
+}
+
+std::vector<const KindInfo*> kinds_of(const MachineConfig& machine) {
+  std::vector<const KindInfo*> standing;
+  for (const Place& place : places()) standing.push_back(&kind_of(place.name, machine));
+  return standing;
+}
+
+const KindInfo& kind_of(const std::string& place, const MachineConfig& machine) {
+  const std::string& name = places().at(order_of(place)).kind(machine);
+  for (const auto& kind : all()) {
+    if (kind->place == place && kind->name == name) return *kind;
+  }
+  throw std::logic_error(
+      fmt::format("no kind '{}' for {}; there are: {}", name, place, fmt::join(kind_names(place), ", ")));
+}
+
+std::string kind_problem(const MachineConfig& machine) {
+  for (const KindInfo* kind : kinds_of(machine)) {
+    const std::string problem = kind->problem ? kind->problem(machine) : "";
+    if (!problem.empty()) return problem;
+  }
+  return {};
+}
+
+std::vector<std::string> energy_components() {
+  std::vector<std::string> components;
+  for (const KindInfo* kind : kinds()) {
+    for (const std::string& component : kind->components) {
+      if (std::find(components.begin(), components.end(), component) == components.end()) {
+        components.push_back(component);
+      }
+    }
+  }
+  return components;
+}
+
+void check_energies(const KindInfo& kind, Module& module) {
+  std::vector<const Counter*> counters;
+  for_each_module(module,
+                  [&](Module& m) { counters.insert(counters.end(), m.counters().begin(), m.counters().end()); });
+  for (const Counter* counter : counters) {
+    const char* const component = counter->action().component;
+    if (component == nullptr) continue;
+    if (std::find(kind.components.begin(), kind.components.end(), component) != kind.components.end()) continue;
+    throw std::logic_error(fmt::format("kind '{}' of {}: counter '{}' has energy of '{}', which its registration lacks",
+                                       kind.name, kind.place, counter->name(), component));
+  }
+}
+
+void refuse_role(const KindInfo& kind) {
+  throw std::logic_error(fmt::format("kind '{}' is registered for {}, but has another role", kind.name, kind.place));
+}
+
+void add_own_keys(config::Keys<MachineConfig>& key, const std::string& place) {
+  for (const KindInfo* kind : kinds(place)) {
+    if (kind->keys) kind->keys(key, place);
+  }
+}
+
+config::KeyInfo config::kind(std::string path, const std::string& place, std::string meaning) {
+  for (const KindInfo* kind : kinds(place)) meaning += fmt::format("; {} {}", kind->name, kind->meaning);
+  return choice(std::move(path), kind_names(place), std::move(meaning));
+}
+
+}  // namespace attnvp

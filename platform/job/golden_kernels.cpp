@@ -1,0 +1,285 @@
+#include "platform/job/golden_kernels.h"
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#include "models/arith/isa.h"
+
+#ifdef ATTNVP_HAS_AVX2
+#include <immintrin.h>
+#endif
+
+// Vectors are handed only to functions that are inlined.
+#pragma GCC diagnostic ignored "-Wpsabi"
+#define ATTNVP_BODY inline __attribute__((always_inline))
+
+namespace attnvp::job {
+namespace {
+
+constexpr double kH = 0x1p-11;
+constexpr double kHalfTiny = 0x1p-25;
+
+// 32 bytes of numbers; where registers are shorter the compiler takes several.
+template <typename T>
+struct Vectors;
+template <>
+struct Vectors<double> {
+  typedef double Type __attribute__((vector_size(32)));
+  typedef double Anywhere __attribute__((vector_size(32), aligned(8), may_alias));
+};
+template <>
+struct Vectors<float> {
+  typedef float Type __attribute__((vector_size(32)));
+  typedef float Anywhere __attribute__((vector_size(32), aligned(4), may_alias));
+};
+template <typename T>
+using Vector = typename Vectors<T>::Type;
+using Double4 = Vector<double>;
+typedef std::int64_t Long4 __attribute__((vector_size(32)));
+constexpr std::size_t kLanes = 4;
+
+template <typename T>
+ATTNVP_BODY Vector<T> load(const T* from) {
+  return *reinterpret_cast<const typename Vectors<T>::Anywhere*>(from);
+}
+template <typename T>
+ATTNVP_BODY void store(T* to, Vector<T> x) {
+  *reinterpret_cast<typename Vectors<T>::Anywhere*>(to) = x;
+}
+
+// R rows by a panel's 8 columns.
+template <typename T, int R>
+ATTNVP_BODY void tile(const T* a, std::size_t stride, const T* panel, std::size_t depth, T* c, std::size_t c_stride) {
+  constexpr int kWide = static_cast<int>(32 / sizeof(T)), kVectors = 8 / kWide;
+  Vector<T> sum[R][kVectors] = {};
+  for (std::size_t k = 0; k < depth; ++k) {
+    Vector<T> b[kVectors];
+    for (int v = 0; v < kVectors; ++v) b[v] = load(panel + k * 8 + v * kWide);
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r) {
+      const T x = a[static_cast<std::size_t>(r) * stride + k];
+#pragma GCC unroll 2
+      for (int v = 0; v < kVectors; ++v) sum[r][v] += x * b[v];
+    }
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < R; ++r) {
+    for (int v = 0; v < kVectors; ++v) store(c + static_cast<std::size_t>(r) * c_stride + v * kWide, sum[r][v]);
+  }
+}
+
+template <typename T>
+ATTNVP_BODY void multiply_body(const T* a, std::size_t rows, std::size_t stride, const Panels<T>& b, T* c) {
+  constexpr std::size_t kRows = sizeof(T) == 8 ? 4 : 8;  // as many sums as registers hold; blocks have multiples
+  for (std::size_t j = 0; j < b.columns(); j += 8) {
+    const T* panel = b.data() + j * b.depth();
+    std::size_t i = 0;
+    for (; i + kRows <= rows; i += kRows) {
+      tile<T, static_cast<int>(kRows)>(a + i * stride, stride, panel, b.depth(), c + i * b.columns() + j, b.columns());
+    }
+    for (; i < rows; ++i) tile<T, 1>(a + i * stride, stride, panel, b.depth(), c + i * b.columns() + j, b.columns());
+  }
+}
+
+ATTNVP_BODY Double4 larger(Double4 a, Double4 b) { return a > b ? a : b; }
+ATTNVP_BODY Double4 smaller(Double4 a, Double4 b) { return a < b ? a : b; }
+ATTNVP_BODY Double4 magnitude(Double4 x) { return x < 0 ? -x : x; }
+ATTNVP_BODY Double4 all(double x) { return Double4{x, x, x, x}; }
+ATTNVP_BODY double largest(Double4 x) { return std::fmax(std::fmax(x[0], x[1]), std::fmax(x[2], x[3])); }
+ATTNVP_BODY double total(Double4 x) { return (x[0] + x[1]) + (x[2] + x[3]); }
+
+// For -708 < x < 708, to 3e-13 of it: 2^n times the Taylor series for what is left, at most ln 2 / 2.
+ATTNVP_BODY Double4 exponential(Double4 x) {
+  constexpr double kShift = 0x1.8p52;  // adding it rounds to an integer, in the low bits
+  const Double4 shifted = x * 0x1.71547652b82fep0 + kShift;
+  const Double4 n = shifted - kShift;
+  const Double4 r = (x - n * 0x1.62e42fefa3800p-1) - n * 0x1.ef35793c76730p-45;
+  constexpr double kTerms[] = {1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040, 1.0 / 720, 1.0 / 120,
+                               1.0 / 24,      1.0 / 6,      0.5,         1.0,        1.0};
+  Double4 e = all(kTerms[0]);
+#pragma GCC unroll 16
+  for (std::size_t i = 1; i < sizeof kTerms / sizeof kTerms[0]; ++i) e = e * r + kTerms[i];
+  Long4 bits;
+  std::memcpy(&bits, &shifted, sizeof bits);
+  bits = (bits + 1023) << 52;
+  Double4 power;
+  std::memcpy(&power, &bits, sizeof power);
+  return e * power;
+}
+
+ATTNVP_BODY double greatest_body(const double* x, std::size_t n) {
+  Double4 most = all(-INFINITY), v;
+  for (std::size_t j = 0; j < n; j += kLanes) {
+    v = load(x + j);
+    most = larger(v, most);
+  }
+  return largest(most);
+}
+
+ATTNVP_BODY double greatest_magnitude_body(const double* x, std::size_t n) {
+  Double4 most = all(0), zero = all(0), v;
+  for (std::size_t j = 0; j < n; j += kLanes) {
+    v = load(x + j);
+    most = larger(magnitude(v), most);
+    zero += v * 0;  // NaN for what is not finite
+  }
+  return largest(most) + total(zero);
+}
+
+ATTNVP_BODY void errors_body(const double* scores, const double* k_norm, double unit, double* d, std::size_t n) {
+  Double4 s, norm;
+  for (std::size_t j = 0; j < n; j += kLanes) {
+    s = load(scores + j);
+    norm = load(k_norm + j);
+    const Double4 accumulation = norm * unit;
+    const Double4 error = accumulation + kH * (magnitude(s) + accumulation) + kHalfTiny;
+    const Double4 result = s == -INFINITY ? all(0) : error;
+    store(d + j, result);
+  }
+}
+
+ATTNVP_BODY void probabilities_body(double* p, std::size_t n, double greatest) {
+  Double4 sum = all(0), v;
+  for (std::size_t j = 0; j < n; j += kLanes) {
+    v = load(p + j);
+    v = exponential(larger(v - greatest, all(-700)));
+    sum += v;
+    store(p + j, v);
+  }
+  const double inverse = 1 / total(sum);
+  for (std::size_t j = 0; j < n; j += kLanes) {
+    v = load(p + j);
+    v *= inverse;
+    Long4 bits;  // 42 of them: products with FP16 numbers are exact
+    std::memcpy(&bits, &v, sizeof bits);
+    bits &= ~std::int64_t{0x7FF};
+    std::memcpy(&v, &bits, sizeof v);
+    store(p + j, v);
+  }
+}
+
+// For 0 <= x <= 1/16, as precisely.
+ATTNVP_BODY Double4 small_exponential(Double4 x) {
+  constexpr double kTerms[] = {1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5, 1.0, 1.0};
+  Double4 e = all(1.0 / 5040);
+#pragma GCC unroll 8
+  for (const double term : kTerms) e = e * x + term;
+  return e;
+}
+
+template <Double4 (*kExponential)(Double4)>
+ATTNVP_BODY double grow_by(const ScoreRow& row) {
+  Double4 sum = all(0), p, d;
+  for (std::size_t j = 0; j < row.n; j += kLanes) {
+    p = load(row.p + j);
+    d = load(row.d + j);
+    const Double4 t = p * kExponential(smaller(d, all(100)));  // a bound as wide as that accepts anything
+    sum += t;
+    store(row.t + j, t);
+  }
+  return total(sum);
+}
+
+ATTNVP_BODY double grow_body(const ScoreRow& row) {
+  return greatest_body(row.d, row.n) <= 1.0 / 16 ? grow_by<small_exponential>(row) : grow_by<exponential>(row);
+}
+
+ATTNVP_BODY Grown scale_body(const ScoreRow& row, double factor) {
+  Double4 most = all(0), t;
+  Long4 above = {};
+  for (std::size_t j = 0; j < row.n; j += kLanes) {
+    t = load(row.t + j);
+    t *= factor;
+    above -= t > kHalfTiny;
+    most = larger(t, most);
+    store(row.t + j, t);
+  }
+  return {static_cast<std::size_t>(above[0] + above[1] + above[2] + above[3]), largest(most)};
+}
+
+ATTNVP_BODY void weigh_body(const ScoreRow& row, double tiny, double sum_error) {
+  Double4 p, t;
+  for (std::size_t j = 0; j < row.n; j += kLanes) {
+    p = load(row.p + j);
+    t = load(row.t + j);
+    const Double4 wide = t - p + smaller(t, larger(t * kH, all(tiny)));
+    const Double4 weight = smaller(wide + sum_error * (p + wide), all(1e30));
+    for (std::size_t i = 0; i < kLanes; ++i) row.w[j + i] = static_cast<float>(weight[i]);
+  }
+}
+
+}  // namespace
+
+#ifdef ATTNVP_HAS_AVX2
+#define ATTNVP_VARIANTS(result, name, declaration, arguments)                    \
+  namespace {                                                                    \
+  ATTNVP_AVX2 result name##_avx2 declaration { return name##_body arguments; }   \
+  result name##_portable declaration { return name##_body arguments; }           \
+  }                                                                              \
+  result name declaration {                                                      \
+    if (arith::current_isa() == arith::Isa::kAvx2) return name##_avx2 arguments; \
+    return name##_portable arguments;                                            \
+  }
+#else
+#define ATTNVP_VARIANTS(result, name, declaration, arguments) \
+  result name declaration { return name##_body arguments; }
+#endif
+
+#ifdef ATTNVP_HAS_AVX2
+namespace {
+// Where products are exact, fusing them with the additions rounds just as much.
+template <std::size_t R>
+ATTNVP_AVX2 inline void tile_fused(const double* a, std::size_t stride, const double* panel, std::size_t depth,
+                                   double* c, std::size_t c_stride) {
+  __m256d sum[R][2];
+#pragma GCC unroll 8
+  for (std::size_t r = 0; r < R; ++r) sum[r][0] = sum[r][1] = _mm256_setzero_pd();
+  for (std::size_t k = 0; k < depth; ++k) {
+    const __m256d low = _mm256_loadu_pd(panel + k * 8), high = _mm256_loadu_pd(panel + k * 8 + 4);
+#pragma GCC unroll 8
+    for (std::size_t r = 0; r < R; ++r) {
+      const __m256d x = _mm256_broadcast_sd(a + r * stride + k);
+      sum[r][0] = _mm256_fmadd_pd(x, low, sum[r][0]);
+      sum[r][1] = _mm256_fmadd_pd(x, high, sum[r][1]);
+    }
+  }
+#pragma GCC unroll 8
+  for (std::size_t r = 0; r < R; ++r) {
+    _mm256_storeu_pd(c + r * c_stride, sum[r][0]);
+    _mm256_storeu_pd(c + r * c_stride + 4, sum[r][1]);
+  }
+}
+
+ATTNVP_AVX2 void multiply_fused(const double* a, std::size_t rows, std::size_t stride, const Panels<double>& b,
+                                double* c) {
+  for (std::size_t j = 0; j < b.columns(); j += 8) {
+    const double* panel = b.data() + j * b.depth();
+    std::size_t i = 0;
+    for (; i + 4 <= rows; i += 4)
+      tile_fused<4>(a + i * stride, stride, panel, b.depth(), c + i * b.columns() + j, b.columns());
+    for (; i < rows; ++i) tile_fused<1>(a + i * stride, stride, panel, b.depth(), c + i * b.columns() + j, b.columns());
+  }
+}
+}  // namespace
+#endif
+void multiply_exact(const double* a, std::size_t rows, std::size_t stride, const Panels<double>& b, double* c) {
+#ifdef ATTNVP_HAS_AVX2
+  if (arith::current_isa() == arith::Isa::kAvx2) return multiply_fused(a, rows, stride, b, c);
+#endif
+  multiply_body(a, rows, stride, b, c);
+}
+
+ATTNVP_VARIANTS(void, multiply,
+                (const float* a, std::size_t rows, std::size_t stride, const Panels<float>& b, float* c),
+                (a, rows, stride, b, c))
+ATTNVP_VARIANTS(double, greatest, (const double* x, std::size_t n), (x, n))
+ATTNVP_VARIANTS(double, greatest_magnitude, (const double* x, std::size_t n), (x, n))
+ATTNVP_VARIANTS(void, errors, (const double* scores, const double* k_norm, double unit, double* d, std::size_t n),
+                (scores, k_norm, unit, d, n))
+ATTNVP_VARIANTS(void, probabilities, (double* p, std::size_t n, double greatest), (p, n, greatest))
+ATTNVP_VARIANTS(double, grow, (const ScoreRow& row), (row))
+ATTNVP_VARIANTS(Grown, scale, (const ScoreRow& row, double factor), (row, factor))
+ATTNVP_VARIANTS(void, weigh, (const ScoreRow& row, double tiny, double sum_error), (row, tiny, sum_error))
+
+}  // namespace attnvp::job

@@ -1,0 +1,57 @@
+// The golden reference's inner loops. Sums run in a fixed order and nothing is contracted, so that every host gets the
+// same bits, whichever variant runs (models/arith/isa.h).
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "models/arith/half.h"
+
+namespace attnvp::job {
+
+// A matrix of `depth` rows, its columns in panels of 8 and padded with zeros: what a product reads one after the other.
+template <typename T>
+class Panels {
+ public:
+  static constexpr std::size_t kColumns = 8;
+  Panels(std::size_t depth, std::size_t columns)
+      : depth_(depth), columns_((columns + kColumns - 1) / kColumns * kColumns), data_(depth * columns_) {}
+  T& at(std::size_t row, std::size_t column) {
+    return data_[(column / kColumns * depth_ + row) * kColumns + column % kColumns];
+  }
+  std::size_t depth() const { return depth_; }
+  std::size_t columns() const { return columns_; }  // padded
+  const T* data() const { return data_.data(); }
+
+ private:
+  std::size_t depth_, columns_;
+  std::vector<T> data_;
+};
+
+// c = a.b: `rows` rows of `stride` numbers of which b.depth() count; rows of b.columns(). Sums in the order of the
+// depth. `exact`: all products are doubles, as those of an FP16 number with one of up to 42 bits are.
+void multiply_exact(const double* a, std::size_t rows, std::size_t stride, const Panels<double>& b, double* c);
+void multiply(const float* a, std::size_t rows, std::size_t stride, const Panels<float>& b, float* c);
+
+// One row of n scores, n a multiple of 8.
+struct ScoreRow {
+  double* p;        // scores, then probabilities
+  double* t;        // P e^d, then the greatest that the machine's probability can be
+  float* w;         // weights of |v| in the bound
+  const double* d;  // errors of the scores
+  std::size_t n;
+};
+double greatest(const double* x, std::size_t n);
+double greatest_magnitude(const double* x, std::size_t n);  // NaN where there is one
+void errors(const double* scores, const double* k_norm, double unit, double* d, std::size_t n);
+// Rounded down to 42 bits, so that products with FP16 numbers are exact.
+void probabilities(double* p, std::size_t n, double greatest);
+double grow(const ScoreRow& row);  // t = p e^d; their sum
+struct Grown {
+  std::size_t above;  // how many exceed 2^-25
+  double greatest;
+};
+Grown scale(const ScoreRow& row, double factor);  // of t
+void weigh(const ScoreRow& row, double tiny, double sum_error);
+
+}  // namespace attnvp::job

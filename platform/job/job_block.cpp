@@ -1,0 +1,170 @@
+// What firmware is given: the job block, and its parameters complete.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "mapping/choose.h"
+#include "models/arith/half.h"
+#include "platform/config/error.h"
+#include "platform/job/schedule.h"
+
+namespace attnvp::job {
+
+namespace {
+
+constexpr std::uint64_t kAlignment = 4096;
+
+std::uint64_t aligned(std::uint64_t address) { return (address + kAlignment - 1) / kAlignment * kAlignment; }
+
+std::uint64_t score_bytes(const config::Network& n) {
+  return std::uint64_t{n.batch} * n.heads * n.seq_q * n.seq_kv * sizeof(arith::Half);
+}
+
+std::string ragged_dataflows() {
+  std::vector<std::string> names;
+  for (const firmware::Dataflow* d : firmware::dataflows()) {
+    if (d->is(firmware::kRagged)) names.emplace_back(d->name);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+// The machine as firmware sees it.
+hal::MachineInfo machine_info(const MachineConfig& m) {
+  hal::MachineInfo info{};
+  info.clusters = m.clusters;
+  info.cores = m.cores;
+  info.mac_rows = m.mac.rows;
+  info.mac_columns = m.mac.columns;
+  info.dma_channels = static_cast<std::uint16_t>(m.dma.channels);
+  info.dma_queue_depth = static_cast<std::uint16_t>(m.dma.queue_depth);
+  info.events = m.events.events;
+  info.resident_tiles = static_cast<std::uint16_t>(m.mac.resident_tiles);
+  info.l1_bytes = m.l1.size_bytes;
+  info.l0_bytes = m.l0.size_bytes;
+  return info;
+}
+
+void check_extents(const mapping::Job& job, const firmware::Dataflow& dataflow) {
+  for (int i = 0; dataflow.parameters[i] != nullptr; ++i) {
+    const firmware::Parameter& p = *dataflow.parameters[i];
+    const std::uint32_t value = job.block.parameter[i], most = mapping::largest(p, job);
+    if (value == hal::kWord || p.extent == firmware::Extent::kBlocks || value <= most) continue;
+    throw TilingError(
+        fmt::format("tiling {}={} is larger than the layer; allowed is at most {}", p.name, value, most));
+  }
+}
+
+}  // namespace
+
+mapping::Job make_job(const MachineConfig& machine, const config::Network& n, const Schedule& schedule) {
+  const firmware::Dataflow& dataflow = *firmware::find_dataflow(schedule.dataflow.c_str());
+  mapping::Job made;
+  hal::JobBlock& job = made.block;
+  job.magic = hal::kJobMagic;
+  job.bytes = sizeof job;
+  std::strncpy(job.dataflow, schedule.dataflow.c_str(), hal::kNameBytes - 1);
+  for (std::size_t i = 0; i < schedule.options.size() && i < hal::kMaxOptions; ++i) {
+    job.option[i] = schedule.options[i];
+  }
+  job.machine = machine_info(machine);
+  hal::Layer& l = job.layer;
+  const config::Network folded = n.folded();
+  l.batch = folded.batch;
+  l.heads = folded.heads;
+  l.seq_q = folded.seq_q;
+  l.seq_kv = folded.seq_kv;
+  l.emb = folded.emb;
+  l.ragged = n.ragged() ? 1 : 0;
+  std::uint64_t next = hal::kTensorsAddress;
+  const auto place = [&next](std::uint64_t bytes) {
+    const std::uint64_t here = next;
+    next = aligned(next + bytes);
+    return here;
+  };
+  const std::uint64_t query_bytes = n.query_elements() * sizeof(arith::Half);
+  const std::uint64_t key_bytes = n.key_elements() * sizeof(arith::Half);
+  l.q = place(query_bytes);
+  l.k = place(key_bytes);
+  l.v = place(key_bytes);
+  l.o = place(query_bytes);
+  if (dataflow.scores == hal::kScoresCAndP) l.c = place(score_bytes(n));
+  if (dataflow.scores != hal::kScoresOnChip) l.p = place(score_bytes(n));
+  if (n.ragged() && !dataflow.is(firmware::kRagged)) {
+    throw config::ConfigError(fmt::format(
+        "{} with {}: the batches have contexts of different lengths, which that dataflow does not take; allowed: {}",
+        n.name, schedule.text, ragged_dataflows()));
+  }
+  const std::uint64_t end = hal::kDramBase + machine.dram.size_bytes;
+  if (next > end) {
+    throw config::ConfigError(fmt::format("{} with {}: the tensors need {} bytes of DRAM, dram.size is {} bytes",
+                                          n.name, schedule.text, next - hal::kDramBase, end - hal::kDramBase));
+  }
+  made.scratch = {next, end - next};
+  made.contexts = n.contexts;
+  const std::vector<std::uint32_t> words = words_of(schedule.tiling, dataflow);
+  std::copy(words.begin(), words.end(), job.parameter);
+  check_extents(made, dataflow);
+  return made;
+}
+
+Schedule complete(const MachineConfig& machine, const config::Network& network, const Schedule& schedule) {
+  const firmware::Dataflow& dataflow = *firmware::find_dataflow(schedule.dataflow.c_str());
+  const mapping::Job job = make_job(machine, network, schedule);
+  const mapping::Choice choice = mapping::choose(job, dataflow, machine);
+  if (!choice.fits) {
+    hal::JobResult why = choice.refusal;
+    if (why.status == hal::Status::kDone) {
+      why.status = hal::Status::kL1TooSmall;
+      why.detail[0] = choice.l1_bytes;
+      why.detail[1] = machine.l1.size_bytes;
+    }
+    const std::string sentence = fmt::format("{} on {} with {}: cluster 0's firmware: {}", network.name, machine.name,
+                                             schedule.text, refusal(why, dataflow));
+    if (why.status == hal::Status::kBadTiling) throw TilingError(sentence);
+    throw RunError(sentence);
+  }
+  Schedule all = schedule;
+  all.tiling = tiling_of(choice.words, dataflow);
+  return all;
+}
+
+std::string refusal(const hal::JobResult& answer, const firmware::Dataflow& dataflow) {
+  const auto need = [&](const char* memory, const char* key) {
+    return fmt::format("{} is too small: the schedule needs at least {} bytes, {} is {} bytes", memory,
+                       answer.detail[0], key, answer.detail[1]);
+  };
+  switch (answer.status) {
+    case hal::Status::kDone:
+      return "it is done";
+    case hal::Status::kIdle:
+      return "it ended without a status";
+    case hal::Status::kBadJob:
+      return "the job block makes no sense to it";
+    case hal::Status::kUnknownDataflow:
+      return "it has no dataflow of that name";
+    case hal::Status::kL1TooSmall:
+      return need("L1", "l1.size");
+    case hal::Status::kL0TooSmall:
+      return need("L0", "l0.size");
+    case hal::Status::kTooFewEvents:
+      return fmt::format("it needs {} events, events.count is {}", answer.detail[0], answer.detail[1]);
+    case hal::Status::kTooFewChannels:
+      return fmt::format("it needs {} DMA channels, dma.channels is {}", answer.detail[0], answer.detail[1]);
+    case hal::Status::kDramTooSmall:
+      return fmt::format("partial results need {} bytes of DRAM behind the tensors, where dram.size leaves {}",
+                         answer.detail[0], answer.detail[1]);
+    case hal::Status::kTooManyEvents:
+      return "a command names more events than a descriptor can hold";
+    case hal::Status::kEngineFault:
+      return fmt::format("its access to {:#x} was answered with an error", answer.detail[0]);
+    case hal::Status::kBadTiling:
+      break;
+  }
+  const firmware::Parameter& p = *dataflow.parameters[answer.detail[0]];
+  const bool word = answer.detail[1] == hal::kWord && p.none != nullptr;
+  return fmt::format("it cannot do with {}={} on this layer and machine, beside what else is given", p.name,
+                     word ? p.none : std::to_string(answer.detail[1]));
+}
+
+}  // namespace attnvp::job

@@ -1,0 +1,48 @@
+// A dataflow with its options and parameters.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "mapping/bus.h"
+#include "models/machine.h"
+#include "platform/config/error.h"
+#include "platform/config/network.h"
+#include "platform/job/tiling.h"
+
+namespace attnvp::job {
+
+// The simulated machine or its firmware failed: exit status 1.
+struct RunError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// A tiling that the layer, the dataflow or the machine does not take: exit status 2.
+struct TilingError : config::ConfigError {
+  using config::ConfigError::ConfigError;
+};
+
+struct Schedule {
+  std::string dataflow;
+  std::vector<std::uint32_t> options;  // index of the value per option, in the dataflow's order
+  std::string text;                    // as given: "flat:prefetch=off"
+  Tiling tiling;
+};
+// "NAME" or "NAME:option=value,...". Throws config::ConfigError naming what exists.
+Schedule parse_dataflow(const std::string& text);
+
+// What the host leaves in the mailbox for a schedule's firmware: tensors placed in DRAM, the machine as firmware sees
+// it, parameters as far as they are given. Throws config::ConfigError where the layer and the dataflow or the machine
+// do not go together, or a parameter is larger than the layer.
+mapping::Job make_job(const MachineConfig& machine, const config::Network& network, const Schedule& schedule);
+
+// The schedule with what it leaves open chosen for that machine and layer (mapping/choose.h). Throws RunError where no
+// choice fits.
+Schedule complete(const MachineConfig& machine, const config::Network& network, const Schedule& schedule);
+
+// Why firmware of a cluster did not do the job, in one clause.
+std::string refusal(const hal::JobResult& answer, const firmware::Dataflow& dataflow);
+
+}  // namespace attnvp::job

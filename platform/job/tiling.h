@@ -1,0 +1,55 @@
+// The parameters of a schedule, by name: tile sizes and numbers of buffers. What is not given is open and chosen for the
+// machine and the layer (mapping/).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "firmware/runtime/dataflow.h"
+#include "platform/config/schema.h"
+
+namespace attnvp::job {
+
+class Tiling {
+ public:
+  using Entry = std::pair<std::string, std::uint32_t>;
+  Tiling() = default;
+  Tiling(std::initializer_list<Entry> entries);
+
+  std::uint32_t operator[](std::string_view name) const;  // 0: open; hal::kWord: the parameter's word
+  std::uint32_t used(std::string_view name) const;        // 0 also where it is the parameter's word
+  void set(std::string_view name, std::uint32_t value);   // 0: open again
+  bool empty() const { return entries_.empty(); }
+  const std::vector<Entry>& entries() const { return entries_; }
+  bool operator==(const Tiling& o) const { return entries_ == o.entries_; }
+  bool operator!=(const Tiling& o) const { return entries_ != o.entries_; }
+
+ private:
+  std::vector<Entry> entries_;  // of those given, in the order of all_parameters()
+};
+
+// Every parameter that some dataflow has, once by name.
+const std::vector<const firmware::Parameter*>& all_parameters();
+
+// The same as keys, for who is to be told of them.
+std::vector<config::KeyInfo> tiling_keys();
+
+// "nq=64,nkv=512,...", a name under configs/tilings or a path of a YAML file with those keys. Throws
+// config::ConfigError for a name that no dataflow has and a value that none takes.
+Tiling parse_tiling(const std::string& text);
+// Names and values, in order: numbers, or a parameter's word ("stream"). Words that say that a thing is not used are
+// left out.
+std::vector<std::pair<std::string, std::string>> tiling_text(const Tiling& tiling);
+
+// A number, or the parameter's word for hal::kWord.
+std::string value_text(std::string_view name, std::uint32_t value);
+
+// The words of the job block, in the dataflow's order; 0 for those that are open. Throws config::ConfigError for a
+// parameter that the dataflow does not have, or a value larger than it may be.
+std::vector<std::uint32_t> words_of(const Tiling& tiling, const firmware::Dataflow& dataflow);
+Tiling tiling_of(const std::vector<std::uint32_t>& words, const firmware::Dataflow& dataflow);
+
+}  // namespace attnvp::job

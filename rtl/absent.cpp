@@ -1,0 +1,14 @@
+// What stands for RTL where AttnVP was built without Verilator: kinds that are known, and refused.
+#include "models/engine/engine.h"
+#include "models/registry.h"
+
+namespace attnvp {
+
+namespace {
+const bool kRegistered = add_kind(Kind<Engine>("vec", "rtl", "has its datapath in RTL", {"attnvp.vec"}, nullptr)
+                                      .with_problem([](const MachineConfig& /*machine*/) {
+                                        return "found 'rtl'; allowed: model (this attnvp was built without Verilator)";
+                                      }));
+}
+
+}  // namespace attnvp

@@ -1,0 +1,102 @@
+// Time that a target annotates passes, whoever the initiator is. By hand: a descriptor is 16 cycles on the control bus
+// and its doorbell 1; an L1 port takes 64 B/cycle, DRAM 8 B/cycle after 100 cycles.
+#include "tests/models/bench.h"
+#include "tests/models/late.h"
+
+namespace attnvp::bench {
+namespace {
+
+constexpr std::uint64_t kLate = kLateMemoryCycles;
+
+MachineConfig late_interconnect(std::uint32_t before_cycles, std::uint32_t after_cycles) {
+  MachineConfig m = machine();
+  m.interconnect.kind = "late";
+  m.own<LateConfig>() = {before_cycles, after_cycles};
+  return m;
+}
+
+std::uint64_t cycles_of_matmul(const MachineConfig& m) {
+  Bench bench(m);
+  return cycles_of(bench, kMac, matmul(16, 16, 16, {16, 16, 16}, kL1, kL1 + 4096, kL1 + 8192));
+}
+// Operands 16, array 16, its skew 30, result 8.
+constexpr std::uint64_t kMatmul = kPush + 16 + 16 + 30 + 8;
+
+TEST(Delay, OfL1InEveryStageOfAnEngine) {
+  MachineConfig m = machine();
+  EXPECT_EQ(cycles_of_matmul(m), kMatmul);
+  m.l1.kind = "late";  // once for fill, body, last sub-tile and drain
+  EXPECT_EQ(cycles_of_matmul(m), kMatmul + 4 * kLate);
+}
+
+TEST(Delay, OfL0WhenADescriptorIsPrepared) {
+  MachineConfig m = machine();
+  m.l0.kind = "late";
+  EXPECT_EQ(cycles_of_matmul(m), kMatmul + kLate);
+}
+
+TEST(Delay, OfL1InADmaTransfer) {
+  MachineConfig m = machine();
+  m.l1.kind = "late";
+  {
+    Bench bench(m);
+    EXPECT_EQ(cycles_of(bench, channel(0), copy(1024, kDram, kL1)), kPush + 100 + 128 + 16 + kLate);
+  }
+  {
+    Bench bench(m);
+    EXPECT_EQ(cycles_of(bench, channel(0), copy(1024, kL1, kDram)), kPush + 16 + kLate + 128);
+  }
+}
+
+// An engine signals four events, one after the other, and the processor takes the last one.
+std::uint64_t cycles_of_four_signals(const MachineConfig& m) {
+  Bench bench(m);
+  return bench.run([](Bench& b) {
+    b.push(kVec, then(nop(), 0, 1, 4));
+    b.take(3);
+  });
+}
+
+TEST(Delay, OfTheInterconnectOnTheWayBackFromAnEvent) {
+  EXPECT_EQ(cycles_of_four_signals(machine()), kPush + 1);
+  // The descriptor takes 16 and 5 back; the doorbell rings at 22; a signal is 5 later than the one before, so that the
+  // fourth is at 22 + 3 x 5 = 37; the processor waits for it and 5 back.
+  EXPECT_EQ(cycles_of_four_signals(late_interconnect(0, 5)), 22U + 3 * 5 + 5);
+}
+
+TEST(Delay, OfTheInterconnectOnTheWayToAnEvent) {
+  // 16 and 5; the doorbell rings 1 and 5 later, at 27; signals arrive at 32, 37, 42, 47.
+  EXPECT_EQ(cycles_of_four_signals(late_interconnect(5, 0)), 27U + 4 * 5);
+}
+
+TEST(Delay, OfTheInterconnectWhenAnEngineTakesEvents) {
+  Bench bench(late_interconnect(0, 5));
+  bench.run([](Bench& b) {
+    for (std::uint32_t event = 0; event < 4; ++event) b.give(event);  // 1 and 5 each
+    EXPECT_EQ(b.now(), 24U);
+    b.push(kVec, then(after(nop(), 0, 1, 4), 8));
+    EXPECT_EQ(b.now(), 24U + 16 + 5 + 1 + 5);
+    b.take(8);
+    // The doorbell rang at 46, each of four takes is 5.
+    EXPECT_EQ(b.now(), 46U + 4 * 5 + 5);
+  });
+}
+
+TEST(Delay, OfTheInterconnectInADmaTransfer) {
+  // Doorbell at 22; data 100 + 128 + 5 later; 16 at L1's port; the processor's own 5.
+  Bench bench(late_interconnect(0, 5));
+  EXPECT_EQ(cycles_of(bench, channel(0), copy(1024, kDram, kL1)), 22U + 100 + 128 + 5 + 16 + 5);
+}
+
+TEST(Delay, OfTheInterconnectInAWriteToDram) {
+  Bench bench(late_interconnect(0, 5));
+  EXPECT_EQ(cycles_of(bench, channel(0), copy(1024, kL1, kDram)), 22U + 16 + 128 + 5 + 5);
+}
+
+TEST(Delay, OfTheInterconnectWithinDram) {  // a read and a write, each with its own
+  Bench bench(late_interconnect(0, 5));
+  EXPECT_EQ(cycles_of(bench, channel(0), copy(1024, kDram, kDram + 4096)), 22U + 100 + 128 + 5 + 128 + 5 + 5);
+}
+
+}  // namespace
+}  // namespace attnvp::bench

@@ -1,0 +1,87 @@
+// Kinds that annotate time of their own, for tests: an interconnect and memories, "late" behind what they stand for.
+#pragma once
+
+#include "models/interconnect/interconnect.h"
+#include "models/register_file/register_file.h"
+#include "models/registry.h"
+#include "models/scratchpad/scratchpad.h"
+
+namespace attnvp::bench {
+
+struct LateConfig {
+  std::uint32_t before_cycles = 0, after_cycles = 5;  // of the target
+
+  static void describe(config::Keys<LateConfig>& key) {
+    using namespace config;
+    key(number("before_cycles", Unit::kCycles, 0, 100, "annotated on the way to the target"),
+        &LateConfig::before_cycles);
+    key(number("after_cycles", Unit::kCycles, 0, 100, "annotated on the way back"), &LateConfig::after_cycles);
+  }
+};
+
+class LateInterconnect : public Interconnect {
+ public:
+  LateInterconnect(sc_core::sc_module_name name, const Site& site)
+      : Interconnect(name, site.context), config_(site.machine.own<LateConfig>()) {}
+
+ private:
+  void carry(int /*initiator*/, int target, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) override {
+    delay += ctx_.clock.cycles(config_.before_cycles);
+    send(target, payload, delay);
+    delay += ctx_.clock.cycles(config_.after_cycles);
+  }
+  LateConfig config_;
+};
+
+constexpr std::uint64_t kLateMemoryCycles = 7;
+
+template <class Inner>
+class LateMemory : public Memory {
+ public:
+  LateMemory(sc_core::sc_module_name name, const Site& site) : Memory(name, site.context), inner_("inner", site) {
+    for (std::uint32_t i = 0; i < site.initiators; ++i) {
+      const int tag = static_cast<int>(i);
+      in_.push_back(std::make_unique<Target>(("in" + std::to_string(i)).c_str()));
+      in_.back()->register_b_transport(this, &LateMemory::b_transport, tag);
+      in_.back()->register_get_direct_mem_ptr(this, &LateMemory::get_direct_mem_ptr, tag);
+      in_.back()->register_transport_dbg(this, &LateMemory::transport_dbg, tag);
+      out_.push_back(std::make_unique<Initiator>(("out" + std::to_string(i)).c_str()));
+      out_.back()->bind(inner_.in(i));
+    }
+  }
+  tlm::tlm_target_socket<>& in(std::uint32_t initiator) override { return *in_.at(initiator); }
+  tlm::tlm_target_socket<>* control() override { return inner_.control(); }
+
+ private:
+  using Target = tlm_utils::simple_target_socket_tagged<LateMemory>;
+  using Initiator = tlm_utils::simple_initiator_socket<LateMemory>;
+
+  Initiator& out(int initiator) { return *out_[static_cast<std::size_t>(initiator)]; }
+  void b_transport(int initiator, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
+    out(initiator)->b_transport(payload, delay);
+    delay += ctx_.clock.cycles(kLateMemoryCycles);
+  }
+  bool get_direct_mem_ptr(int initiator, tlm::tlm_generic_payload& payload, tlm::tlm_dmi& dmi) {
+    return out(initiator)->get_direct_mem_ptr(payload, dmi);
+  }
+  unsigned transport_dbg(int initiator, tlm::tlm_generic_payload& payload) {
+    return out(initiator)->transport_dbg(payload);
+  }
+
+  Inner inner_;
+  std::vector<std::unique_ptr<Target>> in_;
+  std::vector<std::unique_ptr<Initiator>> out_;
+};
+
+inline const bool kLateInterconnect =
+    add_kind(Kind<Interconnect>("interconnect", "late", "takes time", {}, [](const Site& s) {
+               return std::make_unique<LateInterconnect>(s.name, s);
+             }).with_keys<LateConfig>());
+inline const bool kLateL1 = add_kind(Kind<Memory>("l1", "late", "takes time", {"attnvp.l1"}, [](const Site& s) {
+  return std::make_unique<LateMemory<Scratchpad>>(s.name, s);
+}));
+inline const bool kLateL0 = add_kind(Kind<Memory>("l0", "late", "takes time", {"attnvp.l0"}, [](const Site& s) {
+  return std::make_unique<LateMemory<RegisterFile>>(s.name, s);
+}));
+
+}  // namespace attnvp::bench

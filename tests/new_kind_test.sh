@@ -1,0 +1,107 @@
+#!/bin/bash
+# A new kind of memory in one new folder, and nothing else: a copy of the tree with models/paged_dram builds, and
+# validation, documentation, simulation, report, page, sweep and waveform know it.
+#   new_kind_test.sh ATTNVP SOURCE_DIR BUILD_TYPE
+set -uo pipefail
+
+attnvp=$(realpath -- "$1")
+source=$(realpath -- "$2")
+unset ATTNVP_CONFIGS
+folder=$(mktemp -d)
+trap 'rm -rf -- "$folder"' EXIT
+copy=$folder/tree
+
+failures=0
+failed() {
+  failures=$((failures + 1))
+  printf 'FAILED: %s\n' "$*" >&2
+}
+# same NAME WANTED FOUND
+same() { [[ $2 == "$3" ]] || failed "$1: found '$3', not '$2'"; }
+# wrong PATTERN ARG...: refused in one line
+wrong() {
+  local pattern=$1
+  shift
+  "$new" "$@" >stdout 2>stderr </dev/null
+  same "status of $*" 2 $?
+  grep -qE -- "$pattern" stderr || failed "$*: no '$pattern' in: $(<stderr)"
+}
+
+mkdir "$copy"
+tar -C "$source" --exclude=./build --exclude=./.git -cf - . | tar -C "$copy" -xf - || exit 1
+cp -r "$source/tests/new_kind/paged_dram" "$copy/models/"
+rm -rf "$copy/tests"
+# Two folders deep, as the presets' are: what the compiler cache holds of the other tree fits.
+{ cmake -G Ninja -S "$copy" -B "$copy/build/copy" -DCMAKE_BUILD_TYPE="$3" -DATTNVP_TESTS=OFF -DATTNVP_RTL=OFF &&
+  ninja -C "$copy/build/copy" attnvp; } >"$folder/build.log" 2>&1 || { tail -30 "$folder/build.log"; exit 1; }
+new=$copy/build/copy/cli/attnvp
+cd -- "$folder" || exit 1
+
+shape=(--net H=2,N=128,E=64)
+paged=("${shape[@]}" --set dram.policy=paged --set "energy=$copy/models/paged_dram/energy.yaml")
+numbers='del(.simulation)'
+
+### What was there stays as it is
+
+same 'a run of before' "$("$attnvp" run "${shape[@]}" --json - | jq "$numbers")" "$("$new" run "${shape[@]}" --json - | jq "$numbers")"
+
+### Keys
+
+"$new" describe keys >keys
+grep -qF '| `dram.policy` | choice | `fixed` | fixed, paged | timing of the DRAM; fixed is peak bandwidth plus latency; paged has one open row |' keys ||
+  failed 'describe keys: no policy paged'
+grep -qF '| `dram.row` | bytes | `2 KiB` | a power of two from 64 B to 1 MiB |' keys || failed 'describe keys: no dram.row'
+"$new" describe edge --set dram.activate='10 ns' | grep -qxF '  activate: 10 ns' || failed 'describe edge: no dram.activate'
+wrong "key 'dram.row': found '100 B'; allowed is a power of two" run --set 'dram.row=100 B'
+wrong "dram.rows.* did you mean 'dram.row'" run --set 'dram.rows=1 KiB'
+
+wrong "found 'rtl'; allowed: model .*without Verilator" run --vec rtl # the copy has none
+
+### A run: slower, right, and its energy a row of its own
+
+"$new" run "${paged[@]}" --json paged.json --vcd paged.vcd >paged.txt || failed 'the run'
+"$new" run "${shape[@]}" --json fixed.json >fixed.txt
+same 'golden' true "$(jq .golden.passed paged.json)"
+(($(jq .cycles paged.json) > $(jq .cycles fixed.json))) || failed 'opening rows takes no time'
+same 'DRAM reads' "$(jq .dram.read_bytes fixed.json)" "$(jq .dram.read_bytes paged.json)"
+rows=$(jq '.counters["attnvp.dram"].activations' paged.json)
+((rows > 0)) || failed 'no row was opened'
+same 'energy of rows' "$((rows * 1200))" "$(jq '.energy_pj.row_buffer' paged.json | sed 's/\.0$//')"
+same 'order of parts' '["total","dram","row_buffer","l1","l0","mac","vec"]' "$(jq -c '.energy_pj | keys_unsorted' paged.json)"
+same 'sum of parts' true "$(jq '.energy_pj | (([to_entries[] | select(.key != "total").value] | add) - .total) / .total | fabs < 1e-12' paged.json)"
+grep -qE '^row_buffer +[0-9.]+ [a-z]J +[0-9.]+%$' paged.txt || failed "the report has no row: $(<paged.txt)"
+grep -q row_buffer fixed.txt && failed 'the report of a machine without rows has a row for them'
+grep -q 'energy for action\|has no energies' <("$new" run "${shape[@]}" --set dram.policy=paged 2>&1) || failed 'a count without an energy'
+
+### Page, sweep, waveform
+
+"$new" report paged.json fixed.json -o page.html >/dev/null || failed 'the page'
+grep -oE '"energy_pj":\{[^}]*\}' page.html | head -1 | grep -q '"row_buffer":' || failed 'the page has no row_buffer'
+cat >rows.yaml <<YAML
+# both policies
+network: H=2,N=128,E=64
+dataflow: mas
+axes:
+  dram.policy: [fixed, paged]
+  dram.activate: [0 ns, 30 ns]
+set:
+  energy: $copy/models/paged_dram/energy.yaml
+YAML
+"$new" sweep rows.yaml >sweep.txt 2>&1 || failed "the sweep: $(<sweep.txt)"
+python3 - "$rows" <<'PYTHON' || failed 'the table of the sweep'
+import sqlite3, sys
+database = sqlite3.connect("rows.db")
+database.row_factory = sqlite3.Row
+rows = database.execute("SELECT * FROM jobs").fetchall()
+assert len(rows) == 4, len(rows)
+for row in rows:
+    paged = row["dram.policy"] == "paged"
+    assert row["status"] == "done", row["error"]
+    assert row["energy_pj.row_buffer"] == (1200 * int(sys.argv[1]) if paged else None), row["energy_pj.row_buffer"]
+cycles = {row["dram.activate"]: row["cycles"] for row in rows if row["dram.policy"] == "paged"}
+assert cycles[0] < cycles[30e-9], cycles
+PYTHON
+grep -q 'attnvp\.dram\.open_row' paged.gtkw || failed 'the waveform does not show the open row'
+
+((failures == 0)) && echo 'all as it should be'
+exit $((failures > 0))
