@@ -5,33 +5,12 @@
 #include <algorithm>
 
 #include "firmware/hal/registers.h"
+#include "models/engine/descriptor_check.h"
 #include "models/trace/operation.h"
 
 namespace attnvp::mapping {
 
 namespace {
-
-const char* name_of(hal::ElementType type) {
-  switch (type) {
-    case hal::ElementType::kFp16:
-      return "fp16";
-    case hal::ElementType::kBf16:
-      return "bf16";
-    case hal::ElementType::kFp8E4M3:
-      return "fp8-e4m3";
-    case hal::ElementType::kFp8E5M2:
-      return "fp8-e5m2";
-    case hal::ElementType::kInt8:
-      return "int8";
-    case hal::ElementType::kInt32:
-      return "int32";
-    case hal::ElementType::kFp32:
-      return "fp32";
-    case hal::ElementType::kNone:
-      break;
-  }
-  return "";
-}
 
 std::string event_text(std::uint32_t first, std::uint32_t span, std::uint32_t tokens) {
   std::string text = fmt::format("e{}", first);
