@@ -13,6 +13,7 @@
 #include "cli/explore_commands.h"
 #include "cli/manual.h"
 #include "cli/options.h"
+#include "cli/validate_options.h"
 #include "cli/validators.h"
 #include "explore/reproduce/commands.h"
 #include "models/registry.h"
@@ -319,6 +320,9 @@ int dispatch(int argc, char** argv) {
   add_stream_options(*stream_command, stream_arguments);
   stream_command->callback([&] { status = stream(stream_arguments); });
 
+  ValidateArguments validate_arguments;
+  add_validate(app, validate_arguments, status);
+
   ReportArguments report_arguments;
   CLI::App* report_command =
       app.add_subcommand("report", "one page with charts of one or more runs, to open in a browser");
@@ -344,7 +348,8 @@ int dispatch(int argc, char** argv) {
   bench_command->callback([&] { status = bench(bench_arguments); });
 
   for (CLI::App* command : {run_command, compare_command, search_command, reproduce_command, stream_command,
-                            app.get_subcommand("sweep"), bench_command}) {
+                            app.get_subcommand("sweep"), bench_command,
+                            app.get_subcommand("validate")}) {
     add_memory_limit(*command);
   }
 
