@@ -109,6 +109,17 @@ bool Hart::csr(const Decoded& d) {
   return true;
 }
 
+void Hart::fence(const Decoded& d) {
+  std::uint32_t address = 0;
+  const std::uint64_t asked = cycle_;
+  const bool ok = bus_.fence(cycle_, address);
+  stalled_ += cycle_ - asked;
+  if (!ok) return trap(Cause::kStoreFault, address);
+  cycle_ += d.cycles;
+  ++retired_;
+  pc_ += d.length;
+}
+
 Stop Hart::run(std::uint64_t limit) {
   asked_ = false;
   return observer_ != nullptr ? run_loop<true>(limit) : run_loop<false>(limit);
@@ -370,6 +381,9 @@ Stop Hart::run_loop(std::uint64_t limit) {
       case Op::kRemu:
         COMPUTE(x[d->rs2] == 0 ? x[d->rs1] : x[d->rs1] % x[d->rs2])
       case Op::kFence:
+        leave();
+        fence(*d);
+        goto resume;
       case Op::kFenceI:  // instructions are never older than memory
         NEXT()
       case Op::kEcall:

@@ -93,6 +93,7 @@ class Hart {
   void trap(std::uint32_t cause, std::uint32_t value, bool interrupt = false);
   void take_interrupt();
   bool csr(const Decoded& d);  // false: illegal
+  void fence(const Decoded& d);
 
   Timing timing_;
   Bus& bus_;

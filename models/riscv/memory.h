@@ -17,6 +17,8 @@ class Bus {
  public:
   virtual bool read(std::uint32_t address, void* data, std::uint32_t bytes, std::uint64_t& cycle) = 0;
   virtual bool write(std::uint32_t address, const void* data, std::uint32_t bytes, std::uint64_t& cycle) = 0;
+  // Waits until what has been written is answered; false: it was an error, at that address.
+  virtual bool fence(std::uint64_t& /*cycle*/, std::uint32_t& /*address*/) { return true; }
   virtual std::uint64_t time(std::uint64_t cycle) = 0;  // mtime
 
  protected:
