@@ -204,8 +204,11 @@ int dispatch(int argc, char** argv) {
   RunArguments compare_arguments;
   CLI::App* compare_command = app.add_subcommand("compare", "one layer under several dataflows, one line each");
   add_machine_options(*compare_command, compare_arguments);
-  compare_command->add_option("--dataflow", compare_arguments.dataflows, "a dataflow; repeat for more (default: all)")
+  compare_command->add_option("--dataflow", compare_arguments.dataflows, "dataflows, by commas or repeated (default: all that fit)")
       ->allow_extra_args(false);
+  compare_command->add_option("--jobs,-j", compare_arguments.jobs, "processes; 0: as many as the host has processors")
+      ->check(within(0, 1024))
+      ->capture_default_str();
   compare_command->callback([&] { status = compare(compare_arguments); });
 
   std::string kind;

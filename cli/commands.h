@@ -19,6 +19,7 @@ struct RunArguments {
   std::string cpu;            // likewise
   std::string q, k, v, out;   // .npy
   std::uint64_t seed = 1;
+  unsigned jobs = 0;  // processes of compare; 0: as many as the host has processors
   std::string vcd;       // or .fst
   std::string timeline;  // Chrome trace events
   std::vector<std::string> trace_scopes;

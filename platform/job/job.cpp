@@ -248,6 +248,7 @@ Result Runner::run_once(const config::Network& network, const Schedule& schedule
     p.write(job.layer.v, tensors->v.data(), key_bytes(network));
   }
 
+  tag_tensors(p, job.layer, made.scratch.address);
   Result result;
   result.network = network;
   result.schedule = schedule;
@@ -324,6 +325,8 @@ void Runner::collect(Result& result) {
   const std::uint64_t ports = std::uint64_t{m.l1.ports} * m.l1.port_bytes_per_cycle;
   const std::uint64_t banks = std::uint64_t{m.l1.banks} * m.l1.bank_bytes_per_cycle;
   result.peak.l1_bytes_per_cycle = static_cast<double>(m.clusters * std::min(ports, banks));
+  result.unit_times = unit_times(p, result.cycles);
+  result.bound = bound_of(result, m);
   result.utilization = {share("mac", cores), share("vec", cores), share("dma", p.machine().clusters), share("dram", 1)};
 }
 

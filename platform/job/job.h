@@ -17,6 +17,7 @@
 #include "platform/config/error.h"
 #include "platform/config/network.h"
 #include "platform/config/schema.h"
+#include "platform/job/accounting.h"
 #include "platform/job/counters.h"
 #include "platform/job/golden.h"
 #include "platform/job/schedule.h"
@@ -68,6 +69,8 @@ struct Result {
   std::vector<std::pair<std::string, std::uint64_t>> statistics;
   std::vector<Worker> workers;  // of dataflows that deal tiles of contexts to workers
   std::vector<CounterValue> counters;
+  std::vector<UnitTime> unit_times;
+  Bound bound;
   std::vector<arith::Half> output;  // [batch, heads, seq_q, emb]; empty in timing mode
   double wall_seconds = 0;
   std::uint64_t events = 0;  // simulation events: delta cycles
