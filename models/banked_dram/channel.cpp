@@ -201,29 +201,42 @@ void DramChannel::pick(std::uint32_t index) {
   if (bank.command == DramCommand::kReadPrecharge) raise(want.ready, bank.read_precharge);
 }
 
+DramChannel::Choice DramChannel::precharge_all(std::uint32_t index) const {
+  const Unit& unit = units_[index];
+  Choice c;
+  c.unit = index, c.bank = index * config_.banks_of_unit(), c.command = DramCommand::kPrechargeAll;
+  c.id = 0;  // before all requests
+  Tick at = std::max(now_, unit.ready[kPrecharges]);
+  for (std::uint32_t i = c.bank; i < c.bank + config_.banks_of_unit(); ++i) raise(at, banks_[i].ready[kPrecharges]);
+  c.at = row_bus_.slot(at, d_.pre);
+  c.end = c.at + d_.pre;
+  return c;
+}
+
 DramChannel::Choice DramChannel::refresh_choice(std::uint32_t index) const {
   const Unit& unit = units_[index];
-  const std::uint32_t first = index * config_.banks_of_unit();
+  const std::uint32_t banks = config_.banks_of_unit();
   Choice c;
-  c.unit = index, c.id = 0;  // before all requests
-  Tick at = now_;
+  c.unit = index, c.id = 0;
+  Tick at = now_, length = d_.ref;
   if (config_.refresh == RefreshPolicy::kPerBank) {
-    const Bank& bank = banks_[first + unit.next_bank];
-    c.bank = first + unit.next_bank;
+    c.bank = index * banks + unit.next_bank;
+    const Bank& bank = banks_[c.bank];
     c.command = bank.open ? DramCommand::kPrecharge : DramCommand::kRefreshBank;
-    at = bank.open ? std::max({at, bank.ready[kPrecharges], unit.ready[kPrecharges]})
-                   : std::max({at, bank.ready[kActivates] + d_.act_ref, unit.refresh_bank});
-  } else {
-    c.bank = first;
-    c.command = unit.open > 0 ? DramCommand::kPrechargeAll : DramCommand::kRefresh;
-    if (unit.open > 0) raise(at, unit.ready[kPrecharges]);
-    for (std::uint32_t i = first; i < first + config_.banks_of_unit(); ++i) {
-      raise(at, unit.open > 0 ? banks_[i].ready[kPrecharges] : banks_[i].ready[kActivates] + d_.act_ref);
+    if (bank.open) {
+      length = d_.pre;
+      raise(at, std::max(bank.ready[kPrecharges], unit.ready[kPrecharges]));
+    } else {
+      raise(at, std::max(bank.ready[kActivates] + d_.act_ref, unit.refresh_bank));
     }
+  } else {
+    if (unit.open > 0) return precharge_all(index);
+    c.bank = index * banks;
+    c.command = DramCommand::kRefresh;
+    for (std::uint32_t i = c.bank; i < c.bank + banks; ++i) raise(at, banks_[i].ready[kActivates] + d_.act_ref);
   }
-  const bool pre = c.command == DramCommand::kPrecharge || c.command == DramCommand::kPrechargeAll;
-  c.at = row_bus_.slot(at, pre ? d_.pre : d_.ref);
-  c.end = c.at + (pre ? d_.pre : d_.ref);
+  c.at = row_bus_.slot(at, length);
+  c.end = c.at + length;
   return c;
 }
 

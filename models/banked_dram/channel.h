@@ -134,6 +134,7 @@ class DramChannel {
     const Tick at = std::max({now_, want.ready, units_[want.unit].ready[want.kind], groups_[want.group][want.kind]});
     return (want.kind >= kReads ? column_bus_ : row_bus_).slot(at, length_[want.kind]);
   }
+  Choice precharge_all(std::uint32_t unit) const;
   Choice refresh_choice(std::uint32_t unit) const;
   Tick port_time() const;
   void accept(Tick now, Tick free);

@@ -125,25 +125,22 @@ void DramChannel::refresh(const Choice& c) {
   listener_.issued({c.command, c.unit, 0, c.bank % banks, 0, c.at});
 }
 
-// While nothing was asked for, refreshes went on; of many the last one matters.
+// While nothing was asked for, refreshes went on with all rows closed; of many the last one matters.
 void DramChannel::skip_refreshes(Tick until) {
   const bool one = config_.refresh == RefreshPolicy::kPerBank;
   const Tick interval = one ? config_.tREFIpb : config_.tREFI;
   for (std::uint32_t u = 0; u < units_.size(); ++u) {
     Unit& unit = units_[u];
     if (unit.due == kNever || unit.refreshing || until - unit.due <= 2 * interval) continue;
-    const Tick n = (until - unit.due) / interval - 1;
+    if (unit.open > 0) {
+      const Choice close = precharge_all(u);
+      if (until - close.end <= 2 * interval) continue;
+      issue(close);
+    }
+    const Tick n = (until - std::max(unit.due, now_)) / interval - 1;
     unit.due += n * interval;
     (one ? counts_.bank_refreshes : counts_.refreshes) += static_cast<std::uint64_t>(n);
-    const std::uint32_t banks = config_.banks_of_unit();
-    for (std::uint32_t k = 0; k < banks && (!one || k < n); ++k) {
-      Bank& bank = banks_[u * banks + (one ? (unit.next_bank + k) % banks : k)];
-      if (!bank.open) continue;
-      bank.open = false;
-      --unit.open;
-      ++counts_.precharges;
-    }
-    if (one) unit.next_bank = static_cast<std::uint32_t>((unit.next_bank + n) % banks);
+    if (one) unit.next_bank = static_cast<std::uint32_t>((unit.next_bank + n) % config_.banks_of_unit());
   }
 }
 
@@ -172,7 +169,8 @@ void DramChannel::column_limits(const Bank& bank, bool read, Tick last) {
 // How many of the request's bursts go out before anything else may: row commands find gaps between them, so that only
 // what would come in between counts.
 std::uint32_t DramChannel::run_length(const Choice& c, const Node& node, Tick step) const {
-  if (node.request.bursts == 1) return 1;
+  // Pseudo-channels have their reads and writes in turns on the one bus.
+  if (node.request.bursts == 1 || config_.pseudo_channels > 1) return 1;
   Tick until = kNever;
   for (const Unit& unit : units_) {
     if (unit.refreshing) return 1;
