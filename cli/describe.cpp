@@ -14,6 +14,7 @@
 #include "platform/config/error.h"
 #include "platform/config/hardware.h"
 #include "platform/config/network.h"
+#include "platform/config/provenance.h"
 #include "platform/config/reference.h"
 #include "platform/config/words.h"
 #include "platform/elaboration/platform.h"
@@ -85,8 +86,9 @@ void list_operations() {
   print(table.text() + "[] is a vector of the head dimension, * either that or a scalar\n");
 }
 
-void describe_machine(const MachineConfig& machine) {
-  print("# effective configuration\n" + config::to_yaml(machine) + "\n# address map\n");
+void describe_machine(const MachineConfig& machine, const config::Provenances& provenance) {
+  print("# effective configuration, and where each value comes from\n" + config::to_yaml(machine, provenance) +
+        "\n# address map\n");
   Table table;
   table.column("from", Table::Align::kLeft);
   table.column("to", Table::Align::kLeft);
@@ -112,10 +114,23 @@ void describe_dataflow(const firmware::Dataflow& d) {
     print(d.scores == hal::kScoresP ? "  P goes through DRAM.\n" : "  C and P go through DRAM.\n");
 }
 
-void describe_network(const config::Network& n) {
+std::string provenance_text(const config::Provenances& provenance) {
+  std::string out;
+  for (const auto& [path, of_key] : provenance) out += fmt::format("  {:<24} {}\n", path, of_key.text());
+  return out;
+}
+
+void describe_network(const std::string& what) {
+  const config::Network n = config::load_network(what);
   const double macs = 2.0 * n.batch * n.heads * n.seq_q * n.seq_kv * n.emb;
   print(fmt::format("{}: batch {}, {} heads, {} queries x {} keys, {} per head; {:.4g} multiply-accumulates\n", n.name,
                     n.batch, n.heads, n.seq_q, n.seq_kv, n.emb, macs));
+  print(provenance_text(config::network_provenance(what)));
+}
+
+void describe_energy(const std::string& what) {
+  print(config::read_text_file(config::load_energy(what).source()));
+  print("\n# where each energy comes from\n" + provenance_text(config::energy_provenance(what)));
 }
 
 void describe_stream(const std::string& what) {
@@ -182,16 +197,16 @@ void describe_as(Kind kind, const DescribeArguments& a) {
       describe_dataflow(*firmware::find_dataflow(a.what.c_str()));
       break;
     case Kind::kNetwork:
-      describe_network(config::load_network(a.what));
+      describe_network(a.what);
       break;
     case Kind::kStream:
       describe_stream(a.what);
       break;
     case Kind::kEnergy:
-      print(config::read_text_file(config::load_energy(a.what).source()));
+      describe_energy(a.what);
       break;
     case Kind::kMachine:
-      describe_machine(config::load_hardware(a.what, a.settings));
+      describe_machine(config::load_hardware(a.what, a.settings), config::hardware_provenance(a.what, a.settings));
       break;
   }
 }
