@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cli/commands.h"
+#include "cli/firmware.h"
 #include "cli/trace_files.h"
 #include "explore/search/search.h"
 #include "firmware/runtime/dataflow.h"
@@ -81,6 +82,7 @@ Prepared prepare(const RunArguments& a) {
   };
   choose("--vec", a.vec, p.machine.vec.kind);
   choose("--cpu", a.cpu, p.machine.control.cpu);
+  use_firmware(p.machine, a.firmware);
   p.network = config::load_network(a.network);
   p.energy = config::load_energy(p.machine.energy);
   if (a.tiling != "auto") p.tiling = job::parse_tiling(a.tiling);
@@ -105,7 +107,7 @@ int exit_status(const job::Result& r) {
 
 int run(const RunArguments& a) {
   const Prepared p = prepare(a);
-  job::Schedule schedule = job::parse_dataflow(a.dataflows.front());
+  job::Schedule schedule = job::parse_dataflow(default_dataflow(a.dataflows.front()));
   schedule.tiling = p.tiling;
   if (!p.full) {
     for (const auto& [option, value] : {std::pair{"--q", &a.q}, {"--k", &a.k}, {"--v", &a.v}, {"--out", &a.out}}) {
@@ -149,7 +151,7 @@ int run(const RunArguments& a) {
 int compare(const RunArguments& a) {
   const Prepared p = prepare(a);
   std::vector<std::string> names = a.dataflows;
-  if (names.empty()) names = {"layerwise", "softpipe", "flat", "tileflow", "mas"};  // of the MAS-Attention paper
+  if (names.empty()) names = default_dataflows();
   std::vector<job::Schedule> schedules;
   for (const std::string& name : names) {
     schedules.push_back(job::parse_dataflow(name));
