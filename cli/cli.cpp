@@ -13,6 +13,7 @@
 #include "cli/explore_commands.h"
 #include "cli/manual.h"
 #include "cli/options.h"
+#include "cli/validate_options.h"
 #include "cli/validators.h"
 #include "explore/reproduce/commands.h"
 #include "models/registry.h"
@@ -324,6 +325,9 @@ int dispatch(int argc, char** argv) {
   add_stream_options(*stream_command, stream_arguments);
   stream_command->callback([&] { status = stream(stream_arguments); });
 
+  ValidateArguments validate_arguments;
+  add_validate(app, validate_arguments, status);
+
   RiscvArguments riscv_arguments;
   CLI::App* riscv_command = app.add_subcommand(
       "riscv", "run a bare-metal RV32IMC program on the core alone: RAM at 0x80000000, its end by HTIF at `tohost`");
@@ -358,7 +362,8 @@ int dispatch(int argc, char** argv) {
   bench_command->callback([&] { status = bench(bench_arguments); });
 
   for (CLI::App* command : {run_command, compare_command, search_command, reproduce_command, stream_command,
-                            app.get_subcommand("sweep"), bench_command}) {
+                            app.get_subcommand("sweep"), bench_command,
+                            app.get_subcommand("validate")}) {
     add_memory_limit(*command);
   }
 
