@@ -17,6 +17,7 @@
 #include "cli/validators.h"
 #include "explore/reproduce/commands.h"
 #include "models/registry.h"
+#include "models/riscv_processor/untimed.h"
 #include "models/storage/host_memory.h"
 #include "platform/config/error.h"
 #include "platform/config/units.h"
@@ -50,6 +51,8 @@ void add_machine_options(CLI::App& app, RunArguments& a) {
   app.add_option("--vec", a.vec, "the VEC engines' kind, in place of the machine's")->check(one_of(kind_names("vec")));
   app.add_option("--cpu", a.cpu, "the control processors' kind, in place of the machine's")
       ->check(one_of(kind_names("control")));
+  app.add_option("--firmware", a.firmware, "an ELF file that the control processors run, of kind riscv then")
+      ->check(not_empty());
   app.add_option("--seed", a.seed, "seed of the random tensors")->check(whole_number())->capture_default_str();
   app.add_option("--json", a.json, "write the report as JSON to a file, or alone to stdout with '-'")
       ->check(not_empty());
@@ -63,6 +66,8 @@ void add_schedule_options(CLI::App& app, ScheduleArguments& a) {
       ->capture_default_str();
   app.add_option("--set", a.settings, "set any key of the machine: key=value")->allow_extra_args(false);
   app.add_option("--tiling", a.tiling, "tile sizes; what is not given is chosen")->check(not_empty());
+  app.add_option("--firmware", a.firmware, "an ELF file for RISC-V control processors, in place of the dataflows here")
+      ->check(not_empty());
   app.add_option("--most", a.most, "lines at most")->check(whole_number())->capture_default_str();
   app.add_option("--json", a.json, "write the commands as JSON to a file, or alone to stdout with '-'")
       ->check(not_empty());
@@ -400,6 +405,12 @@ int main(int argc, char** argv) {
     text::complain(e.what());
     return kWrongUsage;
   } catch (const job::RunError& e) {
+    text::complain(e.what());
+    return kRunFailed;
+  } catch (const riscv::ElfError& e) {
+    text::complain(e.what());
+    return kWrongUsage;
+  } catch (const riscv::ProgramError& e) {
     text::complain(e.what());
     return kRunFailed;
   } catch (const host_memory::Exceeded& e) {

@@ -8,7 +8,7 @@
 #include "cli/prepared.h"
 #include "explore/processes/processes.h"
 #include "explore/search/search.h"
-#include "firmware/runtime/dataflow.h"
+#include "mapping/programs.h"
 #include "platform/config/error.h"
 #include "platform/files/outputs.h"
 #include "platform/report/report.h"
@@ -92,7 +92,7 @@ int compare(const RunArguments& a) {
   std::vector<std::string> names = names_in(a.dataflows);
   const bool all = names.empty();
   if (all) {
-    for (const firmware::Dataflow* dataflow : firmware::dataflows()) names.emplace_back(dataflow->name);
+    for (const firmware::Dataflow* dataflow : mapping::dataflows()) names.emplace_back(dataflow->name);
   }
   for (const std::string& name : names) job::parse_dataflow(name);  // before anything is run
   files::Outputs outputs;

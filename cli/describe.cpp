@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/firmware.h"
 #include "firmware/runtime/dataflow.h"
+#include "mapping/programs.h"
 #include "models/stream/operation.h"
 #include "platform/config/catalog.h"
 #include "platform/config/document.h"
@@ -53,7 +55,7 @@ void list_dataflows() {
   table.column("dataflow", Table::Align::kLeft);
   table.column("options", Table::Align::kLeft);
   table.column("description", Table::Align::kLeft);
-  for (const firmware::Dataflow* d : firmware::dataflows()) {
+  for (const firmware::Dataflow* d : mapping::dataflows()) {
     table.row({d->name, options_text(*d), d->description});
   }
   print(table.text());
@@ -148,7 +150,7 @@ void describe_tiling() {
   print(table.text());
 }
 
-enum class Kind : unsigned char { kKeys, kTiling, kMachine, kNetwork, kDataflow, kStream, kEnergy };
+enum class Kind : unsigned char { kKeys, kTiling, kMachine, kNetwork, kDataflow, kStream, kEnergy, kProgram };
 
 // By its keys; what is neither a network nor an energy table is read, and complained of, as a machine.
 Kind kind_of_file(const std::string& path) {
@@ -163,11 +165,12 @@ Kind kind_of_file(const std::string& path) {
 std::vector<Kind> kinds_of(const std::string& what) {
   if (what == "keys") return {Kind::kKeys};
   if (what == "tiling") return {Kind::kTiling};
+  if (is_program(what)) return {Kind::kProgram};
   if (config::is_path(what)) return {kind_of_file(what)};
   if (what.find('=') != std::string::npos) return {Kind::kNetwork};
   std::vector<Kind> kinds;
   std::vector<std::string> names;
-  for (const firmware::Dataflow* d : firmware::dataflows()) {
+  for (const firmware::Dataflow* d : mapping::dataflows()) {
     if (what == d->name) kinds.push_back(Kind::kDataflow);
     names.emplace_back(d->name);
   }
@@ -194,7 +197,7 @@ void describe_as(Kind kind, const DescribeArguments& a) {
       describe_tiling();
       break;
     case Kind::kDataflow:
-      describe_dataflow(*firmware::find_dataflow(a.what.c_str()));
+      describe_dataflow(*mapping::find_dataflow(a.what));
       break;
     case Kind::kNetwork:
       describe_network(a.what);
@@ -204,6 +207,14 @@ void describe_as(Kind kind, const DescribeArguments& a) {
       break;
     case Kind::kEnergy:
       describe_energy(a.what);
+      break;
+    case Kind::kProgram:
+      use_program(a.what);
+      list_dataflows();
+      for (const firmware::Dataflow* d : mapping::dataflows()) {
+        print("\n");
+        describe_dataflow(*d);
+      }
       break;
     case Kind::kMachine:
       describe_machine(config::load_hardware(a.what, a.settings), config::hardware_provenance(a.what, a.settings));

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/firmware.h"
 #include "platform/config/hardware.h"
 #include "platform/text/complaint.h"
 
@@ -17,6 +18,7 @@ Prepared prepare(const RunArguments& a) {
   };
   choose("--vec", a.vec, p.machine.vec.kind);
   choose("--cpu", a.cpu, p.machine.control.cpu);
+  use_firmware(p.machine, a.firmware);
   p.network = config::load_network(a.network);
   p.energy = config::load_energy(p.machine.energy);
   if (a.tiling != "auto") p.tiling = job::parse_tiling(a.tiling);

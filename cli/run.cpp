@@ -74,7 +74,7 @@ std::string seen_from(const std::string& file, const std::string& path) {
 
 int run(const RunArguments& a) {
   const Prepared p = prepare(a);
-  job::Schedule schedule = job::parse_dataflow(a.dataflows.front());
+  job::Schedule schedule = job::parse_dataflow(default_dataflow(a.dataflows.front()));
   schedule.tiling = p.tiling;
   if (!p.full) {
     for (const auto& [option, value] : {std::pair{"--q", &a.q}, {"--k", &a.k}, {"--v", &a.v}, {"--out", &a.out}}) {

@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "firmware/runtime/boot.h"
+#include "mapping/programs.h"
 #include "models/storage/host_memory.h"
 #include "platform/config/error.h"
 #include "platform/config/units.h"
@@ -267,7 +268,7 @@ Result Runner::run_once(const config::Network& network, const Schedule& schedule
     result.output.resize(query_bytes(network) / sizeof(arith::Half));
     p.read(job.layer.o, result.output.data(), query_bytes(network));
     if (options.check_golden && tensors != nullptr) {
-      const firmware::Dataflow& dataflow = *firmware::find_dataflow(schedule.dataflow.c_str());
+      const firmware::Dataflow& dataflow = *mapping::find_dataflow(schedule.dataflow);
       const OnePass softmax{dataflow.is(firmware::kOnePass) ? result.schedule.tiling["nkv"] : 0,
                             dataflow.is(firmware::kMerged)};
       result.golden = check(network, *tensors, softmax, result.output.data());
@@ -290,7 +291,7 @@ void Runner::check_status(Result& result) {
   for (std::uint32_t c = 0; c < p.machine().clusters; ++c) {
     hal::JobResult answer{};
     p.read(hal::result_address(c), &answer, sizeof answer);
-    const firmware::Dataflow& dataflow = *firmware::find_dataflow(result.schedule.dataflow.c_str());
+    const firmware::Dataflow& dataflow = *mapping::find_dataflow(result.schedule.dataflow);
     if (answer.status != hal::Status::kDone) {
       throw RunError(fmt::format("{}: cluster {}'s firmware: {}", what, c, refusal(answer, dataflow)));
     }
