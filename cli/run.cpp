@@ -15,6 +15,7 @@
 #include "platform/files/outputs.h"
 #include "platform/job/job.h"
 #include "platform/report/action_counts.h"
+#include "platform/report/power.h"
 #include "platform/report/report.h"
 #include "platform/tensors/npy.h"
 #include "platform/text/complaint.h"
@@ -133,7 +134,8 @@ int run(const RunArguments& a) {
     throw job::RunError(e.what() + trace.where());
   }
 
-  const std::string json = report::to_json(result, p.machine.name, seen_from(a.json, a.timeline));
+  const report::JsonParts parts{seen_from(a.json, a.timeline), a.energy_range};
+  const std::string json = report::to_json(result, p.machine.name, parts);
   trace.write();
   if (counts_file != nullptr) counts_file->write(report::action_counts_yaml(result));
   if (json_file != nullptr) json_file->write(json);
@@ -142,7 +144,9 @@ int run(const RunArguments& a) {
     out_file->write(tensors::npy_bytes({{n.batch, n.heads, n.seq_q, n.emb}, result.output}));
   }
   outputs.commit();
-  print(a.json == "-" ? json : report::to_text(result, p.machine.name));
+  print(a.json == "-" ? json
+                      : report::to_text(result, p.machine.name) +
+                            (a.energy_range ? "\n" + report::energy_range_text(result) : ""));
   return exit_status(result);
 }
 
@@ -177,7 +181,7 @@ int compare(const RunArguments& a) {
     if (runner == nullptr) runner = std::make_unique<job::Runner>(p.machine, p.energy, p.full);
     try {
       results.push_back(runner->run(p.network, schedule, p.full ? &tensors : nullptr, {}));
-      json += (json.empty() ? "[\n" : ",\n") + report::to_json(results.back(), p.machine.name);
+      json += (json.empty() ? "[\n" : ",\n") + report::to_json(results.back(), p.machine.name, {"", a.energy_range});
     } catch (const job::RunError& problem) {
       failed(problem);
     } catch (const ConfigError& problem) {
@@ -191,7 +195,8 @@ int compare(const RunArguments& a) {
   if (json_file != nullptr) json_file->write(json);
   outputs.commit();
   print(a.json == "-" ? json
-                      : fmt::format("{} on {}\n\n{}", p.network.name, p.machine.name, report::comparison(results)));
+                      : fmt::format("{} on {}\n\n{}{}", p.network.name, p.machine.name, report::comparison(results),
+                                    a.energy_range ? "\n" + report::ranking_text(results) : ""));
   if (!failures.empty()) throw job::RunError(failures);
   int status = 0;
   for (const job::Result& result : results) status = std::max(status, exit_status(result));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "platform/report/json.h"
+#include "platform/report/power.h"
 #include "platform/report/table.h"
 
 namespace attnvp::report {
@@ -31,7 +32,7 @@ double occupancy(const job::Result& r) {
 
 }  // namespace
 
-std::string to_json(const job::Result& r, const std::string& hardware, const std::string& timeline) {
+std::string to_json(const job::Result& r, const std::string& hardware, const JsonParts& parts) {
   using nlohmann::ordered_json;
   ordered_json j = json_document();
   j["hardware"] = hardware;
@@ -84,12 +85,14 @@ std::string to_json(const job::Result& r, const std::string& hardware, const std
   }
   j["energy_pj"]["total"] = r.total_energy_pj();
   for (const std::string& part : r.energy_parts()) j["energy_pj"][part] = r.energy_pj(part);
+  add_power(j, r);
+  if (parts.energy_range) add_energy_range(j, r);
   j["machine"] = {{"macs_per_cycle", r.peak.macs_per_cycle},
                   {"vec_lanes", r.peak.vec_lanes},
                   {"dram_bytes_per_cycle", r.peak.dram_bytes_per_cycle},
                   {"l1_bytes_per_cycle", r.peak.l1_bytes_per_cycle},
                   {"l1_bytes", r.peak.l1_bytes}};
-  if (!timeline.empty()) j["timeline"] = timeline;
+  if (!parts.timeline.empty()) j["timeline"] = parts.timeline;
   for (const job::CounterValue& c : r.counters) j["counters"][c.module][c.name] = c.value;
   j["simulation"] = {{"wall_seconds", r.wall_seconds}, {"events", r.events}};
   return json_text(j);
@@ -110,10 +113,10 @@ std::string to_text(const job::Result& r, const std::string& hardware) {
   line("dataflow", r.schedule.text);
   line("tiling", tiling.substr(1));
   if (!r.workers.empty()) {
-    line("partition", fmt::format("{} tiles on {} workers: {} of them have {}, the others fewer; occupancy {}",
-                                  r.statistic("partition.tiles"), r.statistic("partition.workers"),
-                                  r.statistic("partition.high_load"), r.statistic("partition.max"),
-                                  percent(occupancy(r))));
+    line("partition",
+         fmt::format("{} tiles on {} workers: {} of them have {}, the others fewer; occupancy {}",
+                     r.statistic("partition.tiles"), r.statistic("partition.workers"),
+                     r.statistic("partition.high_load"), r.statistic("partition.max"), percent(occupancy(r))));
   }
   line("cycles", with_commas(r.cycles));
   line("time", fmt::format("{} at {}", with_prefix(r.seconds(), "s"), with_prefix(r.frequency_hz, "Hz")));
@@ -124,9 +127,9 @@ std::string to_text(const job::Result& r, const std::string& hardware) {
   }
   line("golden", golden);
   if (r.statistic("overwrites.count") > 0) {
-    line("overwrites", fmt::format("{} of K, {} of V  ({} loaded again)", r.statistic("overwrites.k"),
-                                   r.statistic("overwrites.v"),
-                                   with_prefix(static_cast<double>(r.statistic("overwrites.reload_bytes")), "B")));
+    line("overwrites",
+         fmt::format("{} of K, {} of V  ({} loaded again)", r.statistic("overwrites.k"), r.statistic("overwrites.v"),
+                     with_prefix(static_cast<double>(r.statistic("overwrites.reload_bytes")), "B")));
   }
   out += "\n";
 
@@ -160,7 +163,7 @@ std::string to_text(const job::Result& r, const std::string& hardware) {
     energy.row({part, with_prefix(r.energy_pj(part) * 1e-12, "J"), percent(total > 0 ? r.energy_pj(part) / total : 0)});
   }
   energy.row({"total", with_prefix(total * 1e-12, "J"), "100.0%"});
-  return out + energy.text();
+  return out + energy.text() + "\n" + power_text(r);
 }
 
 std::string comparison(const std::vector<job::Result>& results) {
