@@ -341,6 +341,15 @@ int dispatch(int argc, char** argv) {
   ValidateArguments validate_arguments;
   add_validate(app, validate_arguments, status);
 
+  RiscvArguments riscv_arguments;
+  CLI::App* riscv_command = app.add_subcommand(
+      "riscv", "run a bare-metal RV32IMC program on the core alone: RAM at 0x80000000, its end by HTIF at `tohost`");
+  riscv_command->add_option("program", riscv_arguments.program, "an ELF file")->required();
+  riscv_command->add_option("--max-cycles", riscv_arguments.most_cycles, "give up after so many cycles")
+      ->check(within(1, UINT64_MAX))
+      ->capture_default_str();
+  riscv_command->callback([&] { status = riscv(riscv_arguments); });
+
   ReportArguments report_arguments;
   CLI::App* report_command =
       app.add_subcommand("report", "one page with charts of one or more runs, to open in a browser");
