@@ -26,7 +26,8 @@ struct RunArguments {
   std::vector<std::string> trace_scopes;
   std::string trace_from, trace_to;  // cycles, or a time
   std::string action_counts;         // Accelergy's form
-  std::string json;                  // "-" is stdout, alone
+  bool energy_range = false;
+  std::string json;  // "-" is stdout, alone
 };
 int run(const RunArguments& arguments);
 int compare(const RunArguments& arguments);
@@ -34,6 +35,8 @@ int compare(const RunArguments& arguments);
 struct DescribeArguments {
   std::string what;  // a machine, a network, a dataflow, an energy table, a firmware program; or "keys"
   std::vector<std::string> settings;
+  bool area = false;
+  std::string svg, json;  // of areas; json "-" is stdout, alone
 };
 int describe(const DescribeArguments& arguments);
 int list(const std::string& kind);  // "", "hardware", "networks", "dataflows", "energy"

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/area.h"
 #include "cli/commands.h"
 #include "cli/firmware.h"
 #include "firmware/runtime/dataflow.h"
@@ -20,6 +21,7 @@
 #include "platform/config/reference.h"
 #include "platform/config/words.h"
 #include "platform/elaboration/platform.h"
+#include "platform/files/outputs.h"
 #include "platform/job/job.h"
 #include "platform/report/table.h"
 #include "platform/stream/graph_file.h"
@@ -101,6 +103,18 @@ void describe_machine(const MachineConfig& machine, const config::Provenances& p
   print(table.text());
 }
 
+void describe_area(const DescribeArguments& a) {
+  const MachineConfig machine = config::load_hardware(a.what, a.settings);
+  files::Outputs outputs;
+  files::Output* const svg = outputs.open("--svg", a.svg);
+  files::Output* const json = outputs.open_or_stdout("--json", a.json);
+  const std::string document = area_json(machine);
+  if (svg != nullptr) svg->write(area_svg(machine));
+  if (json != nullptr) json->write(document);
+  outputs.commit();
+  print(a.json == "-" ? document : area_text(machine));
+}
+
 void describe_dataflow(const firmware::Dataflow& d) {
   print(fmt::format("{}\n", d.description));
   for (const firmware::DataflowOption* o = d.options; o != nullptr && o->name != nullptr; ++o) {
@@ -156,7 +170,7 @@ enum class Kind : unsigned char { kKeys, kTiling, kMachine, kNetwork, kDataflow,
 Kind kind_of_file(const std::string& path) {
   const YAML::Node root = config::Document::load(path).root();
   if (!root.IsMap()) return Kind::kMachine;
-  if (root["ERT"]) return Kind::kEnergy;
+  if (root["ERT"] || root["MODEL"]) return Kind::kEnergy;
   if (root["nodes"] || root["channels"]) return Kind::kStream;
   return root["heads"] || root["emb"] ? Kind::kNetwork : Kind::kMachine;
 }
@@ -246,8 +260,13 @@ int list(const std::string& kind) {
 
 int describe(const DescribeArguments& a) {
   const std::vector<Kind> kinds = kinds_of(a.what);
-  if (!a.settings.empty() && std::find(kinds.begin(), kinds.end(), Kind::kMachine) == kinds.end()) {
-    throw config::ConfigError(fmt::format("--set is for machines, which {} is not", config::in_quotes(a.what)));
+  if ((!a.settings.empty() || a.area) && std::find(kinds.begin(), kinds.end(), Kind::kMachine) == kinds.end()) {
+    throw config::ConfigError(
+        fmt::format("{} is for machines, which {} is not", a.area ? "--area" : "--set", config::in_quotes(a.what)));
+  }
+  if (a.area) {
+    describe_area(a);
+    return 0;
   }
   for (const Kind kind : kinds) {
     if (kind != kinds.front()) print("\n");

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cli/commands.h"
+#include "cli/firmware.h"
 #include "cli/prepared.h"
 #include "cli/trace_files.h"
 #include "explore/search/search.h"
@@ -16,6 +17,7 @@
 #include "platform/files/outputs.h"
 #include "platform/job/job.h"
 #include "platform/report/action_counts.h"
+#include "platform/report/power.h"
 #include "platform/report/report.h"
 #include "platform/tensors/npy.h"
 #include "platform/text/complaint.h"
@@ -102,7 +104,8 @@ int run(const RunArguments& a) {
     throw job::RunError(e.what() + trace.where());
   }
 
-  const std::string json = report::to_json(result, p.machine.name, seen_from(a.json, a.timeline));
+  const report::JsonParts parts{seen_from(a.json, a.timeline), a.energy_range};
+  const std::string json = report::to_json(result, p.machine.name, parts);
   trace.write();
   if (counts_file != nullptr) counts_file->write(report::action_counts_yaml(result));
   if (json_file != nullptr) json_file->write(json);
@@ -111,7 +114,9 @@ int run(const RunArguments& a) {
     out_file->write(tensors::npy_bytes({{n.batch, n.heads, n.seq_q, n.emb}, result.output}));
   }
   outputs.commit();
-  print(a.json == "-" ? json : report::to_text(result, p.machine.name));
+  print(a.json == "-" ? json
+                      : report::to_text(result, p.machine.name) +
+                            (a.energy_range ? "\n" + report::energy_range_text(result) : ""));
   return exit_status(result);
 }
 

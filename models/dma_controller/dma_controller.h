@@ -48,9 +48,12 @@ class DmaController : public Module {
   std::vector<Ledger> ledgers() const override;
 
   Counter descriptors{*this, "descriptors", "descriptors", "descriptors completed"};
-  Counter bursts{*this, "bursts", "bursts", "pieces of transfers, each read and written as one"};
-  Counter read_bytes{*this, "read_bytes", "bytes", "bytes that came over the interconnect"};
-  Counter write_bytes{*this, "write_bytes", "bytes", "bytes that went over the interconnect"};
+  Counter bursts{
+      *this, "bursts", "bursts", "pieces of transfers, each read and written as one", {"attnvp.dma", "burst", true}};
+  Counter read_bytes{
+      *this, "read_bytes", "bytes", "bytes that came over the interconnect", {"attnvp.dma", "byte", true}};
+  Counter write_bytes{
+      *this, "write_bytes", "bytes", "bytes that went over the interconnect", {"attnvp.dma", "byte", true}};
   Counter busy_cycles{*this, "busy_cycles", "cycles", "cycles with at least one burst under way"};
 
  private:

@@ -25,6 +25,7 @@ Engine::Engine(sc_core::sc_module_name name, const Site& site, std::uint32_t que
       events("events", hal::events_base(site.cluster), site.machine.events.events),
       control_base_(site.base),
       pipeline_cycles_(pipeline_cycles),
+      technology_(site.machine.technology),
       queue_(ctx_, queue_depth),
       state_(*this, "state", kStateNames),
       operation_(*this, "operation", kOperationNames),
@@ -98,6 +99,7 @@ void Engine::reset() {
   queue_.reset();
   taken_ = 0;
   account_.reset(ctx_.clock.now());
+  idle_since_ = ctx_.clock.now();
   halts_.set(0);
   waits_for_.set_none();
   show_current(nullptr);
@@ -237,6 +239,7 @@ void Engine::execute() {
     fetched_full_ = false;
     const bool nop = executing_->descriptor.opcode == hal::Opcode::kNop;
     executing_now_ = !nop;
+    wake_up();
     const std::uint64_t start = ctx_.clock.now();
     account_.unit(Account::kBusy, start);
     if (Journal::Entry* entry = entry_of(*executing_)) entry->start = start;
@@ -247,7 +250,8 @@ void Engine::execute() {
       if (again && !halted_then_again()) return;
     } while (again);
     executing_now_ = false;
-    busy_cycles += ctx_.clock.now() - start;
+    idle_since_ = ctx_.clock.now();
+    busy_cycles += idle_since_ - start;
     if (Journal::Entry* entry = entry_of(*executing_)) entry->end = ctx_.clock.now();
     if (!nop) state_.set(kBlocked);
     if (!nop) {
@@ -265,6 +269,15 @@ void Engine::execute() {
       drain_event_.notify(ctx_.clock.cycles(executing_->drain_at - std::min(executing_->drain_at, now)));
     draining_.push_back(executing_);
   }
+}
+
+// An engine that has been idle for long enough was switched off since then.
+void Engine::wake_up() {
+  const std::uint64_t off_since = idle_since_ + technology_.gate_after;
+  if (technology_.gating == "none" || ctx_.clock.now() <= off_since) return;
+  gated_cycles += ctx_.clock.now() - off_since;
+  wakeups += 1;
+  if (technology_.wake_cycles > 0) sc_core::wait(ctx_.clock.cycles(technology_.wake_cycles));
 }
 
 // Body and last sub-tile; returns early when a halt is requested.

@@ -44,6 +44,8 @@ class Engine : public Module {
 
   Counter descriptors{*this, "descriptors", "descriptors", "descriptors completed"};
   Counter busy_cycles{*this, "busy_cycles", "cycles", "cycles in which the execute stage held a descriptor"};
+  Counter gated_cycles{*this, "gated_cycles", "cycles", "idle cycles in which it was switched off (gating)"};
+  Counter wakeups{*this, "wakeups", "times", "times it was switched on again", {"attnvp.gating", "wake", true}};
   Counter halts{*this, "halts", "halts", "descriptors interrupted and done again"};
   Counter stall_cycles{*this, "stall_cycles", "cycles", "busy cycles beyond what the units needed: waiting for L1"};
 
@@ -96,11 +98,14 @@ class Engine : public Module {
   Journal::Entry* entry_of(const Job& job);
   bool execute_one();
   bool halted_then_again();
+  void wake_up();
   bool run_stream(StreamPayload& payload, const Stream& stream);
   void stop_with(FaultCode code, std::uint64_t address, std::string detail);
 
   std::uint64_t control_base_;
   std::uint32_t pipeline_cycles_;
+  const TechnologyConfig technology_;
+  std::uint64_t idle_since_ = 0;  // the execute stage
   CommandQueue queue_;
 
   // Hand-over between stages.

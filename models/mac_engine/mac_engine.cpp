@@ -20,6 +20,7 @@ void MacEngine::count(const hal::Descriptor& d) {
   const MacWork work = planner_.work(d);
   compute += work.macs;
   slots += work.slots;
+  accumulations += work.accumulations;
   max_ops += work.max_ops;
   add_ops += work.add_ops;
   exp_ops += work.exp_ops;

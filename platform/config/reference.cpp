@@ -129,7 +129,8 @@ std::string units_table() {
       {Unit::kCount, "16"},           {Unit::kCycles, "30"},
       {Unit::kBytes, "5 MiB"},        {Unit::kBytesPerCycle, "64 B/cycle"},
       {Unit::kFrequency, "3.75 GHz"}, {Unit::kBandwidth, "30 GB/s"},
-      {Unit::kTime, "20 ns"}};
+      {Unit::kTime, "20 ns"},         {Unit::kVoltage, "800 mV"},
+      {Unit::kPower, "10 W"}};
   for (const auto& [unit, example] : examples) {
     const std::string units = allowed_units(unit);
     out += fmt::format("| {} | {} | `{}` |\n", unit_meaning(unit), units.empty() ? "none" : units, example);

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "platform/report/json.h"
+#include "platform/report/power.h"
 #include "platform/report/table.h"
 
 namespace attnvp::report {
@@ -69,9 +70,10 @@ Table time_table(const job::Result& r) {
 }
 
 std::string bound_sentence(const job::Bound& b) {
-  const std::map<std::string, std::string> names = {
-      {"mac", "MAC"}, {"vec", "VEC"}, {"dram", "DRAM"}, {"l1_port", "L1 port"}, {"l1_bank", "L1 bank"},
-      {"control", "control processor"}, {"dma", "DMA"}};
+  const std::map<std::string, std::string> names = {{"mac", "MAC"},         {"vec", "VEC"},
+                                                    {"dram", "DRAM"},       {"l1_port", "L1 port"},
+                                                    {"l1_bank", "L1 bank"}, {"control", "control processor"},
+                                                    {"dma", "DMA"}};
   const auto name = [&](const std::string& resource) { return names.at(resource); };
   const job::Remedy remedy = job::remedy(b.most.resource);
   const bool slow = b.share() < 0.5;
@@ -79,11 +81,11 @@ std::string bound_sentence(const job::Bound& b) {
                                                        : fmt::format("{} binds", name(b.next()));
   return fmt::format("{}: {} busy{}; at twice the {} ({}) at most {:.2f}x, then {}",
                      slow ? "no resource is half busy, the schedule waits" : name(b.most.resource) + " bound",
-                     slow ? name(b.most.resource) + " " + percent(b.share()) : percent(b.share()),
-                     "", remedy.words, remedy.key, b.at_most(), then);
+                     slow ? name(b.most.resource) + " " + percent(b.share()) : percent(b.share()), "", remedy.words,
+                     remedy.key, b.at_most(), then);
 }
 
-std::string to_json(const job::Result& r, const std::string& hardware, const std::string& timeline) {
+std::string to_json(const job::Result& r, const std::string& hardware, const JsonParts& parts) {
   using nlohmann::ordered_json;
   ordered_json j = json_document();
   j["hardware"] = hardware;
@@ -147,12 +149,14 @@ std::string to_json(const job::Result& r, const std::string& hardware, const std
     ordered_json& cycles = j["time"][unit.unit];
     for (const auto& [reason, n] : unit.cycles) cycles[reason] = n;
   }
+  add_power(j, r);
+  if (parts.energy_range) add_energy_range(j, r);
   j["machine"] = {{"macs_per_cycle", r.peak.macs_per_cycle},
                   {"vec_lanes", r.peak.vec_lanes},
                   {"dram_bytes_per_cycle", r.peak.dram_bytes_per_cycle},
                   {"l1_bytes_per_cycle", r.peak.l1_bytes_per_cycle},
                   {"l1_bytes", r.peak.l1_bytes}};
-  if (!timeline.empty()) j["timeline"] = timeline;
+  if (!parts.timeline.empty()) j["timeline"] = parts.timeline;
   for (const job::CounterValue& c : r.counters) j["counters"][c.module][c.name] = c.value;
   j["simulation"] = {{"wall_seconds", r.wall_seconds}, {"events", r.events}};
   return json_text(j);
@@ -171,10 +175,10 @@ std::string to_text(const job::Result& r, const std::string& hardware) {
   line("dataflow", r.schedule.text);
   line("tiling", tiling_line(r));
   if (!r.workers.empty()) {
-    line("partition", fmt::format("{} tiles on {} workers: {} of them have {}, the others fewer; occupancy {}",
-                                  r.statistic("partition.tiles"), r.statistic("partition.workers"),
-                                  r.statistic("partition.high_load"), r.statistic("partition.max"),
-                                  percent(occupancy(r))));
+    line("partition",
+         fmt::format("{} tiles on {} workers: {} of them have {}, the others fewer; occupancy {}",
+                     r.statistic("partition.tiles"), r.statistic("partition.workers"),
+                     r.statistic("partition.high_load"), r.statistic("partition.max"), percent(occupancy(r))));
   }
   line("cycles", with_commas(r.cycles));
   line("time", fmt::format("{} at {}", with_prefix(r.seconds(), "s"), with_prefix(r.frequency_hz, "Hz")));
@@ -185,9 +189,9 @@ std::string to_text(const job::Result& r, const std::string& hardware) {
   }
   line("golden", golden);
   if (r.statistic("overwrites.count") > 0) {
-    line("overwrites", fmt::format("{} of K, {} of V  ({} loaded again)", r.statistic("overwrites.k"),
-                                   r.statistic("overwrites.v"),
-                                   with_prefix(static_cast<double>(r.statistic("overwrites.reload_bytes")), "B")));
+    line("overwrites",
+         fmt::format("{} of K, {} of V  ({} loaded again)", r.statistic("overwrites.k"), r.statistic("overwrites.v"),
+                     with_prefix(static_cast<double>(r.statistic("overwrites.reload_bytes")), "B")));
   }
   out += "\n";
 
@@ -223,7 +227,7 @@ std::string to_text(const job::Result& r, const std::string& hardware) {
     energy.row({part, with_prefix(r.energy_pj(part) * 1e-12, "J"), percent(total > 0 ? r.energy_pj(part) / total : 0)});
   }
   energy.row({"total", with_prefix(total * 1e-12, "J"), "100.0%"});
-  return out + energy.text();
+  return out + energy.text() + "\n" + power_text(r);
 }
 
 ComparisonRow comparison_row(const job::Result& r) {
@@ -245,8 +249,7 @@ std::string comparison(const std::vector<ComparisonRow>& rows) {
   if (!rows.empty()) table.column("cycles of " + rows.front().cells.front());
   for (const ComparisonRow& row : rows) {
     std::vector<std::string> cells = row.cells;
-    cells.push_back(
-        fmt::format("{:.2f}x", static_cast<double>(row.cycles) / static_cast<double>(rows.front().cycles)));
+    cells.push_back(fmt::format("{:.2f}x", static_cast<double>(row.cycles) / static_cast<double>(rows.front().cycles)));
     table.row(cells);
   }
   return table.text();
