@@ -9,6 +9,7 @@
 #include <iostream>
 #include <new>
 
+#include "cli/command_text.h"
 #include "cli/commands.h"
 #include "cli/explore_commands.h"
 #include "cli/manual.h"
@@ -419,6 +420,7 @@ int dispatch(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
+    text::set_command(command_text(argc, argv));
     return dispatch(argc, argv);
   } catch (const config::ConfigError& e) {
     text::complain(e.what());

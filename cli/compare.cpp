@@ -10,6 +10,7 @@
 #include "explore/search/search.h"
 #include "mapping/programs.h"
 #include "platform/config/error.h"
+#include "platform/config/hardware.h"
 #include "platform/files/outputs.h"
 #include "platform/report/power.h"
 #include "platform/report/report.h"
@@ -65,7 +66,8 @@ Outcome run_one(const Prepared& p, const std::string& dataflow, const RunArgumen
     job::Runner runner(p.machine, p.energy, p.full);
     const job::Result result = runner.run(p.network, schedule, tensors, {});
     outcome.row = report::comparison_row(result);
-    outcome.json = report::to_json(result, p.machine.name, {"", a.energy_range});
+    outcome.json = report::to_json(result, p.machine.name,
+                                   {"", a.energy_range, a.settings, config::machine_hash(p.machine), a.seed});
     outcome.spent.schedule.text = result.schedule.text;
     outcome.spent.counters = result.counters;
     if (result.golden_checked && !result.golden.passed) {

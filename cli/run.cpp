@@ -104,7 +104,8 @@ int run(const RunArguments& a) {
     throw job::RunError(e.what() + trace.where());
   }
 
-  const report::JsonParts parts{seen_from(a.json, a.timeline), a.energy_range};
+  const report::JsonParts parts{seen_from(a.json, a.timeline), a.energy_range, a.settings,
+                                config::machine_hash(p.machine), a.seed};
   const std::string json = report::to_json(result, p.machine.name, parts);
   trace.write();
   if (counts_file != nullptr) counts_file->write(report::action_counts_yaml(result));

@@ -89,6 +89,15 @@ std::string to_json(const job::Result& r, const std::string& hardware, const Jso
   using nlohmann::ordered_json;
   ordered_json j = json_document();
   j["hardware"] = hardware;
+  if (!parts.machine_hash.empty()) {
+    j["machine_hash"] = parts.machine_hash;
+    j["overrides"] = ordered_json::object();
+    for (const std::string& text : parts.overrides) {
+      const std::size_t at = text.find('=');
+      j["overrides"][text.substr(0, at)] = text.substr(at + 1);
+    }
+    if (r.golden_checked) j["seed"] = parts.seed;
+  }
   j["network"] = {{"name", r.network.name},   {"batch", r.network.batch},   {"heads", r.network.heads},
                   {"seq_q", r.network.seq_q}, {"seq_kv", r.network.seq_kv}, {"emb", r.network.emb}};
   if (r.network.heads_of_kv() != r.network.heads) j["network"]["kv_heads"] = r.network.heads_of_kv();
