@@ -204,6 +204,21 @@ int dispatch(int argc, char** argv) {
       ->allow_extra_args(false);
   run_command->add_option("--trace-from", run_arguments.trace_from, "trace from this cycle, or time, on")
       ->check(not_empty());
+  run_command
+      ->add_option(
+          "--profile", run_arguments.profile,
+          "write where RISC-V firmware's cycles go: call stacks in the folded form, or a flame graph where the "
+          "name ends in .html")
+      ->check(not_empty());
+  run_command
+      ->add_option("--instruction-trace", run_arguments.instruction_trace,
+                   "write RISC-V firmware's instructions as Spike logs them, from --trace-from to --trace-to")
+      ->check(not_empty());
+  run_command
+      ->add_option("--gdb", run_arguments.gdb_port,
+                   "let gdb debug RISC-V firmware at this port of localhost; 0: a free one")
+      ->check(within(0, 65535));
+  run_command->add_flag("--gdb-wait", run_arguments.gdb_wait, "with --gdb: no firmware starts before gdb is there");
   run_command->add_option("--trace-to", run_arguments.trace_to, "trace up to this cycle, or time")->check(not_empty());
   run_command
       ->add_option("--action-counts", run_arguments.action_counts, "write action counts in Accelergy's form (YAML)")
@@ -351,6 +366,19 @@ int dispatch(int argc, char** argv) {
 
   ValidateArguments validate_arguments;
   add_validate(app, validate_arguments, status);
+
+  NewFirmwareArguments new_arguments;
+  CLI::App* new_command = app.add_subcommand("new", "a project of one's own to begin with");
+  new_command->require_subcommand(1);
+  CLI::App* new_firmware_command =
+      new_command->add_subcommand("firmware", "a dataflow as firmware for RISC-V control processors, built with make");
+  new_firmware_command->add_option("folder", new_arguments.folder, "is made; it must not have files")
+      ->required()
+      ->check(not_empty());
+  new_firmware_command->add_option("--hw", new_arguments.hardware, "the machine that it is for")->capture_default_str();
+  new_firmware_command->add_option("--name", new_arguments.name, "of the dataflow (default: the folder's)")
+      ->check(not_empty());
+  new_firmware_command->callback([&] { status = new_firmware(new_arguments); });
 
   RiscvArguments riscv_arguments;
   CLI::App* riscv_command = app.add_subcommand(
