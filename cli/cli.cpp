@@ -9,6 +9,7 @@
 #include <iostream>
 #include <new>
 
+#include "cli/command_text.h"
 #include "cli/commands.h"
 #include "cli/explore_commands.h"
 #include "cli/manual.h"
@@ -84,6 +85,12 @@ void add_memory_limit(CLI::App& command) {
   command.add_option_function<std::string>(
       "--memory-limit", set,
       "memory of the host that may be taken, e.g. '4 GiB' (default: nine tenths of what it and its containers have)");
+}
+
+void add_energy_range(CLI::App& command, RunArguments& a) {
+  command.add_flag(
+      "--energy-range", a.energy_range,
+      "energies with the low and the high end of their published ranges, and rankings that hold in all of it");
 }
 
 void add_stream_options(CLI::App& app, StreamArguments& a) {
@@ -216,6 +223,7 @@ int dispatch(int argc, char** argv) {
   run_command
       ->add_option("--action-counts", run_arguments.action_counts, "write action counts in Accelergy's form (YAML)")
       ->check(not_empty());
+  add_energy_range(*run_command, run_arguments);
   run_command->callback([&] {
     run_arguments.dataflows = {dataflow};
     status = run(run_arguments);
@@ -224,8 +232,14 @@ int dispatch(int argc, char** argv) {
   RunArguments compare_arguments;
   CLI::App* compare_command = app.add_subcommand("compare", "one layer under several dataflows, one line each");
   add_machine_options(*compare_command, compare_arguments);
-  compare_command->add_option("--dataflow", compare_arguments.dataflows, "a dataflow; repeat for more (default: all)")
+  compare_command
+      ->add_option("--dataflow", compare_arguments.dataflows,
+                   "dataflows, by commas or repeated (default: all that fit)")
       ->allow_extra_args(false);
+  compare_command->add_option("--jobs,-j", compare_arguments.jobs, "processes; 0: as many as the host has processors")
+      ->check(within(0, 1024))
+      ->capture_default_str();
+  add_energy_range(*compare_command, compare_arguments);
   compare_command->callback([&] { status = compare(compare_arguments); });
 
   std::string kind;
@@ -242,6 +256,15 @@ int dispatch(int argc, char** argv) {
   describe_command->add_option("what", describe_arguments.what, "a name, a path, 'keys' or 'tiling'")->required();
   describe_command->add_option("--set", describe_arguments.settings, "set any key of the machine: key=value")
       ->allow_extra_args(false);
+  CLI::Option* area =
+      describe_command->add_flag("--area", describe_arguments.area, "what the machine takes of a chip, by module");
+  describe_command->add_option("--svg", describe_arguments.svg, "with --area: write a treemap")
+      ->check(not_empty())
+      ->needs(area);
+  describe_command
+      ->add_option("--json", describe_arguments.json, "with --area: write JSON to a file, or alone to stdout with '-'")
+      ->check(not_empty())
+      ->needs(area);
   describe_command->callback([&] { status = describe(describe_arguments); });
 
   SearchArguments search_arguments;
@@ -425,6 +448,7 @@ int dispatch(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
+    text::set_command(command_text(argc, argv));
     return dispatch(argc, argv);
   } catch (const config::ConfigError& e) {
     text::complain(e.what());

@@ -20,6 +20,7 @@ struct RunArguments {
   std::string firmware;       // an ELF file for RISC-V control processors; empty: as the machine says
   std::string q, k, v, out;   // .npy
   std::uint64_t seed = 1;
+  unsigned jobs = 0;  // processes of compare; 0: as many as the host has processors
   std::string vcd;       // or .fst
   std::string timeline;  // Chrome trace events
   std::vector<std::string> trace_scopes;
@@ -29,7 +30,8 @@ struct RunArguments {
   int gdb_port = -1;  // -1: no debugger; 0: a free one
   bool gdb_wait = false;
   std::string action_counts;         // Accelergy's form
-  std::string json;                  // "-" is stdout, alone
+  bool energy_range = false;
+  std::string json;  // "-" is stdout, alone
 };
 int run(const RunArguments& arguments);
 int compare(const RunArguments& arguments);
@@ -37,6 +39,8 @@ int compare(const RunArguments& arguments);
 struct DescribeArguments {
   std::string what;  // a machine, a network, a dataflow, an energy table, a firmware program; or "keys"
   std::vector<std::string> settings;
+  bool area = false;
+  std::string svg, json;  // of areas; json "-" is stdout, alone
 };
 int describe(const DescribeArguments& arguments);
 int list(const std::string& kind);  // "", "hardware", "networks", "dataflows", "energy"

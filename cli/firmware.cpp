@@ -36,15 +36,4 @@ std::string default_dataflow(const std::string& name) {
   return asked ? name : mapping::dataflows().front()->name;
 }
 
-std::vector<std::string> default_dataflows() {
-  std::vector<std::string> names;
-  for (const char* name : {"layerwise", "softpipe", "flat", "tileflow", "mas"}) {  // of the MAS-Attention paper
-    if (mapping::find_dataflow(name) != nullptr) names.emplace_back(name);
-  }
-  if (names.empty()) {
-    for (const firmware::Dataflow* d : mapping::dataflows()) names.emplace_back(d->name);
-  }
-  return names;
-}
-
 }  // namespace attnvp::cli

@@ -17,6 +17,5 @@ bool is_program(const std::string& path);  // an ELF file
 
 // In the place of a dataflow that the firmware does not have and nobody asked for.
 std::string default_dataflow(const std::string& name);
-std::vector<std::string> default_dataflows();
 
 }  // namespace attnvp::cli

@@ -28,8 +28,8 @@ std::string header(const MachineConfig& machine, const config::Network& network,
       "# {} commands; {} multiply-accumulates; DRAM {} read, {} written; L1 {} read, {} written, {} at most in use\n"
       "# no run takes fewer than {} cycles\n",
       schedule.text, network.name, machine.name, tiling, report::with_commas(c.commands),
-      report::with_commas(c.mac.macs), bytes(c.dram.read), bytes(c.dram.written), bytes(c.l1.read),
-      bytes(c.l1.written), bytes(c.l1_peak_bytes), report::with_commas(static_cast<unsigned long long>(bound)));
+      report::with_commas(c.mac.macs), bytes(c.dram.read), bytes(c.dram.written), bytes(c.l1.read), bytes(c.l1.written),
+      bytes(c.l1_peak_bytes), report::with_commas(static_cast<unsigned long long>(bound)));
 }
 
 nlohmann::ordered_json to_json(const mapping::Line& l) {
@@ -60,8 +60,8 @@ int schedule(const ScheduleArguments& a) {
 
   std::string json;
   if (!a.json.empty()) {
-    nlohmann::ordered_json j = {{"schema", 1}, {"hardware", machine.name}, {"network", network.name},
-                                {"dataflow", chosen.text}};
+    nlohmann::ordered_json j = {
+        {"schema", 1}, {"hardware", machine.name}, {"network", network.name}, {"dataflow", chosen.text}};
     for (const auto& [name, value] : job::tiling_text(chosen.tiling)) j["tiling"][name] = value;
     j["bound_cycles"] = bound;
     j["commands"] = counts.commands;

@@ -15,6 +15,7 @@
 #include "platform/config/units.h"
 #include "platform/elaboration/platform.h"
 #include "platform/firmware/firmware_watch.h"
+#include "platform/energy/machine_model.h"
 #include "platform/job/random_tensors.h"
 #include "platform/trace/session.h"
 
@@ -92,6 +93,16 @@ void check_threads(const MachineConfig& m) {
                   elaborated_part(m), threads, most));
 }
 
+Floorplan floorplan_of(const MachineConfig& machine) {
+  const energy::MachineModel model(machine, energy::Technology::cmos());
+  Floorplan plan;
+  for (const energy::Part& part : model.parts()) {
+    plan.parts.emplace_back(part.module, part.area_mm2 * static_cast<double>(part.count));
+  }
+  plan.spare_mm2 = model.spare_mm2();
+  return plan;
+}
+
 GoldenResult check(const config::Network& n, const Tensors& t, const OnePass& softmax, const arith::Half* output) {
   AttentionShape shape = shape_of(n);
   if (!n.ragged()) return check_attention(shape, t.q.data(), t.k.data(), t.v.data(), output, softmax);
@@ -127,6 +138,12 @@ GoldenResult check(const config::Network& n, const Tensors& t, const OnePass& so
 }
 
 }  // namespace
+
+double Floorplan::total_mm2() const {
+  double total = spare_mm2;
+  for (const auto& part : parts) total += part.second;
+  return total;
+}
 
 std::uint64_t Result::sum(std::string_view module, std::string_view counter) const {
   std::uint64_t total = 0;
@@ -187,7 +204,9 @@ double Result::total_energy_pj() const {
 }
 
 Runner::Runner(const MachineConfig& machine, config::EnergyTable energy, bool full_data)
-    : energy_(std::move(energy)), elaborated_(elaborated_part(machine), elaborated_bytes(machine)) {
+    : energy_(energy::resolved(std::move(energy), machine)),
+      floorplan_(floorplan_of(machine)),
+      elaborated_(elaborated_part(machine), elaborated_bytes(machine)) {
   elaborate(machine, full_data);
 }
 
@@ -268,6 +287,7 @@ Result Runner::run_once(const config::Network& network, const Schedule& schedule
     p.write(job.layer.v, tensors->v.data(), key_bytes(network));
   }
 
+  tag_tensors(p, job.layer, made.scratch.address);
   Result result;
   result.network = network;
   result.schedule = schedule;
@@ -331,7 +351,9 @@ void Runner::check_status(Result& result) {
 void Runner::collect(Result& result) {
   Platform& p = *platform_;
   result.frequency_hz = p.machine().clock_hz;
-  result.counters = read_counters(p, energy_);
+  result.counters = read_counters(p, energy_, p.machine().technology, result.cycles);
+  result.floorplan = floorplan_;
+  result.tdp_watts = p.machine().technology.tdp_watts;
   const auto total = static_cast<double>(std::max<std::uint64_t>(result.cycles, 1));
   const auto share = [&](const char* module, std::uint32_t instances) {
     return static_cast<double>(result.sum(module, "busy_cycles")) / (total * instances);
@@ -345,6 +367,8 @@ void Runner::collect(Result& result) {
   const std::uint64_t ports = std::uint64_t{m.l1.ports} * m.l1.port_bytes_per_cycle;
   const std::uint64_t banks = std::uint64_t{m.l1.banks} * m.l1.bank_bytes_per_cycle;
   result.peak.l1_bytes_per_cycle = static_cast<double>(m.clusters * std::min(ports, banks));
+  result.unit_times = unit_times(p, result.cycles);
+  result.bound = bound_of(result, m);
   result.utilization = {share("mac", cores), share("vec", cores), share("dma", p.machine().clusters), share("dram", 1)};
 }
 
