@@ -157,7 +157,8 @@ void label(std::vector<ordered_json>& runs) {
   const auto details = [&](const char* group) {
     std::vector<std::string> keys;
     for (const ordered_json& r : runs) {
-      for (const auto& [key, value] : r.value(group, ordered_json::object()).items()) {
+      const ordered_json members = r.value(group, ordered_json::object());
+      for (const auto& [key, value] : members.items()) {
         const bool known = std::find(keys.begin(), keys.end(), key) != keys.end();
         if (!known && differ([&, k = key](const ordered_json& x) { return member(x, group, k); })) keys.push_back(key);
       }
