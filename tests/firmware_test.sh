@@ -69,7 +69,8 @@ broken 'stack overflow' 'asm volatile("1: addi sp, sp, -1024; sw zero, 0(sp); j 
 
 # The debugger.
 if command -v gdb-multiarch >/dev/null; then
-  debugged() { # SCRIPT: lines for gdb; what it says is in $log/gdb, the run's JSON in $in/debugged.json
+  debugged() { # stdin: lines for gdb; what it says is in $log/gdb, the run's JSON in $in/debugged.json
+    rm -f "$log/stderr" "$in/debugged.json"
     "$attnvp" run --firmware "$elf" --net $net --json "$in/debugged.json" --gdb 0 --gdb-wait >"$log/run" 2>"$log/stderr" &
     local process=$!
     for _ in {1..100}; do
@@ -94,8 +95,8 @@ if command -v gdb-multiarch >/dev/null; then
   says 'attnvp.cluster0.cpu'
   says 'exited normally'
   printf '%s\n' 'watch *(int*)0xC0000000' continue 'monitor cycle' 'info registers mcycle mstatus' 'monitor events' \
-    'monitor engines' 'monitor queues' 'monitor nothing' 'x/2xw 0xC0000000' 'x/xw 0x08000000' 'x/xw 0x70000000' \
-    'delete' continue | debugged
+    'monitor engines' 'monitor queues' 'monitor nothing' 'x/2xw 0xC0000000' 'x/xw 0x08000000' \
+    delete 'monitor trace on' 'stepi 3' 'monitor trace off' 'x/xw 0x70000000' | debugged
   says 'Old value = 0'
   says 'cycle [0-9]+ of its clock'
   says 'mcycle  '

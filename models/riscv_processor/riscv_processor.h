@@ -27,7 +27,7 @@ class RiscvProcessor : public Processor, private riscv::Port {
 
   Counter accesses{*this, "accesses", "accesses", "bus accesses"};
   Counter busy_cycles{*this, "busy_cycles", "cycles", "cycles spent on bus accesses, stalls not counted"};
-  Counter instructions{*this, "instructions", "instructions", "instructions retired"};
+  Counter instructions{*this, "instructions", "instructions", "instructions retired", {"attnvp.control", "instruction", true}};
   Counter hart_cycles{*this, "hart_cycles", "cycles", "cycles of its own clock"};
   Counter hart_stalls{*this, "hart_stalls", "cycles", "of these, in which it waited for the bus"};
 

@@ -186,6 +186,11 @@ std::vector<std::string> Result::energy_parts() const {
   for (const CounterValue& c : counters) {
     if (!c.component.empty()) add_new(parts, part_of(c.component));
   }
+  // What only moves and waits comes last.
+  for (const char* part : {"network", "events", "dma", "control", "gating", "clock", "leakage"}) {
+    const auto found = std::find(parts.begin(), parts.end(), part);
+    if (found != parts.end()) std::rotate(found, found + 1, parts.end());
+  }
   return parts;
 }
 
