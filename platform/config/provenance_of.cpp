@@ -54,7 +54,8 @@ Provenances network_provenance(const std::string& text) {
 }
 
 Provenances energy_provenance(const std::string& name_or_path) {
-  load_energy(name_or_path);  // refuses what is wrong with it
+  // Refuses what is wrong with it. A model's figures each have a source of their own.
+  if (load_energy(name_or_path).is_model()) return {};
   return energy_provenance(Document::load(find_config(Folder::kEnergy, name_or_path)));
 }
 
