@@ -10,6 +10,7 @@
 #include <new>
 
 #include "cli/commands.h"
+#include "cli/describe_options.h"
 #include "cli/explore_commands.h"
 #include "cli/manual.h"
 #include "cli/options.h"
@@ -17,6 +18,7 @@
 #include "cli/validators.h"
 #include "explore/reproduce/commands.h"
 #include "models/registry.h"
+#include "models/riscv_processor/untimed.h"
 #include "models/storage/host_memory.h"
 #include "platform/config/error.h"
 #include "platform/config/units.h"
@@ -50,6 +52,8 @@ void add_machine_options(CLI::App& app, RunArguments& a) {
   app.add_option("--vec", a.vec, "the VEC engines' kind, in place of the machine's")->check(one_of(kind_names("vec")));
   app.add_option("--cpu", a.cpu, "the control processors' kind, in place of the machine's")
       ->check(one_of(kind_names("control")));
+  app.add_option("--firmware", a.firmware, "an ELF file that the control processors run, of kind riscv then")
+      ->check(not_empty());
   app.add_option("--seed", a.seed, "seed of the random tensors")->check(whole_number())->capture_default_str();
   app.add_option("--json", a.json, "write the report as JSON to a file, or alone to stdout with '-'")
       ->check(not_empty());
@@ -63,6 +67,8 @@ void add_schedule_options(CLI::App& app, ScheduleArguments& a) {
       ->capture_default_str();
   app.add_option("--set", a.settings, "set any key of the machine: key=value")->allow_extra_args(false);
   app.add_option("--tiling", a.tiling, "tile sizes; what is not given is chosen")->check(not_empty());
+  app.add_option("--firmware", a.firmware, "an ELF file for RISC-V control processors, in place of the dataflows here")
+      ->check(not_empty());
   app.add_option("--most", a.most, "lines at most")->check(whole_number())->capture_default_str();
   app.add_option("--json", a.json, "write the commands as JSON to a file, or alone to stdout with '-'")
       ->check(not_empty());
@@ -211,9 +217,14 @@ int dispatch(int argc, char** argv) {
   RunArguments compare_arguments;
   CLI::App* compare_command = app.add_subcommand("compare", "one layer under several dataflows, one line each");
   add_machine_options(*compare_command, compare_arguments);
-  compare_command->add_option("--dataflow", compare_arguments.dataflows, "a dataflow; repeat for more (default: all)")
+  compare_command
+      ->add_option("--dataflow", compare_arguments.dataflows,
+                   "dataflows, by commas or repeated (default: all that fit)")
       ->allow_extra_args(false);
   add_energy_range(*compare_command, compare_arguments);
+  compare_command->add_option("--jobs,-j", compare_arguments.jobs, "processes; 0: as many as the host has processors")
+      ->check(within(0, 1024))
+      ->capture_default_str();
   compare_command->callback([&] { status = compare(compare_arguments); });
 
   std::string kind;
@@ -224,22 +235,7 @@ int dispatch(int argc, char** argv) {
   list_command->callback([&] { status = list(kind); });
 
   DescribeArguments describe_arguments;
-  CLI::App* describe_command = app.add_subcommand("describe",
-                                                  "all there is to know of a machine (effective config, address map), "
-                                                  "network, dataflow, streaming graph, or of all keys");
-  describe_command->add_option("what", describe_arguments.what, "a name, a path, 'keys' or 'tiling'")->required();
-  describe_command->add_option("--set", describe_arguments.settings, "set any key of the machine: key=value")
-      ->allow_extra_args(false);
-  CLI::Option* area =
-      describe_command->add_flag("--area", describe_arguments.area, "what the machine takes of a chip, by module");
-  describe_command->add_option("--svg", describe_arguments.svg, "with --area: write a treemap")
-      ->check(not_empty())
-      ->needs(area);
-  describe_command
-      ->add_option("--json", describe_arguments.json, "with --area: write JSON to a file, or alone to stdout with '-'")
-      ->check(not_empty())
-      ->needs(area);
-  describe_command->callback([&] { status = describe(describe_arguments); });
+  add_describe(app, describe_arguments, status);
 
   SearchArguments search_arguments;
   CLI::App* search_command = app.add_subcommand("search", "the best tiling for a layer on a machine");
@@ -414,6 +410,12 @@ int main(int argc, char** argv) {
     text::complain(e.what());
     return kWrongUsage;
   } catch (const job::RunError& e) {
+    text::complain(e.what());
+    return kRunFailed;
+  } catch (const riscv::ElfError& e) {
+    text::complain(e.what());
+    return kWrongUsage;
+  } catch (const riscv::ProgramError& e) {
     text::complain(e.what());
     return kRunFailed;
   } catch (const host_memory::Exceeded& e) {

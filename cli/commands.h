@@ -17,8 +17,10 @@ struct RunArguments {
   std::string data = "full";  // or "timing"
   std::string vec;            // empty: as the machine says
   std::string cpu;            // likewise
+  std::string firmware;       // an ELF file for RISC-V control processors; empty: as the machine says
   std::string q, k, v, out;   // .npy
   std::uint64_t seed = 1;
+  unsigned jobs = 0;  // processes of compare; 0: as many as the host has processors
   std::string vcd;       // or .fst
   std::string timeline;  // Chrome trace events
   std::vector<std::string> trace_scopes;
@@ -31,10 +33,11 @@ int run(const RunArguments& arguments);
 int compare(const RunArguments& arguments);
 
 struct DescribeArguments {
-  std::string what;  // a machine, a network, a dataflow, an energy table; or "keys"
+  std::string what;  // a machine, a network, a dataflow, an energy table, a firmware program; or "keys"
   std::vector<std::string> settings;
   bool area = false;
   std::string svg, json;  // of areas; json "-" is stdout, alone
+  std::string ert, art;   // in Accelergy's form
 };
 int describe(const DescribeArguments& arguments);
 int list(const std::string& kind);  // "", "hardware", "networks", "dataflows", "energy"
@@ -45,6 +48,7 @@ struct ScheduleArguments {
   std::string dataflow = "mas";
   std::vector<std::string> settings;  // --set key=value
   std::string tiling;
+  std::string firmware;         // an ELF file
   std::uint64_t most = 100000;  // lines
   std::string json;             // "-" is stdout, alone
 };

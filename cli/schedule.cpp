@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "cli/firmware.h"
 #include "mapping/bound.h"
 #include "mapping/counter.h"
 #include "mapping/printer.h"
@@ -41,9 +42,10 @@ nlohmann::ordered_json to_json(const mapping::Line& l) {
 }  // namespace
 
 int schedule(const ScheduleArguments& a) {
-  const MachineConfig machine = config::load_hardware(a.hardware, a.settings);
+  MachineConfig machine = config::load_hardware(a.hardware, a.settings);
+  use_firmware(machine, a.firmware);
   const config::Network network = config::load_network(a.network);
-  job::Schedule chosen = job::parse_dataflow(a.dataflow);
+  job::Schedule chosen = job::parse_dataflow(default_dataflow(a.dataflow));
   chosen.tiling = job::parse_tiling(a.tiling);
   files::Outputs outputs;
   files::Output* const file = outputs.open_or_stdout("--json", a.json);

@@ -86,6 +86,12 @@ const KindInfo& kind_of(const std::string& place, const MachineConfig& machine) 
       fmt::format("no kind '{}' for {}; there are: {}", name, place, fmt::join(kind_names(place), ", ")));
 }
 
+void settle(MachineConfig& machine) {
+  for (const KindInfo* kind : kinds_of(machine)) {
+    if (kind->settle) kind->settle(machine);
+  }
+}
+
 std::string kind_problem(const MachineConfig& machine) {
   for (const KindInfo* kind : kinds_of(machine)) {
     const std::string problem = kind->problem ? kind->problem(machine) : "";

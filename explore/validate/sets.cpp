@@ -1,11 +1,12 @@
 // The list of all kinds of measurements.
 #include "explore/validate/data_set.h"
+#include "explore/validate/dram_curves.h"
 #include "explore/validate/sram_set.h"
 
 namespace attnvp::validate {
 
 const std::vector<Kind>& kinds() {
-  static const std::vector<Kind> all = {sram_kind()};
+  static const std::vector<Kind> all = {dram_kind(), sram_kind()};
   return all;
 }
 

@@ -45,6 +45,7 @@ class DmaController : public Module {
 
   std::string waiting_for() const override;
   void reset() override;
+  std::vector<Ledger> ledgers() const override;
 
   Counter descriptors{*this, "descriptors", "descriptors", "descriptors completed"};
   Counter bursts{
@@ -83,6 +84,10 @@ class DmaController : public Module {
       std::uint64_t number;
     };
     std::deque<UnderWay> under_way;  // oldest first, kept while a waveform is written: what the signals show
+    Account account;
+    bool busy = false;  // with a transfer, as `account` knows
+    std::uint64_t busy_since = 0, busy_cycles = 0, bytes = 0;
+    void settle(std::uint64_t now);
     void begun();                    // the first burst of `current`
     void done();                     // the oldest descriptor under way
     Signal state, operation, number, head, row_block, waits_for, level;

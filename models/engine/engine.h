@@ -20,6 +20,7 @@
 #include <boost/circular_buffer.hpp>
 #include <string>
 
+#include "models/account/account.h"
 #include "models/bus/stream.h"
 #include "models/engine/command_queue.h"
 #include "models/engine/descriptor_check.h"
@@ -39,6 +40,7 @@ class Engine : public Module {
 
   std::string waiting_for() const override;
   void reset() override;
+  std::vector<Ledger> ledgers() const override;
 
   Counter descriptors{*this, "descriptors", "descriptors", "descriptors completed"};
   Counter busy_cycles{*this, "busy_cycles", "cycles", "cycles in which the execute stage held a descriptor"};
@@ -55,6 +57,9 @@ class Engine : public Module {
   // Full-data mode: computes the values. Called when the last operand was read.
   virtual void compute_values(const hal::Descriptor& descriptor) = 0;
   virtual void count(const hal::Descriptor& descriptor) = 0;
+
+  // Cycles of work that were left unused at edges.
+  virtual std::uint64_t ragged_cycles() const { return 0; }
 
   // The stages, for a datapath with a clock of its own. Here the streams set the pace, and the last result is there
   // pipeline_cycles after the last operand. False: the engine has stopped.
@@ -126,6 +131,7 @@ class Engine : public Module {
   tlm::tlm_dmi dmi_;
 
   std::uint64_t taken_ = 0;  // descriptors out of the queue
+  Account account_;
 
   // What the execute stage holds, then the fetch stage.
   Signal state_;

@@ -26,6 +26,8 @@ void MacEngine::count(const hal::Descriptor& d) {
   exp_ops += work.exp_ops;
 }
 
+std::uint64_t MacEngine::ragged_cycles() const { return (slots.value() - compute.value()) / planner_.pes(); }
+
 void MacEngine::compute_values(const hal::Descriptor& d) {
   if (MacPlanner::is_tile_op(d.opcode)) return compute_tile(d);
   const hal::Product p = hal::product_of(d);

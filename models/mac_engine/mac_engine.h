@@ -29,6 +29,7 @@ class MacEngine : public Engine {
   Refusal plan(const hal::Descriptor& descriptor, Plan& plan) override;
   void compute_values(const hal::Descriptor& descriptor) override;
   void count(const hal::Descriptor& descriptor) override;
+  std::uint64_t ragged_cycles() const override;
 
  private:
   void compute_tile(const hal::Descriptor& descriptor);

@@ -26,6 +26,7 @@ class MacPlanner {
   Refusal plan(const hal::Descriptor& descriptor, Plan& plan);
   MacWork work(const hal::Descriptor& descriptor) const;
 
+  std::uint64_t pes() const { return std::uint64_t{config_.rows} * config_.columns; }
   ResidentTiles& resident() { return resident_; }
   bool sums_in_pes() const { return config_.accumulators == "pe"; }
   static bool is_tile_op(hal::Opcode opcode) {

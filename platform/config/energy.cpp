@@ -4,6 +4,7 @@
 
 #include "platform/config/catalog.h"
 #include "platform/config/document.h"
+#include "platform/config/provenance.h"
 #include "platform/config/units.h"
 #include "platform/config/words.h"
 
@@ -91,7 +92,7 @@ EnergyTable load_energy(const std::string& name_or_path) {
     model.model_ = true;
     return model;
   }
-  document.require_keys(document.root(), "the file", {"ERT"});
+  document.require_keys(document.root(), "the file", {"ERT", "provenance"});
   const YAML::Node ert = member(document, document.root(), "the file", "ERT");
   document.require_keys(ert, "key 'ERT'", {"version", "tables"});
   const YAML::Node version = member(document, ert, "key 'ERT'", "version");
@@ -133,6 +134,7 @@ EnergyTable load_energy(const std::string& name_or_path) {
     if (entries.empty()) fail(document.origin(actions), fmt::format("{} has no actions", of_component));
   }
   if (table.components_.empty()) fail(document.origin(tables), "key 'ERT.tables' holds no component");
+  energy_provenance(document);  // refuses what is wrong with it
   return table;
 }
 

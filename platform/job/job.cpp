@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "firmware/runtime/boot.h"
+#include "mapping/programs.h"
 #include "models/storage/host_memory.h"
 #include "platform/config/error.h"
 #include "platform/config/units.h"
@@ -272,6 +273,7 @@ Result Runner::run_once(const config::Network& network, const Schedule& schedule
     p.write(job.layer.v, tensors->v.data(), key_bytes(network));
   }
 
+  tag_tensors(p, job.layer, made.scratch.address);
   Result result;
   result.network = network;
   result.schedule = schedule;
@@ -290,7 +292,7 @@ Result Runner::run_once(const config::Network& network, const Schedule& schedule
     result.output.resize(query_bytes(network) / sizeof(arith::Half));
     p.read(job.layer.o, result.output.data(), query_bytes(network));
     if (options.check_golden && tensors != nullptr) {
-      const firmware::Dataflow& dataflow = *firmware::find_dataflow(schedule.dataflow.c_str());
+      const firmware::Dataflow& dataflow = *mapping::find_dataflow(schedule.dataflow);
       const OnePass softmax{dataflow.is(firmware::kOnePass) ? result.schedule.tiling["nkv"] : 0,
                             dataflow.is(firmware::kMerged)};
       result.golden = check(network, *tensors, softmax, result.output.data());
@@ -313,7 +315,7 @@ void Runner::check_status(Result& result) {
   for (std::uint32_t c = 0; c < p.machine().clusters; ++c) {
     hal::JobResult answer{};
     p.read(hal::result_address(c), &answer, sizeof answer);
-    const firmware::Dataflow& dataflow = *firmware::find_dataflow(result.schedule.dataflow.c_str());
+    const firmware::Dataflow& dataflow = *mapping::find_dataflow(result.schedule.dataflow);
     if (answer.status != hal::Status::kDone) {
       throw RunError(fmt::format("{}: cluster {}'s firmware: {}", what, c, refusal(answer, dataflow)));
     }
@@ -350,6 +352,8 @@ void Runner::collect(Result& result) {
   const std::uint64_t ports = std::uint64_t{m.l1.ports} * m.l1.port_bytes_per_cycle;
   const std::uint64_t banks = std::uint64_t{m.l1.banks} * m.l1.bank_bytes_per_cycle;
   result.peak.l1_bytes_per_cycle = static_cast<double>(m.clusters * std::min(ports, banks));
+  result.unit_times = unit_times(p, result.cycles);
+  result.bound = bound_of(result, m);
   result.utilization = {share("mac", cores), share("vec", cores), share("dma", p.machine().clusters), share("dram", 1)};
 }
 

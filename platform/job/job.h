@@ -17,6 +17,7 @@
 #include "platform/config/error.h"
 #include "platform/config/network.h"
 #include "platform/config/schema.h"
+#include "platform/job/accounting.h"
 #include "platform/job/counters.h"
 #include "platform/job/golden.h"
 #include "platform/job/schedule.h"
@@ -77,6 +78,8 @@ struct Result {
   std::vector<CounterValue> counters;
   Floorplan floorplan;
   double tdp_watts = 0;             // that the machine may draw; 0: no limit
+  std::vector<UnitTime> unit_times;
+  Bound bound;
   std::vector<arith::Half> output;  // [batch, heads, seq_q, emb]; empty in timing mode
   double wall_seconds = 0;
   std::uint64_t events = 0;  // simulation events: delta cycles

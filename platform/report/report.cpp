@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+
 #include "platform/report/json.h"
 #include "platform/report/power.h"
 #include "platform/report/table.h"
@@ -24,6 +27,12 @@ std::string golden_text(const job::Result& r) {
   return r.golden.passed ? "passed" : "FAILED";
 }
 
+std::string tiling_line(const job::Result& r) {
+  std::string line;
+  for (const auto& [key, value] : job::tiling_text(r.schedule.tiling)) line += fmt::format(" {}={}", key, value);
+  return line.substr(line.empty() ? 0 : 1);
+}
+
 // Share of all workers' time in which they compute, if all tiles take as long.
 double occupancy(const job::Result& r) {
   return static_cast<double>(r.statistic("partition.tiles")) /
@@ -31,6 +40,50 @@ double occupancy(const job::Result& r) {
 }
 
 }  // namespace
+
+// Where the engines' time went: whatever is half a percent somewhere.
+Table time_table(const job::Result& r) {
+  const std::pair<const char*, const char*> kinds[] = {
+      {"mac", "MAC"}, {"vec", "VEC"}, {"dma", "DMA channels"}, {"control", "control"}};
+  Table table;
+  table.column("time", Table::Align::kLeft);
+  std::vector<std::string> reasons;
+  std::vector<std::map<std::string, double>> shares;
+  for (const auto& [kind, title] : kinds) {
+    table.column(title);
+    std::map<std::string, double>& share = shares.emplace_back();
+    for (const auto& [reason, value] : job::mean_shares(r.unit_times, kind)) {
+      share[reason] = value;
+      const bool known = std::find(reasons.begin(), reasons.end(), reason) != reasons.end();
+      if (value >= 0.005 && !known) reasons.push_back(reason);
+    }
+  }
+  for (const std::string& reason : reasons) {
+    std::vector<std::string> row{reason};
+    for (const auto& share : shares) {
+      const auto found = share.find(reason);
+      row.push_back(found == share.end() ? "" : percent(found->second));
+    }
+    table.row(row);
+  }
+  return table;
+}
+
+std::string bound_sentence(const job::Bound& b) {
+  const std::map<std::string, std::string> names = {{"mac", "MAC"},         {"vec", "VEC"},
+                                                    {"dram", "DRAM"},       {"l1_port", "L1 port"},
+                                                    {"l1_bank", "L1 bank"}, {"control", "control processor"},
+                                                    {"dma", "DMA"}};
+  const auto name = [&](const std::string& resource) { return names.at(resource); };
+  const job::Remedy remedy = job::remedy(b.most.resource);
+  const bool slow = b.share() < 0.5;
+  const std::string then = b.next() == b.most.resource ? fmt::format("{} still binds", name(b.next()))
+                                                       : fmt::format("{} binds", name(b.next()));
+  return fmt::format("{}: {} busy{}; at twice the {} ({}) at most {:.2f}x, then {}",
+                     slow ? "no resource is half busy, the schedule waits" : name(b.most.resource) + " bound",
+                     slow ? name(b.most.resource) + " " + percent(b.share()) : percent(b.share()), "", remedy.words,
+                     remedy.key, b.at_most(), then);
+}
 
 std::string to_json(const job::Result& r, const std::string& hardware, const JsonParts& parts) {
   using nlohmann::ordered_json;
@@ -53,7 +106,7 @@ std::string to_json(const job::Result& r, const std::string& hardware, const Jso
   j["frequency_hz"] = r.frequency_hz;
   j["seconds"] = r.seconds();
   j["golden"] = {{"checked", r.golden_checked},
-                 {"passed", r.golden_checked && r.golden.passed},
+                 {"passed", r.golden_checked ? ordered_json(r.golden.passed) : ordered_json()},
                  {"max_abs_error", r.golden.max_abs_error},
                  {"max_ulp_error", r.golden.max_ulp_error}};
   j["utilization"] = {
@@ -87,6 +140,17 @@ std::string to_json(const job::Result& r, const std::string& hardware, const Jso
   for (const std::string& part : r.energy_parts()) j["energy_pj"][part] = r.energy_pj(part);
   add_power(j, r);
   if (parts.energy_range) add_energy_range(j, r);
+  j["bound"] = {{"resource", r.bound.most.resource}, {"cycles", r.bound.most.cycles}, {"share", r.bound.share()}};
+  for (const job::Demand& d : r.bound.demands) j["bound"]["demands"][d.resource] = d.cycles;
+  j["bound"]["advice"].push_back({{"key", job::remedy(r.bound.most.resource).key},
+                                  {"factor", r.bound.most.resource == "control" ? 0.5 : 2.0},
+                                  {"speedup_at_most", r.bound.at_most()},
+                                  {"then", r.bound.next()},
+                                  {"text", bound_sentence(r.bound)}});
+  for (const job::UnitTime& unit : r.unit_times) {
+    ordered_json& cycles = j["time"][unit.unit];
+    for (const auto& [reason, n] : unit.cycles) cycles[reason] = n;
+  }
   j["machine"] = {{"macs_per_cycle", r.peak.macs_per_cycle},
                   {"vec_lanes", r.peak.vec_lanes},
                   {"dram_bytes_per_cycle", r.peak.dram_bytes_per_cycle},
@@ -108,10 +172,8 @@ std::string to_text(const job::Result& r, const std::string& hardware) {
   const std::string groups = n.heads_of_kv() == n.heads ? "" : fmt::format(" on {} of K and V", n.heads_of_kv());
   line("network", fmt::format("{}  (batch {}, {} heads{}, {} x {}{}, {} per head)", n.name, n.batch, n.heads, groups,
                               n.seq_q, n.ragged() ? "up to " : "", n.seq_kv, n.emb));
-  std::string tiling;
-  for (const auto& [key, value] : job::tiling_text(r.schedule.tiling)) tiling += fmt::format(" {}={}", key, value);
   line("dataflow", r.schedule.text);
-  line("tiling", tiling.substr(1));
+  line("tiling", tiling_line(r));
   if (!r.workers.empty()) {
     line("partition",
          fmt::format("{} tiles on {} workers: {} of them have {}, the others fewer; occupancy {}",
@@ -142,6 +204,8 @@ std::string to_text(const job::Result& r, const std::string& hardware) {
   busy.row({"DRAM bus", percent(r.utilization.dram)});
   out += busy.text() + "\n";
 
+  out += time_table(r).text() + "\n" + bound_sentence(r.bound) + "\n\n";
+
   Table traffic;
   traffic.column("memory", Table::Align::kLeft);
   traffic.column("read");
@@ -166,19 +230,27 @@ std::string to_text(const job::Result& r, const std::string& hardware) {
   return out + energy.text() + "\n" + power_text(r);
 }
 
-std::string comparison(const std::vector<job::Result>& results) {
+ComparisonRow comparison_row(const job::Result& r) {
+  const double traffic = static_cast<double>(read_bytes(r, "dram") + write_bytes(r, "dram"));
+  return {{r.schedule.text, with_commas(r.cycles), with_prefix(r.seconds(), "s"), percent(r.utilization.mac),
+           percent(r.utilization.vec), with_prefix(traffic, "B"), with_prefix(r.total_energy_pj() * 1e-12, "J"),
+           golden_text(r), fmt::format("{} {}", r.bound.most.resource, percent(r.bound.share())), tiling_line(r)},
+          r.cycles};
+}
+
+std::string comparison(const std::vector<ComparisonRow>& rows) {
   Table table;
   table.column("dataflow", Table::Align::kLeft);
   for (const char* title : {"cycles", "time", "MAC busy", "VEC busy", "DRAM traffic", "energy", "golden"}) {
     table.column(title);
   }
-  if (!results.empty()) table.column(results.back().schedule.text + " is faster by");
-  for (const job::Result& r : results) {
-    const double traffic = static_cast<double>(read_bytes(r, "dram") + write_bytes(r, "dram"));
-    const double ratio = static_cast<double>(r.cycles) / static_cast<double>(results.back().cycles);
-    table.row({r.schedule.text, with_commas(r.cycles), with_prefix(r.seconds(), "s"), percent(r.utilization.mac),
-               percent(r.utilization.vec), with_prefix(traffic, "B"), with_prefix(r.total_energy_pj() * 1e-12, "J"),
-               golden_text(r), &r == &results.back() ? "" : fmt::format("{:.2f}x", ratio)});
+  table.column("bound", Table::Align::kLeft);
+  table.column("tiling", Table::Align::kLeft);
+  if (!rows.empty()) table.column("cycles of " + rows.front().cells.front());
+  for (const ComparisonRow& row : rows) {
+    std::vector<std::string> cells = row.cells;
+    cells.push_back(fmt::format("{:.2f}x", static_cast<double>(row.cycles) / static_cast<double>(rows.front().cycles)));
+    table.row(cells);
   }
   return table.text();
 }

@@ -15,7 +15,12 @@ struct JsonParts {
 std::string to_json(const job::Result& result, const std::string& hardware, const JsonParts& parts = {});
 // Cycles, time, utilisation, traffic, energy of one run.
 std::string to_text(const job::Result& result, const std::string& hardware);
-// One line per run, speed-ups against the last one.
-std::string comparison(const std::vector<job::Result>& results);
+// One line a run, the last column relative to the first of them.
+struct ComparisonRow {
+  std::vector<std::string> cells;
+  std::uint64_t cycles = 0;
+};
+ComparisonRow comparison_row(const job::Result& result);
+std::string comparison(const std::vector<ComparisonRow>& rows);
 
 }  // namespace attnvp::report
