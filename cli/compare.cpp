@@ -10,6 +10,7 @@
 #include "explore/search/search.h"
 #include "mapping/programs.h"
 #include "platform/config/error.h"
+#include "platform/config/hardware.h"
 #include "platform/files/outputs.h"
 #include "platform/report/power.h"
 #include "platform/report/report.h"
@@ -24,19 +25,19 @@ using nlohmann::json;
 // What a dataflow's process answers.
 struct Outcome {
   report::ComparisonRow row;
+  job::Result spent;     // name and energy alone
   std::string json;      // of the run
   std::string left_out;  // why it was not even begun
   std::string failed;    // why it did not end well
   bool wrong = false;    // `left_out` is about what the user gave
-  report::EnergyTerms energies;
 };
 
 void to_json(json& j, const Outcome& o) {
-  json energies = json::array();
-  for (const auto& [action, term] : o.energies.terms) {
-    energies.push_back(json::array({action, term.pj, term.low_pj, term.high_pj}));
+  json energy = json::array();
+  for (const job::CounterValue& c : o.spent.counters) {
+    energy.push_back({c.component, c.action, c.energy_pj, c.low_pj, c.high_pj});
   }
-  j = json::array({o.row.cells, o.row.cycles, o.json, o.left_out, o.failed, o.wrong, o.energies.dataflow, energies});
+  j = {o.row.cells, o.row.cycles, o.json, o.left_out, o.failed, o.wrong, o.spent.schedule.text, energy};
 }
 void from_json(const json& j, Outcome& o) {
   o.row = {j[0].get<std::vector<std::string>>(), j[1].get<std::uint64_t>()};
@@ -44,25 +45,31 @@ void from_json(const json& j, Outcome& o) {
   o.left_out = j[3].get<std::string>();
   o.failed = j[4].get<std::string>();
   o.wrong = j[5].get<bool>();
-  o.energies.dataflow = j[6].get<std::string>();
-  for (const json& e : j[7]) {
-    o.energies.terms[e[0].get<std::string>()] = {e[1].get<double>(), e[2].get<double>(), e[3].get<double>()};
+  o.spent.schedule.text = j[6].get<std::string>();
+  for (const json& c : j[7]) {
+    job::CounterValue& spent = o.spent.counters.emplace_back();
+    spent.component = c[0].get<std::string>();
+    spent.action = c[1].get<std::string>();
+    spent.energy_pj = c[2].get<double>();
+    spent.low_pj = c[3].get<double>();
+    spent.high_pj = c[4].get<double>();
   }
 }
 
-Outcome run_one(const Prepared& p, const std::string& dataflow, bool searched, bool energy_range,
-                const job::Tensors* tensors) {
+Outcome run_one(const Prepared& p, const std::string& dataflow, const RunArguments& a, const job::Tensors* tensors) {
   Outcome outcome;
   try {
     job::Schedule schedule = job::parse_dataflow(dataflow);
     schedule.tiling = p.tiling;
-    if (searched) schedule.tiling = explore::find_tiling(p.machine, p.network, schedule, p.energy);
+    if (a.tiling == "auto") schedule.tiling = explore::find_tiling(p.machine, p.network, schedule, p.energy);
     schedule = job::complete(p.machine, p.network, schedule);
     job::Runner runner(p.machine, p.energy, p.full);
     const job::Result result = runner.run(p.network, schedule, tensors, {});
     outcome.row = report::comparison_row(result);
-    outcome.json = report::to_json(result, p.machine.name, {"", energy_range});
-    outcome.energies = report::energy_terms(result);
+    outcome.json = report::to_json(result, p.machine.name,
+                                   {"", a.energy_range, a.settings, config::machine_hash(p.machine), a.seed});
+    outcome.spent.schedule.text = result.schedule.text;
+    outcome.spent.counters = result.counters;
     if (result.golden_checked && !result.golden.passed) {
       outcome.failed = fmt::format("{}: golden check failed: {}", dataflow, result.golden.to_string());
     }
@@ -115,7 +122,7 @@ int compare(const RunArguments& a) {
   job::Tensors tensors;
   if (p.full) tensors = job::random_tensors(p.network, a.seed);
   const std::vector<std::string> answers = explore::in_processes(names.size(), a.jobs, [&](std::size_t i) {
-    return json(run_one(p, names[i], a.tiling == "auto", a.energy_range, p.full ? &tensors : nullptr))
+    return json(run_one(p, names[i], a, p.full ? &tensors : nullptr))
         .dump(-1, ' ', false, json::error_handler_t::replace);
   });
 
@@ -141,17 +148,17 @@ int compare(const RunArguments& a) {
                    [](const Outcome& x, const Outcome& y) { return x.row.cycles < y.row.cycles; });
   std::string runs;
   std::vector<report::ComparisonRow> rows;
-  std::vector<report::EnergyTerms> energies;
+  std::vector<job::Result> spent;
   for (const Outcome& outcome : outcomes) {
     runs += (runs.empty() ? "[\n" : ",\n") + outcome.json;
     rows.push_back(outcome.row);
-    energies.push_back(outcome.energies);
+    spent.push_back(outcome.spent);
   }
   runs += "]\n";
   if (json_file != nullptr) json_file->write(runs);
   outputs.commit();
-  const std::string table = fmt::format("{} on {}\n\n{}{}", p.network.name, p.machine.name, report::comparison(rows),
-                                        a.energy_range ? "\n" + report::ranking_text(energies) : "");
+  std::string table = fmt::format("{} on {}\n\n{}", p.network.name, p.machine.name, report::comparison(rows));
+  if (a.energy_range) table += "\n" + report::ranking_text(spent);
   std::fputs((a.json == "-" ? runs : table).c_str(), stdout);
   if (!left_out.empty()) text::complain("left out: " + left_out);
   if (!failures.empty()) throw job::RunError(failures);

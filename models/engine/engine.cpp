@@ -98,8 +98,8 @@ std::string Engine::waiting_for() const {
 void Engine::reset() {
   queue_.reset();
   taken_ = 0;
-  idle_since_ = ctx_.clock.now();
   account_.reset(ctx_.clock.now());
+  idle_since_ = ctx_.clock.now();
   halts_.set(0);
   waits_for_.set_none();
   show_current(nullptr);

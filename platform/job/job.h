@@ -28,6 +28,9 @@ class Platform;
 namespace attnvp::trace {
 class Session;
 }
+namespace attnvp::firmware_watch {
+class Watch;
+}
 
 namespace attnvp::job {
 
@@ -76,10 +79,10 @@ struct Result {
   std::vector<std::pair<std::string, std::uint64_t>> statistics;
   std::vector<Worker> workers;  // of dataflows that deal tiles of contexts to workers
   std::vector<CounterValue> counters;
-  Floorplan floorplan;
-  double tdp_watts = 0;             // that the machine may draw; 0: no limit
   std::vector<UnitTime> unit_times;
   Bound bound;
+  Floorplan floorplan;
+  double tdp_watts = 0;             // that the machine may draw; 0: no limit
   std::vector<arith::Half> output;  // [batch, heads, seq_q, emb]; empty in timing mode
   double wall_seconds = 0;
   std::uint64_t events = 0;  // simulation events: delta cycles
@@ -105,6 +108,7 @@ struct RunOptions {
   bool full_data = true;
   bool check_golden = true;         // full data only
   trace::Session* trace = nullptr;  // records the run, one that fails included
+  firmware_watch::Watch* watch = nullptr;  // looks at RISC-V control processors
 };
 
 // A machine ready to run jobs, one after the other, without elaborating again. After a RunError it is spent.

@@ -168,11 +168,39 @@ void label(std::vector<ordered_json>& runs) {
   const auto hardware = [](const ordered_json& r) { return r.at("hardware").get<std::string>(); };
   const auto network = [](const ordered_json& r) { return r.at("network").at("name").get<std::string>(); };
   const bool with_hardware = differ(hardware), with_network = differ(network);
-  std::map<std::string, int> seen;
-  for (ordered_json& r : runs) {
+  // Keys of the machine and the tiling that not all runs have alike, where nothing else tells runs apart.
+  const auto member = [](const ordered_json& r, const char* group, const std::string& key) {
+    const auto found = r.find(group);
+    if (found == r.end() || !found->contains(key)) return std::string("default");
+    return found->at(key).is_string() ? found->at(key).get<std::string>() : found->at(key).dump();
+  };
+  const auto details = [&](const char* group) {
+    std::vector<std::string> keys;
+    for (const ordered_json& r : runs) {
+      const ordered_json members = r.value(group, ordered_json::object());
+      for (const auto& [key, value] : members.items()) {
+        const bool known = std::find(keys.begin(), keys.end(), key) != keys.end();
+        if (!known && differ([&, k = key](const ordered_json& x) { return member(x, group, k); })) keys.push_back(key);
+      }
+    }
+    return keys;
+  };
+  const std::vector<std::string> overrides = details("overrides"), tiling = details("tiling");
+  std::map<std::string, int> alike;  // but for their tilings
+  const auto name = [&](const ordered_json& r) {
     std::string text = r.at("dataflow").get<std::string>();
     if (with_network) text += " " + network(r);
     if (with_hardware) text += " on " + hardware(r);
+    for (const std::string& key : overrides) text += fmt::format(" {}={}", key, member(r, "overrides", key));
+    return text;
+  };
+  for (const ordered_json& r : runs) ++alike[name(r)];
+  std::map<std::string, int> seen;
+  for (ordered_json& r : runs) {
+    std::string text = name(r);
+    if (alike[text] > 1) {
+      for (const std::string& key : tiling) text += fmt::format(" {}={}", key, member(r, "tiling", key));
+    }
     const int times = ++seen[text];
     r["label"] = times == 1 ? text : fmt::format("{} ({})", text, times);
   }

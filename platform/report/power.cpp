@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 
 #include "platform/report/table.h"
 
@@ -72,57 +74,48 @@ std::string energy_range_text(const job::Result& r) {
   return table.text() + fmt::format("{:<13}{} to {}\n", "power", watts(all.low), watts(all.high));
 }
 
-EnergyTerms::Term EnergyTerms::total() const {
-  Term sum;
-  for (const auto& [action, term] : terms) {
-    sum.pj += term.pj, sum.low_pj += term.low_pj, sum.high_pj += term.high_pj;
-  }
-  return sum;
-}
-
-EnergyTerms energy_terms(const job::Result& r) {
-  EnergyTerms energies{r.schedule.text, {}};
-  for (const job::CounterValue& c : r.counters) {
-    if (c.component.empty() || c.energy_pj <= 0) continue;
-    EnergyTerms::Term& term = energies.terms[c.component + " " + c.action];
-    term.pj += c.energy_pj, term.low_pj += c.low_pj, term.high_pj += c.high_pj;
-  }
-  return energies;
-}
-
-Order energy_order(const EnergyTerms& a, const EnergyTerms& b) {
-  // The difference is linear in each action's energy, so that its extremes are at the ends of their ranges.
-  double least = 0, most = 0;
-  const auto add = [&](const EnergyTerms::Term& x, const EnergyTerms::Term& y) {
-    least += std::min(x.low_pj - y.low_pj, x.high_pj - y.high_pj);
-    most += std::max(x.low_pj - y.low_pj, x.high_pj - y.high_pj);
+Order energy_order(const job::Result& a, const job::Result& b) {
+  // By component and action: the difference is linear in each one's energy, so that its extremes are at the ends.
+  std::map<std::string, double> difference;
+  std::map<std::string, Range> factors;
+  const auto add = [&](const job::Result& r, double sign) {
+    for (const job::CounterValue& c : r.counters) {
+      if (c.component.empty() || c.energy_pj <= 0) continue;
+      const std::string key = c.component + " " + c.action;
+      difference[key] += sign * c.energy_pj;
+      factors[key] = {c.low_pj / c.energy_pj, c.high_pj / c.energy_pj};
+    }
   };
-  for (const auto& [action, term] : a.terms) {
-    const auto other = b.terms.find(action);
-    add(term, other == b.terms.end() ? EnergyTerms::Term{} : other->second);
-  }
-  for (const auto& [action, term] : b.terms) {
-    if (a.terms.count(action) == 0) add({}, term);
+  add(a, 1);
+  add(b, -1);
+  double least = 0, most = 0;
+  for (const auto& [key, pj] : difference) {
+    const auto [first, second] = std::minmax({pj * factors[key].low, pj * factors[key].high});
+    least += first;
+    most += second;
   }
   if (most < 0) return Order::kLess;
   return least > 0 ? Order::kMore : Order::kUndecided;
 }
 
-std::string ranking_text(const std::vector<EnergyTerms>& results) {
-  std::vector<EnergyTerms> order = results;
-  std::stable_sort(order.begin(), order.end(),
-                   [](const EnergyTerms& a, const EnergyTerms& b) { return a.total().pj < b.total().pj; });
+std::string ranking_text(const std::vector<job::Result>& results) {
+  std::vector<const job::Result*> order;
+  for (const job::Result& r : results) order.push_back(&r);
+  std::stable_sort(order.begin(), order.end(), [](const job::Result* a, const job::Result* b) {
+    return a->total_energy_pj() < b->total_energy_pj();
+  });
   Table table;
   table.column("dataflow", Table::Align::kLeft);
   for (const char* title : {"low", "energy", "high"}) table.column(title);
   table.column("than the next", Table::Align::kLeft);
   for (std::size_t i = 0; i < order.size(); ++i) {
-    const EnergyTerms::Term total = order[i].total();
-    std::string than;
-    if (i + 1 < order.size()) {
-      than = energy_order(order[i], order[i + 1]) == Order::kLess ? "less" : "undecided within the range";
-    }
-    table.row({order[i].dataflow, joules(total.low_pj), joules(total.pj), joules(total.high_pj), than});
+    const job::Result& r = *order[i];
+    const Range range = range_of(r, "");
+    const bool last = i + 1 == order.size();
+    table.row({r.schedule.text, joules(range.low), joules(r.total_energy_pj()), joules(range.high),
+               last                                             ? ""
+               : energy_order(r, *order[i + 1]) == Order::kLess ? "less"
+                                                                : "undecided within the range"});
   }
   return table.text();
 }

@@ -89,6 +89,15 @@ std::string to_json(const job::Result& r, const std::string& hardware, const Jso
   using nlohmann::ordered_json;
   ordered_json j = json_document();
   j["hardware"] = hardware;
+  if (!parts.machine_hash.empty()) {
+    j["machine_hash"] = parts.machine_hash;
+    j["overrides"] = ordered_json::object();
+    for (const std::string& text : parts.overrides) {
+      const std::size_t at = text.find('=');
+      j["overrides"][text.substr(0, at)] = text.substr(at + 1);
+    }
+    if (r.golden_checked) j["seed"] = parts.seed;
+  }
   j["network"] = {{"name", r.network.name},   {"batch", r.network.batch},   {"heads", r.network.heads},
                   {"seq_q", r.network.seq_q}, {"seq_kv", r.network.seq_kv}, {"emb", r.network.emb}};
   if (r.network.heads_of_kv() != r.network.heads) j["network"]["kv_heads"] = r.network.heads_of_kv();
@@ -138,8 +147,6 @@ std::string to_json(const job::Result& r, const std::string& hardware, const Jso
   }
   j["energy_pj"]["total"] = r.total_energy_pj();
   for (const std::string& part : r.energy_parts()) j["energy_pj"][part] = r.energy_pj(part);
-  add_power(j, r);
-  if (parts.energy_range) add_energy_range(j, r);
   j["bound"] = {{"resource", r.bound.most.resource}, {"cycles", r.bound.most.cycles}, {"share", r.bound.share()}};
   for (const job::Demand& d : r.bound.demands) j["bound"]["demands"][d.resource] = d.cycles;
   j["bound"]["advice"].push_back({{"key", job::remedy(r.bound.most.resource).key},
@@ -151,6 +158,8 @@ std::string to_json(const job::Result& r, const std::string& hardware, const Jso
     ordered_json& cycles = j["time"][unit.unit];
     for (const auto& [reason, n] : unit.cycles) cycles[reason] = n;
   }
+  add_power(j, r);
+  if (parts.energy_range) add_energy_range(j, r);
   j["machine"] = {{"macs_per_cycle", r.peak.macs_per_cycle},
                   {"vec_lanes", r.peak.vec_lanes},
                   {"dram_bytes_per_cycle", r.peak.dram_bytes_per_cycle},
