@@ -1,4 +1,7 @@
+#include <fmt/format.h>
+
 #include <filesystem>
+#include <utility>
 
 #include "platform/config/catalog.h"
 #include "platform/config/energy.h"
@@ -54,12 +57,23 @@ Provenances network_provenance(const std::string& text) {
 }
 
 Provenances energy_provenance(const std::string& name_or_path) {
-  // Refuses what is wrong with it. A model's figures each have a source of their own.
-  if (load_energy(name_or_path).is_model()) return {};
+  load_energy(name_or_path);  // refuses what is wrong with it
   return energy_provenance(Document::load(find_config(Folder::kEnergy, name_or_path)));
 }
 
 Provenances energy_provenance(const Document& table) {
+  if (const YAML::Node model = table.root()["MODEL"]) {
+    Provenances of_figures;
+    for (const auto& [list, name] : {std::pair{"figures", "name"}, std::pair{"dram", "type"}}) {
+      for (const YAML::Node& figure : model[list]) {
+        of_figures[figure[name].Scalar()] = parse_provenance(
+            fmt::format("{}{} {}", figure["provenance"].Scalar(), figure["provenance"].Scalar() == "assumed" ? "," : "",
+                        figure["source"].Scalar()),
+            table.origin(figure));
+      }
+    }
+    return of_figures;
+  }
   std::vector<std::string> paths;
   for (const YAML::Node& component : table.root()["ERT"]["tables"]) {
     for (const YAML::Node& action : component["actions"]) {
