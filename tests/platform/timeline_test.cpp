@@ -219,7 +219,7 @@ TEST(Timeline, WindowAndScope) {
     EXPECT_GE(points.front().at("ts").get<std::uint64_t>(), o.from) << name;
     EXPECT_LE(points.back().at("ts").get<std::uint64_t>(), o.to) << name;
   }
-  EXPECT_EQ(charts, (std::set<std::string>{"attnvp/power [W]", "dram/DRAM bytes per cycle"}));
+  EXPECT_EQ(charts, (std::set<std::string>{"attnvp/power [W]", "attnvp/DRAM bytes per cycle"}));
 }
 
 }  // namespace
