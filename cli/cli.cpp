@@ -11,6 +11,7 @@
 
 #include "cli/command_text.h"
 #include "cli/commands.h"
+#include "cli/describe_options.h"
 #include "cli/explore_commands.h"
 #include "cli/manual.h"
 #include "cli/options.h"
@@ -250,22 +251,7 @@ int dispatch(int argc, char** argv) {
   list_command->callback([&] { status = list(kind); });
 
   DescribeArguments describe_arguments;
-  CLI::App* describe_command = app.add_subcommand("describe",
-                                                  "all there is to know of a machine (effective config, address map), "
-                                                  "network, dataflow, streaming graph, or of all keys");
-  describe_command->add_option("what", describe_arguments.what, "a name, a path, 'keys' or 'tiling'")->required();
-  describe_command->add_option("--set", describe_arguments.settings, "set any key of the machine: key=value")
-      ->allow_extra_args(false);
-  CLI::Option* area =
-      describe_command->add_flag("--area", describe_arguments.area, "what the machine takes of a chip, by module");
-  describe_command->add_option("--svg", describe_arguments.svg, "with --area: write a treemap")
-      ->check(not_empty())
-      ->needs(area);
-  describe_command
-      ->add_option("--json", describe_arguments.json, "with --area: write JSON to a file, or alone to stdout with '-'")
-      ->check(not_empty())
-      ->needs(area);
-  describe_command->callback([&] { status = describe(describe_arguments); });
+  add_describe(app, describe_arguments, status);
 
   SearchArguments search_arguments;
   CLI::App* search_command = app.add_subcommand("search", "the best tiling for a layer on a machine");

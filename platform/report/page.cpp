@@ -77,6 +77,25 @@ struct Track {
   std::size_t place = 0;
 };
 
+// Watts over time by kind of module, all of a kind together: {kinds, points: [cycle, watts...]}.
+ordered_json power_of(const ordered_json& events, std::uint64_t first_cycle) {
+  std::vector<std::string> kinds;
+  ordered_json points = ordered_json::array();
+  for (const ordered_json& e : events) {
+    if (e.at("ph") != "C" || e.at("name") != "power [W]") continue;
+    std::map<std::string, double> watts;
+    for (const auto& [module, value] : e.at("args").items()) {
+      const std::string kind = module.substr(module.rfind('.') + 1);
+      if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) kinds.push_back(kind);
+      watts[kind] += value.get<double>();
+    }
+    ordered_json point = {std::max<std::uint64_t>(e.at("ts"), first_cycle)};
+    for (const std::string& kind : kinds) point.push_back(watts[kind]);
+    points.push_back(std::move(point));
+  }
+  return {{"kinds", kinds}, {"points", points}};
+}
+
 // Chrome's trace events as page.js wants them: names once, a slice a short array.
 ordered_json compact(const std::string& path, const ordered_json& run) {
   const ordered_json file = read_json(path);
@@ -109,6 +128,7 @@ ordered_json compact(const std::string& path, const ordered_json& run) {
       out["tracks"].push_back(track.name);
       out["waits"].push_back(track.waits);
     }
+    out["power"] = power_of(events, other.at("first_cycle"));
     std::vector<std::string> names, details;
     const auto number = [](std::vector<std::string>& list, const std::string& text) {
       const auto it = std::find(list.begin(), list.end(), text);
