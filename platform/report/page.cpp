@@ -89,7 +89,7 @@ ordered_json power_of(const ordered_json& events, std::uint64_t first_cycle) {
       if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) kinds.push_back(kind);
       watts[kind] += value.get<double>();
     }
-    ordered_json point = {std::max<std::uint64_t>(e.at("ts"), first_cycle)};
+    ordered_json point = ordered_json::array({std::max(e.at("ts").get<std::uint64_t>(), first_cycle)});
     for (const std::string& kind : kinds) point.push_back(watts[kind]);
     points.push_back(std::move(point));
   }
