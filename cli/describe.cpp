@@ -152,7 +152,8 @@ void describe_network(const std::string& what) {
 
 void describe_energy(const std::string& what) {
   print(config::read_text_file(config::load_energy(what).source()));
-  print("\n# where each energy comes from\n" + provenance_text(config::energy_provenance(what)));
+  const config::Provenances of_actions = config::energy_provenance(what);
+  if (!of_actions.empty()) print("\n# where each energy comes from\n" + provenance_text(of_actions));
 }
 
 void describe_stream(const std::string& what) {

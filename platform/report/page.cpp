@@ -117,7 +117,7 @@ ordered_json compact(const std::string& path, const ordered_json& run) {
       if (ph != "X") continue;
       Track& track = tracks.at(e.at("tid"));
       track.used = true;
-      track.waits = track.waits || name.compare(0, 7, "before ") == 0 || name.compare(0, 10, "waits for ") == 0;
+      track.waits = track.waits || name.compare(0, 10, "waits for ") == 0;
     }
     ordered_json out{{"window", {other.at("first_cycle"), other.at("last_cycle")}},
                      {"tracks", ordered_json::array()},
