@@ -9,14 +9,17 @@
 #include <iostream>
 #include <new>
 
+#include "cli/command_text.h"
 #include "cli/commands.h"
+#include "cli/describe_options.h"
 #include "cli/explore_commands.h"
 #include "cli/manual.h"
 #include "cli/options.h"
+#include "cli/reproduce_options.h"
 #include "cli/validate_options.h"
 #include "cli/validators.h"
-#include "explore/reproduce/commands.h"
 #include "models/registry.h"
+#include "models/riscv_processor/untimed.h"
 #include "models/storage/host_memory.h"
 #include "platform/config/error.h"
 #include "platform/config/units.h"
@@ -50,6 +53,8 @@ void add_machine_options(CLI::App& app, RunArguments& a) {
   app.add_option("--vec", a.vec, "the VEC engines' kind, in place of the machine's")->check(one_of(kind_names("vec")));
   app.add_option("--cpu", a.cpu, "the control processors' kind, in place of the machine's")
       ->check(one_of(kind_names("control")));
+  app.add_option("--firmware", a.firmware, "an ELF file that the control processors run, of kind riscv then")
+      ->check(not_empty());
   app.add_option("--seed", a.seed, "seed of the random tensors")->check(whole_number())->capture_default_str();
   app.add_option("--json", a.json, "write the report as JSON to a file, or alone to stdout with '-'")
       ->check(not_empty());
@@ -63,6 +68,8 @@ void add_schedule_options(CLI::App& app, ScheduleArguments& a) {
       ->capture_default_str();
   app.add_option("--set", a.settings, "set any key of the machine: key=value")->allow_extra_args(false);
   app.add_option("--tiling", a.tiling, "tile sizes; what is not given is chosen")->check(not_empty());
+  app.add_option("--firmware", a.firmware, "an ELF file for RISC-V control processors, in place of the dataflows here")
+      ->check(not_empty());
   app.add_option("--most", a.most, "lines at most")->check(whole_number())->capture_default_str();
   app.add_option("--json", a.json, "write the commands as JSON to a file, or alone to stdout with '-'")
       ->check(not_empty());
@@ -79,6 +86,12 @@ void add_memory_limit(CLI::App& command) {
   command.add_option_function<std::string>(
       "--memory-limit", set,
       "memory of the host that may be taken, e.g. '4 GiB' (default: nine tenths of what it and its containers have)");
+}
+
+void add_energy_range(CLI::App& command, RunArguments& a) {
+  command.add_flag(
+      "--energy-range", a.energy_range,
+      "energies with the low and the high end of their published ranges, and rankings that hold in all of it");
 }
 
 void add_stream_options(CLI::App& app, StreamArguments& a) {
@@ -192,10 +205,26 @@ int dispatch(int argc, char** argv) {
       ->allow_extra_args(false);
   run_command->add_option("--trace-from", run_arguments.trace_from, "trace from this cycle, or time, on")
       ->check(not_empty());
+  run_command
+      ->add_option(
+          "--profile", run_arguments.profile,
+          "write where RISC-V firmware's cycles go: call stacks in the folded form, or a flame graph where the "
+          "name ends in .html")
+      ->check(not_empty());
+  run_command
+      ->add_option("--instruction-trace", run_arguments.instruction_trace,
+                   "write RISC-V firmware's instructions as Spike logs them, from --trace-from to --trace-to")
+      ->check(not_empty());
+  run_command
+      ->add_option("--gdb", run_arguments.gdb_port,
+                   "let gdb debug RISC-V firmware at this port of localhost; 0: a free one")
+      ->check(within(0, 65535));
+  run_command->add_flag("--gdb-wait", run_arguments.gdb_wait, "with --gdb: no firmware starts before gdb is there");
   run_command->add_option("--trace-to", run_arguments.trace_to, "trace up to this cycle, or time")->check(not_empty());
   run_command
       ->add_option("--action-counts", run_arguments.action_counts, "write action counts in Accelergy's form (YAML)")
       ->check(not_empty());
+  add_energy_range(*run_command, run_arguments);
   run_command->callback([&] {
     run_arguments.dataflows = {dataflow};
     status = run(run_arguments);
@@ -204,8 +233,14 @@ int dispatch(int argc, char** argv) {
   RunArguments compare_arguments;
   CLI::App* compare_command = app.add_subcommand("compare", "one layer under several dataflows, one line each");
   add_machine_options(*compare_command, compare_arguments);
-  compare_command->add_option("--dataflow", compare_arguments.dataflows, "a dataflow; repeat for more (default: all)")
+  compare_command
+      ->add_option("--dataflow", compare_arguments.dataflows,
+                   "dataflows, by commas or repeated (default: all that fit)")
       ->allow_extra_args(false);
+  compare_command->add_option("--jobs,-j", compare_arguments.jobs, "processes; 0: as many as the host has processors")
+      ->check(within(0, 1024))
+      ->capture_default_str();
+  add_energy_range(*compare_command, compare_arguments);
   compare_command->callback([&] { status = compare(compare_arguments); });
 
   std::string kind;
@@ -216,13 +251,7 @@ int dispatch(int argc, char** argv) {
   list_command->callback([&] { status = list(kind); });
 
   DescribeArguments describe_arguments;
-  CLI::App* describe_command = app.add_subcommand("describe",
-                                                  "all there is to know of a machine (effective config, address map), "
-                                                  "network, dataflow, streaming graph, or of all keys");
-  describe_command->add_option("what", describe_arguments.what, "a name, a path, 'keys' or 'tiling'")->required();
-  describe_command->add_option("--set", describe_arguments.settings, "set any key of the machine: key=value")
-      ->allow_extra_args(false);
-  describe_command->callback([&] { status = describe(describe_arguments); });
+  add_describe(app, describe_arguments, status);
 
   SearchArguments search_arguments;
   CLI::App* search_command = app.add_subcommand("search", "the best tiling for a layer on a machine");
@@ -250,68 +279,15 @@ int dispatch(int argc, char** argv) {
       ->check(not_empty());
   search_command->callback([&] { status = search(search_arguments); });
 
-  ReproduceArguments reproduce_arguments;
-  CLI::App* reproduce_command = app.add_subcommand("reproduce", "a paper's tables beside this platform's");
-  reproduce_command->require_subcommand(1);
-  CLI::App* reproduce_mas_command = reproduce_command->add_subcommand(
-      "mas", "MAS-Attention: tables 2 and 3, DRAM accesses, breakdown, and where they disagree");
-  reproduce_mas_command->add_option("--hw", reproduce_arguments.hardware, "machine")->capture_default_str();
-  reproduce_mas_command
-      ->add_option("--data", reproduce_arguments.data, "full golden-checks every run; timing gives the same numbers")
-      ->check(one_of({"full", "timing"}))
-      ->capture_default_str();
-  reproduce_mas_command->add_flag("--limits", reproduce_arguments.limits,
-                                  "search the longest sequences too (some 20 s)");
-  reproduce_mas_command
-      ->add_option("--json", reproduce_arguments.json, "write JSON to a file, or alone to stdout with '-'")
-      ->check(not_empty());
-  reproduce_mas_command->add_option("--csv", reproduce_arguments.csv, "write CSV")->check(not_empty());
-  reproduce_mas_command->add_option("--markdown", reproduce_arguments.markdown, "write the page (with limits)")
-      ->check(not_empty());
-  reproduce_mas_command->callback([&] { status = reproduce_mas(reproduce_arguments); });
-
-  ReproduceFusemaxArguments fusemax_arguments;
-  CLI::App* reproduce_fusemax_command = reproduce_command->add_subcommand(
-      "fusemax", "FuseMax: cycles, speed-up, utilisation, DRAM traffic and energy, 1K to 1M tokens");
-  reproduce_fusemax_command->add_option("--tokens", fusemax_arguments.tokens, "the longest sequence")
-      ->check(CLI::Range(1024U, 1U << 20))
-      ->capture_default_str();
-  reproduce_fusemax_command
-      ->add_option("--json", fusemax_arguments.json, "write JSON to a file, or alone to stdout with '-'")
-      ->check(not_empty());
-  reproduce_fusemax_command->add_option("--csv", fusemax_arguments.csv, "write CSV")->check(not_empty());
-  reproduce_fusemax_command->add_option("--markdown", fusemax_arguments.markdown, "write the page")->check(not_empty());
-  reproduce_fusemax_command->callback([&] { status = reproduce_fusemax(fusemax_arguments); });
+  ReproduceCommands reproduce_commands;
+  reproduce_commands.add_to(app, status);
   SweepCommands sweep_commands;
   sweep_commands.add_to(app, status);
 
-  ReproduceLeanArguments lean_arguments;
-  CLI::App* reproduce_lean_command = reproduce_command->add_subcommand(
-      "lean", "LeanAttention: decoding under stream-K, FlashDecoding and FlashAttention-2");
-  reproduce_lean_command->add_option("--hw", lean_arguments.hardware, "machine")->capture_default_str();
-  reproduce_lean_command->add_option("--json", lean_arguments.json, "write JSON to a file, or alone to stdout with '-'")
-      ->check(not_empty());
-  reproduce_lean_command->add_option("--csv", lean_arguments.csv, "write CSV")->check(not_empty());
-  reproduce_lean_command->add_option("--markdown", lean_arguments.markdown, "write the page")->check(not_empty());
-  reproduce_lean_command->callback([&] { status = reproduce_lean(lean_arguments); });
-
-  ReproduceStreamingArguments streaming_arguments;
-  CLI::App* reproduce_streaming_command = reproduce_command->add_subcommand(
-      "streaming", "Streaming SDPA: memory and throughput over N, depths of the long FIFO");
-  reproduce_streaming_command->add_option("--longest", streaming_arguments.longest, "longest sequence")
-      ->check(within(64, 32768))
-      ->capture_default_str();
-  reproduce_streaming_command
-      ->add_option("--json", streaming_arguments.json, "write JSON to a file, or alone to stdout with '-'")
-      ->check(not_empty());
-  reproduce_streaming_command
-      ->add_option("--markdown", streaming_arguments.markdown, "write the page, and its plots beside it")
-      ->check(not_empty());
-  reproduce_streaming_command->callback([&] { status = reproduce_streaming(streaming_arguments); });
-
   ScheduleArguments schedule_arguments;
   CLI::App* schedule_command = app.add_subcommand(
-      "schedule", "a dataflow's commands with their events, one line each, and what they add up to; nothing is simulated");
+      "schedule",
+      "a dataflow's commands with their events, one line each, and what they add up to; nothing is simulated");
   add_schedule_options(*schedule_command, schedule_arguments);
   schedule_command->callback([&] { status = schedule(schedule_arguments); });
 
@@ -322,6 +298,19 @@ int dispatch(int argc, char** argv) {
 
   ValidateArguments validate_arguments;
   add_validate(app, validate_arguments, status);
+
+  NewFirmwareArguments new_arguments;
+  CLI::App* new_command = app.add_subcommand("new", "a project of one's own to begin with");
+  new_command->require_subcommand(1);
+  CLI::App* new_firmware_command =
+      new_command->add_subcommand("firmware", "a dataflow as firmware for RISC-V control processors, built with make");
+  new_firmware_command->add_option("folder", new_arguments.folder, "is made; it must not have files")
+      ->required()
+      ->check(not_empty());
+  new_firmware_command->add_option("--hw", new_arguments.hardware, "the machine that it is for")->capture_default_str();
+  new_firmware_command->add_option("--name", new_arguments.name, "of the dataflow (default: the folder's)")
+      ->check(not_empty());
+  new_firmware_command->callback([&] { status = new_firmware(new_arguments); });
 
   RiscvArguments riscv_arguments;
   CLI::App* riscv_command = app.add_subcommand(
@@ -356,9 +345,9 @@ int dispatch(int argc, char** argv) {
       ->check(not_empty());
   bench_command->callback([&] { status = bench(bench_arguments); });
 
-  for (CLI::App* command : {run_command, compare_command, search_command, reproduce_command, stream_command,
-                            app.get_subcommand("sweep"), bench_command,
-                            app.get_subcommand("validate")}) {
+  for (CLI::App* command :
+       {run_command, compare_command, search_command, app.get_subcommand("reproduce"), stream_command,
+        app.get_subcommand("sweep"), bench_command, app.get_subcommand("validate")}) {
     add_memory_limit(*command);
   }
 
@@ -392,11 +381,18 @@ int dispatch(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
+    text::set_command(command_text(argc, argv));
     return dispatch(argc, argv);
   } catch (const config::ConfigError& e) {
     text::complain(e.what());
     return kWrongUsage;
   } catch (const job::RunError& e) {
+    text::complain(e.what());
+    return kRunFailed;
+  } catch (const riscv::ElfError& e) {
+    text::complain(e.what());
+    return kWrongUsage;
+  } catch (const riscv::ProgramError& e) {
     text::complain(e.what());
     return kRunFailed;
   } catch (const host_memory::Exceeded& e) {

@@ -17,21 +17,31 @@ struct RunArguments {
   std::string data = "full";  // or "timing"
   std::string vec;            // empty: as the machine says
   std::string cpu;            // likewise
+  std::string firmware;       // an ELF file for RISC-V control processors; empty: as the machine says
   std::string q, k, v, out;   // .npy
   std::uint64_t seed = 1;
+  unsigned jobs = 0;  // processes of compare; 0: as many as the host has processors
   std::string vcd;       // or .fst
   std::string timeline;  // Chrome trace events
   std::vector<std::string> trace_scopes;
   std::string trace_from, trace_to;  // cycles, or a time
+  std::string profile;               // of firmware: folded stacks, or a page where it ends in .html
+  std::string instruction_trace;
+  int gdb_port = -1;  // -1: no debugger; 0: a free one
+  bool gdb_wait = false;
   std::string action_counts;         // Accelergy's form
-  std::string json;                  // "-" is stdout, alone
+  bool energy_range = false;
+  std::string json;  // "-" is stdout, alone
 };
 int run(const RunArguments& arguments);
 int compare(const RunArguments& arguments);
 
 struct DescribeArguments {
-  std::string what;  // a machine, a network, a dataflow, an energy table; or "keys"
+  std::string what;  // a machine, a network, a dataflow, an energy table, a firmware program; or "keys"
   std::vector<std::string> settings;
+  bool area = false;
+  std::string svg, json;  // of areas; json "-" is stdout, alone
+  std::string ert, art;   // in Accelergy's form
 };
 int describe(const DescribeArguments& arguments);
 int list(const std::string& kind);  // "", "hardware", "networks", "dataflows", "energy"
@@ -42,6 +52,7 @@ struct ScheduleArguments {
   std::string dataflow = "mas";
   std::vector<std::string> settings;  // --set key=value
   std::string tiling;
+  std::string firmware;         // an ELF file
   std::uint64_t most = 100000;  // lines
   std::string json;             // "-" is stdout, alone
 };
@@ -57,6 +68,13 @@ struct StreamArguments {
   std::string json;  // "-" is stdout, alone
 };
 int stream(const StreamArguments& arguments);
+
+struct NewFirmwareArguments {
+  std::string folder;
+  std::string hardware = "edge";
+  std::string name;  // of the dataflow; empty: the folder's
+};
+int new_firmware(const NewFirmwareArguments& arguments);
 
 struct RiscvArguments {
   std::string program;  // an ELF file

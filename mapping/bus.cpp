@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "firmware/hal/registers.h"
-#include "firmware/runtime/boot.h"
+#include "mapping/programs.h"
 
 namespace attnvp::mapping {
 
@@ -70,8 +70,9 @@ bool Bus::read(std::uint64_t address, void* data, std::size_t bytes) {
 bool Bus::write(std::uint64_t address, const void* data, std::size_t bytes) {
   reader_.access(bytes);
   if (reader_.enough()) return false;
-  if (address == hal::result_address(cluster_)) {
-    std::memcpy(&result_, data, bytes);
+  const std::uint64_t in_result = address - hal::result_address(cluster_);
+  if (in_result < sizeof result_ && bytes <= sizeof result_ - in_result) {
+    std::memcpy(reinterpret_cast<unsigned char*>(&result_) + in_result, data, bytes);
     return true;
   }
   const std::uint64_t base = hal::cluster_base(cluster_);
@@ -115,7 +116,7 @@ bool Bus::write_queue(const Queue& queue, std::uint64_t offset, const void* data
 
 hal::JobResult read_stream(const Job& job, std::uint32_t cluster, Reader& reader) {
   Bus bus(job, cluster, reader);
-  firmware::boot(bus, cluster);
+  run_firmware(bus, cluster);
   return bus.result();
 }
 

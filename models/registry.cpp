@@ -109,6 +109,11 @@ std::vector<std::string> energy_components() {
       }
     }
   }
+  // What every machine has, whatever its kinds; the last two count cycles.
+  for (const char* component : {"attnvp.network", "attnvp.events", "attnvp.dma", "attnvp.control", "attnvp.gating",
+                                "attnvp.clock", "attnvp.leakage"}) {
+    components.emplace_back(component);
+  }
   return components;
 }
 
@@ -118,7 +123,7 @@ void check_energies(const KindInfo& kind, Module& module) {
                   [&](Module& m) { counters.insert(counters.end(), m.counters().begin(), m.counters().end()); });
   for (const Counter* counter : counters) {
     const char* const component = counter->action().component;
-    if (component == nullptr) continue;
+    if (component == nullptr || counter->action().optional) continue;
     if (std::find(kind.components.begin(), kind.components.end(), component) != kind.components.end()) continue;
     throw std::logic_error(fmt::format("kind '{}' of {}: counter '{}' has energy of '{}', which its registration lacks",
                                        kind.name, kind.place, counter->name(), component));

@@ -13,10 +13,10 @@ namespace {
 enum State : std::uint64_t { kOff, kRun, kBus, kStall };
 const char* const kStateNames[] = {"off", "run", "bus", "stall", nullptr};
 
-const bool kRegistered =
-    add_kind<Processor>({"control", "native", "runs the firmware compiled into the program", {}, [](const Site& site) {
-                           return std::make_unique<ControlProcessor>(site.name, site);
-                         }});
+const bool kRegistered = add_kind<Processor>(
+    {"control", "native", "runs the firmware compiled into the program", {}, [](const Site& site) {
+       return std::make_unique<ControlProcessor>(site.name, site);
+     }});
 }  // namespace
 
 ControlProcessor::ControlProcessor(sc_core::sc_module_name name, const Site& site)

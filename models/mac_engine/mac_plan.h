@@ -1,5 +1,5 @@
-// What a descriptor needs of the matrix engine (mac_engine.h), and how much work is in it. No simulation: the engine runs
-// by it, readers of the command stream count by it.
+// What a descriptor needs of the matrix engine (mac_engine.h), and how much work is in it. No simulation: the engine
+// runs by it, readers of the command stream count by it.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,9 @@
 namespace attnvp {
 
 struct MacWork {
-  std::uint64_t macs = 0;   // useful multiply-accumulates
-  std::uint64_t slots = 0;  // cycles times processing elements while computing, idle ones included
+  std::uint64_t macs = 0;           // useful multiply-accumulates
+  std::uint64_t slots = 0;          // cycles times processing elements while computing, idle ones included
+  std::uint64_t accumulations = 0;  // of sums that the PEs' registers hold
   std::uint64_t max_ops = 0, add_ops = 0, exp_ops = 0;
   MacWork& operator+=(const MacWork& o);
 };
@@ -25,7 +26,9 @@ class MacPlanner {
   Refusal plan(const hal::Descriptor& descriptor, Plan& plan);
   MacWork work(const hal::Descriptor& descriptor) const;
 
+  std::uint64_t pes() const { return std::uint64_t{config_.rows} * config_.columns; }
   ResidentTiles& resident() { return resident_; }
+  bool sums_in_pes() const { return config_.accumulators == "pe"; }
   static bool is_tile_op(hal::Opcode opcode) {
     return opcode == hal::Opcode::kScoreTile || opcode == hal::Opcode::kAttendTile;
   }

@@ -34,6 +34,12 @@ const char* name_of(std::uint32_t cause) {
   }
 }
 
+// Of the platform's own addresses, what a hart has any business with: a wild access is an error at once, not when the
+// store buffer is sent off.
+constexpr auto kMailbox = static_cast<std::uint32_t>(hal::kMailboxBase);
+constexpr auto kControl = static_cast<std::uint32_t>(hal::kControlBase);
+constexpr std::uint32_t kControlEnd = kControl + 1024 * static_cast<std::uint32_t>(hal::kClusterStride);
+
 // Of a stack that has outgrown its place: accesses right below the data memory.
 constexpr std::uint32_t kBelowStack = 0x1'0000;
 
@@ -54,9 +60,10 @@ void ControlCore::load(const ElfFile& program) {
     const bool code = s.address - hal::kHartCode < hal::kHartCodeMost;
     const Memory& memory = code ? code_memory_ : data_memory_;
     if (!code && s.address - hal::kHartData >= hal::kHartDataMost) {
-      throw ElfError(fmt::format("{}: its segment at {:#x} is in no memory of a control processor; allowed are code at "
-                                 "{:#x} and data at {:#x}",
-                                 program.path(), s.address, hal::kHartCode, hal::kHartData));
+      throw ElfError(
+          fmt::format("{}: its segment at {:#x} is in no memory of a control processor; allowed are code at "
+                      "{:#x} and data at {:#x}",
+                      program.path(), s.address, hal::kHartCode, hal::kHartData));
     }
     if (!memory.holds(s.address, s.bytes)) {
       throw ElfError(fmt::format("{}: it needs {} bytes of {}, control.{} is {} bytes", program.path(),
@@ -92,7 +99,7 @@ bool ControlCore::translate(std::uint32_t address, std::uint64_t& far) const {
     far = hal::l1_base(config_.clusters_l1) + (address - hal::kHartL1);
   } else if (address >= hal::kHartFar) {
     far = window_ + (address - hal::kHartFar);
-  } else if (address < hal::kHartOwnEnd) {
+  } else if (address - kMailbox < hal::kMailboxSize || address - kControl < kControlEnd - kControl) {
     far = address;
   } else {
     return false;

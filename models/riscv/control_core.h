@@ -55,7 +55,7 @@ class ControlCore final : private Bus {
   std::string place() { return place_of(hart_.pc()); }  // "pc 0x... in f (x.cpp:3)"
   std::string place_of(std::uint32_t pc) const;
 
-  // Memory of any kind, by its address as the hart sees it, without time. `far` is for what lies behind the port.
+  // Where what the hart sees at an address is in the platform; false: it is the hart's own, or nothing.
   bool translate(std::uint32_t address, std::uint64_t& far) const;
 
  private:

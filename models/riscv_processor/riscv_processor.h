@@ -19,10 +19,15 @@ class RiscvProcessor : public Processor, private riscv::Port {
   std::uint64_t finish_cycle() const override { return finish_cycle_; }
   std::string waiting_for() const override;
   riscv::ControlCore& core() { return core_; }
+  const std::shared_ptr<const riscv::ElfFile>& program() const { return program_; }
+  // When the hart's cycle is, in cycles of the platform since the start.
+  std::uint64_t platform_cycle(std::uint64_t cycle) const {
+    return cycle * hart_clock_.period_fs() / ctx_.clock.period_fs();
+  }
 
   Counter accesses{*this, "accesses", "accesses", "bus accesses"};
   Counter busy_cycles{*this, "busy_cycles", "cycles", "cycles spent on bus accesses, stalls not counted"};
-  Counter instructions{*this, "instructions", "instructions", "instructions retired"};
+  Counter instructions{*this, "instructions", "instructions", "instructions retired", {"attnvp.control", "instruction", true}};
   Counter hart_cycles{*this, "hart_cycles", "cycles", "cycles of its own clock"};
   Counter hart_stalls{*this, "hart_stalls", "cycles", "of these, in which it waited for the bus"};
 

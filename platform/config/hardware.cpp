@@ -11,6 +11,7 @@
 #include "models/registry.h"
 #include "platform/config/catalog.h"
 #include "platform/config/dram_part.h"
+#include "platform/config/provenance.h"
 #include "platform/config/words.h"
 #include "platform/text/printable.h"
 
@@ -38,7 +39,9 @@ MachineConfig load_file(const std::string& path, std::vector<std::string> chain)
 
   std::vector<std::string> known = hardware_schema().paths();
   known.emplace_back("base");
+  known.emplace_back(kProvenanceSection);
   const std::vector<Setting> settings = document.settings(known);
+  read_provenance(document, hardware_schema().paths());  // refuses what is wrong with it
   const std::string folder = fs::path(path).parent_path().string();
 
   MachineConfig machine;
@@ -167,7 +170,16 @@ void check_machine(const MachineConfig& machine, const Origin& origin) {
   if (!problem.empty()) fail(origin, problem);
 }
 
-std::string to_yaml(const MachineConfig& machine) {
+std::string to_yaml(const MachineConfig& machine) { return to_yaml(machine, {}); }
+
+std::string machine_hash(const MachineConfig& machine) {
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  for (const char c : to_yaml(machine)) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return fmt::format("{:016x}", hash);
+}
+
+std::string to_yaml(const MachineConfig& machine, const Provenances& provenance) {
+  constexpr std::size_t kCommentColumn = 30;
   std::string out;
   std::vector<std::string> open;  // sections around the line before
   for (const auto& key : hardware_schema().keys()) {
@@ -183,8 +195,14 @@ std::string to_yaml(const MachineConfig& machine) {
       out += std::string(2 * open.size(), ' ') + parts[open.size()] + ":\n";
     }
     const std::string value = format_value(key, key.get(machine));
-    out += fmt::format("{}{}: {}\n", std::string(2 * open.size(), ' '), parts.back(),
-                       key.type == Type::kString ? yaml_string(value) : value);
+    std::string line = fmt::format("{}{}: {}", std::string(2 * open.size(), ' '), parts.back(),
+                                   key.type == Type::kString ? yaml_string(value) : value);
+    if (!provenance.empty() && key.path != "name") {
+      const auto stated = provenance.find(key.path);
+      line = fmt::format("{:<{}} # {}", line, kCommentColumn,
+                         stated == provenance.end() ? "default" : stated->second.text());
+    }
+    out += line + "\n";
   }
   return out;
 }

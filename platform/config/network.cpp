@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "platform/config/catalog.h"
+#include "platform/config/provenance.h"
 #include "platform/config/words.h"
 #include "platform/text/printable.h"
 
@@ -189,7 +190,10 @@ Network load_network(const std::string& text) {
   const Document document = Document::load(path);
   K keys;
   keys.network.name = text::printable(std::filesystem::path(path).stem().string());
-  for (const Setting& setting : document.settings(network_schema().paths())) network_schema().apply(keys, setting);
+  std::vector<std::string> known = network_schema().paths();
+  known.emplace_back(kProvenanceSection);
+  for (const Setting& setting : document.settings(known)) network_schema().apply(keys, setting);
+  read_provenance(document, network_schema().paths());  // refuses what is wrong with it
   return complete(keys, {document.source()}, [](const std::string& name) { return name; });
 }
 

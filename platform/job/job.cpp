@@ -9,10 +9,13 @@
 #include <iterator>
 
 #include "firmware/runtime/boot.h"
+#include "mapping/programs.h"
 #include "models/storage/host_memory.h"
 #include "platform/config/error.h"
 #include "platform/config/units.h"
 #include "platform/elaboration/platform.h"
+#include "platform/energy/machine_model.h"
+#include "platform/firmware/firmware_watch.h"
 #include "platform/job/random_tensors.h"
 #include "platform/trace/session.h"
 
@@ -48,6 +51,24 @@ class Tracing {
   trace::Session* session_;
 };
 
+class Watching {
+ public:
+  Watching(firmware_watch::Watch* watch, Platform& platform) : watch_(watch), platform_(platform) {
+    if (watch_ != nullptr) watch_->begin(platform_);
+  }
+  ~Watching() {
+    if (watch_ == nullptr) return;
+    if (!platform_.all_finished()) watch_->stuck(platform_.waiting());
+    watch_->end();
+  }
+  Watching(const Watching&) = delete;
+  Watching& operator=(const Watching&) = delete;
+
+ private:
+  firmware_watch::Watch* watch_;
+  Platform& platform_;
+};
+
 // With the queries of a group of heads behind one another.
 AttentionShape shape_of(const config::Network& n) {
   const config::Network f = n.folded();
@@ -70,6 +91,16 @@ void check_threads(const MachineConfig& m) {
   throw host_memory::Exceeded(
       fmt::format("{} would need {} simulation threads; allowed are {} by this host (half of vm.max_map_count)",
                   elaborated_part(m), threads, most));
+}
+
+Floorplan floorplan_of(const MachineConfig& machine) {
+  const energy::MachineModel model(machine, energy::Technology::cmos());
+  Floorplan plan;
+  for (const energy::Part& part : model.parts()) {
+    plan.parts.emplace_back(part.module, part.area_mm2 * static_cast<double>(part.count));
+  }
+  plan.spare_mm2 = model.spare_mm2();
+  return plan;
 }
 
 GoldenResult check(const config::Network& n, const Tensors& t, const OnePass& softmax, const arith::Half* output) {
@@ -107,6 +138,12 @@ GoldenResult check(const config::Network& n, const Tensors& t, const OnePass& so
 }
 
 }  // namespace
+
+double Floorplan::total_mm2() const {
+  double total = spare_mm2;
+  for (const auto& part : parts) total += part.second;
+  return total;
+}
 
 std::uint64_t Result::sum(std::string_view module, std::string_view counter) const {
   std::uint64_t total = 0;
@@ -149,6 +186,11 @@ std::vector<std::string> Result::energy_parts() const {
   for (const CounterValue& c : counters) {
     if (!c.component.empty()) add_new(parts, part_of(c.component));
   }
+  // What only moves and waits comes last.
+  for (const char* part : {"network", "events", "dma", "control", "gating", "clock", "leakage"}) {
+    const auto found = std::find(parts.begin(), parts.end(), part);
+    if (found != parts.end()) std::rotate(found, found + 1, parts.end());
+  }
   return parts;
 }
 
@@ -167,7 +209,9 @@ double Result::total_energy_pj() const {
 }
 
 Runner::Runner(const MachineConfig& machine, config::EnergyTable energy, bool full_data)
-    : energy_(std::move(energy)), elaborated_(elaborated_part(machine), elaborated_bytes(machine)) {
+    : energy_(energy::resolved(std::move(energy), machine)),
+      floorplan_(floorplan_of(machine)),
+      elaborated_(elaborated_part(machine), elaborated_bytes(machine)) {
   elaborate(machine, full_data);
 }
 
@@ -248,6 +292,7 @@ Result Runner::run_once(const config::Network& network, const Schedule& schedule
     p.write(job.layer.v, tensors->v.data(), key_bytes(network));
   }
 
+  tag_tensors(p, job.layer, made.scratch.address);
   Result result;
   result.network = network;
   result.schedule = schedule;
@@ -255,6 +300,7 @@ Result Runner::run_once(const config::Network& network, const Schedule& schedule
   const auto start = std::chrono::steady_clock::now();
   {
     const Tracing tracing(options.trace, p, energy_);
+    const Watching watching(options.watch, p);
     result.cycles = p.run();
   }
   result.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -266,7 +312,7 @@ Result Runner::run_once(const config::Network& network, const Schedule& schedule
     result.output.resize(query_bytes(network) / sizeof(arith::Half));
     p.read(job.layer.o, result.output.data(), query_bytes(network));
     if (options.check_golden && tensors != nullptr) {
-      const firmware::Dataflow& dataflow = *firmware::find_dataflow(schedule.dataflow.c_str());
+      const firmware::Dataflow& dataflow = *mapping::find_dataflow(schedule.dataflow);
       const OnePass softmax{dataflow.is(firmware::kOnePass) ? result.schedule.tiling["nkv"] : 0,
                             dataflow.is(firmware::kMerged)};
       result.golden = check(network, *tensors, softmax, result.output.data());
@@ -289,7 +335,7 @@ void Runner::check_status(Result& result) {
   for (std::uint32_t c = 0; c < p.machine().clusters; ++c) {
     hal::JobResult answer{};
     p.read(hal::result_address(c), &answer, sizeof answer);
-    const firmware::Dataflow& dataflow = *firmware::find_dataflow(result.schedule.dataflow.c_str());
+    const firmware::Dataflow& dataflow = *mapping::find_dataflow(result.schedule.dataflow);
     if (answer.status != hal::Status::kDone) {
       throw RunError(fmt::format("{}: cluster {}'s firmware: {}", what, c, refusal(answer, dataflow)));
     }
@@ -310,7 +356,9 @@ void Runner::check_status(Result& result) {
 void Runner::collect(Result& result) {
   Platform& p = *platform_;
   result.frequency_hz = p.machine().clock_hz;
-  result.counters = read_counters(p, energy_);
+  result.counters = read_counters(p, energy_, p.machine().technology, result.cycles);
+  result.floorplan = floorplan_;
+  result.tdp_watts = p.machine().technology.tdp_watts;
   const auto total = static_cast<double>(std::max<std::uint64_t>(result.cycles, 1));
   const auto share = [&](const char* module, std::uint32_t instances) {
     return static_cast<double>(result.sum(module, "busy_cycles")) / (total * instances);
@@ -324,6 +372,8 @@ void Runner::collect(Result& result) {
   const std::uint64_t ports = std::uint64_t{m.l1.ports} * m.l1.port_bytes_per_cycle;
   const std::uint64_t banks = std::uint64_t{m.l1.banks} * m.l1.bank_bytes_per_cycle;
   result.peak.l1_bytes_per_cycle = static_cast<double>(m.clusters * std::min(ports, banks));
+  result.unit_times = unit_times(p, result.cycles);
+  result.bound = bound_of(result, m);
   result.utilization = {share("mac", cores), share("vec", cores), share("dma", p.machine().clusters), share("dram", 1)};
 }
 

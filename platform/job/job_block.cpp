@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "mapping/choose.h"
+#include "mapping/programs.h"
 #include "models/arith/half.h"
 #include "platform/config/error.h"
 #include "platform/job/schedule.h"
@@ -23,7 +24,7 @@ std::uint64_t score_bytes(const config::Network& n) {
 
 std::string ragged_dataflows() {
   std::vector<std::string> names;
-  for (const firmware::Dataflow* d : firmware::dataflows()) {
+  for (const firmware::Dataflow* d : mapping::dataflows()) {
     if (d->is(firmware::kRagged)) names.emplace_back(d->name);
   }
   return fmt::format("{}", fmt::join(names, ", "));
@@ -60,7 +61,7 @@ void check_extents(const mapping::Job& job, const firmware::Dataflow& dataflow) 
 }  // namespace
 
 mapping::Job make_job(const MachineConfig& machine, const config::Network& n, const Schedule& schedule) {
-  const firmware::Dataflow& dataflow = *firmware::find_dataflow(schedule.dataflow.c_str());
+  const firmware::Dataflow& dataflow = *mapping::find_dataflow(schedule.dataflow);
   mapping::Job made;
   hal::JobBlock& job = made.block;
   job.magic = hal::kJobMagic;
@@ -111,7 +112,7 @@ mapping::Job make_job(const MachineConfig& machine, const config::Network& n, co
 }
 
 Schedule complete(const MachineConfig& machine, const config::Network& network, const Schedule& schedule) {
-  const firmware::Dataflow& dataflow = *firmware::find_dataflow(schedule.dataflow.c_str());
+  const firmware::Dataflow& dataflow = *mapping::find_dataflow(schedule.dataflow);
   const mapping::Job job = make_job(machine, network, schedule);
   const mapping::Choice choice = mapping::choose(job, dataflow, machine);
   if (!choice.fits) {

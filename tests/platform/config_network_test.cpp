@@ -117,7 +117,7 @@ TEST(Network, RefusesBadFiles) {
   EXPECT_EQ(file_refusal("head: 3\n"), "my.yaml:1: key 'head' is unknown; did you mean 'heads'?");
   EXPECT_EQ(
       file_refusal("hidden: 3\n"),
-      "my.yaml:1: key 'hidden' is unknown; allowed: name, batch, heads, seq, seq_q, seq_kv, kv_heads, contexts, emb");
+      "my.yaml:1: key 'hidden' is unknown; allowed: name, batch, heads, seq, seq_q, seq_kv, kv_heads, contexts, emb, provenance");
   EXPECT_EQ(file_refusal("heads: 3\nseq: 0\n"), "my.yaml:2: key 'seq': found '0'; allowed is 1 to 4194304");
   EXPECT_EQ(file_refusal("emb: 3\nemb: 3\n"), "my.yaml:2: key 'emb' is given twice, first in line 1");
   EXPECT_EQ(message_of([] { load_network("bert-bas"); }).find("'bert-bas' is not in "), 0u);
