@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/prepared.h"
+#include "cli/progress.h"
 #include "explore/processes/processes.h"
 #include "explore/search/search.h"
 #include "mapping/programs.h"
@@ -121,10 +122,16 @@ int compare(const RunArguments& a) {
 
   job::Tensors tensors;
   if (p.full) tensors = job::random_tensors(p.network, a.seed);
-  const std::vector<std::string> answers = explore::in_processes(names.size(), a.jobs, [&](std::size_t i) {
+  const auto work = [&](std::size_t i) {
     return json(run_one(p, names[i], a, p.full ? &tensors : nullptr))
         .dump(-1, ' ', false, json::error_handler_t::replace);
-  });
+  };
+  std::vector<std::string> answers;
+  {
+    ProgressBar bar;
+    const auto progress = [&](std::size_t done) { bar.update(done, names.size(), ""); };
+    answers = explore::in_processes(names.size(), a.jobs, work, progress);
+  }  // wipes the bar
 
   std::vector<Outcome> outcomes;
   std::string left_out, failures;

@@ -23,7 +23,7 @@ class Direct final : public Port {
 
 }  // namespace
 
-void run_untimed(const ElfFile& program, const CoreConfig& config, hal::Cpu& cpu) {
+std::uint64_t run_untimed(const ElfFile& program, const CoreConfig& config, hal::Cpu& cpu) {
   Direct port(cpu);
   ControlCore core(config, port);
   core.load(program);
@@ -41,6 +41,7 @@ void run_untimed(const ElfFile& program, const CoreConfig& config, hal::Cpu& cpu
     }
   }
   if (!core.finished() || core.code() != 0) throw ProgramError(fmt::format("{}: {}", program.path(), core.complaint()));
+  return hart.cycle();
 }
 
 }  // namespace attnvp::riscv

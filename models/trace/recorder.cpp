@@ -98,7 +98,8 @@ void Recorder::advance(std::uint64_t time) {
 void Recorder::begin() {
   begun_ = true;
   span_from_ = window_.from;
-  for (Rate& rate : rates_) rate.before = rate.probe.read();
+  // At the run's begin nothing is summed up yet, whenever the first change comes.
+  for (Rate& rate : rates_) rate.before = window_.from == 0 ? 0 : rate.probe.read();
   first_ = told_;
   if (rates_.empty()) announce();
 }

@@ -196,7 +196,8 @@ TEST_F(Hardware, RefusesBadValuesWithLineAndKey) {
             "my.yaml:1: key 'dma.burst': found '3 KiB'; allowed is a power of two from 16 B to 1 MiB");
   EXPECT_EQ(refusal("dma: {arbitration: fifo}\n"),
             "my.yaml:1: key 'dma.arbitration': found 'fifo'; allowed: age, priority, round-robin");
-  EXPECT_EQ(refusal("dram: {policy: banked}\n"), "my.yaml:1: key 'dram.policy': found 'banked'; allowed: fixed");
+  EXPECT_EQ(refusal("dram: {policy: perfect}\n"),
+            "my.yaml:1: key 'dram.policy': found 'perfect'; allowed: banked, fixed");
   EXPECT_EQ(refusal("cores: two\n"),
             "my.yaml:1: key 'cores': found 'two', which is not a number; allowed is a plain whole number");
   EXPECT_EQ(refusal("clock: .nan\n"),
