@@ -41,6 +41,7 @@ struct DescribeArguments {
   std::vector<std::string> settings;
   bool area = false;
   std::string svg, json;  // of areas; json "-" is stdout, alone
+  std::string ert, art;   // in Accelergy's form
 };
 int describe(const DescribeArguments& arguments);
 int list(const std::string& kind);  // "", "hardware", "networks", "dataflows", "energy"

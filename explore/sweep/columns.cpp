@@ -109,6 +109,14 @@ void add_results(std::vector<Column>& all) {
   for (const std::string& component : energy_components()) {
     all.push_back(real("energy_pj." + job::part_of(component), kPicojoules, "energy"));
   }
+  all.push_back(real("power_w.total", kPlain, "mean power, watts"));
+  for (const std::string& component : energy_components()) {
+    all.push_back(real("power_w." + job::part_of(component), kPlain, "mean power, watts"));
+  }
+  all.push_back(real("area_mm2.total", kPlain, "floorplan without DRAM, square millimetres"));
+  for (const char* part : {"l1", "events", "dma", "cpu", "l0", "mac", "vec", "spare"}) {
+    all.push_back(real(std::string("area_mm2.") + part, kPlain, "of all modules of that name, square millimetres"));
+  }
   all.push_back(text("bound.resource", Role::kResult, "what is needed for the most cycles, whatever the others do"));
   all.push_back(real("bound.cycles", kPlain, "for how many: no run is shorter"));
   all.push_back(real("bound.share", kPlain, "of all cycles"));

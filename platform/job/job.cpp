@@ -14,8 +14,8 @@
 #include "platform/config/error.h"
 #include "platform/config/units.h"
 #include "platform/elaboration/platform.h"
-#include "platform/firmware/firmware_watch.h"
 #include "platform/energy/machine_model.h"
+#include "platform/firmware/firmware_watch.h"
 #include "platform/job/random_tensors.h"
 #include "platform/trace/session.h"
 
@@ -185,6 +185,11 @@ std::vector<std::string> Result::energy_parts() const {
   std::vector<std::string> parts;
   for (const CounterValue& c : counters) {
     if (!c.component.empty()) add_new(parts, part_of(c.component));
+  }
+  // What only moves and waits comes last.
+  for (const char* part : {"network", "events", "dma", "control", "gating", "clock", "leakage"}) {
+    const auto found = std::find(parts.begin(), parts.end(), part);
+    if (found != parts.end()) std::rotate(found, found + 1, parts.end());
   }
   return parts;
 }

@@ -77,6 +77,25 @@ struct Track {
   std::size_t place = 0;
 };
 
+// Watts over time by kind of module, all of a kind together: {kinds, points: [cycle, watts...]}.
+ordered_json power_of(const ordered_json& events, std::uint64_t first_cycle) {
+  std::vector<std::string> kinds;
+  ordered_json points = ordered_json::array();
+  for (const ordered_json& e : events) {
+    if (e.at("ph") != "C" || e.at("name") != "power [W]") continue;
+    std::map<std::string, double> watts;
+    for (const auto& [module, value] : e.at("args").items()) {
+      const std::string kind = module.substr(module.rfind('.') + 1);
+      if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) kinds.push_back(kind);
+      watts[kind] += value.get<double>();
+    }
+    ordered_json point = ordered_json::array({std::max(e.at("ts").get<std::uint64_t>(), first_cycle)});
+    for (const std::string& kind : kinds) point.push_back(watts[kind]);
+    points.push_back(std::move(point));
+  }
+  return {{"kinds", kinds}, {"points", points}};
+}
+
 // Chrome's trace events as page.js wants them: names once, a slice a short array.
 ordered_json compact(const std::string& path, const ordered_json& run) {
   const ordered_json file = read_json(path);
@@ -98,7 +117,7 @@ ordered_json compact(const std::string& path, const ordered_json& run) {
       if (ph != "X") continue;
       Track& track = tracks.at(e.at("tid"));
       track.used = true;
-      track.waits = track.waits || name.compare(0, 7, "before ") == 0 || name.compare(0, 10, "waits for ") == 0;
+      track.waits = track.waits || name.compare(0, 10, "waits for ") == 0;
     }
     ordered_json out{{"window", {other.at("first_cycle"), other.at("last_cycle")}},
                      {"tracks", ordered_json::array()},
@@ -109,6 +128,7 @@ ordered_json compact(const std::string& path, const ordered_json& run) {
       out["tracks"].push_back(track.name);
       out["waits"].push_back(track.waits);
     }
+    out["power"] = power_of(events, other.at("first_cycle"));
     std::vector<std::string> names, details;
     const auto number = [](std::vector<std::string>& list, const std::string& text) {
       const auto it = std::find(list.begin(), list.end(), text);
@@ -157,7 +177,8 @@ void label(std::vector<ordered_json>& runs) {
   const auto details = [&](const char* group) {
     std::vector<std::string> keys;
     for (const ordered_json& r : runs) {
-      for (const auto& [key, value] : r.value(group, ordered_json::object()).items()) {
+      const ordered_json members = r.value(group, ordered_json::object());
+      for (const auto& [key, value] : members.items()) {
         const bool known = std::find(keys.begin(), keys.end(), key) != keys.end();
         if (!known && differ([&, k = key](const ordered_json& x) { return member(x, group, k); })) keys.push_back(key);
       }
