@@ -81,6 +81,7 @@ DmaController::DmaController(sc_core::sc_module_name name, Context& context, con
       in_flight_(config.outstanding),
       buffers_(config.outstanding, std::vector<unsigned char>(config.burst_bytes)) {
   control.register_b_transport(this, &DmaController::control_transport);
+  control.register_transport_dbg(this, &DmaController::control_peek);
   for (std::uint32_t i = 0; i < config.channels; ++i) {
     channels_.push_back(std::make_unique<Channel>(*this, i));
     Channel* channel = channels_.back().get();
@@ -111,6 +112,14 @@ void DmaController::control_transport(tlm::tlm_generic_payload& payload, sc_core
   const std::size_t level = queue.pushed_count();
   queue.access(payload, offset % hal::kQueueStride);
   if (queue.pushed_count() != level) channels_[channel]->ages.push_back(++doorbells_);
+}
+
+// Reading registers has no effects.
+unsigned DmaController::control_peek(tlm::tlm_generic_payload& payload) {
+  const std::uint64_t offset = payload.get_address() - place_.control_base, channel = offset / hal::kQueueStride;
+  if (!payload.is_read() || channel >= channels_.size()) return 0;
+  channels_[channel]->queue.access(payload, offset % hal::kQueueStride);
+  return payload.is_response_ok() ? payload.get_data_length() : 0;
 }
 
 std::string DmaController::waiting_for() const {

@@ -105,6 +105,7 @@ class DmaController : public Module, private Completions {
   };
 
   void control_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  unsigned control_peek(tlm::tlm_generic_payload& payload);
   void front(Channel& channel);  // one thread per channel: takes events, checks, makes a transfer ready
   void issue();                  // one thread: reads channels' bursts
   bool send(Channel& channel);

@@ -130,8 +130,8 @@ bool ControlCore::device(bool write, std::uint32_t offset, std::uint32_t& value,
     }
     case hal::kHartWatch:
       if (write) {
+        if (!port_.watch(value)) return false;
         watch_ = value;
-        port_.watch(value);
         hart_.stop();  // the lines are looked at anew
       } else {
         value = watch_;

@@ -26,7 +26,7 @@ class Port {
   // The hart has come to `cycle`; sets it to when the access is answered. Posted stores may be answered later.
   virtual bool transfer(bool write, std::uint64_t address, void* data, std::uint32_t bytes, std::uint64_t& cycle) = 0;
   virtual void console(char c, std::uint64_t cycle) = 0;
-  virtual void watch(std::uint32_t event) = 0;  // 1 + an event, 0: none
+  virtual bool watch(std::uint32_t event) = 0;  // 1 + an event, 0: none; false: there is no such event
 
  protected:
   ~Port() = default;

@@ -17,7 +17,7 @@ class Direct final : public Port {
     return write ? cpu_.write(address, data, bytes) : cpu_.read(address, data, bytes);
   }
   void console(char /*c*/, std::uint64_t /*cycle*/) override {}
-  void watch(std::uint32_t /*event*/) override {}
+  bool watch(std::uint32_t /*event*/) override { return true; }
   hal::Cpu& cpu_;
 };
 

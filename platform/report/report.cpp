@@ -197,6 +197,13 @@ std::string to_text(const job::Result& r, const std::string& hardware) {
     if (!r.golden.passed) golden += "\n             " + r.golden.to_string();
   }
   line("golden", golden);
+  if (r.sum("cpu", "instructions") > 0) {
+    const auto instructions = static_cast<double>(r.sum("cpu", "instructions"));
+    const auto working = static_cast<double>(r.sum("cpu", "hart_cycles") - r.sum("cpu", "hart_stalls"));
+    const double commands = static_cast<double>(std::max<std::uint64_t>(r.sum("cpu", "doorbells"), 1));
+    line("control", fmt::format("{} instructions at CPI {:.2f}, {:.0f} cycles of its clock a command",
+                                with_commas(r.sum("cpu", "instructions")), working / instructions, working / commands));
+  }
   if (r.statistic("overwrites.count") > 0) {
     line("overwrites",
          fmt::format("{} of K, {} of V  ({} loaded again)", r.statistic("overwrites.k"), r.statistic("overwrites.v"),
