@@ -41,6 +41,21 @@ bool copy_from(const T& object, std::uint64_t base, std::uint64_t address, void*
 
 }  // namespace
 
+double Job::scores() const {
+  const hal::Layer& l = block.layer;
+  const double rows = 1.0 * l.heads * l.seq_q;
+  if (!contexts.empty()) {
+    double keys = 0;
+    for (const std::uint32_t n : contexts) keys += n;
+    return rows * keys;
+  }
+  const hal::Mask& m = rules.mask;
+  if (!m.any()) return rows * l.batch * l.seq_kv;
+  double keys = 0;
+  for (std::uint32_t t = 0; t < m.queries; ++t) keys += hal::visible_tokens(m, t, t, l.seq_kv).count();
+  return rows / m.queries * l.batch * keys;
+}
+
 Bus::QueueState& Bus::state(const Queue& queue) {
   const std::size_t at = std::size_t{queue.index} * 3 + static_cast<std::size_t>(queue.unit);
   if (at >= queues_.size()) queues_.resize(at + 1);
@@ -52,6 +67,7 @@ bool Bus::read(std::uint64_t address, void* data, std::size_t bytes) {
   if (reader_.enough()) return false;
   if (copy_from(job_.block, hal::kJobAddress, address, data, bytes)) return true;
   if (copy_from(job_.scratch, hal::kScratchAddress, address, data, bytes)) return true;
+  if (copy_from(job_.rules, hal::kRulesAddress, address, data, bytes)) return true;
   if (address >= hal::kContextsAddress && address < hal::kWorkersAddress) {
     const std::uint64_t offset = address - hal::kContextsAddress;
     if (offset + bytes > job_.contexts.size() * sizeof(std::uint32_t)) return false;

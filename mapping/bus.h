@@ -17,6 +17,8 @@ struct Job {
   hal::JobBlock block{};
   hal::Scratch scratch{};               // DRAM behind the tensors
   std::vector<std::uint32_t> contexts;  // keys of each batch, where they differ
+  hal::Rules rules{{}, 1, 0};           // where the block's flags say so
+  double scores() const;                // of the layer, that no mask hides
 };
 
 enum class Unit : std::uint8_t { kMac, kVec, kDma };

@@ -22,6 +22,7 @@ void run(Runtime& rt) {
   const auto tiling = rt.parameters<RowTiling>();
   if (!rt.ok()) return;
   if (rt.job().option[0] == 1) {
+    if (rt.mask().any() || rt.scale() != 1) rt.refuse(RowTiling::kNq, tiling.nq);
     run_mas_overwrite(rt, tiling);
   } else {
     run_two_streams(rt, tiling);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "firmware/hal/mask.h"
 #include "firmware/hal/registers.h"
 
 namespace attnvp::hal {
@@ -35,6 +36,7 @@ constexpr std::uint32_t kWord = 0xFFFF'FFFF;  // of parameters with a word for i
 
 // Bits of the job's flags.
 constexpr std::uint32_t kDryRun = 1;  // make every buffer and event of the schedule, but compute nothing
+constexpr std::uint32_t kRuled = 2;   // the layer's Rules are at kRulesAddress
 
 // What firmware must know of the machine; a ROM table on a real device.
 struct MachineInfo {
@@ -88,6 +90,14 @@ struct Scratch {  // DRAM behind the tensors, for partial results
   std::uint64_t address, bytes;
 };
 constexpr std::uint64_t kScratchAddress = kJobAddress + 0x3'0000;
+// What is not every layer's.
+struct Rules {
+  Mask mask;
+  float scale;  // of the scores
+  std::uint32_t reserved;
+};
+static_assert(sizeof(Rules) == 32, "the same bytes on every processor");
+constexpr std::uint64_t kRulesAddress = kJobAddress + 0x3'0100;
 constexpr std::uint64_t kContextsAddress = kJobAddress + 0x4'0000;  // 32 bits a batch
 constexpr std::uint64_t kWorkersAddress = kJobAddress + 0x8'0000;   // 32 bits a core: tiles it computed
 constexpr std::uint64_t worker_tiles_address(std::uint32_t cluster, std::uint32_t core) {

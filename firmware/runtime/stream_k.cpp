@@ -2,8 +2,13 @@
 
 namespace attnvp::firmware {
 
-Contexts::Contexts(Runtime& rt, uint32_t nkv)
-    : batches_(rt.layer().batch), heads_(rt.layer().heads), all_keys_(rt.layer().seq_kv), nkv_(nkv) {
+Contexts::Contexts(Runtime& rt, uint32_t nq, uint32_t nkv)
+    : batches_(rt.layer().batch),
+      heads_(rt.layer().heads),
+      all_keys_(rt.layer().seq_kv),
+      nkv_(nkv),
+      blocks_(rt, nq, nq, 1),
+      cut_(rt, nkv) {
   ragged_ = rt.layer().ragged != 0;
   if (ragged_) {
     if (batches_ > kMostBatches) {
@@ -12,23 +17,52 @@ Contexts::Contexts(Runtime& rt, uint32_t nkv)
     }
     rt.read(hal::kContextsAddress, keys_, batches_ * sizeof(uint32_t));
   }
-  for (uint32_t b = 0; rt.ok() && b < (ragged_ ? batches_ : 1); ++b) {
-    total_tiles_ += heads_ * tiles(b);
-    most_tiles_ = max(most_tiles_, tiles(b));
+  // Without differences between batches one of them tells.
+  for (uint32_t c = 0; rt.ok() && c < count(); c += ragged_ ? 1 : batches_) {
+    total_tiles_ += heads_ * tiles(c);
+    most_tiles_ = max(most_tiles_, tiles(c));
   }
   if (!ragged_) total_tiles_ *= batches_;
 }
 
-uint64_t Contexts::rows_before(uint32_t batch, uint32_t head) const {
-  if (!ragged_) return (uint64_t{batch} * heads_ + head) * all_keys_;
+Item Contexts::rows(uint32_t context, uint32_t head) const {
+  Item item;
+  item.valid = true;
+  item.head = head;
+  const uint32_t block = context / batches_;
+  blocks_.fill(item, blocks_.uneven() ? blocks_.count() - 1 - block : block);
+  if (ragged_) item.keys = keys_[batch(context)];
+  return item;
+}
+
+uint32_t Contexts::tiles(uint32_t context) const {
+  const Item item = rows(context, 0);
+  if (!blocks_.uneven()) return static_cast<uint32_t>(ceil_div(item.keys, nkv_));
+  return cut_.parts(item);
+}
+
+KeyBlocks::Part Contexts::keys(uint32_t context, uint32_t tile) const {
+  const Item item = rows(context, 0);
+  KeyBlocks::Part p;
+  if (!blocks_.uneven()) {
+    p.key = tile * nkv_;
+    p.keys = min(nkv_, item.keys - p.key);
+    return p;
+  }
+  return cut_.part(item, cut_.block_of(item, tile));
+}
+
+uint64_t Contexts::first_row(uint32_t context, uint32_t head, const KeyBlocks::Part& keys) const {
+  const uint32_t batch = this->batch(context);
+  if (!ragged_) return (uint64_t{batch} * heads_ + head) * all_keys_ + keys.key;
   uint64_t rows = 0;
   for (uint32_t b = 0; b < batch; ++b) rows += uint64_t{heads_} * keys_[b];
-  return rows + uint64_t{head} * keys_[batch];
+  return rows + uint64_t{head} * keys_[batch] + keys.key;
 }
 
 // Grid and loads as in the public implementation of LeanAttention; its 2 workers an SM are the slots here.
 StreamK::StreamK(const Contexts& contexts, uint32_t slots, uint32_t splits) : contexts_(contexts), splits_(splits) {
-  const uint32_t tiles = contexts.total_tiles(), heads = contexts.heads() * contexts.batches();
+  const uint32_t tiles = contexts.total_tiles(), heads = contexts.heads() * contexts.count();
   if (splits > 0) {
     workers_ = static_cast<uint32_t>(min<uint64_t>(slots, uint64_t{heads} * splits));
     for (uint32_t w = 0; w < workers_; ++w) {
@@ -59,22 +93,22 @@ Segment StreamK::streamed(uint32_t worker, uint32_t n) const {
   uint32_t tile = first_tile(worker);
   const uint32_t end = first_tile(worker + 1);
   // The head that the worker's walk begins in.
-  uint32_t batch = 0, start = 0;  // of the batch's first head
-  while (tile >= start + contexts_.heads() * contexts_.tiles(batch)) {
-    start += contexts_.heads() * contexts_.tiles(batch);
-    ++batch;
+  uint32_t context = 0, start = 0;  // of the context's first head
+  while (tile >= start + contexts_.heads() * contexts_.tiles(context)) {
+    start += contexts_.heads() * contexts_.tiles(context);
+    ++context;
   }
   for (uint32_t i = 0; tile < end; ++i) {
-    while (tile >= start + contexts_.heads() * contexts_.tiles(batch)) {
-      start += contexts_.heads() * contexts_.tiles(batch);
-      ++batch;
+    while (tile >= start + contexts_.heads() * contexts_.tiles(context)) {
+      start += contexts_.heads() * contexts_.tiles(context);
+      ++context;
     }
-    const uint32_t of_head = contexts_.tiles(batch), head = (tile - start) / of_head;
+    const uint32_t of_head = contexts_.tiles(context), head = (tile - start) / of_head;
     const uint32_t head_start = start + head * of_head, head_end = head_start + of_head;
     if (i == n) {
       Segment s;
       s.valid = true;
-      s.batch = batch;
+      s.context = context;
       s.head = head;
       s.first = tile - head_start;
       s.tiles = min(end, head_end) - tile;
@@ -91,13 +125,13 @@ Segment StreamK::streamed(uint32_t worker, uint32_t n) const {
 
 Segment StreamK::split(uint32_t worker, uint32_t n) const {
   if (worker >= workers_) return {};
-  const uint32_t heads = contexts_.heads() * contexts_.batches();
+  const uint32_t heads = contexts_.heads() * contexts_.count();
   for (uint64_t item = worker, i = 0; item < uint64_t{heads} * splits_; item += workers_) {
     const auto global = static_cast<uint32_t>(item / splits_), part = static_cast<uint32_t>(item % splits_);
     Segment s;
-    s.batch = global / contexts_.heads();
+    s.context = global / contexts_.heads();
     s.head = global % contexts_.heads();
-    const uint32_t tiles = contexts_.tiles(s.batch);
+    const uint32_t tiles = contexts_.tiles(s.context);
     const auto span = static_cast<uint32_t>(ceil_div(tiles, splits_));
     if (part * span >= tiles) continue;  // a shorter context has fewer pieces
     if (i++ != n) continue;
@@ -133,7 +167,7 @@ uint32_t StreamK::record(const Segment& s, uint32_t part) const {
 }
 
 uint32_t StreamK::records() const {
-  return splits_ > 0 ? contexts_.heads() * contexts_.batches() * splits_ : 2 * workers_;
+  return splits_ > 0 ? contexts_.heads() * contexts_.count() * splits_ : 2 * workers_;
 }
 
 const Statistic kPartitionStatistics[] = {{"partition.tiles", "tiles of all contexts"},

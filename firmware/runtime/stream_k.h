@@ -1,6 +1,7 @@
 // Dealing the tiles of many heads' contexts to workers. A head here is one batch's head of K and V with all of its
-// queries; its tiles are N_KV rows of K and V. A worker is a core; workers are numbered over the clusters first, so
-// that few of them spread over many clusters.
+// queries, or with one row block of them; its tiles are N_KV rows of K and V. A context is what the heads of one batch,
+// and of one row block, have before them; the row blocks with most keys come first. A worker is a core; workers are
+// numbered over the clusters first, so that few of them spread over many clusters.
 //
 //   stream-K  (LeanAttention section 4): one contiguous walk over batch x head x context, cut into as equal pieces as
 //   can be split     (FlashDecoding, FlashAttention-2): every context in the same number of pieces, dealt to the
@@ -8,13 +9,14 @@
 #pragma once
 
 #include "firmware/runtime/runtime.h"
+#include "firmware/runtime/work.h"
 
 namespace attnvp::firmware {
 
 // A piece of one head's context on one worker.
 struct Segment {
   bool valid = false;
-  uint32_t batch = 0, head = 0;   // head of K and V, over all batches
+  uint32_t context = 0, head = 0;  // head of K and V in its batch
   uint32_t first = 0, tiles = 0;  // tiles of that context
   uint32_t part = 0, parts = 1;   // which of the head's pieces, and of how many
   uint32_t host = 0;              // the worker that has part 0, and merges
@@ -24,19 +26,24 @@ struct Segment {
 class Contexts {
  public:
   static constexpr uint32_t kMostBatches = 1024;
-  Contexts(Runtime& rt, uint32_t nkv);
-  uint32_t keys(uint32_t batch) const { return ragged_ ? keys_[batch] : all_keys_; }
-  uint32_t tiles(uint32_t batch) const { return static_cast<uint32_t>(ceil_div(keys(batch), nkv_)); }
-  uint32_t batches() const { return batches_; }
-  uint32_t heads() const { return heads_; }
-  // Rows of K and V before the first one of that batch and head.
-  uint64_t rows_before(uint32_t batch, uint32_t head) const;
+  Contexts(Runtime& rt, uint32_t nq, uint32_t nkv);
+  uint32_t count() const { return batches_ * blocks_.count(); }
+  uint32_t heads() const { return heads_; }  // of a context
+  uint32_t batch(uint32_t context) const { return context % batches_; }
+  Item rows(uint32_t context, uint32_t head) const;  // queries and keys; `head` over all batches
+  const KeyBlocks& tiles_of_keys() const { return cut_; }
+  uint32_t tiles(uint32_t context) const;
+  KeyBlocks::Part keys(uint32_t context, uint32_t tile) const;  // of that tile
+  // The row of K and V where that part begins.
+  uint64_t first_row(uint32_t context, uint32_t head, const KeyBlocks::Part& keys) const;
   uint32_t total_tiles() const { return total_tiles_; }
   uint32_t most_tiles() const { return most_tiles_; }
 
  private:
   bool ragged_ = false;
   uint32_t batches_, heads_, all_keys_, nkv_;
+  RowBlocks blocks_;
+  KeyBlocks cut_;
   uint32_t total_tiles_ = 0, most_tiles_ = 0;
   uint32_t keys_[kMostBatches];
 };

@@ -10,6 +10,9 @@
 
 namespace attnvp {
 
+// What a descriptor's sums are multiplied with before they are rounded.
+inline float scale_of(const hal::Descriptor& d) { return (d.flags & hal::kScaled) != 0 ? d.tail.rule.scale : 1; }
+
 struct MacWork {
   std::uint64_t macs = 0;   // useful multiply-accumulates
   std::uint64_t slots = 0;  // cycles times processing elements while computing, idle ones included

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <filesystem>
 
 #include "platform/config/catalog.h"
@@ -61,13 +62,86 @@ void parse_contexts(Network& network, const K& keys, const Origin& origin, const
   network.seq_kv = *std::max_element(network.contexts.begin(), network.contexts.end());
 }
 
+// "0.125", "1/8" or "1/sqrt(E)".
+void parse_scale(Network& network, const K& keys, const Origin& origin, const std::string& name) {
+  if (keys.scale.empty()) return;
+  const std::string_view text = trimmed(keys.scale);
+  const auto number = [](std::string_view part, double& value) {
+    const auto [rest, error] = std::from_chars(part.data(), part.data() + part.size(), value);
+    return error == std::errc{} && rest == part.data() + part.size();
+  };
+  double value = 0, over = 1;
+  const std::size_t slash = text.find('/');
+  bool good = false;
+  if (slash != std::string_view::npos && (text.substr(slash + 1) == "sqrt(E)" || text.substr(slash + 1) == "sqrt(emb)")) {
+    good = number(text.substr(0, slash), value);
+    over = std::sqrt(static_cast<double>(network.emb));
+  } else if (slash != std::string_view::npos) {
+    good = number(text.substr(0, slash), value) && number(text.substr(slash + 1), over) && over > 0;
+  } else {
+    good = number(text, value);
+  }
+  const auto scale = static_cast<float>(value / over);
+  if (!good || !(scale >= 0x1p-24F && scale <= 0x1p10F)) {
+    fail(origin, fmt::format("key '{}': found {}; allowed is a number of 2^-24 to 1024, a quotient such as 1/8, or "
+                             "1/sqrt(E)",
+                             name, in_quotes(keys.scale)));
+  }
+  network.scale = scale;
+}
+
+// A mask's lengths against the layer's. `seq_kv_given`: otherwise it makes room for the history.
+template <class NameOf>
+void complete_mask(Network& n, const K& keys, const Origin& origin, NameOf name_of) {
+  hal::Mask& m = n.mask;
+  m.causal = keys.causal;
+  const auto refuse = [&](const char* key, std::uint32_t found, const std::string& allowed) {
+    fail(origin, fmt::format("key '{}': found {}; {}", name_of(key), found, allowed));
+  };
+  if (!m.any()) {
+    for (const auto& [key, value] : {std::pair{"sinks", m.sinks}, {"prefix", m.prefix}}) {
+      if (value > 0) refuse(key, value, fmt::format("it needs '{}' or '{}'", name_of("causal"), name_of("window")));
+    }
+    if (keys.history != K::kNoHistory && std::uint64_t{keys.history} + n.seq_q > n.seq_kv) {
+      refuse("history", keys.history, fmt::format("allowed is at most {}, with {} new tokens and {} keys",
+                                                  n.seq_kv - std::min(n.seq_kv, n.seq_q), n.seq_q, n.seq_kv));
+    }
+    return;
+  }
+  if (n.ragged()) fail(origin, fmt::format("key '{}': batches of different lengths take no mask", name_of("contexts")));
+  const std::uint32_t most = n.seq_kv - std::min(n.seq_kv, n.seq_q);
+  if (n.seq_q > n.seq_kv) {
+    refuse("seq_q", n.seq_q, fmt::format("under a mask every query has a key: allowed is at most '{}', {}",
+                                         name_of("seq_kv"), n.seq_kv));
+  }
+  m.history = keys.history == K::kNoHistory ? most : keys.history;
+  if (m.history > most) {
+    refuse("history", m.history,
+           fmt::format("allowed is at most {}, as {} new tokens come behind it and there are {} keys", most, n.seq_q,
+                       n.seq_kv));
+  }
+  if (m.window > 0 && m.window >= n.seq_kv) m.window = n.seq_kv;  // everything
+  for (const auto& [key, value] : {std::pair{"sinks", m.sinks}, {"prefix", m.prefix}}) {
+    if (value > n.seq_kv) refuse(key, value, fmt::format("allowed is at most '{}', {}", name_of("seq_kv"), n.seq_kv));
+  }
+  m.queries = n.seq_q;
+}
+
 // Fills the lengths from `seq` and refuses what is missing. `name_of` gives the name a key has in this
 // notation.
 template <class NameOf>
 Network complete(const K& keys, const Origin& origin, NameOf name_of) {
   Network network = keys.network;
   if (network.seq_q == 0) network.seq_q = keys.seq;
-  if (network.seq_kv == 0) network.seq_kv = keys.seq;
+  if (network.seq_kv == 0 && keys.seq > 0) {  // of the tokens before them, too
+    const std::uint32_t history = keys.history == K::kNoHistory ? 0 : keys.history;
+    network.seq_kv = (keys.network.seq_q > 0 ? std::max(keys.seq, network.seq_q) : keys.seq) + history;
+    if (keys.network.seq_q > 0 && history > 0) network.seq_kv = network.seq_q + history;
+    if (network.seq_kv > kLongestSequence) {
+      fail(origin, fmt::format("key '{}': found {}; with the new tokens that is {} keys, allowed are {:.0f}",
+                               name_of("history"), history, network.seq_kv, kLongestSequence));
+    }
+  }
   if (network.seq_kv == 0 && !keys.contexts.empty()) network.seq_kv = 1;  // parse_contexts says better
   const auto missing = [&](const std::string& path, const std::string& or_both) {
     const KeyInfo& key = *network_schema().find(path);
@@ -87,6 +161,8 @@ Network complete(const K& keys, const Origin& origin, NameOf name_of) {
   if (std::uint64_t{network.seq_q} * group > 4'000'000'000) {
     fail(origin, fmt::format("key '{}': a group of heads has more than 4e9 queries", name_of("kv_heads")));
   }
+  parse_scale(network, keys, origin, name_of("scale"));
+  complete_mask(network, keys, origin, name_of);
   const double macs = static_cast<double>(network.batch) * network.heads * network.seq_q * network.seq_kv * network.emb;
   if (macs > kMostMacs) {
     fail(origin, fmt::format("the shape needs {:.3g} multiply-accumulates per matrix product; allowed are {:.3g}", macs,
@@ -157,6 +233,20 @@ const Schema<NetworkKeys>& network_schema() {
                                  "seq_kv, for dataflows that decode"),
                             &K::contexts),
                 "all alike"),
+      make_key<K>(number("causal", Unit::kCount, 0, 1, "1: a query attends to the keys up to its own"), &K::causal),
+      with_note(make_key<K>(number("history", Unit::kCount, 0, kLongestSequence,
+                                   "keys before the first query's own: tokens in the cache; seq_kv is then seq and these"),
+                            &K::history),
+                "seq_kv - seq_q"),
+      with_note(make_key<K>(number("window", Unit::kCount, 1, kLongestSequence,
+                                   "a query attends to keys fewer than so many away from its own"),
+                            &K::network, &Network::mask, &hal::Mask::window),
+                "all"),
+      make_key<K>(number("sinks", Unit::kCount, 0, kLongestSequence, "first keys that stay in the window"), &K::network,
+                  &Network::mask, &hal::Mask::sinks),
+      make_key<K>(number("prefix", Unit::kCount, 0, kLongestSequence, "first keys that all queries attend to"),
+                  &K::network, &Network::mask, &hal::Mask::prefix),
+      with_note(make_key<K>(text("scale", "of the scores before softmax: a number, 1/8, 1/sqrt(E)"), &K::scale), "1"),
       required(size_key("emb", kWidestEmbedding, "embedding per head", &Network::emb)),
   });
   return schema;
@@ -165,7 +255,9 @@ const Schema<NetworkKeys>& network_schema() {
 const std::vector<std::pair<std::string, std::string>>& inline_names() {
   static const std::vector<std::pair<std::string, std::string>> names = {
       {"B", "batch"},    {"H", "heads"}, {"N", "seq"},        {"NQ", "seq_q"},
-      {"NKV", "seq_kv"}, {"E", "emb"},   {"HKV", "kv_heads"}, {"L", "contexts"}};
+      {"NKV", "seq_kv"}, {"E", "emb"},   {"HKV", "kv_heads"}, {"L", "contexts"},
+      {"causal", "causal"}, {"history", "history"}, {"window", "window"}, {"sinks", "sinks"},
+      {"prefix", "prefix"}, {"scale", "scale"}};
   return names;
 }
 
@@ -173,6 +265,32 @@ std::uint64_t Network::key_elements() const {
   std::uint64_t rows = 0;
   for (std::uint32_t b = 0; b < batch; ++b) rows += context(b);
   return rows * heads_of_kv() * emb;
+}
+
+std::uint64_t Network::visible_scores() const {
+  if (!mask.any()) return key_elements() / emb * (heads / heads_of_kv()) * seq_q;
+  std::uint64_t scores = 0;
+  for (std::uint32_t t = 0; t < mask.queries; ++t) scores += hal::visible_tokens(mask, t, t, seq_kv).count();
+  return scores * (seq_q / mask.queries) * batch * heads;
+}
+
+std::string Network::rules() const {
+  std::string text;
+  const auto add = [&](const char* key, std::uint32_t value) {
+    if (value > 0) text += fmt::format(" {}={}", key, value);
+  };
+  add("causal", mask.causal);
+  add("window", mask.window);
+  if (mask.any()) add("history", mask.history);
+  add("sinks", mask.sinks);
+  add("prefix", mask.prefix);
+  if (scale != 1) text += fmt::format(" scale={:.9g}", scale);
+  return text;
+}
+
+std::string Network::identity() const {
+  return fmt::format("{} {} {} {} {} {} {}{}", batch, heads, heads_of_kv(), seq_q, seq_kv, fmt::join(contexts, "+"), emb,
+                     rules());
 }
 
 Network Network::folded() const {
@@ -183,8 +301,17 @@ Network Network::folded() const {
   return n;
 }
 
+// Of "H=12,scale=1/sqrt(E)", whose first word is a name, and "a=b/net.yaml".
+bool is_inline(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos) return false;
+  const std::string_view first = trimmed(std::string_view(text).substr(0, equals));
+  const auto named = [&](const auto& entry) { return entry.first == first; };
+  return !is_path(text) || std::any_of(inline_names().begin(), inline_names().end(), named);
+}
+
 Network load_network(const std::string& text) {
-  if (text.find('=') != std::string::npos && !is_path(text)) return parse_inline(text);
+  if (is_inline(text)) return parse_inline(text);
   const std::string path = find_config(Folder::kNetworks, text);
   const Document document = Document::load(path);
   K keys;

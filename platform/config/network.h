@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "firmware/hal/mask.h"
 #include "platform/config/schema.h"
 
 namespace attnvp::config {
@@ -22,11 +23,19 @@ struct Network {
   std::vector<std::uint32_t> contexts;  // keys of each batch, where they differ (seq_kv is then the most); K and V of
                                         // the batches lie one behind the other
 
+  // Which keys a query attends to; without a rule all of them. `queries` is seq_q of one head of Q, folded or not.
+  hal::Mask mask{};
+  float scale = 1;  // of the scores
+
   std::uint32_t heads_of_kv() const { return kv_heads > 0 ? kv_heads : heads; }
   bool ragged() const { return !contexts.empty(); }
   std::uint32_t context(std::uint32_t b) const { return ragged() ? contexts[b] : seq_kv; }
   std::uint64_t query_elements() const { return std::uint64_t{batch} * heads * seq_q * emb; }
   std::uint64_t key_elements() const;  // of K
+  std::uint64_t visible_scores() const;  // of all batches and heads: what no mask hides
+  // All that results depend on, the name apart: as key=value words.
+  std::string identity() const;
+  std::string rules() const;  // of the mask and the scale: " causal=1 history=16", empty without
   // The same computation with heads_of_kv() heads, whose queries are those of the whole group: the same bytes of Q and
   // O.
   Network folded() const;
@@ -37,6 +46,9 @@ struct NetworkKeys {
   Network network;
   std::uint32_t seq = 0;
   std::string contexts;
+  std::uint32_t causal = 0, history = kNoHistory;
+  std::string scale;
+  static constexpr std::uint32_t kNoHistory = 0xFFFF'FFFF;
 };
 const Schema<NetworkKeys>& network_schema();
 

@@ -51,7 +51,7 @@ class Tracing {
 // With the queries of a group of heads behind one another.
 AttentionShape shape_of(const config::Network& n) {
   const config::Network f = n.folded();
-  return {f.batch, f.heads, f.seq_q, f.seq_kv, f.emb};
+  return {f.batch, f.heads, f.seq_q, f.seq_kv, f.emb, f.mask, f.scale};
 }
 
 // Measured: what SystemC and the models take of the host for modules, sockets and stacks of threads.
@@ -188,8 +188,7 @@ void Runner::release() {
 
 // Jobs come again: a bench's, a search's.
 Schedule Runner::completed(const config::Network& network, const Schedule& schedule) {
-  std::string key = fmt::format("{} {} {} {} {} {} {} {}", schedule.text, network.batch, network.heads, network.seq_q,
-                                network.seq_kv, network.emb, network.kv_heads, fmt::join(network.contexts, ","));
+  std::string key = fmt::format("{} {}", schedule.text, network.identity());
   for (const auto& [name, value] : schedule.tiling.entries()) key += fmt::format(" {}={}", name, value);
   const auto known = completed_.find(key);
   if (known != completed_.end()) return known->second;
@@ -231,6 +230,7 @@ Result Runner::run_once(const config::Network& network, const Schedule& schedule
   const hal::JobBlock& job = made.block;
   p.write(hal::kScratchAddress, &made.scratch, sizeof made.scratch);
   p.write(hal::kJobAddress, &job, sizeof job);
+  if ((job.flags & hal::kRuled) != 0) p.write(hal::kRulesAddress, &made.rules, sizeof made.rules);
   if (!made.contexts.empty()) {
     p.write(hal::kContextsAddress, made.contexts.data(), made.contexts.size() * sizeof(std::uint32_t));
   }
@@ -334,7 +334,7 @@ Tensors random_tensors(const config::Network& network, std::uint64_t seed) {
   if (network.ragged()) {  // one batch of one head with as many queries and keys as all have
     shape = {1, 1, network.query_elements() / network.emb, network.key_elements() / network.emb, network.emb};
   }
-  AttentionTensors t = random_attention(shape, seed);
+  AttentionTensors t = random_attention(shape, seed, kScoreSpread / network.scale);
   return {std::move(t.q), std::move(t.k), std::move(t.v)};
 }
 

@@ -76,6 +76,8 @@ mapping::Job make_job(const MachineConfig& machine, const config::Network& n, co
   l.seq_kv = folded.seq_kv;
   l.emb = folded.emb;
   l.ragged = n.ragged() ? 1 : 0;
+  made.rules = {n.mask, n.scale, 0};
+  if (n.mask.any() || n.scale != 1) job.flags |= hal::kRuled;
   std::uint64_t next = hal::kTensorsAddress;
   const auto place = [&next](std::uint64_t bytes) {
     const std::uint64_t here = next;

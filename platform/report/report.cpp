@@ -39,6 +39,13 @@ std::string to_json(const job::Result& r, const std::string& hardware, const std
                   {"seq_q", r.network.seq_q}, {"seq_kv", r.network.seq_kv}, {"emb", r.network.emb}};
   if (r.network.heads_of_kv() != r.network.heads) j["network"]["kv_heads"] = r.network.heads_of_kv();
   if (r.network.ragged()) j["network"]["contexts"] = r.network.contexts;
+  const config::Network& net = r.network;
+  if (net.mask.any()) {
+    j["network"]["mask"] = {{"causal", net.mask.causal != 0}, {"history", net.mask.history},
+                            {"window", net.mask.window},      {"sinks", net.mask.sinks},
+                            {"prefix", net.mask.prefix},      {"visible_scores", net.visible_scores()}};
+  }
+  if (net.scale != 1) j["network"]["scale"] = net.scale;
   j["dataflow"] = r.schedule.text;
   for (const auto& [name, value] : job::tiling_text(r.schedule.tiling)) {
     const std::uint32_t number = r.schedule.tiling[name];
@@ -105,6 +112,7 @@ std::string to_text(const job::Result& r, const std::string& hardware) {
   const std::string groups = n.heads_of_kv() == n.heads ? "" : fmt::format(" on {} of K and V", n.heads_of_kv());
   line("network", fmt::format("{}  (batch {}, {} heads{}, {} x {}{}, {} per head)", n.name, n.batch, n.heads, groups,
                               n.seq_q, n.ragged() ? "up to " : "", n.seq_kv, n.emb));
+  if (!n.rules().empty()) line("rules", n.rules().substr(1));
   std::string tiling;
   for (const auto& [key, value] : job::tiling_text(r.schedule.tiling)) tiling += fmt::format(" {}={}", key, value);
   line("dataflow", r.schedule.text);

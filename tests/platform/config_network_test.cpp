@@ -81,13 +81,49 @@ TEST(Network, RefusesBadInlineShapes) {
   EXPECT_EQ(inline_refusal("H=1,N=4194305,E=64"), "key 'N': found '4194305'; allowed is 1 to 4194304");
   EXPECT_EQ(inline_refusal("H=1,N=8,E=4097"), "key 'E': found '4097'; allowed is 1 to 4096");
   EXPECT_EQ(inline_refusal("B=65537,H=1,N=8,E=1"), "key 'B': found '65537'; allowed is 1 to 65536");
-  EXPECT_EQ(inline_refusal("H=1,N=8,E=8,D=2"), "key 'D' is unknown; allowed: B, H, N, NQ, NKV, E, HKV, L");
-  EXPECT_EQ(inline_refusal("h=1,N=8,E=8"), "key 'h' is unknown; allowed: B, H, N, NQ, NKV, E, HKV, L");
+  EXPECT_EQ(inline_refusal("H=1,N=8,E=8,D=2"), "key 'D' is unknown; allowed: B, H, N, NQ, NKV, E, HKV, L, causal, history, window, "
+            "sinks, prefix, scale");
+  EXPECT_EQ(inline_refusal("h=1,N=8,E=8"), "key 'h' is unknown; allowed: B, H, N, NQ, NKV, E, HKV, L, causal, history, window, "
+            "sinks, prefix, scale");
   EXPECT_EQ(inline_refusal("H=1,N=8,E=8,H=1"), "key 'H' is given twice");
   EXPECT_EQ(inline_refusal("H=1,N=8,E=8,"), "found '' without '='; allowed is a shape such as H=12,N=512,E=64");
   EXPECT_EQ(inline_refusal("H=1,N,E=8"), "found 'N' without '='; allowed is a shape such as H=12,N=512,E=64");
   EXPECT_EQ(inline_refusal("H=99999999999999999999,N=8,E=8"),
             "key 'H': found '99999999999999999999', which is out of range; allowed is a plain whole number");
+}
+
+TEST(Network, MasksAndScale) {
+  const Network plain = load_network("H=2,N=64,E=16,causal=1,scale=1/sqrt(E)");
+  EXPECT_EQ(plain.mask.causal, 1u);
+  EXPECT_EQ(plain.mask.queries, 64u);
+  EXPECT_EQ(plain.mask.history, 0u);
+  EXPECT_EQ(plain.scale, 0.25F);
+  const Network chunk = load_network("H=2,N=16,history=48,E=16,causal=1,window=8,sinks=2");
+  EXPECT_EQ(chunk.seq_q, 16u);
+  EXPECT_EQ(chunk.seq_kv, 64u);
+  EXPECT_EQ(chunk.mask.history, 48u);
+  EXPECT_EQ(chunk.mask.window, 8u);
+  EXPECT_EQ(chunk.mask.sinks, 2u);
+  EXPECT_EQ(load_network("H=2,NQ=4,NKV=9,E=16,causal=1").mask.history, 5u);
+  const Network folded = load_network("H=4,HKV=2,N=8,E=16,causal=1").folded();
+  EXPECT_EQ(folded.seq_q, 16u);
+  EXPECT_EQ(folded.mask.queries, 8u);
+  EXPECT_EQ(folded.visible_scores(), 4u * 36);
+  TemporaryFolder folder;
+  EXPECT_EQ(load_network(folder.write("m.yaml", "heads: 1\nseq: 8\nemb: 4\ncausal: 1\nscale: 1/2\n")).scale, 0.5F);
+}
+
+TEST(Network, RefusesMasksThatCannotBe) {
+  EXPECT_EQ(inline_refusal("H=1,N=8,E=8,window=0"), "key 'window': found '0'; allowed is 1 to 4194304");
+  EXPECT_EQ(inline_refusal("H=1,N=64,NKV=100,E=8,causal=1,history=40"),
+            "key 'history': found 40; allowed is at most 36, as 64 new tokens come behind it and there are 100 keys");
+  EXPECT_EQ(inline_refusal("H=1,NQ=9,NKV=8,E=8,causal=1"),
+            "key 'NQ': found 9; under a mask every query has a key: allowed is at most 'NKV', 8");
+  EXPECT_EQ(inline_refusal("H=1,N=8,E=8,sinks=2"), "key 'sinks': found 2; it needs 'causal' or 'window'");
+  EXPECT_EQ(inline_refusal("H=1,N=8,E=8,causal=1,sinks=9"), "key 'sinks': found 9; allowed is at most 'NKV', 8");
+  EXPECT_EQ(inline_refusal("H=1,N=8,E=8,scale=-1"),
+            "key 'scale': found '-1'; allowed is a number of 2^-24 to 1024, a quotient such as 1/8, or 1/sqrt(E)");
+  EXPECT_EQ(inline_refusal("H=1,L=8+9,NQ=1,E=8,causal=1"), "key 'L': batches of different lengths take no mask");
 }
 
 TEST(Network, RefusesShapesBeyond64BitCounters) {
@@ -117,7 +153,8 @@ TEST(Network, RefusesBadFiles) {
   EXPECT_EQ(file_refusal("head: 3\n"), "my.yaml:1: key 'head' is unknown; did you mean 'heads'?");
   EXPECT_EQ(
       file_refusal("hidden: 3\n"),
-      "my.yaml:1: key 'hidden' is unknown; allowed: name, batch, heads, seq, seq_q, seq_kv, kv_heads, contexts, emb");
+      "my.yaml:1: key 'hidden' is unknown; allowed: name, batch, heads, seq, seq_q, seq_kv, kv_heads, contexts, "
+      "causal, history, window, sinks, prefix, scale, emb");
   EXPECT_EQ(file_refusal("heads: 3\nseq: 0\n"), "my.yaml:2: key 'seq': found '0'; allowed is 1 to 4194304");
   EXPECT_EQ(file_refusal("emb: 3\nemb: 3\n"), "my.yaml:2: key 'emb' is given twice, first in line 1");
   EXPECT_EQ(message_of([] { load_network("bert-bas"); }).find("'bert-bas' is not in "), 0u);
