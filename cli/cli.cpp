@@ -13,6 +13,7 @@
 #include "cli/explore_commands.h"
 #include "cli/manual.h"
 #include "cli/options.h"
+#include "cli/validate_options.h"
 #include "cli/validators.h"
 #include "explore/reproduce/commands.h"
 #include "models/registry.h"
@@ -319,6 +320,18 @@ int dispatch(int argc, char** argv) {
   add_stream_options(*stream_command, stream_arguments);
   stream_command->callback([&] { status = stream(stream_arguments); });
 
+  ValidateArguments validate_arguments;
+  add_validate(app, validate_arguments, status);
+
+  RiscvArguments riscv_arguments;
+  CLI::App* riscv_command = app.add_subcommand(
+      "riscv", "run a bare-metal RV32IMC program on the core alone: RAM at 0x80000000, its end by HTIF at `tohost`");
+  riscv_command->add_option("program", riscv_arguments.program, "an ELF file")->required();
+  riscv_command->add_option("--max-cycles", riscv_arguments.most_cycles, "give up after so many cycles")
+      ->check(within(1, UINT64_MAX))
+      ->capture_default_str();
+  riscv_command->callback([&] { status = riscv(riscv_arguments); });
+
   ReportArguments report_arguments;
   CLI::App* report_command =
       app.add_subcommand("report", "one page with charts of one or more runs, to open in a browser");
@@ -344,7 +357,8 @@ int dispatch(int argc, char** argv) {
   bench_command->callback([&] { status = bench(bench_arguments); });
 
   for (CLI::App* command : {run_command, compare_command, search_command, reproduce_command, stream_command,
-                            app.get_subcommand("sweep"), bench_command}) {
+                            app.get_subcommand("sweep"), bench_command,
+                            app.get_subcommand("validate")}) {
     add_memory_limit(*command);
   }
 

@@ -58,6 +58,12 @@ struct StreamArguments {
 };
 int stream(const StreamArguments& arguments);
 
+struct RiscvArguments {
+  std::string program;  // an ELF file
+  std::uint64_t most_cycles = 1'000'000'000;
+};
+int riscv(const RiscvArguments& arguments);
+
 struct ReportArguments {
   std::vector<std::string> runs;  // JSON of run or compare
   std::string output = "report.html";

@@ -4,6 +4,9 @@ include(GNUInstallDirs)
 
 install(TARGETS attnvp RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY configs DESTINATION ${CMAKE_INSTALL_DATADIR}/attnvp)
+if(TARGET attnvp_firmware_elf)
+  install(FILES ${PROJECT_BINARY_DIR}/firmware/riscv/attnvp.elf DESTINATION ${CMAKE_INSTALL_DATADIR}/attnvp/firmware)
+endif()
 install(DIRECTORY traces/views DESTINATION ${CMAKE_INSTALL_DATADIR}/attnvp/traces)
 install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
@@ -20,8 +23,8 @@ install(CODE "
 
 # Headers under their own paths, archives together: whoever links with them needs all.
 install(DIRECTORY models firmware mapping platform rtl DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/attnvp FILES_MATCHING PATTERN "*.h")
-set(archives attnvp_platform attnvp_mapping attnvp_firmware attnvp_tensors attnvp_config attnvp_files attnvp_text
-  attnvp_rtl attnvp_models attnvp_arith)
+set(archives attnvp_platform attnvp_mapping attnvp_firmware attnvp_tensors attnvp_energy attnvp_config attnvp_files attnvp_text
+  attnvp_rtl attnvp_models attnvp_riscv attnvp_arith)
 if(ATTNVP_RTL)
   list(APPEND archives attnvp_verilated)
 endif()

@@ -73,7 +73,7 @@ void run(Runtime& rt) {
   } else if (tiling.in_tiles()) {
     by_tiles(rt, tiling);
   } else {
-    run_two_streams(rt, tiling);
+    TwoStreams(rt, Work(rt, tiling), tiling).run();
   }
 }
 

@@ -1,5 +1,6 @@
 // MAS-Attention (Algorithm 1): softmax of one row block runs on VEC while MAC multiplies for the blocks around it.
 // The two streams go on across heads; they are filled once and drained once.
+// The guard is built in (section 4.3): it takes over where a tiling finds no space, and costs nothing elsewhere.
 #include "firmware/dataflows/mas_overwrite.h"
 #include "firmware/runtime/two_streams.h"
 
@@ -7,10 +8,13 @@ namespace attnvp::firmware {
 
 namespace {
 
-const char* const kOffOn[] = {"off", "on", nullptr};
-const DataflowOption kOptions[] = {
-    {"overwrite", kOffOn, "P has space of its own, and K or V give way to it where there is none (section 4.3)"},
-    {nullptr, nullptr, nullptr}};
+enum Overwrite : uint32_t { kAuto, kOff, kOn };
+const char* const kOverwrite[] = {"auto", "off", "on", nullptr};
+const DataflowOption kOptions[] = {{"overwrite", kOverwrite,
+                                    "K or V give way to P (section 4.3); auto: where L1 has no space for the tiling "
+                                    "with P in the place of C; off: such "
+                                    "tilings are refused; on: where it has none for P beside C, as the paper draws it"},
+                                   {nullptr, nullptr, nullptr}};
 
 const Statistic kStatistics[] = {{"overwrites.count", "times that K or V gave way to P"},
                                  {"overwrites.reload_bytes", "loaded again for that"},
@@ -21,20 +25,21 @@ const Statistic kStatistics[] = {{"overwrites.count", "times that K or V gave wa
 void run(Runtime& rt) {
   const auto tiling = rt.parameters<RowTiling>();
   if (!rt.ok()) return;
-  if (rt.job().option[0] == 1) {
-    if (rt.mask().any() || rt.scale() != 1) rt.refuse(RowTiling::kNq, tiling.nq);
-    run_mas_overwrite(rt, tiling);
-  } else {
-    run_two_streams(rt, tiling);
+  const auto overwrite = static_cast<Overwrite>(rt.job().option[0]);
+  const Work work(rt, tiling);
+  uint64_t need = rt.need_of([&] { TwoStreams(rt, work, tiling); });
+  if (overwrite == kOn) need += rt.cores() * score_block_bytes(rt, tiling);
+  const bool guarded = overwrite != kOff && can_overwrite(tiling) && (rt.dry() || need > rt.machine().l1_bytes);
+  if (guarded) {
+    run_mas_overwrite(rt, work, tiling);
+  } else if (rt.has_space(need)) {
+    TwoStreams(rt, work, tiling).run();
   }
 }
 
-const Dataflow kMas = {"mas",
-                       "MAS-Attention: MAC and VEC streams side by side, never drained between heads",
-                       run,
-                       kRowParameters,
-                       kOptions,
-                       kStatistics};
+const Dataflow kMas = {"mas",    "MAS-Attention: MAC and VEC streams side by side, never drained between heads",
+                       run,      kRowParameters,
+                       kOptions, kStatistics};
 ATTNVP_DATAFLOW(kMas);
 
 }  // namespace

@@ -1,9 +1,11 @@
-// MAS-Attention with the proactive overwrite of section 4.3. L1 space is taken and given back as the schedule runs, in
-// strips of rows. P_i has strips of its own; C_{i+1} takes over those of P_{i-1}. When there is no space for the next
-// rows of P_i, what the MAC stream is reading gives way: V when it computes O, K when it computes C. The MAC engines
-// are halted, softmax goes on in the freed space, and when P_i is complete C_i's strips are free: the tensor is loaded
-// anew, and the interrupted matmul is done again. The processor follows every command, so that it can decide with what
-// it sees.
+// MAS-Attention with the proactive overwrite of section 4.3: P_i has rows of its own in L1, C_{i+1} takes over those
+// of P_{i-1}. Where there is no space for the next rows of P_i, what the MAC stream is reading by then gives way: V
+// while it computes O, K while it computes C. MAC stops there, softmax goes on in the freed space, and when P_i is
+// complete C_i's rows are free: the tensor is loaded anew, and MAC goes on.
+//
+// All of it is decided when the commands are made, from the tiling, the capacity and the engines' rates: L1 is dealt
+// out strip by strip in program order, and rounds are kept apart by a barrier of all engines. So MAC stops between two
+// strips of rows, and nothing is done twice.
 #include "firmware/dataflows/mas_overwrite.h"
 
 #include "firmware/runtime/arena.h"
@@ -16,13 +18,16 @@ namespace {
 
 constexpr uint32_t kMaxCores = 16;
 constexpr uint32_t kMaxStrips = 64;  // of one row block
+constexpr uint32_t kAll = 0xFFFF'FFFF;
 
 // K or V of the head at hand.
 struct Tensor {
   uint64_t dram = 0;
-  uint64_t l1 = 0;    // 0: not there
-  bool away = false;  // gave way to P
+  uint64_t l1 = 0;  // 0: not there
+  L1Region region = L1Region::kK;
   uint32_t head = 0;
+  Events ready;                // a token for every core when it has been loaded
+  bool fresh[kMaxCores] = {};  // that the core has not taken yet
 };
 
 // What a core keeps of the row blocks in its pipeline.
@@ -34,10 +39,7 @@ struct CoreState {
   uint64_t p_strip[kMaxStrips] = {};    // P_{i-1}
   uint64_t old_strip[kMaxStrips] = {};  // P_{i-2}
   uint64_t o_block = 0;
-  uint32_t softmax_strips = 0;  // done or under way in this round
-  uint32_t matmuls = 0;         // likewise: strips of O, then of C
-  bool mac_busy = false, vec_busy = false, halted = false;
-  uint32_t mac_done = 0, vec_done = 0;  // the engines' done counters when last seen
+  uint32_t own = 0;  // strips of P_{i-1} that find free space
 };
 
 class Guarded {
@@ -46,25 +48,34 @@ class Guarded {
   void run();
 
  private:
+  // What gives way in a round, and when: every MAC engine stops behind `matmuls` of its strips.
+  struct GiveWay {
+    Tensor* tensor[2] = {};
+    uint32_t matmuls = kAll;
+    bool any() const { return tensor[0] != nullptr; }
+  };
   uint32_t strips(const Item& item) const {
     return item.valid ? static_cast<uint32_t>(ceil_div(item.rows, strip_rows_)) : 0;
   }
   uint32_t rows_in(const Item& item, uint32_t strip) const { return min(strip_rows_, item.rows - strip * strip_rows_); }
   uint64_t strip_bytes() const { return uint64_t{strip_rows_} * seq_kv_ * kHalfBytes; }
-  uint64_t must(uint64_t bytes, L1Region region);
-  uint64_t must_strip();
-  void transfer(const Matrix& from, const Matrix& to, const Item& item);
-  void load(Tensor& tensor, uint32_t head);
+  uint64_t must(uint64_t address);
   void begin(const Work::Round& c, const Work::Round& p, const Work::Round& o);
+  void load(Tensor& tensor);
+  GiveWay place_p();
+  uint32_t matmuls_by_then() const;
+  void compute_p(uint32_t core, const GiveWay& given);
+  void round(const Work::Round& c, const Work::Round& p, const Work::Round& o);
+  void multiply(uint32_t core, uint32_t from, uint32_t to);
+  Command next_matmul(const CoreState& s, uint32_t n) const;
+  void stop(uint32_t core, const GiveWay& given);
+  bool k_gives_way(uint32_t matmuls) const;
+  void take(Tensor& tensor, uint32_t core, Command& command);
+  void restore(const GiveWay& given, const Work::Round& c, const Work::Round& p);
   void end();
-  void round();
-  void start_matmul(uint32_t core);
-  Command next_matmul(const CoreState& s) const;
-  void start_softmax(uint32_t core);
-  bool give_way(uint32_t core);
-  void restore();
-  void collect();
-  bool all_softmax_done() const;
+
+  Events barrier() const { return {start_.first, 2 * rt_.cores() + 1}; }
+  Command at_start(uint32_t engine) const { return fence().after(start_.of(engine), 2 * rt_.cores()); }
 
   Runtime& rt_;
   const Work& work_;
@@ -74,7 +85,9 @@ class Guarded {
   StripPool strips_;
   uint32_t generation_ = 0;  // of the row blocks that C is computed for
   Tensor k_, v_;
-  Events done_, moved_;
+  Events start_;  // of a round: of every MAC engine, every VEC engine, and the loads
+  Events q_ready_, gave_, p_done_, o_ready_, o_free_, stored_;
+  uint32_t stores_ = 0;
   CoreState core_[kMaxCores];
 };
 
@@ -86,265 +99,285 @@ Guarded::Guarded(Runtime& rt, const Work& work, const RowTiling& tiling)
       strip_rows_(max(rt.machine().mac_rows, static_cast<uint32_t>(ceil_div(tiling.nq, kMaxStrips)))),
       emb_(rt.layer().emb),
       seq_kv_(rt.layer().seq_kv),
-      strips_(arena_, round_up(strip_bytes(), 64), round_up(uint64_t{seq_kv_} * emb_ * kHalfBytes, 64)),
-      done_(rt.events(1)),
-      moved_(rt.events(1)) {
-  // C_i beside P_{i-2} or C_{i-1} must fit; P_{i-1} is what K or V gives way to.
-  const uint64_t rows = min(tiling.nq, rt.layer().seq_q);
-  const uint64_t need =
-      2 * round_up(uint64_t{seq_kv_} * emb_ * kHalfBytes, 64) +
-      rt.cores() * (2 * round_up(rows * emb_ * kHalfBytes, 64) + 2 * round_up(rows * seq_kv_ * kHalfBytes, 64));
-  if (need > rt.machine().l1_bytes) rt.fail(Status::kL1TooSmall, need, rt.machine().l1_bytes);
-  if (rt.dry()) rt.allocate(need);
-  k_.dram = rt.layer().k;
-  v_.dram = rt.layer().v;
+      strips_(arena_, round_up(strip_bytes(), 64), round_up(uint64_t{seq_kv_} * emb_ * kHalfBytes, 64)) {
   if (rt.cores() > kMaxCores) {
     rt.fail(Status::kBadJob);
     return;
   }
-  // What stays comes first, so that strips and tensors share one stretch.
+  rt.check_l0(tiling.l0);
+  // C_i beside P_{i-2} or C_{i-1} must fit; P_{i-1} is what K or V gives way to.
   const uint64_t rows_bytes = uint64_t{min(tiling.nq, rt.layer().seq_q)} * emb_ * kHalfBytes;
-  for (uint32_t n = 0; n < rt.cores(); ++n) {
-    core_[n].q = must(rows_bytes, L1Region::kQ);
-    core_[n].o_block = must(rows_bytes, L1Region::kO);
+  const uint64_t need = 2 * round_up(uint64_t{seq_kv_} * emb_ * kHalfBytes, 64) +
+                        rt.cores() * 2 * (round_up(rows_bytes, 64) + score_block_bytes(rt, tiling));
+  if (!rt.has_space(need)) return;
+  if (rt.dry()) rt.allocate(need);
+  const uint32_t cores = rt.cores();
+  k_ = {rt.layer().k, 0, L1Region::kK, 0, rt.events(cores), {}};
+  v_ = {rt.layer().v, 0, L1Region::kV, 0, rt.events(cores), {}};
+  start_ = rt.events(2 * cores + 1, 2 * cores);
+  q_ready_ = rt.events(cores);
+  gave_ = rt.events(cores);
+  p_done_ = rt.events(1);
+  o_ready_ = rt.events(cores);
+  o_free_ = rt.events(cores, 1);
+  stored_ = rt.events(1);
+  // What stays comes first, so that strips and tensors share one stretch.
+  for (uint32_t n = 0; !rt.dry() && n < cores; ++n) {
+    core_[n].q = must(arena_.allocate(rows_bytes, L1Region::kQ));
+    core_[n].o_block = must(arena_.allocate(rows_bytes, L1Region::kO));
   }
 }
 
 // Space that nothing can give way for.
-uint64_t Guarded::must(uint64_t bytes, L1Region region) {
-  const uint64_t address = arena_.allocate(bytes, region);
-  if (address == 0) rt_.fail(Status::kL1TooSmall, arena_.used() + bytes, rt_.machine().l1_bytes);
+uint64_t Guarded::must(uint64_t address) {
+  if (address == 0) rt_.fail(Status::kL1TooSmall, arena_.used() + strips_.slot_bytes(), rt_.machine().l1_bytes);
   return address;
 }
 
-uint64_t Guarded::must_strip() {
-  const uint64_t address = strips_.allocate(generation_);
-  if (address == 0) rt_.fail(Status::kL1TooSmall, arena_.used() + strip_bytes(), rt_.machine().l1_bytes);
-  return address;
-}
-
-void Guarded::transfer(const Matrix& from, const Matrix& to, const Item& item) {
-  const bool load = to.address >= hal::kL1Base;
-  rt_.dma(load ? kLoadChannel : kStoreChannel, copy(from, to).then(moved_).label(item.head, item.block));
-}
-
-// Blocks until the tensor's head is in L1.
-void Guarded::load(Tensor& tensor, uint32_t head) {
+// The tensor's head anew, to wherever there is space; a token for every core.
+void Guarded::load(Tensor& tensor) {
   const uint32_t stride = emb_ * kHalfBytes;
-  tensor.head = head;
-  if (tensor.l1 == 0) tensor.l1 = must(strips_.slot_bytes(), &tensor == &k_ ? L1Region::kK : L1Region::kV);
-  Item item;
-  item.head = head;
-  transfer({tensor.dram + uint64_t{head} * seq_kv_ * stride, seq_kv_, emb_, stride}, {tensor.l1, seq_kv_, emb_, stride},
-           item);
-  rt_.wait(moved_);
+  if (tensor.l1 == 0) tensor.l1 = must(arena_.allocate(strips_.slot_bytes(), tensor.region));
+  const Matrix from{tensor.dram + uint64_t{tensor.head} * seq_kv_ * stride, seq_kv_, emb_, stride};
+  rt_.dma(kLoadChannel, copy(from, {tensor.l1, seq_kv_, emb_, stride}).then(tensor.ready).label(tensor.head, 0));
+  for (uint32_t n = 0; n < rt_.cores(); ++n) tensor.fresh[n] = true;
+}
+
+void Guarded::take(Tensor& tensor, uint32_t core, Command& command) {
+  if (tensor.fresh[core]) command.after(tensor.ready.of(core));
+  tensor.fresh[core] = false;
 }
 
 // A round's items and the loads it needs.
 void Guarded::begin(const Work::Round& c, const Work::Round& p, const Work::Round& o) {
   const uint32_t stride = emb_ * kHalfBytes;
-  if (c.valid && c.round == 0) load(k_, work_.head_of(c.group, 0));
-  if (o.valid && o.round == 0) load(v_, work_.head_of(o.group, 0));
+  rt_.dma(kLoadChannel, at_start(2 * rt_.cores()));
+  if (o.valid && o.round == 0) {
+    v_.head = work_.head_of(o.group, 0);
+    load(v_);
+  }
+  if (c.valid && c.round == 0) {
+    k_.head = work_.head_of(c.group, 0);
+    load(k_);
+  }
   ++generation_;
-  uint32_t loads = 0;
   for (uint32_t n = 0; n < rt_.cores(); ++n) {
     CoreState& s = core_[n];
     const auto item = [&](const Work::Round& r) { return r.valid ? work_.item(r.group, r.round, n) : Item{}; };
     s.c = item(c);
     s.p = item(p);
     s.o = item(o);
-    s.softmax_strips = s.matmuls = 0;
-    if (s.c.valid) {
-      // C_i follows P_{i-2}, strip for strip, and is of one generation with it.
-      for (uint32_t i = 0; i < strips(s.c); ++i) s.c_strip[i] = i < strips(s.o) ? s.old_strip[i] : must_strip();
-      const uint64_t row = uint64_t{s.c.head} * rt_.layer().seq_q + s.c.row;
-      transfer({rt_.layer().q + row * stride, s.c.rows, emb_, stride}, {s.q, s.c.rows, emb_, stride}, s.c);
-      ++loads;
+    if (!s.c.valid) continue;
+    // C_i follows P_{i-2}, strip for strip, and is of one generation with it.
+    for (uint32_t i = 0; i < strips(s.c); ++i) {
+      s.c_strip[i] = i < strips(s.o) ? s.old_strip[i] : must(strips_.allocate(generation_));
+    }
+    rt_.dma(kLoadChannel, copy(dram_rows(rt_, rt_.layer().q, s.c, emb_), {s.q, s.c.rows, emb_, stride})
+                              .then(q_ready_.of(n))
+                              .label(s.c.head, s.c.block));
+  }
+}
+
+// Strips of MAC that are done, at least begun, when the first of the VEC engines has used up its own space.
+uint32_t Guarded::matmuls_by_then() const {
+  uint64_t softmax_cycles = ~uint64_t{0};
+  for (uint32_t n = 0; n < rt_.cores(); ++n) {
+    const CoreState& s = core_[n];
+    if (s.own == strips(s.p)) continue;
+    softmax_cycles = min(softmax_cycles, uint64_t{s.own} * strip_rows_ * seq_kv_ * 16 / rt_.machine().softmax_rate);
+  }
+  const uint64_t matmul_cycles =
+      ceil_div(strip_rows_, rt_.machine().mac_rows) * ceil_div(uint64_t{seq_kv_} * emb_, rt_.machine().mac_columns);
+  return static_cast<uint32_t>(min(ceil_div(softmax_cycles, matmul_cycles), uint64_t{2} * kMaxStrips));
+}
+
+// Space for P_{i-1}, core by core and strip by strip; what gives way where there is none.
+Guarded::GiveWay Guarded::place_p() {
+  GiveWay given;
+  uint32_t most = 0, victims = 0;
+  for (uint32_t n = 0; n < rt_.cores(); ++n) {
+    core_[n].own = strips(core_[n].p);
+    most = max(most, core_[n].own);
+  }
+  for (uint32_t j = 0; rt_.ok() && j < most; ++j) {
+    for (uint32_t n = 0; rt_.ok() && n < rt_.cores(); ++n) {
+      CoreState& s = core_[n];
+      if (j >= strips(s.p)) continue;
+      // P_{i-1} will be followed by C_{i+1}.
+      while ((s.p_strip[j] = strips_.allocate(generation_ + 1)) == 0 && victims < 2) {
+        if (victims == 0) {
+          for (uint32_t k = 0; k < rt_.cores(); ++k) core_[k].own = min(core_[k].own, j + (k < n ? 1 : 0));
+          given.matmuls = matmuls_by_then();
+        }
+        Tensor& victim = k_gives_way(given.matmuls) == (victims == 0) ? k_ : v_;
+        ++victims;
+        if (victim.l1 == 0) continue;
+        arena_.free(victim.l1);
+        given.tensor[given.any() ? 1 : 0] = &victim;
+        rt_.count(0, 1);
+        rt_.count(&victim == &k_ ? 2 : 3, 1);
+      }
+      must(s.p_strip[j]);
     }
   }
-  rt_.wait(moved_, loads);
+  return given;
+}
+
+// Behind that many strips no core has strips of O left. Where there is no C to come, K is of no use any more.
+bool Guarded::k_gives_way(uint32_t matmuls) const {
+  bool o = false, c = false;
+  for (uint32_t n = 0; n < rt_.cores(); ++n) {
+    o = o || matmuls < strips(core_[n].o);
+    c = c || core_[n].c.valid;
+  }
+  return !c || !o;
+}
+
+void Guarded::compute_p(uint32_t core, const GiveWay& given) {
+  const CoreState& s = core_[core];
+  const uint32_t stride = seq_kv_ * kHalfBytes;
+  rt_.vec(core, at_start(rt_.cores() + core));
+  if (given.any() && s.own == strips(s.p)) rt_.vec(core, fence().after(gave_.of(core), rt_.cores()));
+  for (uint32_t i = 0; i < strips(s.p); ++i) {
+    const uint32_t rows = rows_in(s.p, i);
+    const auto strip = [&](uint64_t l1) {
+      return columns_of(Matrix{l1, rows, seq_kv_, stride}, s.p.key, s.p.keys);
+    };
+    Command command = softmax(strip(s.s_strip[i]), strip(s.p_strip[i]));
+    mask(rt_, command, s.p.row + i * strip_rows_, s.p.key);
+    if (given.any() && i == s.own) command.after(gave_.of(core), rt_.cores());
+    rt_.vec(core, command.label(s.p.head, s.p.block));
+  }
+  Command done = fence().then(barrier());
+  if (given.any()) done.then(p_done_);
+  rt_.vec(core, done);
+}
+
+// Strip n of a core in this round: strips of O_{i-2}, then of C_i.
+Command Guarded::next_matmul(const CoreState& s, uint32_t n) const {
+  const uint32_t stride = emb_ * kHalfBytes;
+  if (n < strips(s.o)) {
+    const uint32_t rows = rows_in(s.o, n);
+    const Matrix p{s.old_strip[n], rows, seq_kv_, seq_kv_ * kHalfBytes}, v{v_.l1, seq_kv_, emb_, stride};
+    return matmul_ab(columns_of(p, s.o.key, s.o.keys), rows_of(v, s.o.key, s.o.keys),
+                     {s.o_block + uint64_t{n} * strip_rows_ * stride, rows, emb_, stride}, tiling_.l0)
+        .label(s.o.head, s.o.block);
+  }
+  const uint32_t strip = n - strips(s.o);
+  const uint32_t rows = rows_in(s.c, strip);
+  const Matrix k{k_.l1, seq_kv_, emb_, stride}, c{s.c_strip[strip], rows, seq_kv_, seq_kv_ * kHalfBytes};
+  return matmul_abt({s.q + uint64_t{strip} * strip_rows_ * stride, rows, emb_, stride},
+                    rows_of(k, s.c.key, s.c.keys), columns_of(c, s.c.key, s.c.keys), tiling_.l0)
+      .scaled(rt_.scale())
+      .label(s.c.head, s.c.block);
+}
+
+// A core's matmuls of this round from strip `from` on, up to where MAC stops or to the end.
+void Guarded::multiply(uint32_t core, uint32_t from, uint32_t to) {
+  CoreState& s = core_[core];
+  const uint32_t of_o = strips(s.o), all = of_o + strips(s.c);
+  for (uint32_t i = from; rt_.ok() && i < min(to, all); ++i) {
+    Command command = next_matmul(s, i);
+    take(i < of_o ? v_ : k_, core, command);
+    if (i == 0 && of_o > 0) command.after(o_free_.of(core));
+    if (i == of_o) command.after(q_ready_.of(core));
+    if (i + 1 == of_o) command.then(o_ready_.of(core));
+    rt_.mac(core, command);
+  }
+}
+
+// What was given is free to be written when all MAC engines have come this far.
+void Guarded::stop(uint32_t core, const GiveWay& given) {
+  Command stopped = fence().then(gave_);
+  for (Tensor* tensor : given.tensor) {
+    if (tensor != nullptr) take(*tensor, core, stopped);
+  }
+  rt_.mac(core, stopped);
+}
+
+// P_i is complete and C_i's strips are free: what was taken comes back, unless another head's comes next anyway.
+void Guarded::restore(const GiveWay& given, const Work::Round& c, const Work::Round& p) {
+  if (given.any()) rt_.dma(kLoadChannel, fence().after(p_done_, rt_.cores()));
+  for (Tensor* tensor : given.tensor) {
+    if (tensor == nullptr) continue;
+    tensor->l1 = 0;  // its rows are P's now
+    const Work::Round next = tensor == &v_ ? p : work_.after(c);
+    bool needed = next.valid && next.round != 0;
+    for (uint32_t n = 0; n < rt_.cores(); ++n) {
+      const uint32_t of_o = strips(core_[n].o);
+      const uint32_t end = tensor == &v_ ? of_o : of_o + strips(core_[n].c);
+      needed = needed || given.matmuls < end;
+    }
+    if (!needed) continue;
+    load(*tensor);
+    rt_.count(1, uint64_t{seq_kv_} * emb_ * kHalfBytes);
+  }
 }
 
 // Stores O and gives back what the round has used up; what it made moves on one stage.
 void Guarded::end() {
   const uint32_t stride = emb_ * kHalfBytes;
-  uint32_t stores = 0;
-  for (uint32_t n = 0; n < rt_.cores(); ++n) {
-    const CoreState& s = core_[n];
-    if (!s.o.valid) continue;
-    const uint64_t row = uint64_t{s.o.head} * rt_.layer().seq_q + s.o.row;
-    transfer({s.o_block, s.o.rows, emb_, stride}, {rt_.layer().o + row * stride, s.o.rows, emb_, stride}, s.o);
-    ++stores;
-  }
-  rt_.wait(moved_, stores);
   for (uint32_t n = 0; n < rt_.cores(); ++n) {
     CoreState& s = core_[n];
     for (uint32_t i = strips(s.c); i < strips(s.o); ++i) strips_.free(s.old_strip[i]);
     for (uint32_t i = 0; i < strips(s.p); ++i) s.old_strip[i] = s.p_strip[i];
     for (uint32_t i = 0; i < strips(s.c); ++i) s.s_strip[i] = s.c_strip[i];
+    if (!s.o.valid) continue;
+    rt_.dma(kStoreChannel, copy({s.o_block, s.o.rows, emb_, stride}, dram_rows(rt_, rt_.layer().o, s.o, emb_))
+                               .after(o_ready_.of(n))
+                               .then(o_free_.of(n))
+                               .then(stored_)
+                               .label(s.o.head, s.o.block));
+    ++stores_;
   }
 }
 
-// The next matmul of a core in this round: strips of O_{i-2}, then C_i.
-Command Guarded::next_matmul(const CoreState& s) const {
-  const uint32_t stride = emb_ * kHalfBytes;
-  if (s.matmuls < strips(s.o)) {
-    const uint32_t rows = rows_in(s.o, s.matmuls);
-    const uint64_t o = s.o_block + uint64_t{s.matmuls} * strip_rows_ * stride;
-    Command command = matmul_ab({s.old_strip[s.matmuls], rows, seq_kv_, seq_kv_ * kHalfBytes},
-                                {v_.l1, seq_kv_, emb_, stride}, {o, rows, emb_, stride}, tiling_.l0);
-    return command.then(done_).label(s.o.head, s.o.block);
+void Guarded::round(const Work::Round& c, const Work::Round& p, const Work::Round& o) {
+  const uint32_t cores = rt_.cores();
+  begin(c, p, o);
+  const GiveWay given = place_p();
+  for (uint32_t n = 0; n < cores; ++n) {
+    rt_.mac(n, at_start(n));
+    multiply(n, 0, given.matmuls);
+    if (given.any()) stop(n, given);
   }
-  const uint32_t strip = s.matmuls - strips(s.o);
-  const uint32_t rows = rows_in(s.c, strip);
-  Command command =
-      matmul_abt({s.q + uint64_t{strip} * strip_rows_ * stride, rows, emb_, stride}, {k_.l1, seq_kv_, emb_, stride},
-                 {s.c_strip[strip], rows, seq_kv_, seq_kv_ * kHalfBytes}, tiling_.l0);
-  return command.then(done_).label(s.c.head, s.c.block);
-}
-
-void Guarded::start_matmul(uint32_t core) {
-  CoreState& s = core_[core];
-  const uint32_t all = strips(s.o) + strips(s.c);
-  if (s.mac_busy || s.matmuls == all) return;
-  const Tensor& needed = s.matmuls < strips(s.o) ? v_ : k_;
-  if (needed.away) return;  // not before it is there again
-  rt_.mac(core, next_matmul(s));
-  s.mac_busy = true;
-}
-
-void Guarded::start_softmax(uint32_t core) {
-  CoreState& s = core_[core];
-  if (s.vec_busy || s.softmax_strips == strips(s.p)) return;
-  const uint32_t rows = rows_in(s.p, s.softmax_strips);
-  const uint32_t stride = seq_kv_ * kHalfBytes;
-  // P_{i-1} will be followed by C_{i+1}.
-  uint64_t to = strips_.allocate(generation_ + 1);
-  if (to == 0 && give_way(core)) to = strips_.allocate(generation_ + 1);
-  if (to == 0) {
-    rt_.fail(Status::kL1TooSmall, arena_.used() + strip_bytes(), rt_.machine().l1_bytes);
-    return;
+  for (uint32_t n = 0; n < cores; ++n) compute_p(n, given);
+  for (uint32_t n = 0; n < cores; ++n) {
+    for (uint32_t i = 0; i < strips(core_[n].p); ++i) strips_.free(core_[n].s_strip[i]);
   }
-  s.p_strip[s.softmax_strips] = to;
-  const Matrix in{s.s_strip[s.softmax_strips], rows, seq_kv_, stride};
-  rt_.vec(core, softmax(in, {to, rows, seq_kv_, stride}).then(done_).label(s.p.head, s.p.block));
-  s.vec_busy = true;
-}
-
-// L1 is full and this core's softmax needs rows: takes V or K, first the one its MAC engine is reading.
-bool Guarded::give_way(uint32_t core) {
-  const bool computes_c = core_[core].matmuls >= strips(core_[core].o);
-  Tensor* victim = computes_c ? &k_ : &v_;
-  if (victim->l1 == 0) victim = computes_c ? &v_ : &k_;
-  if (victim->l1 == 0) return false;
-  for (uint32_t n = 0; n < rt_.cores(); ++n) {
-    CoreState& s = core_[n];
-    const bool reads_k = s.matmuls >= strips(s.o);
-    if (s.mac_busy && !s.halted && reads_k == (victim == &k_)) s.halted = rt_.halt_mac(n);
+  restore(given, c, p);
+  for (uint32_t n = 0; n < cores; ++n) {
+    multiply(n, given.matmuls, kAll);
+    Command done = fence();
+    take(v_, n, done);
+    take(k_, n, done);
+    rt_.mac(n, done.then(barrier()));
   }
-  arena_.free(victim->l1);
-  victim->l1 = 0;
-  victim->away = true;
-  rt_.count(0, 1);
-  rt_.count(1, uint64_t{seq_kv_} * emb_ * kHalfBytes);
-  rt_.count(victim == &k_ ? 2 : 3, 1);
-  return true;
-}
-
-bool Guarded::all_softmax_done() const {
-  for (uint32_t n = 0; n < rt_.cores(); ++n) {
-    if (core_[n].vec_busy || core_[n].softmax_strips < strips(core_[n].p)) return false;
-  }
-  return true;
-}
-
-// P_i is complete, C_i's strips are free: what was taken comes back, interrupted matmuls are done again.
-void Guarded::restore() {
-  Tensor* const both[] = {&v_, &k_};
-  for (Tensor* tensor : both) {
-    if (!tensor->away) continue;
-    load(*tensor, tensor->head);
-    tensor->away = false;
-    for (uint32_t n = 0; n < rt_.cores(); ++n) {
-      CoreState& s = core_[n];
-      const bool reads_k = s.matmuls >= strips(s.o);
-      if (!s.halted || reads_k != (tensor == &k_)) continue;
-      rt_.replace_mac(n, next_matmul(s));
-      s.halted = false;
-    }
-  }
-}
-
-// Which engines have finished since the last look.
-void Guarded::collect() {
-  for (uint32_t n = 0; n < rt_.cores(); ++n) {
-    CoreState& s = core_[n];
-    if (s.mac_busy) {
-      const uint32_t done = rt_.mac_done(n);
-      if (done != s.mac_done) {
-        s.mac_done = done;
-        s.mac_busy = false;
-        ++s.matmuls;
-      }
-    }
-    if (s.vec_busy) {
-      const uint32_t done = rt_.vec_done(n);
-      if (done != s.vec_done) {
-        s.vec_done = done;
-        s.vec_busy = false;
-        ++s.softmax_strips;
-      }
-    }
-  }
-}
-
-void Guarded::round() {
-  bool scores_free = false;
-  while (rt_.ok()) {
-    bool busy = false;
-    for (uint32_t n = 0; rt_.ok() && n < rt_.cores(); ++n) {
-      start_matmul(n);
-      start_softmax(n);
-    }
-    if (!scores_free && all_softmax_done()) {
-      for (uint32_t n = 0; n < rt_.cores(); ++n) {
-        for (uint32_t s = 0; s < strips(core_[n].p); ++s) strips_.free(core_[n].s_strip[s]);
-      }
-      scores_free = true;
-    }
-    if (scores_free && (k_.away || v_.away)) {
-      restore();
-      continue;
-    }
-    for (uint32_t n = 0; n < rt_.cores(); ++n) busy = busy || core_[n].mac_busy || core_[n].vec_busy;
-    if (!busy) return;
-    rt_.wait(done_);
-    collect();
-  }
+  end();
 }
 
 void Guarded::run() {
   Work::Round i = work_.first(), i_1, i_2;
   while (rt_.ok() && (i.valid || i_1.valid || i_2.valid)) {
-    begin(i, i_1, i_2);
-    round();
-    end();
+    round(i, i_1, i_2);
     i_2 = i_1;
     i_1 = i;
     i = work_.after(i);
   }
+  rt_.wait(stored_, stores_);
 }
 
 }  // namespace
 
-void run_mas_overwrite(Runtime& rt, const RowTiling& tiling) {
-  rt.check_l0(tiling.l0);
-  // One head's K and V, resident, and nothing buffered twice.
-  const uint32_t given[] = {tiling.bb, tiling.hh, 1, 1, 1, 1, 1, tiling.kv_buffers, tiling.row_buffers};
-  for (uint32_t i = 0; i < 9; ++i) {
-    if (given[i] != 1) rt.refuse(i, given[i]);
-  }
-  const Work work(rt, tiling);
+bool can_overwrite(const RowTiling& tiling) {
+  return tiling.bb == 1 && tiling.hh == 1 && tiling.kv_buffers == 1 && tiling.row_buffers == 1;
+}
+
+uint64_t score_block_bytes(const Runtime& rt, const RowTiling& tiling) {
+  return round_up(uint64_t{min(tiling.nq, rt.layer().seq_q)} * rt.layer().seq_kv * kHalfBytes, 64);
+}
+
+void run_mas_overwrite(Runtime& rt, const Work& work, const RowTiling& tiling) {
   Guarded guarded(rt, work, tiling);
   guarded.run();
 }

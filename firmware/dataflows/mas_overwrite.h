@@ -2,9 +2,13 @@
 #pragma once
 
 #include "firmware/runtime/runtime.h"
+#include "firmware/runtime/work.h"
 
 namespace attnvp::firmware {
 
-void run_mas_overwrite(Runtime& rt, const RowTiling& tiling);
+// One head's K and V, resident, and nothing buffered twice.
+bool can_overwrite(const RowTiling& tiling);
+uint64_t score_block_bytes(const Runtime& rt, const RowTiling& tiling);  // C or P of one row block
+void run_mas_overwrite(Runtime& rt, const Work& work, const RowTiling& tiling);
 
 }  // namespace attnvp::firmware

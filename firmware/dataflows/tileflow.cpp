@@ -35,7 +35,7 @@ class Pipeline final : public Discipline {
 };
 
 void run(Runtime& rt) {
-  const Lanes lanes{max(rt.cores() / 2, 1U), rt.cores() > 1 ? rt.cores() / 2 : 0};
+  const Lanes lanes{max(rt.cores() / 2, uint32_t{1}), rt.cores() > 1 ? rt.cores() / 2 : 0};
   const auto tiling = rt.parameters<RowTiling>();
   if (rt.job().option[0] == 1) {
     const uint64_t row_blocks = ceil_div(8, lanes.count) * lanes.count;

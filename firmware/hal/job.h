@@ -45,7 +45,8 @@ struct MachineInfo {
   std::uint16_t dma_channels, dma_queue_depth;
   std::uint32_t events;
   std::uint16_t resident_tiles;  // that the PEs of a MAC array hold for row operations; 0: they only multiply
-  std::uint16_t reserved[3];
+  std::uint16_t softmax_rate;    // elements that a VEC engine does in 16 cycles, at least 1
+  std::uint16_t reserved[2];
   std::uint64_t l1_bytes, l0_bytes;
 };
 

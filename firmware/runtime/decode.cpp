@@ -25,7 +25,7 @@ DecodePlan plan_decode(Runtime& rt) {
   if (rt.ok() && p.tiling.nq != queries && queries <= kMostRows) rt.refuse(DecodeTiling::kNq, p.tiling.nq);
   rt.check_l0(p.tiling.l0);
   p.kv_ring = p.tiling.kv_buffers == hal::kWord ? kMostRing : p.tiling.kv_buffers;
-  p.lag = min(p.kv_ring - 1, 1U);
+  p.lag = min(p.kv_ring - 1, uint32_t{1});
   p.ahead = p.kv_ring - 1 - p.lag;
   p.slots = p.ahead + p.lag + 2;
   return p;

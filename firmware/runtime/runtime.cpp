@@ -108,6 +108,7 @@ Runtime::Runtime(hal::Cpu& cpu, uint32_t cluster) : cpu_(cpu), cluster_(cluster)
 Events Runtime::events(uint32_t span, uint32_t tokens) {
   const Events result{next_event_, span};
   next_event_ += span;
+  if (sketch_) return result;
   if (next_event_ > machine().events) fail(Status::kTooFewEvents, next_event_, machine().events);
   give(result, tokens);
   return result;
@@ -129,14 +130,16 @@ void Runtime::wait(Events events, uint32_t tokens) {
 
 uint64_t Runtime::allocate(uint64_t bytes, L1Region region) {
   const uint64_t size = round_up(bytes, 64);
-  if (l1_used_ + size > machine().l1_bytes) {
-    fail(Status::kL1TooSmall, l1_used_ + size, machine().l1_bytes);
-    return 0;
-  }
+  if (!sketch_ && !has_space(l1_used_ + size)) return 0;
   const uint64_t address = hal::l1_base(cluster_) + l1_used_;
   l1_used_ += size;
-  note_allocated(l1_used_, region);
+  if (!sketch_) note_allocated(l1_used_, region);
   return address;
+}
+
+bool Runtime::has_space(uint64_t bytes) {
+  if (bytes > machine().l1_bytes) fail(Status::kL1TooSmall, bytes, machine().l1_bytes);
+  return ok();
 }
 
 void Runtime::free_to(uint64_t mark) {
@@ -173,25 +176,6 @@ uint32_t Runtime::read32(uint64_t address) {
   uint32_t value = 0;
   if (ok() && !hal::read(cpu_, address, &value, sizeof value)) fail(Status::kEngineFault, address);
   return value;
-}
-
-bool Runtime::halt_mac(uint32_t core) {
-  const uint64_t base = hal::mac_base(cluster_, core);
-  // An engine that is still loading its first operands takes the halt once it computes.
-  while (ok()) {
-    if (!hal::write32(cpu_, base + hal::kEngineControl, hal::kHalt)) fail(Status::kEngineFault, base);
-    const uint32_t state = read32(base + hal::kEngineState);
-    if (state == hal::kEngineHalted) return true;
-    if (state == hal::kEngineIdle) return false;
-  }
-  return false;
-}
-
-void Runtime::replace_mac(uint32_t core, const Command& command) {
-  const uint64_t base = hal::mac_base(cluster_, core);
-  const bool written = ok() && hal::write(cpu_, base + hal::kQueueDescriptor, &command.raw(), command.raw().length) &&
-                       hal::write32(cpu_, base + hal::kEngineControl, hal::kReplace);
-  if (!written) fail(Status::kEngineFault, base);
 }
 
 void Runtime::push(uint64_t queue, const Command& command, Side side) {

@@ -139,6 +139,22 @@ class Runtime {
   uint64_t allocate(uint64_t bytes, L1Region region = L1Region::kOther);
   uint64_t allocated() const { return l1_used_; }
   void free_to(uint64_t mark);  // everything allocated since allocated() was `mark`
+  bool has_space(uint64_t bytes);  // of L1 from its beginning on; otherwise status kL1TooSmall
+  // The L1 bytes that `build` would allocate. Nothing of it stays: no space, no event, no failure.
+  template <typename Build>
+  uint64_t need_of(const Build& build) {
+    if (!ok()) return 0;
+    const uint64_t used = l1_used_;
+    const uint32_t event = next_event_;
+    sketch_ = true;
+    build();
+    sketch_ = false;
+    const uint64_t need = l1_used_ - used;
+    l1_used_ = used;
+    next_event_ = event;
+    status_ = Status::kDone;
+    return need;
+  }
 
   // DRAM behind the tensors, which all clusters share; its address. Status kDramTooSmall where there is less.
   uint64_t scratch(uint64_t bytes);
@@ -152,12 +168,6 @@ class Runtime {
   bool in_lock_step() const { return lock_step_.span > 0; }
   void settle();                         // lock-step: waits until everything is done
   uint32_t dma_level(uint32_t channel);  // descriptors waiting in that channel's queue
-
-  // A MAC engine's descriptor under way: stopped (false: there was none any more); done again as `command`.
-  bool halt_mac(uint32_t core);
-  void replace_mac(uint32_t core, const Command& command);
-  uint32_t mac_done(uint32_t core) { return read32(hal::mac_base(cluster_, core) + hal::kQueueDone); }
-  uint32_t vec_done(uint32_t core) { return read32(hal::vec_base(cluster_, core) + hal::kQueueDone); }
 
   // What firmware has to tell at its end, in the order in which the dataflow declares it.
   void count(uint32_t statistic, uint64_t amount) { statistic_[statistic] += amount; }
@@ -185,6 +195,7 @@ class Runtime {
   uint64_t detail_[2] = {};
   uint32_t next_event_ = 0;
   uint64_t l1_used_ = 0;
+  bool sketch_ = false;  // within need_of
   uint64_t statistic_[hal::kMaxStatistics] = {};
   Events lock_step_{};  // span 0: not in lock-step
   Side side_ = Side::kTransfer;

@@ -35,6 +35,14 @@ Item Contexts::rows(uint32_t context, uint32_t head) const {
   return item;
 }
 
+void Contexts::in_order(uint32_t i, uint32_t& context, uint32_t& head) const {
+  const uint32_t group = blocks_.heads(), places = blocks_.count() / group;
+  const uint32_t place = i % places, query_head = i / places;
+  const uint32_t block = place * group + query_head % group, of_batch = query_head / group;
+  head = of_batch % heads_;
+  context = (blocks_.count() - 1 - block) * batches_ + of_batch / heads_;
+}
+
 uint32_t Contexts::tiles(uint32_t context) const {
   const Item item = rows(context, 0);
   if (!blocks_.uneven()) return static_cast<uint32_t>(ceil_div(item.keys, nkv_));
@@ -65,6 +73,7 @@ StreamK::StreamK(const Contexts& contexts, uint32_t slots, uint32_t splits) : co
   const uint32_t tiles = contexts.total_tiles(), heads = contexts.heads() * contexts.count();
   if (splits > 0) {
     workers_ = static_cast<uint32_t>(min<uint64_t>(slots, uint64_t{heads} * splits));
+    if (splits == 1 && contexts.uneven() && heads <= kMostDealt && workers_ <= kMostInWaves) deal_in_waves();
     for (uint32_t w = 0; w < workers_; ++w) {
       const uint32_t here = tiles_of_worker(w);
       if (here > most_) high_load_ = 0;
@@ -79,6 +88,18 @@ StreamK::StreamK(const Contexts& contexts, uint32_t slots, uint32_t splits) : co
   workers_ = static_cast<uint32_t>(max<uint64_t>(min<uint64_t>(grid, tiles), 1));
   most_ = static_cast<uint32_t>(ceil_div(tiles, workers_));
   high_load_ = tiles - (most_ - 1) * workers_;
+}
+
+void StreamK::deal_in_waves() {
+  dealt_ = contexts_.heads() * contexts_.count();
+  uint32_t done[kMostInWaves] = {};
+  for (uint32_t i = 0; i < dealt_; ++i) {
+    uint32_t first = 0, context = 0, head = 0;
+    for (uint32_t w = 1; w < workers_; ++w) first = done[w] < done[first] ? w : first;
+    contexts_.in_order(i, context, head);
+    done[first] += contexts_.tiles(context);
+    worker_of_item_[i] = static_cast<std::uint8_t>(first);
+  }
 }
 
 uint32_t StreamK::first_tile(uint32_t worker) const { return worker * (most_ - 1) + min(worker, high_load_); }
@@ -125,6 +146,16 @@ Segment StreamK::streamed(uint32_t worker, uint32_t n) const {
 
 Segment StreamK::split(uint32_t worker, uint32_t n) const {
   if (worker >= workers_) return {};
+  for (uint32_t i = 0, own = 0; i < dealt_; ++i) {
+    if (worker_of_item_[i] != worker || own++ != n) continue;
+    Segment s;
+    contexts_.in_order(i, s.context, s.head);
+    s.valid = true;
+    s.tiles = contexts_.tiles(s.context);
+    s.host = worker;
+    return s;
+  }
+  if (dealt_ > 0) return {};
   const uint32_t heads = contexts_.heads() * contexts_.count();
   for (uint64_t item = worker, i = 0; item < uint64_t{heads} * splits_; item += workers_) {
     const auto global = static_cast<uint32_t>(item / splits_), part = static_cast<uint32_t>(item % splits_);

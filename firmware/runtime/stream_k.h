@@ -5,7 +5,8 @@
 //
 //   stream-K  (LeanAttention section 4): one contiguous walk over batch x head x context, cut into as equal pieces as
 //   can be split     (FlashDecoding, FlashAttention-2): every context in the same number of pieces, dealt to the
-//   workers in turn
+//   workers in turn; where row blocks have contexts of their own lengths, each to the worker that is done first, as a
+//   GPU's scheduler does
 #pragma once
 
 #include "firmware/runtime/runtime.h"
@@ -36,13 +37,16 @@ class Contexts {
   KeyBlocks::Part keys(uint32_t context, uint32_t tile) const;  // of that tile
   // The row of K and V where that part begins.
   uint64_t first_row(uint32_t context, uint32_t head, const KeyBlocks::Part& keys) const;
+  bool uneven() const { return blocks_.uneven() && blocks_.count() > 1; }
+  // The i-th of all contexts' heads as public kernels have them: row block by row block, then the next head.
+  void in_order(uint32_t i, uint32_t& context, uint32_t& head) const;
   uint32_t total_tiles() const { return total_tiles_; }
   uint32_t most_tiles() const { return most_tiles_; }
 
  private:
   bool ragged_ = false;
   uint32_t batches_, heads_, all_keys_, nkv_;
-  RowBlocks blocks_;
+  RowBlocks blocks_;  // of each head's rows
   KeyBlocks cut_;
   uint32_t total_tiles_ = 0, most_tiles_ = 0;
   uint32_t keys_[kMostBatches];
@@ -70,9 +74,16 @@ class StreamK {
  private:
   uint32_t worker_of(uint32_t tile) const;
   uint32_t first_tile(uint32_t worker) const;
+  void deal_in_waves();
   Segment streamed(uint32_t worker, uint32_t n) const;
   Segment split(uint32_t worker, uint32_t n) const;
   uint32_t tiles_of_worker(uint32_t worker) const;
+
+  // In waves: which worker has which item, in the order in which they are dealt.
+  static constexpr uint32_t kMostDealt = 4096;
+  static constexpr uint32_t kMostInWaves = 256;  // workers
+  std::uint8_t worker_of_item_[kMostDealt];
+  uint32_t dealt_ = 0;  // 0: in turn
 
   const Contexts& contexts_;
   uint32_t splits_;

@@ -2,10 +2,22 @@
 // multiplies for the blocks around it. The two go on across heads; they are filled once and drained once.
 #pragma once
 
-#include "firmware/runtime/tiling.h"
+#include "firmware/runtime/attention.h"
+#include "firmware/runtime/loads.h"
 
 namespace attnvp::firmware {
 
-void run_two_streams(Runtime& rt, const RowTiling& tiling);
+class TwoStreams {
+ public:
+  TwoStreams(Runtime& rt, const Work& work, const RowTiling& tiling);
+  void run();
+
+ private:
+  Runtime& rt_;
+  const Work& work_;
+  Attention attention_;
+  KvBuffer k_, v_;
+  Loads loads_;
+};
 
 }  // namespace attnvp::firmware

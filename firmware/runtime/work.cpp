@@ -4,7 +4,7 @@ namespace attnvp::firmware {
 
 uint32_t row_blocks(uint32_t seq_q, uint32_t nq, uint32_t unit, uint32_t workers) {
   const auto units = static_cast<uint32_t>(ceil_div(seq_q, unit));
-  const auto blocks = static_cast<uint32_t>(ceil_div(units, max(nq / unit, 1U)));
+  const auto blocks = static_cast<uint32_t>(ceil_div(units, max(nq / unit, uint32_t{1})));
   const auto even = static_cast<uint32_t>(round_up(blocks, workers));
   return even <= units ? even : blocks;
 }

@@ -64,6 +64,7 @@ class RowBlocks {
   // `workers`: a multiple of so many blocks, where there are enough passes of `unit` rows.
   RowBlocks(const Runtime& rt, uint32_t nq, uint32_t unit, uint32_t workers);
   uint32_t count() const { return heads_ * blocks_; }
+  uint32_t heads() const { return heads_; }  // that are cut for themselves
   bool uneven() const { return mask_.any(); }
   void fill(Item& item, uint32_t block) const;  // block, row, rows and keys
   uint64_t scores(uint32_t block) const;        // of the block: what its work is like

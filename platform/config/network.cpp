@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "platform/config/catalog.h"
+#include "platform/config/hugging_face.h"
 #include "platform/config/words.h"
 #include "platform/text/printable.h"
 
@@ -130,7 +131,12 @@ void complete_mask(Network& n, const K& keys, const Origin& origin, NameOf name_
 // Fills the lengths from `seq` and refuses what is missing. `name_of` gives the name a key has in this
 // notation.
 template <class NameOf>
-Network complete(const K& keys, const Origin& origin, NameOf name_of) {
+Network complete(K keys, const Origin& origin, NameOf name_of) {
+  if (keys.phase == Phase::kDecode) {  // one token behind those in the cache, or behind seq - 1 of them
+    if (keys.history == K::kNoHistory && keys.network.seq_kv == 0 && keys.seq > 0) keys.history = keys.seq - 1;
+    if (keys.network.seq_q == 0) keys.network.seq_q = 1;
+    keys.seq = 1;
+  }
   Network network = keys.network;
   if (network.seq_q == 0) network.seq_q = keys.seq;
   if (network.seq_kv == 0 && keys.seq > 0) {  // of the tokens before them, too
@@ -171,13 +177,11 @@ Network complete(const K& keys, const Origin& origin, NameOf name_of) {
   return network;
 }
 
-Network parse_inline(const std::string& text) {
-  const Origin origin = option_origin("--net", text);
+// "B=2,cache=4096": short names, or whole ones.
+void apply_words(K& keys, std::string_view all, const Origin& origin) {
   std::vector<std::string> names;
   for (const auto& [name, path] : inline_names()) names.push_back(name);
-  K keys;
   std::vector<std::string> seen;
-  const std::string_view all = text;
   for (std::size_t start = 0; start <= all.size();) {
     const std::size_t comma = std::min(all.find(',', start), all.size());
     const std::string part(trimmed(all.substr(start, comma - start)));
@@ -192,10 +196,10 @@ Network parse_inline(const std::string& text) {
     if (known == inline_names().end()) {
       fail(origin, fmt::format("key {} is unknown; allowed: {}", in_quotes(name), fmt::join(names, ", ")));
     }
-    if (std::find(seen.begin(), seen.end(), name) != seen.end()) {
+    if (std::find(seen.begin(), seen.end(), known->second) != seen.end()) {
       fail(origin, fmt::format("key '{}' is given twice", name));
     }
-    seen.push_back(name);
+    seen.push_back(known->second);
     const Key<K>& key = *network_schema().find(known->second);
     try {
       key.set(keys, parse_value(key, trimmed(std::string_view(part).substr(equals + 1))));
@@ -203,13 +207,21 @@ Network parse_inline(const std::string& text) {
       fail(origin, fmt::format("key '{}': {}", name, problem.what()));
     }
   }
+}
+
+std::string inline_name(const std::string& path) {
+  for (const auto& [name, stands_for] : inline_names()) {
+    if (stands_for == path) return name;
+  }
+  return path;
+}
+
+Network parse_inline(const std::string& text) {
+  const Origin origin = option_origin("--net", text);
+  K keys;
+  apply_words(keys, text, origin);
   keys.network.name = text::printable(text);
-  return complete(keys, origin, [](const std::string& path) {
-    for (const auto& [name, stands_for] : inline_names()) {
-      if (stands_for == path) return name;
-    }
-    return path;
-  });
+  return complete(keys, origin, inline_name);
 }
 
 }  // namespace
@@ -247,6 +259,8 @@ const Schema<NetworkKeys>& network_schema() {
       make_key<K>(number("prefix", Unit::kCount, 0, kLongestSequence, "first keys that all queries attend to"),
                   &K::network, &Network::mask, &hal::Mask::prefix),
       with_note(make_key<K>(text("scale", "of the scores before softmax: a number, 1/8, 1/sqrt(E)"), &K::scale), "1"),
+      make_key<K>(choice("phase", {"prefill", "decode"}, "decode: one new token behind those in the cache"), &K::phase),
+      size_key("layers", 1024, "layers of the model, all like this one", &Network::layers),
       required(size_key("emb", kWidestEmbedding, "embedding per head", &Network::emb)),
   });
   return schema;
@@ -257,7 +271,8 @@ const std::vector<std::pair<std::string, std::string>>& inline_names() {
       {"B", "batch"},    {"H", "heads"}, {"N", "seq"},        {"NQ", "seq_q"},
       {"NKV", "seq_kv"}, {"E", "emb"},   {"HKV", "kv_heads"}, {"L", "contexts"},
       {"causal", "causal"}, {"history", "history"}, {"window", "window"}, {"sinks", "sinks"},
-      {"prefix", "prefix"}, {"scale", "scale"}};
+      {"prefix", "prefix"}, {"scale", "scale"}, {"phase", "phase"}, {"batch", "batch"}, {"cache", "history"},
+      {"layers", "layers"}};
   return names;
 }
 
@@ -310,14 +325,43 @@ bool is_inline(const std::string& text) {
   return !is_path(text) || std::any_of(inline_names().begin(), inline_names().end(), named);
 }
 
+// Keys behind a name: "llama3.1-8b,phase=decode". The comma that they begin behind; npos: there are none.
+std::size_t words_begin(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  const std::size_t comma = equals == std::string::npos ? equals : text.rfind(',', equals);
+  if (comma == std::string::npos) return comma;
+  const std::string_view name = trimmed(std::string_view(text).substr(comma + 1, equals - comma - 1));
+  const bool known = std::any_of(inline_names().begin(), inline_names().end(),
+                                 [&](const auto& entry) { return entry.first == name; });
+  return known || !is_path(text) ? comma : std::string::npos;
+}
+
 Network load_network(const std::string& text) {
   if (is_inline(text)) return parse_inline(text);
-  const std::string path = find_config(Folder::kNetworks, text);
-  const Document document = Document::load(path);
+  const std::size_t comma = words_begin(text);
+  const std::string base = text.substr(0, comma);
   K keys;
-  keys.network.name = text::printable(std::filesystem::path(path).stem().string());
-  for (const Setting& setting : document.settings(network_schema().paths())) network_schema().apply(keys, setting);
-  return complete(keys, {document.source()}, [](const std::string& name) { return name; });
+  Origin origin;
+  if (base.rfind("hf:", 0) == 0) {
+    std::string path = base.substr(3);
+    for (const Setting& setting : read_hugging_face(path)) network_schema().apply(keys, setting);
+    origin = {shown_path(path)};
+    const std::filesystem::path named = std::filesystem::path(path).lexically_normal();
+    const bool file = named.extension() == ".json";
+    keys.network.name = text::printable((file ? named.parent_path() : named).filename().string());
+    if (keys.network.name.empty()) keys.network.name = "config";
+  } else {
+    const std::string path = find_config(Folder::kNetworks, base);
+    const Document document = Document::load(path);
+    keys.network.name = text::printable(std::filesystem::path(path).stem().string());
+    for (const Setting& setting : document.settings(network_schema().paths())) network_schema().apply(keys, setting);
+    origin = {document.source()};
+  }
+  if (comma == std::string::npos) return complete(keys, origin, [](const std::string& name) { return name; });
+  origin = option_origin("--net", text);
+  apply_words(keys, std::string_view(text).substr(comma + 1), origin);
+  keys.network.name += text::printable(text.substr(comma));
+  return complete(keys, origin, inline_name);
 }
 
 }  // namespace attnvp::config

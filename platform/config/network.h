@@ -26,6 +26,7 @@ struct Network {
   // Which keys a query attends to; without a rule all of them. `queries` is seq_q of one head of Q, folded or not.
   hal::Mask mask{};
   float scale = 1;  // of the scores
+  std::uint32_t layers = 1;  // of the model, all like this one: one is run
 
   std::uint32_t heads_of_kv() const { return kv_heads > 0 ? kv_heads : heads; }
   bool ragged() const { return !contexts.empty(); }
@@ -41,6 +42,9 @@ struct Network {
   Network folded() const;
 };
 
+// What a model is at: taking new tokens in, or making one of each request.
+enum class Phase : std::uint8_t { kPrefill, kDecode };
+
 // The keys of a network file. `seq` stands for both lengths; seq_q and seq_kv override it.
 struct NetworkKeys {
   Network network;
@@ -48,6 +52,7 @@ struct NetworkKeys {
   std::string contexts;
   std::uint32_t causal = 0, history = kNoHistory;
   std::string scale;
+  Phase phase = Phase::kPrefill;
   static constexpr std::uint32_t kNoHistory = 0xFFFF'FFFF;
 };
 const Schema<NetworkKeys>& network_schema();
@@ -55,7 +60,8 @@ const Schema<NetworkKeys>& network_schema();
 // The short names of inline shapes with the keys they stand for: {"B", "batch"}, {"H", "heads"}, ...
 const std::vector<std::pair<std::string, std::string>>& inline_names();
 
-// A name under configs/networks, a path, or an inline shape "H=12,N=512,E=64" (B, NQ and NKV as well; NQ and
+// A name under configs/networks, a path, "hf:" and the path of a Hugging Face configuration, each with keys behind it
+// that say otherwise ("llama3.1-8b,phase=decode,batch=32,cache=4096"), or an inline shape "H=12,N=512,E=64" (B, NQ and NKV as well; NQ and
 // NKV override N), whose name is its text. A file's default name is its file name. Throws ConfigError.
 Network load_network(const std::string& text);
 

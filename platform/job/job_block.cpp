@@ -40,6 +40,8 @@ hal::MachineInfo machine_info(const MachineConfig& m) {
   info.dma_queue_depth = static_cast<std::uint16_t>(m.dma.queue_depth);
   info.events = m.events.events;
   info.resident_tiles = static_cast<std::uint16_t>(m.mac.resident_tiles);
+  info.softmax_rate = static_cast<std::uint16_t>(
+      std::clamp<std::uint64_t>(std::uint64_t{m.vec.lanes} * 16 / m.vec.softmax_lane_cycles, 1, 0xFFFF));
   info.l1_bytes = m.l1.size_bytes;
   info.l0_bytes = m.l0.size_bytes;
   return info;

@@ -29,6 +29,11 @@ double occupancy(const job::Result& r) {
          (static_cast<double>(r.statistic("partition.max")) * static_cast<double>(r.workers.size()));
 }
 
+// New tokens of all requests, by the attention of all layers.
+double tokens_per_second(const job::Result& r) {
+  return static_cast<double>(std::uint64_t{r.network.batch} * r.network.seq_q) / (r.seconds() * r.network.layers);
+}
+
 }  // namespace
 
 std::string to_json(const job::Result& r, const std::string& hardware, const std::string& timeline) {
@@ -46,6 +51,7 @@ std::string to_json(const job::Result& r, const std::string& hardware, const std
                             {"prefix", net.mask.prefix},      {"visible_scores", net.visible_scores()}};
   }
   if (net.scale != 1) j["network"]["scale"] = net.scale;
+  if (net.layers > 1) j["network"]["layers"] = net.layers;
   j["dataflow"] = r.schedule.text;
   for (const auto& [name, value] : job::tiling_text(r.schedule.tiling)) {
     const std::uint32_t number = r.schedule.tiling[name];
@@ -58,6 +64,9 @@ std::string to_json(const job::Result& r, const std::string& hardware, const std
   j["cycles"] = r.cycles;
   j["frequency_hz"] = r.frequency_hz;
   j["seconds"] = r.seconds();
+  if (net.layers > 1) {
+    j["model"] = {{"seconds", r.seconds() * net.layers}, {"tokens_per_second", tokens_per_second(r)}};
+  }
   j["golden"] = {{"checked", r.golden_checked},
                  {"passed", r.golden_checked && r.golden.passed},
                  {"max_abs_error", r.golden.max_abs_error},
@@ -125,6 +134,10 @@ std::string to_text(const job::Result& r, const std::string& hardware) {
   }
   line("cycles", with_commas(r.cycles));
   line("time", fmt::format("{} at {}", with_prefix(r.seconds(), "s"), with_prefix(r.frequency_hz, "Hz")));
+  if (n.layers > 1) {
+    line("model", fmt::format("attention of {} layers {}, {:.5g} tokens a second", n.layers,
+                              with_prefix(r.seconds() * n.layers, "s"), tokens_per_second(r)));
+  }
   std::string golden = golden_text(r);
   if (r.golden_checked) {
     golden += fmt::format("  (max error {:.3g}, {} ulp)", r.golden.max_abs_error, r.golden.max_ulp_error);

@@ -12,9 +12,10 @@
 namespace attnvp {
 namespace {
 
-job::Result run_overwrite(const MachineConfig& machine, const std::string& net, const std::string& tiling, bool full) {
+job::Result run_overwrite(const MachineConfig& machine, const std::string& net, const std::string& tiling, bool full,
+                          const std::string& dataflow = "mas:overwrite=on") {
   const config::Network network = config::load_network(net);
-  job::Schedule schedule = job::parse_dataflow("mas:overwrite=on");
+  job::Schedule schedule = job::parse_dataflow(dataflow);
   schedule.tiling = job::parse_tiling(tiling);
   job::Runner runner(machine, config::load_energy(machine.energy), full);
   job::Tensors tensors;
@@ -29,7 +30,10 @@ std::uint64_t tensor_bytes(const config::Network& n) {
 void expect_accounted_for(const job::Result& r) {
   EXPECT_TRUE(r.golden.passed) << r.golden.to_string();
   EXPECT_EQ(r.sum("dram", "read_words") * 2, tensor_bytes(r.network) + r.statistic("overwrites.reload_bytes"));
-  EXPECT_EQ(r.statistic("overwrites.reload_bytes"), (r.statistic("overwrites.k") + r.statistic("overwrites.v")) * r.network.seq_kv * r.network.emb * 2);
+  // What gave way comes back, unless another head's comes next anyway.
+  EXPECT_LE(r.statistic("overwrites.reload_bytes"),
+            (r.statistic("overwrites.k") + r.statistic("overwrites.v")) * r.network.seq_kv * r.network.emb * 2);
+  EXPECT_EQ(r.statistic("overwrites.count"), r.statistic("overwrites.k") + r.statistic("overwrites.v"));
 }
 
 TEST(Overwrite, TakesV) {
@@ -37,7 +41,6 @@ TEST(Overwrite, TakesV) {
   expect_accounted_for(r);
   EXPECT_GT(r.statistic("overwrites.v"), 0U);
   EXPECT_EQ(r.statistic("overwrites.k"), 0U);
-  EXPECT_GT(r.sum("mac", "halts"), 0U);
 }
 
 TEST(Overwrite, TakesK) {
@@ -45,14 +48,48 @@ TEST(Overwrite, TakesK) {
   expect_accounted_for(r);
   EXPECT_GT(r.statistic("overwrites.k"), 0U);
   EXPECT_EQ(r.statistic("overwrites.v"), 0U);
-  EXPECT_GT(r.sum("mac", "halts"), 0U);
 }
 
 TEST(Overwrite, NothingGivesWayWhereThereIsRoom) {
   const job::Result r = run_overwrite(config::load_hardware("edge"), "H=2,N=512,E=64", "nq=64", true);
   expect_accounted_for(r);
-  EXPECT_EQ(r.statistic("overwrites.reload_bytes"), 0U);
-  EXPECT_EQ(r.sum("mac", "halts"), 0U);
+  EXPECT_EQ(r.statistic("overwrites.count"), 0U);
+}
+
+// Where nothing gives way the guard costs nothing, whatever the tiling.
+TEST(Overwrite, CostsNothingWhereThereIsRoom) {
+  const MachineConfig machine = config::load_hardware("edge");
+  for (const char* tiling : {"nq=64", "nq=48,kv=1,rb=1", "nq=32,nkv=96,kv=stream", "nq=80,rb=2"}) {
+    const job::Result plain = run_overwrite(machine, "H=3,N=300,E=48", tiling, false, "mas:overwrite=off");
+    for (const char* guarded : {"mas", "mas:overwrite=on"}) {
+      EXPECT_EQ(run_overwrite(machine, "H=3,N=300,E=48", tiling, false, guarded).cycles, plain.cycles) << tiling;
+    }
+  }
+}
+
+// P in the place of C needs no more than one block of O beside what the guard needs: there the guard takes over.
+TEST(Overwrite, TakesOverWhereSpaceRunsOut) {
+  int guarded = 0;
+  for (unsigned kib = 200; kib <= 260; kib += 3) {
+    MachineConfig machine = config::load_hardware("edge");
+    machine.l1.size_bytes = std::uint64_t{kib} << 10;
+    const auto try_run = [&](const char* dataflow) -> std::uint64_t {
+      try {
+        const job::Result r = run_overwrite(machine, "H=2,N=256,E=64", "nq=64,kv=1,rb=1", true, dataflow);
+        expect_accounted_for(r);
+        guarded += r.statistic("overwrites.count") > 0 && std::string(dataflow) == "mas" ? 1 : 0;
+        return r.cycles;
+      } catch (const std::runtime_error& e) {
+        EXPECT_NE(std::string(e.what()).find("L1 is too small"), std::string::npos) << e.what();
+        return 0;
+      }
+    };
+    const std::uint64_t off = try_run("mas:overwrite=off"), as_it_is = try_run("mas");
+    if (off != 0) {
+      EXPECT_EQ(as_it_is, off) << kib;
+    }
+  }
+  EXPECT_GT(guarded, 0);
 }
 
 TEST(Overwrite, TimingModeSeesTheSame) {
@@ -75,9 +112,9 @@ TEST(Overwrite, AnyL1Size) {
         machine.vec.lanes = 40 + 8 * (kib % 7);
         machine.l1.size_bytes = std::uint64_t{kib} << 10;
         try {
-          const job::Result r = run_overwrite(machine, net, "nq=48", true);
+          const job::Result r = run_overwrite(machine, net, "nq=48,kv=1,rb=1", true);
           expect_accounted_for(r);
-          overwriting += r.statistic("overwrites.reload_bytes") > 0 ? 1 : 0;
+          overwriting += r.statistic("overwrites.count") > 0 ? 1 : 0;
         } catch (const std::runtime_error& e) {
           EXPECT_NE(std::string(e.what()).find("L1 is too small"), std::string::npos) << e.what();
           ++refused;
@@ -85,7 +122,7 @@ TEST(Overwrite, AnyL1Size) {
       }
     }
   }
-  EXPECT_GT(overwriting, 10);
+  EXPECT_GT(overwriting, 5);
   EXPECT_GT(refused, 10);
 }
 

@@ -1,0 +1,25 @@
+// The options of `attnvp validate`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace attnvp::cli {
+
+struct ValidateArguments {
+  std::string set;                    // one that comes with the program
+  std::string data;                   // or a file
+  std::string hardware, network;      // empty: the set's own
+  std::vector<std::string> settings;  // --set key=value
+  std::string csv, html;
+  std::string json;  // "-" is stdout, alone
+};
+
+// `arguments` outlives the parsing, which fills it; sets `status` when the command is chosen.
+void add_validate(CLI::App& app, ValidateArguments& arguments, int& status);
+
+}  // namespace attnvp::cli

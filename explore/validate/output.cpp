@@ -1,0 +1,134 @@
+#include "explore/validate/output.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "explore/analysis/csv.h"
+#include "explore/validate/plot.h"
+#include "platform/report/json.h"
+#include "platform/report/table.h"
+#include "platform/text/printable.h"
+#include "platform/text/version.h"
+
+namespace attnvp::validate {
+
+namespace {
+
+constexpr std::size_t kWorstShown = 10;
+constexpr double kSteps[] = {0.05, 0.10, 0.25};
+
+std::string signed_percent(double share) { return fmt::format("{:+.1f}%", 100 * share); }
+
+std::string cells_of(const Result& r, std::size_t point) {
+  return fmt::format("{}", fmt::join(r.lines[r.rows[point] - 1].cells, ","));
+}
+
+double share_within(const Result& r, double most) {
+  const auto n =
+      std::count_if(r.points.begin(), r.points.end(), [most](const Point& p) { return std::abs(error_of(p)) <= most; });
+  return static_cast<double>(n) / static_cast<double>(std::max<std::size_t>(r.points.size(), 1));
+}
+
+std::vector<std::size_t> worst_first(const Result& r) {
+  std::vector<std::size_t> order(r.points.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return std::abs(error_of(r.points[a])) > std::abs(error_of(r.points[b]));
+  });
+  return order;
+}
+
+report::Table table_of(const Result& r, const std::vector<std::size_t>& points) {
+  report::Table table;
+  using Align = report::Table::Align;
+  table.column("row"), table.column("measured"), table.column("predicted"), table.column("error");
+  table.column("unit", Align::kLeft);
+  table.column("of", Align::kLeft);
+  for (const std::size_t i : points) {
+    const Point& p = r.points[i];
+    std::string of = p.what.empty() ? cells_of(r, i) : p.what + " of " + cells_of(r, i);
+    if (!p.note.empty()) of += "; " + p.note;
+    table.row({fmt::format("{}", r.rows[i]), fmt::format("{:.4g}", p.measured), fmt::format("{:.4g}", p.predicted),
+               signed_percent(error_of(p)), text::printable(p.unit), text::printable(of)});
+  }
+  return table;
+}
+
+std::string errors_text(const Result& r) {
+  std::string out;
+  const auto line = [&out](const char* name, const std::string& value) {
+    out += fmt::format("{:<17}{}\n", name, value);
+  };
+  line("set", text::printable(r.set));
+  line("hardware", text::printable(r.hardware));
+  line("rows", fmt::format("{}{}", r.lines.size(),
+                           r.points.size() == r.lines.size() ? "" : fmt::format(", {} figures", r.points.size())));
+  line("mean error", report::percent(r.errors.mape));
+  line("bias", signed_percent(r.errors.bias));
+  line("rank correlation", fmt::format("{:.4f}", r.errors.spearman));
+  line("worst error", report::percent(r.errors.worst));
+  for (const double step : kSteps) {
+    line(fmt::format("within {:.0f}%", 100 * step).c_str(), report::percent(share_within(r, step)));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string to_text(const Result& r) {
+  std::vector<std::size_t> worst = worst_first(r);
+  worst.resize(std::min(worst.size(), kWorstShown));
+  return errors_text(r) + "\nworst rows\n" + table_of(r, worst).text();
+}
+
+std::string to_json(const Result& r) {
+  nlohmann::ordered_json document = report::json_document();
+  document["set"] = r.set;
+  document["hardware"] = r.hardware;
+  document["rows"] = nlohmann::ordered_json::array();
+  for (std::size_t i = 0; i < r.points.size(); ++i) {
+    const Point& p = r.points[i];
+    nlohmann::ordered_json row = {
+        {"row", r.rows[i]}, {"measured", p.measured}, {"predicted", p.predicted}, {"unit", p.unit}};
+    if (!p.what.empty()) row["what"] = p.what;
+    if (!p.note.empty()) row["note"] = p.note;
+    document["rows"].push_back(std::move(row));
+  }
+  document["mape"] = r.errors.mape;
+  document["bias"] = r.errors.bias;
+  document["spearman"] = r.errors.spearman;
+  document["worst"] = r.errors.worst;
+  return report::json_text(document);
+}
+
+std::string to_csv(const Result& r) {
+  using explore::csv_cell;
+  using explore::csv_number;
+  std::string out = "row,what,measured,predicted,unit,error,note";
+  for (const std::string& column : r.columns) out += "," + csv_cell(column);
+  out += "\n";
+  for (std::size_t i = 0; i < r.points.size(); ++i) {
+    const Point& p = r.points[i];
+    out += fmt::format("{},{},{},{},{},{},{}", r.rows[i], csv_cell(p.what), csv_number(p.measured),
+                       csv_number(p.predicted), csv_cell(p.unit), csv_number(error_of(p)), csv_cell(p.note));
+    for (const std::string& cell : r.lines[r.rows[i] - 1].cells) out += "," + csv_cell(cell);
+    out += "\n";
+  }
+  return out;
+}
+
+std::string to_html(const Result& r) {
+  return fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"generator\" content=\"{}\">"
+      "<title>{}</title><style>body {{ font: 15px/1.5 sans-serif; color: #222; max-width: 1180px; margin: 24px auto; "
+      "padding: 0 16px; }} pre {{ overflow-x: auto; }}</style></head><body>\n<h1>{}</h1>\n<pre>{}</pre>\n{}"
+      "<h2>All rows, worst first</h2>\n<pre>{}</pre>\n</body></html>\n",
+      text::generator(), text::escaped_for_html(r.set), text::escaped_for_html("Predictions of " + r.set),
+      text::escaped_for_html(errors_text(r)), plots(r), text::escaped_for_html(table_of(r, worst_first(r)).text()));
+}
+
+}  // namespace attnvp::validate

@@ -1,0 +1,13 @@
+// The list of all kinds of measurements.
+#include "explore/validate/attention_set.h"
+#include "explore/validate/data_set.h"
+#include "explore/validate/sram_set.h"
+
+namespace attnvp::validate {
+
+const std::vector<Kind>& kinds() {
+  static const std::vector<Kind> all = {sram_kind(), attention_kind()};
+  return all;
+}
+
+}  // namespace attnvp::validate

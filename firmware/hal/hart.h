@@ -1,0 +1,35 @@
+// What a RISC-V control processor sees of the platform in its 32 bits. Below 1.5 GiB addresses are the platform's own:
+// mailbox and control windows. Descriptors keep 64-bit addresses; only the processor's own accesses go through windows.
+//
+//   0x0200'0000  core-local interruptor: msip, mtimecmp, mtime (cycles of the hart's clock)
+//   0x0800'0000  mailbox
+//   0x1000'0000  control windows of the clusters
+//   0x6000'0000  its code: tightly coupled, control.itcm
+//   0x6400'0000  its data: tightly coupled, control.dtcm; the stack grows down to its first byte
+//   0x7000'0000  its devices
+//   0x8000'0000  1 GiB of the platform, from where kHartWindow says; DRAM's first at first
+//   0xC000'0000  the L1 of its cluster
+//
+// Stores to consecutive addresses are gathered into one access, up to control.store_buffer bytes that lie in one
+// aligned block; a store elsewhere, a load over the bus and `fence` send them off. A fence also waits for the answer.
+#pragma once
+
+#include <cstdint>
+
+namespace attnvp::hal {
+
+constexpr std::uint32_t kHartCode = 0x6000'0000, kHartCodeMost = 0x400'0000;
+constexpr std::uint32_t kHartData = 0x6400'0000, kHartDataMost = 0x400'0000;
+constexpr std::uint32_t kHartDevices = 0x7000'0000, kHartDevicesSize = 0x1000;
+constexpr std::uint32_t kHartFar = 0x8000'0000, kHartL1 = 0xC000'0000, kHartWindowSize = 0x4000'0000;
+constexpr std::uint32_t kHartOwnEnd = 0x6000'0000;  // below it, addresses are the platform's
+
+// Devices, 32 bits wide.
+constexpr std::uint32_t kHartConsole = 0x0;     // W  a character
+constexpr std::uint32_t kHartFinish = 0x4;      // W  0: firmware is done; otherwise it gives up with that code
+constexpr std::uint32_t kHartWindow = 0x8;      // RW, 8 bytes: the platform's address at kHartFar
+constexpr std::uint32_t kHartWatch = 0x10;      // RW  1 + an event of the cluster: while it has tokens, the external
+                                                //     interrupt is raised, as it is by an engine's fault; 0: none
+constexpr std::uint32_t kHartGaveUp = 0x0BAD'0000;  // codes of the runtime's trap handler: this, and mcause
+
+}  // namespace attnvp::hal

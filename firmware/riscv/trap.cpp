@@ -1,0 +1,31 @@
+// What happens at a trap: an access that somebody guards is noted and skipped; everything else is the end, with a report.
+#include <cstdint>
+
+#include "firmware/hal/hart.h"
+#include "firmware/riscv/console.h"
+#include "firmware/riscv/guard.h"
+
+namespace {
+
+constexpr unsigned kLoadFault = 5, kStoreFault = 7;
+
+unsigned length_at(unsigned pc) { return (*reinterpret_cast<const std::uint16_t*>(pc) & 3) == 3 ? 4 : 2; }
+
+}  // namespace
+
+extern "C" unsigned trap(unsigned cause, unsigned pc, unsigned value) {
+  using namespace attnvp;
+  if ((cause == kLoadFault || cause == kStoreFault) && riscv::guard != riscv::Guard::kOff) {
+    riscv::guard = riscv::Guard::kFailed;
+    return pc + length_at(pc);
+  }
+  riscv::print("trap: cause ");
+  riscv::print_hex(cause);
+  riscv::print(", pc ");
+  riscv::print_hex(pc);
+  riscv::print(", value ");
+  riscv::print_hex(value);
+  riscv::print("\n");
+  *reinterpret_cast<volatile std::uint32_t*>(hal::kHartDevices + hal::kHartFinish) = hal::kHartGaveUp | (cause & 0xFF);
+  return pc;  // never: the platform has stopped the hart
+}

@@ -1,0 +1,212 @@
+#include "models/riscv/control_core.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "firmware/hal/hart.h"
+#include "firmware/hal/registers.h"
+
+namespace attnvp::riscv {
+
+namespace {
+
+const char* name_of(std::uint32_t cause) {
+  switch (cause) {
+    case Cause::kFetchFault:
+      return "an instruction access fault";
+    case Cause::kIllegalInstruction:
+      return "an illegal instruction";
+    case Cause::kBreakpoint:
+      return "a breakpoint";
+    case Cause::kLoadMisaligned:
+      return "a misaligned load";
+    case Cause::kLoadFault:
+      return "a load access fault";
+    case Cause::kStoreMisaligned:
+      return "a misaligned store";
+    case Cause::kStoreFault:
+      return "a store access fault";
+    case Cause::kEnvironmentCall:
+      return "an environment call";
+    default:
+      return "an unexpected trap";
+  }
+}
+
+// Of a stack that has outgrown its place: accesses right below the data memory.
+constexpr std::uint32_t kBelowStack = 0x1'0000;
+
+}  // namespace
+
+ControlCore::ControlCore(const CoreConfig& config, Port& port)
+    : config_(config),
+      port_(port),
+      code_memory_(hal::kHartCode, config.code_bytes),
+      data_memory_(hal::kHartData, config.data_bytes),
+      hart_(config.hart, config.timing, *this) {
+  hart_.add(data_memory_);  // what most loads and stores are for
+  hart_.add(code_memory_);
+}
+
+void ControlCore::load(const ElfFile& program) {
+  for (const ElfFile::Segment& s : program.segments()) {
+    const bool code = s.address - hal::kHartCode < hal::kHartCodeMost;
+    const Memory& memory = code ? code_memory_ : data_memory_;
+    if (!code && s.address - hal::kHartData >= hal::kHartDataMost) {
+      throw ElfError(fmt::format("{}: its segment at {:#x} is in no memory of a control processor; allowed are code at "
+                                 "{:#x} and data at {:#x}",
+                                 program.path(), s.address, hal::kHartCode, hal::kHartData));
+    }
+    if (!memory.holds(s.address, s.bytes)) {
+      throw ElfError(fmt::format("{}: it needs {} bytes of {}, control.{} is {} bytes", program.path(),
+                                 s.end() - memory.base(), code ? "code" : "data", code ? "itcm" : "dtcm",
+                                 memory.bytes()));
+    }
+  }
+  if (!code_memory_.holds(program.entry(), 2)) {
+    throw ElfError(fmt::format("{}: its entry {:#x} is not in code memory, {:#x} to {:#x}", program.path(),
+                               program.entry(), hal::kHartCode, hal::kHartCode + config_.code_bytes - 1));
+  }
+  program_ = &program;
+  reset();
+}
+
+void ControlCore::reset() {
+  code_memory_.clear();
+  data_memory_.clear();
+  clint_ = Clint();
+  window_ = hal::kDramBase;
+  watch_ = count_ = code_ = 0;
+  finished_ = false;
+  if (program_ == nullptr) return;
+  for (const ElfFile::Segment& s : program_->segments()) {
+    const auto bytes = static_cast<std::uint32_t>(s.data.size());
+    if (!code_memory_.poke(s.address, s.data.data(), bytes)) data_memory_.poke(s.address, s.data.data(), bytes);
+  }
+  hart_.reset(program_->entry());
+}
+
+bool ControlCore::translate(std::uint32_t address, std::uint64_t& far) const {
+  if (address >= hal::kHartL1) {
+    far = hal::l1_base(config_.clusters_l1) + (address - hal::kHartL1);
+  } else if (address >= hal::kHartFar) {
+    far = window_ + (address - hal::kHartFar);
+  } else if (address < hal::kHartOwnEnd) {
+    far = address;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+bool ControlCore::device(bool write, std::uint32_t offset, std::uint32_t& value, std::uint64_t cycle) {
+  switch (offset) {
+    case hal::kHartConsole:
+      if (write) port_.console(static_cast<char>(value), cycle);
+      return write;
+    case hal::kHartFinish:
+      if (!write) return false;
+      finished_ = true;
+      code_ = value;
+      hart_.stop();
+      return true;
+    case hal::kHartWindow:
+    case hal::kHartWindow + 4: {
+      const int shift = offset == hal::kHartWindow ? 0 : 32;
+      if (write) {
+        window_ = (window_ & ~(std::uint64_t{0xFFFF'FFFF} << shift)) | std::uint64_t{value} << shift;
+      } else {
+        value = static_cast<std::uint32_t>(window_ >> shift);
+      }
+      return true;
+    }
+    case hal::kHartWatch:
+      if (write) {
+        watch_ = value;
+        port_.watch(value);
+        hart_.stop();  // the lines are looked at anew
+      } else {
+        value = watch_;
+      }
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool ControlCore::drain(std::uint64_t& cycle) {
+  if (count_ == 0) return true;
+  std::uint64_t far = 0;
+  const std::uint32_t bytes = count_;
+  count_ = 0;
+  return translate(first_, far) && port_.transfer(true, far, gathered_, bytes, cycle);
+}
+
+bool ControlCore::fence(std::uint64_t& cycle, std::uint32_t& address) {
+  address = first_;
+  return drain(cycle);
+}
+
+bool ControlCore::read(std::uint32_t address, void* data, std::uint32_t bytes, std::uint64_t& cycle) {
+  if (!drain(cycle)) return false;
+  std::uint64_t far = 0;
+  if (address - kClintBase < kClintBytes) {
+    std::uint32_t value = 0;
+    if (bytes != 4 || !clint_.read(address - kClintBase, value, cycle)) return false;
+    std::memcpy(data, &value, sizeof value);
+    return true;
+  }
+  if (address - hal::kHartDevices < hal::kHartDevicesSize) {
+    std::uint32_t value = 0;
+    if (bytes != 4 || !device(false, address - hal::kHartDevices, value, cycle)) return false;
+    std::memcpy(data, &value, sizeof value);
+    return true;
+  }
+  return translate(address, far) && port_.transfer(false, far, data, bytes, cycle);
+}
+
+bool ControlCore::write(std::uint32_t address, const void* data, std::uint32_t bytes, std::uint64_t& cycle) {
+  std::uint32_t value = 0;
+  std::memcpy(&value, data, bytes);
+  if (address - kClintBase < kClintBytes) {
+    hart_.stop();
+    return drain(cycle) && bytes == 4 && clint_.write(address - kClintBase, value);
+  }
+  if (address - hal::kHartDevices < hal::kHartDevicesSize) {
+    return drain(cycle) && (bytes == 4 || address == hal::kHartDevices + hal::kHartConsole) &&
+           device(true, address - hal::kHartDevices, value, cycle);
+  }
+  std::uint64_t far = 0;
+  if (!translate(address, far)) return false;
+  if (count_ > 0 && address != first_ + count_ && !drain(cycle)) return false;
+  if (count_ == 0) first_ = address;
+  std::memcpy(gathered_ + count_, data, bytes);
+  count_ += bytes;
+  const bool full = (address + bytes) % config_.store_bytes == 0 || count_ >= config_.store_bytes;
+  return !full || drain(cycle);
+}
+
+std::string ControlCore::place_of(std::uint32_t pc) const {
+  const std::string place = program_ == nullptr ? std::string() : program_->place_of(pc);
+  return fmt::format("pc {:#x}{}{}", pc, place.empty() ? "" : " in ", place);
+}
+
+std::string ControlCore::complaint() {
+  std::uint32_t cause = 0, pc = 0, value = 0;
+  const Now now = hart_.now();
+  hart_.csrs().read(CsrNumber::kMcause, now, cause);
+  hart_.csrs().read(CsrNumber::kMepc, now, pc);
+  hart_.csrs().read(CsrNumber::kMtval, now, value);
+  if (finished_ && (code_ & 0xFFFF'0000) != hal::kHartGaveUp) {
+    return fmt::format("hart {} gave up with code {}, {}", config_.hart, code_, place());
+  }
+  if (!finished_ && hart_.traps() == 0) return fmt::format("hart {} at {}", config_.hart, place());
+  const bool overflow = value < hal::kHartData && hal::kHartData - value <= kBelowStack &&
+                        (cause == Cause::kLoadFault || cause == Cause::kStoreFault);
+  return fmt::format("hart {} took {} at address {:#x}{}, {}{}", config_.hart, name_of(cause), value,
+                     overflow ? " (stack overflow: it is below the stack's end)" : "", place_of(pc),
+                     finished_ ? "" : ", and has no trap handler");
+}
+
+}  // namespace attnvp::riscv

@@ -1,0 +1,172 @@
+#include "models/riscv_processor/riscv_processor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "models/bus/initiator.h"
+#include "models/bus/stream.h"
+#include "models/registry.h"
+#include "models/riscv_processor/program.h"
+
+namespace attnvp {
+
+namespace {
+
+enum State : std::uint64_t { kOff, kRun, kBus, kStall, kSleep };
+const char* const kStateNames[] = {"off", "run", "bus", "stall", "sleep", nullptr};
+
+const bool kRegistered =
+    add_kind(Kind<Processor>("control", "riscv", "runs it as a program of a RISC-V hart (RV32IMC)", {},
+                             [](const Site& site) { return std::make_unique<RiscvProcessor>(site.name, site); })
+                 .with_keys<RiscvConfig>()
+                 .with_problem([](const MachineConfig& m) { return riscv::program_problem(m.own<RiscvConfig>()); }));
+
+}  // namespace
+
+RiscvProcessor::RiscvProcessor(sc_core::sc_module_name name, const Site& site)
+    : Processor(name, site.context),
+      config_(site.machine.control),
+      own_(site.machine.own<RiscvConfig>()),
+      cluster_(site.cluster),
+      in_step_(site.machine.clusters > 1),
+      hart_clock_(own_.clock_hz),
+      program_(riscv::open_program(own_)),
+      core_(riscv::core_config(own_, site.cluster), *this),
+      state_(*this, "state", kStateNames) {
+  core_.load(*program_);
+  ctx_.fault_line.push_back(&wake_);
+  pc_.set_none();
+  address_.set_none();
+  SC_HAS_PROCESS(RiscvProcessor);
+  SC_THREAD(run);
+  sensitive << start_;
+  dont_initialize();
+}
+
+void RiscvProcessor::start() {
+  finished_ = false;
+  start_.notify(sc_core::SC_ZERO_TIME);
+}
+
+void RiscvProcessor::run() {
+  while (true) {
+    core_.reset();
+    line_.clear();
+    start_fs_ = sc_core::sc_time_stamp().value();
+    running_.set(1);
+    state_.set(kRun);
+    execute();
+    running_.set(0);
+    state_.set(kOff);
+    pc_.set_none();
+    const riscv::Hart& hart = core_.hart();
+    instructions += hart.retired();
+    hart_cycles += hart.cycle();
+    hart_stalls += hart.stalled();
+    sc_core::wait(start_);
+  }
+}
+
+// Until firmware has finished, or cannot go on.
+void RiscvProcessor::execute() {
+  riscv::Hart& hart = core_.hart();
+  while (true) {
+    core_.set_lines(ctx_.faults.any());
+    const std::uint64_t now = hart.cycle();
+    std::uint64_t limit = cycle_at(sc_core::sc_time_stamp().value()) + own_.quantum;
+    if (core_.clint().deadline() > now) limit = std::min(limit, core_.clint().deadline());
+    // An interrupt from outside comes at a time that is not known before.
+    if (hart.csrs().interruptible() && hart.csrs().hears(riscv::kExternalInterrupt)) limit = now + 1;
+    const riscv::Stop stop = hart.run(limit);
+    if (core_.finished() || stop == riscv::Stop::kLost) break;
+    if (stop == riscv::Stop::kWait) {
+      sleep();
+    } else if (stop == riscv::Stop::kLimit) {
+      wait_until(hart.cycle());
+    }
+  }
+  wait_until(hart.cycle());
+  finish_cycle_ = ctx_.clock.now();
+  if (core_.finished() && core_.code() == 0) {
+    finished_ = true;
+    return;
+  }
+  fault(FaultCode::kBadAccess, hart.pc(), core_.complaint());
+}
+
+void RiscvProcessor::wait_until(std::uint64_t cycle) {
+  const std::uint64_t then = time_of(cycle), now = sc_core::sc_time_stamp().value();
+  if (then > now) sc_core::wait(sc_core::sc_time::from_value(then - now));
+}
+
+// wfi: until the timer, or a line that is enabled.
+void RiscvProcessor::sleep() {
+  riscv::Hart& hart = core_.hart();
+  wait_until(hart.cycle());
+  asleep_ = true;
+  state_.set(kSleep);
+  core_.set_lines(ctx_.faults.any());
+  while (!hart.csrs().wakes()) {
+    const std::uint64_t deadline = core_.clint().deadline();
+    if (hart.csrs().hears(riscv::kTimerInterrupt) && deadline != UINT64_MAX) {
+      const std::uint64_t fs = time_of(deadline) - sc_core::sc_time_stamp().value();
+      sc_core::wait(sc_core::sc_time::from_value(fs), wake_);
+    } else {
+      sc_core::wait(wake_);
+    }
+    hart.sleep_until(std::max(hart.cycle(), cycle_at(sc_core::sc_time_stamp().value())));
+    core_.set_lines(ctx_.faults.any());
+  }
+  asleep_ = false;
+  state_.set(kRun);
+}
+
+bool RiscvProcessor::transfer(bool write, std::uint64_t address, void* data, std::uint32_t bytes,
+                              std::uint64_t& cycle) {
+  const std::uint64_t beats = (bytes + config_.bus_bytes - 1) / config_.bus_bytes;
+  const std::uint64_t cycles = beats * config_.access_cycles;
+  accesses += 1;
+  busy_cycles += cycles;
+  current_address_ = address;
+  state_.set(kBus);
+  address_.set(address);
+  if (state_.on()) {
+    pc_.set(core_.hart().pc());
+    wait_until(cycle);
+  }
+  const std::uint64_t now = sc_core::sc_time_stamp().value();
+  sc_core::sc_time local = sc_core::sc_time::from_value(time_of(cycle) > now ? time_of(cycle) - now : 0);
+  local += ctx_.clock.cycles(cycles);
+  if (in_step_ || state_.on()) arrive(local);  // a waveform shows every access at its time
+  fill_payload(payload_, write ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND, address, data, bytes);
+  state_.set(kStall);
+  const sc_core::sc_time asked = local;
+  const bool ok = request(bus, payload_, local);
+  if (!ok || local != asked || in_step_ || state_.on()) arrive(local);  // the target takes part in time
+  cycle = cycle_at((sc_core::sc_time_stamp() + local).value());
+  state_.set(kRun);
+  address_.set_none();
+  current_address_ = 0;
+  return ok;
+}
+
+void RiscvProcessor::console(char c, std::uint64_t cycle) {
+  if (c != '\n') {
+    line_ += c;
+    return;
+  }
+  const std::uint64_t at = time_of(cycle) / ctx_.clock.period_fs();
+  fmt::print(stderr, "[cycle {}] {}: {}\n", at, name(), line_);
+  line_.clear();
+}
+
+std::string RiscvProcessor::waiting_for() const {
+  if (finished_) return {};
+  auto& core = const_cast<riscv::ControlCore&>(core_);
+  if (asleep_) return fmt::format("hart {} waits for an interrupt, {}", cluster_, core.place());
+  return fmt::format("firmware is stalled at the bus access to {:#x}, {}", current_address_, core.place());
+}
+
+}  // namespace attnvp

@@ -1,0 +1,64 @@
+// The control processor, `riscv`: a hart of its own clock, in SystemC's time. It is ahead of the platform by at most a
+// quantum, and by nothing where anybody could notice.
+#pragma once
+
+#include <memory>
+
+#include "models/processor.h"
+#include "models/riscv/control_core.h"
+#include "models/riscv_processor/config.h"
+
+namespace attnvp {
+
+class RiscvProcessor : public Processor, private riscv::Port {
+ public:
+  RiscvProcessor(sc_core::sc_module_name name, const Site& site);
+
+  void start() override;
+  bool finished() const override { return finished_; }
+  std::uint64_t finish_cycle() const override { return finish_cycle_; }
+  std::string waiting_for() const override;
+  riscv::ControlCore& core() { return core_; }
+
+  Counter accesses{*this, "accesses", "accesses", "bus accesses"};
+  Counter busy_cycles{*this, "busy_cycles", "cycles", "cycles spent on bus accesses, stalls not counted"};
+  Counter instructions{*this, "instructions", "instructions", "instructions retired"};
+  Counter hart_cycles{*this, "hart_cycles", "cycles", "cycles of its own clock"};
+  Counter hart_stalls{*this, "hart_stalls", "cycles", "of these, in which it waited for the bus"};
+
+ private:
+  void run();
+  void execute();
+  bool transfer(bool write, std::uint64_t address, void* data, std::uint32_t bytes, std::uint64_t& cycle) override;
+  void console(char c, std::uint64_t cycle) override;
+  void watch(std::uint32_t event) override { watched_ = event; }
+  // Hart cycles to time since the start, and back to the first cycle that is not before it.
+  std::uint64_t time_of(std::uint64_t cycle) const { return start_fs_ + cycle * hart_clock_.period_fs(); }
+  std::uint64_t cycle_at(std::uint64_t fs) const {
+    return (fs - start_fs_ + hart_clock_.period_fs() - 1) / hart_clock_.period_fs();
+  }
+  void wait_until(std::uint64_t cycle);
+  void sleep();
+
+  ControlConfig config_;
+  RiscvConfig own_;
+  std::uint32_t cluster_;
+  bool in_step_;
+  Clock hart_clock_;
+  std::shared_ptr<const riscv::ElfFile> program_;
+  riscv::ControlCore core_;
+  bool finished_ = true;
+  std::uint64_t finish_cycle_ = 0, start_fs_ = 0;
+  std::uint64_t current_address_ = 0;
+  bool asleep_ = false;
+  std::uint32_t watched_ = 0;
+  std::string line_;  // of the console
+  sc_core::sc_event start_, wake_;
+  tlm::tlm_generic_payload payload_;
+  Signal running_{*this, "running", 1};
+  Signal state_;
+  Signal pc_{*this, "pc", 32};
+  Signal address_{*this, "address", 48};
+};
+
+}  // namespace attnvp

@@ -1,0 +1,25 @@
+// Tables of comma-separated values that are read: comments, a line of column names, lines of as many cells.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "platform/config/error.h"
+
+namespace attnvp::config {
+
+struct CsvLine {
+  Origin origin;
+  std::vector<std::string> cells;
+};
+
+// The first line holds the names. Throws ConfigError with file and line.
+std::vector<CsvLine> read_csv_table(const std::string& path);
+
+// Throws ConfigError with file and line: no number, not finite, not above 0.
+double positive_number(const CsvLine& line, std::size_t column);
+// Likewise; 0 is allowed.
+double number_from_zero(const CsvLine& line, std::size_t column);
+
+}  // namespace attnvp::config

@@ -1,0 +1,53 @@
+#include "explore/validate/validate.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace attnvp::validate {
+namespace {
+
+Point point(double measured, double predicted, const char* unit = "us") { return {"", measured, predicted, unit, ""}; }
+
+TEST(ValidateErrors, AreMeansOfPredictedOverMeasured) {
+  const Errors e = errors_of({point(100, 110), point(200, 190), point(50, 50)});
+  EXPECT_NEAR(e.mape, (0.10 + 0.05 + 0) / 3, 1e-12);
+  EXPECT_NEAR(e.bias, (0.10 - 0.05 + 0) / 3, 1e-12);
+  EXPECT_NEAR(e.worst, 0.10, 1e-12);
+  EXPECT_DOUBLE_EQ(e.spearman, 1);
+}
+
+TEST(ValidateErrors, RanksTiesAtTheirMean) {
+  EXPECT_DOUBLE_EQ(rank_correlation({1, 2, 3}, {30, 20, 10}), -1);
+  // Ranks 0, 1.5, 1.5, 3 and 0, 1, 2, 3.
+  EXPECT_NEAR(rank_correlation({1, 2, 2, 3}, {5, 6, 7, 8}), 4.5 / std::sqrt(4.5 * 5), 1e-12);
+  EXPECT_DOUBLE_EQ(rank_correlation({7}, {9}), 1);
+}
+
+TEST(ValidateErrors, RanksEachUnitByItself) {
+  // In one heap the second unit's order would drown in the first's magnitudes.
+  const Errors e = errors_of({point(1, 1), point(2, 2), point(1000, 1002, "pJ"), point(1001, 1001, "pJ")});
+  EXPECT_DOUBLE_EQ(e.spearman, 0);
+}
+
+TEST(ValidateRow, FindsColumnsByNameAndComplainsWithTheLine) {
+  const std::vector<std::string> columns = {"a", "b", "c"};
+  const config::CsvLine line{{"x.csv", 7}, {"2.5", "", "two"}};
+  const Row row(columns, line, 3);
+  EXPECT_EQ(row.number(), 3U);
+  EXPECT_DOUBLE_EQ(row.positive("a"), 2.5);
+  EXPECT_TRUE(row.empty("b"));
+  const auto complaint = [](const auto& read) {
+    try {
+      read();
+    } catch (const config::ConfigError& e) {
+      return std::string(e.what());
+    }
+    return std::string("nothing");
+  };
+  EXPECT_EQ(complaint([&] { row.positive("c"); }), "x.csv:7: found 'two'; allowed is a number above 0");
+  EXPECT_EQ(complaint([&] { row.whole("a"); }), "x.csv:7: found '2.5'; allowed is a whole number");
+}
+
+}  // namespace
+}  // namespace attnvp::validate
