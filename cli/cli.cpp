@@ -17,6 +17,7 @@
 #include "cli/validators.h"
 #include "explore/reproduce/commands.h"
 #include "models/registry.h"
+#include "models/riscv_processor/untimed.h"
 #include "models/storage/host_memory.h"
 #include "platform/config/error.h"
 #include "platform/config/units.h"
@@ -38,6 +39,10 @@ void add_machine_options(CLI::App& app, RunArguments& a) {
   app.add_option("--hw", a.hardware, "machine: a name under configs/hardware or a path")->capture_default_str();
   app.add_option("--net", a.network, "layer: a name under configs/networks, a path, or a shape such as H=12,N=512,E=64")
       ->capture_default_str();
+  app.add_option("--requests", a.requests,
+                 "the layer for a batch of requests: a CSV file with new_tokens, cached_tokens and, for a cache of pages "
+                 "(page=16), block_table")
+      ->check(not_empty());
   app.add_option("--set", a.settings, "set any key of the machine: key=value, e.g. l1.size='2 MiB'")
       ->allow_extra_args(false);
   app.add_option("--tiling", a.tiling,
@@ -50,6 +55,8 @@ void add_machine_options(CLI::App& app, RunArguments& a) {
   app.add_option("--vec", a.vec, "the VEC engines' kind, in place of the machine's")->check(one_of(kind_names("vec")));
   app.add_option("--cpu", a.cpu, "the control processors' kind, in place of the machine's")
       ->check(one_of(kind_names("control")));
+  app.add_option("--firmware", a.firmware, "an ELF file that the control processors run, of kind riscv then")
+      ->check(not_empty());
   app.add_option("--seed", a.seed, "seed of the random tensors")->check(whole_number())->capture_default_str();
   app.add_option("--json", a.json, "write the report as JSON to a file, or alone to stdout with '-'")
       ->check(not_empty());
@@ -63,6 +70,8 @@ void add_schedule_options(CLI::App& app, ScheduleArguments& a) {
       ->capture_default_str();
   app.add_option("--set", a.settings, "set any key of the machine: key=value")->allow_extra_args(false);
   app.add_option("--tiling", a.tiling, "tile sizes; what is not given is chosen")->check(not_empty());
+  app.add_option("--firmware", a.firmware, "an ELF file for RISC-V control processors, in place of the dataflows here")
+      ->check(not_empty());
   app.add_option("--most", a.most, "lines at most")->check(whole_number())->capture_default_str();
   app.add_option("--json", a.json, "write the commands as JSON to a file, or alone to stdout with '-'")
       ->check(not_empty());
@@ -79,6 +88,12 @@ void add_memory_limit(CLI::App& command) {
   command.add_option_function<std::string>(
       "--memory-limit", set,
       "memory of the host that may be taken, e.g. '4 GiB' (default: nine tenths of what it and its containers have)");
+}
+
+void add_energy_range(CLI::App& command, RunArguments& a) {
+  command.add_flag(
+      "--energy-range", a.energy_range,
+      "energies with the low and the high end of their published ranges, and rankings that hold in all of it");
 }
 
 void add_stream_options(CLI::App& app, StreamArguments& a) {
@@ -196,6 +211,7 @@ int dispatch(int argc, char** argv) {
   run_command
       ->add_option("--action-counts", run_arguments.action_counts, "write action counts in Accelergy's form (YAML)")
       ->check(not_empty());
+  add_energy_range(*run_command, run_arguments);
   run_command->callback([&] {
     run_arguments.dataflows = {dataflow};
     status = run(run_arguments);
@@ -204,8 +220,14 @@ int dispatch(int argc, char** argv) {
   RunArguments compare_arguments;
   CLI::App* compare_command = app.add_subcommand("compare", "one layer under several dataflows, one line each");
   add_machine_options(*compare_command, compare_arguments);
-  compare_command->add_option("--dataflow", compare_arguments.dataflows, "a dataflow; repeat for more (default: all)")
+  compare_command
+      ->add_option("--dataflow", compare_arguments.dataflows,
+                   "dataflows, by commas or repeated (default: all that fit)")
       ->allow_extra_args(false);
+  compare_command->add_option("--jobs,-j", compare_arguments.jobs, "processes; 0: as many as the host has processors")
+      ->check(within(0, 1024))
+      ->capture_default_str();
+  add_energy_range(*compare_command, compare_arguments);
   compare_command->callback([&] { status = compare(compare_arguments); });
 
   std::string kind;
@@ -222,6 +244,15 @@ int dispatch(int argc, char** argv) {
   describe_command->add_option("what", describe_arguments.what, "a name, a path, 'keys' or 'tiling'")->required();
   describe_command->add_option("--set", describe_arguments.settings, "set any key of the machine: key=value")
       ->allow_extra_args(false);
+  CLI::Option* area =
+      describe_command->add_flag("--area", describe_arguments.area, "what the machine takes of a chip, by module");
+  describe_command->add_option("--svg", describe_arguments.svg, "with --area: write a treemap")
+      ->check(not_empty())
+      ->needs(area);
+  describe_command
+      ->add_option("--json", describe_arguments.json, "with --area: write JSON to a file, or alone to stdout with '-'")
+      ->check(not_empty())
+      ->needs(area);
   describe_command->callback([&] { status = describe(describe_arguments); });
 
   SearchArguments search_arguments;
@@ -311,7 +342,8 @@ int dispatch(int argc, char** argv) {
 
   ScheduleArguments schedule_arguments;
   CLI::App* schedule_command = app.add_subcommand(
-      "schedule", "a dataflow's commands with their events, one line each, and what they add up to; nothing is simulated");
+      "schedule",
+      "a dataflow's commands with their events, one line each, and what they add up to; nothing is simulated");
   add_schedule_options(*schedule_command, schedule_arguments);
   schedule_command->callback([&] { status = schedule(schedule_arguments); });
 
@@ -357,8 +389,7 @@ int dispatch(int argc, char** argv) {
   bench_command->callback([&] { status = bench(bench_arguments); });
 
   for (CLI::App* command : {run_command, compare_command, search_command, reproduce_command, stream_command,
-                            app.get_subcommand("sweep"), bench_command,
-                            app.get_subcommand("validate")}) {
+                            app.get_subcommand("sweep"), bench_command, app.get_subcommand("validate")}) {
     add_memory_limit(*command);
   }
 
@@ -397,6 +428,12 @@ int main(int argc, char** argv) {
     text::complain(e.what());
     return kWrongUsage;
   } catch (const job::RunError& e) {
+    text::complain(e.what());
+    return kRunFailed;
+  } catch (const riscv::ElfError& e) {
+    text::complain(e.what());
+    return kWrongUsage;
+  } catch (const riscv::ProgramError& e) {
     text::complain(e.what());
     return kRunFailed;
   } catch (const host_memory::Exceeded& e) {

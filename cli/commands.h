@@ -11,27 +11,33 @@ namespace attnvp::cli {
 struct RunArguments {
   std::string hardware = "edge";
   std::string network = "bert-base";
+  std::string requests;  // a file
   std::vector<std::string> dataflows;  // run: one; compare: several, all if empty
   std::vector<std::string> settings;   // --set key=value
   std::string tiling;
   std::string data = "full";  // or "timing"
   std::string vec;            // empty: as the machine says
   std::string cpu;            // likewise
+  std::string firmware;       // an ELF file for RISC-V control processors; empty: as the machine says
   std::string q, k, v, out;   // .npy
   std::uint64_t seed = 1;
+  unsigned jobs = 0;  // processes of compare; 0: as many as the host has processors
   std::string vcd;       // or .fst
   std::string timeline;  // Chrome trace events
   std::vector<std::string> trace_scopes;
   std::string trace_from, trace_to;  // cycles, or a time
   std::string action_counts;         // Accelergy's form
-  std::string json;                  // "-" is stdout, alone
+  bool energy_range = false;
+  std::string json;  // "-" is stdout, alone
 };
 int run(const RunArguments& arguments);
 int compare(const RunArguments& arguments);
 
 struct DescribeArguments {
-  std::string what;  // a machine, a network, a dataflow, an energy table; or "keys"
+  std::string what;  // a machine, a network, a dataflow, an energy table, a firmware program; or "keys"
   std::vector<std::string> settings;
+  bool area = false;
+  std::string svg, json;  // of areas; json "-" is stdout, alone
 };
 int describe(const DescribeArguments& arguments);
 int list(const std::string& kind);  // "", "hardware", "networks", "dataflows", "energy"
@@ -42,6 +48,7 @@ struct ScheduleArguments {
   std::string dataflow = "mas";
   std::vector<std::string> settings;  // --set key=value
   std::string tiling;
+  std::string firmware;         // an ELF file
   std::uint64_t most = 100000;  // lines
   std::string json;             // "-" is stdout, alone
 };

@@ -5,8 +5,11 @@
 #include <utility>
 #include <vector>
 
+#include "cli/area.h"
 #include "cli/commands.h"
+#include "cli/firmware.h"
 #include "firmware/runtime/dataflow.h"
+#include "mapping/programs.h"
 #include "models/stream/operation.h"
 #include "platform/config/catalog.h"
 #include "platform/config/document.h"
@@ -14,9 +17,11 @@
 #include "platform/config/error.h"
 #include "platform/config/hardware.h"
 #include "platform/config/network.h"
+#include "platform/config/provenance.h"
 #include "platform/config/reference.h"
 #include "platform/config/words.h"
 #include "platform/elaboration/platform.h"
+#include "platform/files/outputs.h"
 #include "platform/job/job.h"
 #include "platform/report/table.h"
 #include "platform/stream/graph_file.h"
@@ -52,7 +57,7 @@ void list_dataflows() {
   table.column("dataflow", Table::Align::kLeft);
   table.column("options", Table::Align::kLeft);
   table.column("description", Table::Align::kLeft);
-  for (const firmware::Dataflow* d : firmware::dataflows()) {
+  for (const firmware::Dataflow* d : mapping::dataflows()) {
     table.row({d->name, options_text(*d), d->description});
   }
   print(table.text());
@@ -85,8 +90,9 @@ void list_operations() {
   print(table.text() + "[] is a vector of the head dimension, * either that or a scalar\n");
 }
 
-void describe_machine(const MachineConfig& machine) {
-  print("# effective configuration\n" + config::to_yaml(machine) + "\n# address map\n");
+void describe_machine(const MachineConfig& machine, const config::Provenances& provenance) {
+  print("# effective configuration, and where each value comes from\n" + config::to_yaml(machine, provenance) +
+        "\n# address map\n");
   Table table;
   table.column("from", Table::Align::kLeft);
   table.column("to", Table::Align::kLeft);
@@ -95,6 +101,18 @@ void describe_machine(const MachineConfig& machine) {
     table.row({fmt::format("{:#014x}", r.base), fmt::format("{:#014x}", r.end() - 1), r.name});
   }
   print(table.text());
+}
+
+void describe_area(const DescribeArguments& a) {
+  const MachineConfig machine = config::load_hardware(a.what, a.settings);
+  files::Outputs outputs;
+  files::Output* const svg = outputs.open("--svg", a.svg);
+  files::Output* const json = outputs.open_or_stdout("--json", a.json);
+  const std::string document = area_json(machine);
+  if (svg != nullptr) svg->write(area_svg(machine));
+  if (json != nullptr) json->write(document);
+  outputs.commit();
+  print(a.json == "-" ? document : area_text(machine));
 }
 
 void describe_dataflow(const firmware::Dataflow& d) {
@@ -112,10 +130,23 @@ void describe_dataflow(const firmware::Dataflow& d) {
     print(d.scores == hal::kScoresP ? "  P goes through DRAM.\n" : "  C and P go through DRAM.\n");
 }
 
-void describe_network(const config::Network& n) {
+std::string provenance_text(const config::Provenances& provenance) {
+  std::string out;
+  for (const auto& [path, of_key] : provenance) out += fmt::format("  {:<24} {}\n", path, of_key.text());
+  return out;
+}
+
+void describe_network(const std::string& what) {
+  const config::Network n = config::load_network(what);
   const double macs = 2.0 * n.batch * n.heads * n.seq_q * n.seq_kv * n.emb;
   print(fmt::format("{}: batch {}, {} heads, {} queries x {} keys, {} per head; {:.4g} multiply-accumulates\n", n.name,
                     n.batch, n.heads, n.seq_q, n.seq_kv, n.emb, macs));
+  print(provenance_text(config::network_provenance(what)));
+}
+
+void describe_energy(const std::string& what) {
+  print(config::read_text_file(config::load_energy(what).source()));
+  print("\n# where each energy comes from\n" + provenance_text(config::energy_provenance(what)));
 }
 
 void describe_stream(const std::string& what) {
@@ -133,13 +164,13 @@ void describe_tiling() {
   print(table.text());
 }
 
-enum class Kind : unsigned char { kKeys, kTiling, kMachine, kNetwork, kDataflow, kStream, kEnergy };
+enum class Kind : unsigned char { kKeys, kTiling, kMachine, kNetwork, kDataflow, kStream, kEnergy, kProgram };
 
 // By its keys; what is neither a network nor an energy table is read, and complained of, as a machine.
 Kind kind_of_file(const std::string& path) {
   const YAML::Node root = config::Document::load(path).root();
   if (!root.IsMap()) return Kind::kMachine;
-  if (root["ERT"]) return Kind::kEnergy;
+  if (root["ERT"] || root["MODEL"]) return Kind::kEnergy;
   if (root["nodes"] || root["channels"]) return Kind::kStream;
   return root["heads"] || root["emb"] ? Kind::kNetwork : Kind::kMachine;
 }
@@ -148,11 +179,12 @@ Kind kind_of_file(const std::string& path) {
 std::vector<Kind> kinds_of(const std::string& what) {
   if (what == "keys") return {Kind::kKeys};
   if (what == "tiling") return {Kind::kTiling};
+  if (is_program(what)) return {Kind::kProgram};
   if (config::is_path(what)) return {kind_of_file(what)};
   if (what.find('=') != std::string::npos) return {Kind::kNetwork};
   std::vector<Kind> kinds;
   std::vector<std::string> names;
-  for (const firmware::Dataflow* d : firmware::dataflows()) {
+  for (const firmware::Dataflow* d : mapping::dataflows()) {
     if (what == d->name) kinds.push_back(Kind::kDataflow);
     names.emplace_back(d->name);
   }
@@ -179,19 +211,27 @@ void describe_as(Kind kind, const DescribeArguments& a) {
       describe_tiling();
       break;
     case Kind::kDataflow:
-      describe_dataflow(*firmware::find_dataflow(a.what.c_str()));
+      describe_dataflow(*mapping::find_dataflow(a.what));
       break;
     case Kind::kNetwork:
-      describe_network(config::load_network(a.what));
+      describe_network(a.what);
       break;
     case Kind::kStream:
       describe_stream(a.what);
       break;
     case Kind::kEnergy:
-      print(config::read_text_file(config::load_energy(a.what).source()));
+      describe_energy(a.what);
+      break;
+    case Kind::kProgram:
+      use_program(a.what);
+      list_dataflows();
+      for (const firmware::Dataflow* d : mapping::dataflows()) {
+        print("\n");
+        describe_dataflow(*d);
+      }
       break;
     case Kind::kMachine:
-      describe_machine(config::load_hardware(a.what, a.settings));
+      describe_machine(config::load_hardware(a.what, a.settings), config::hardware_provenance(a.what, a.settings));
       break;
   }
 }
@@ -220,8 +260,13 @@ int list(const std::string& kind) {
 
 int describe(const DescribeArguments& a) {
   const std::vector<Kind> kinds = kinds_of(a.what);
-  if (!a.settings.empty() && std::find(kinds.begin(), kinds.end(), Kind::kMachine) == kinds.end()) {
-    throw config::ConfigError(fmt::format("--set is for machines, which {} is not", config::in_quotes(a.what)));
+  if ((!a.settings.empty() || a.area) && std::find(kinds.begin(), kinds.end(), Kind::kMachine) == kinds.end()) {
+    throw config::ConfigError(
+        fmt::format("{} is for machines, which {} is not", a.area ? "--area" : "--set", config::in_quotes(a.what)));
+  }
+  if (a.area) {
+    describe_area(a);
+    return 0;
   }
   for (const Kind kind : kinds) {
     if (kind != kinds.front()) print("\n");

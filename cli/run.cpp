@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "cli/commands.h"
+#include "cli/firmware.h"
+#include "cli/prepared.h"
 #include "cli/trace_files.h"
 #include "explore/search/search.h"
 #include "firmware/runtime/dataflow.h"
@@ -15,6 +17,7 @@
 #include "platform/files/outputs.h"
 #include "platform/job/job.h"
 #include "platform/report/action_counts.h"
+#include "platform/report/power.h"
 #include "platform/report/report.h"
 #include "platform/tensors/npy.h"
 #include "platform/text/complaint.h"
@@ -63,49 +66,17 @@ job::Tensors make_tensors(const RunArguments& a, const config::Network& n) {
   return t;
 }
 
-struct Prepared {
-  MachineConfig machine;
-  config::Network network;
-  config::EnergyTable energy;
-  job::Tiling tiling;
-  bool full = true;
-};
-
-Prepared prepare(const RunArguments& a) {
-  Prepared p;
-  p.machine = config::load_hardware(a.hardware, a.settings);
-  const auto choose = [&p](const char* option, const std::string& kind, std::string& place) {
-    if (kind.empty()) return;
-    place = kind;
-    config::check_machine(p.machine, {fmt::format("{} {}", option, kind)});
-  };
-  choose("--vec", a.vec, p.machine.vec.kind);
-  choose("--cpu", a.cpu, p.machine.control.cpu);
-  p.network = config::load_network(a.network);
-  p.energy = config::load_energy(p.machine.energy);
-  if (a.tiling != "auto") p.tiling = job::parse_tiling(a.tiling);
-  p.full = a.data == "full";
-  return p;
-}
-
 // The path of a file as one says it from another file's folder; as it is where that is no file.
 std::string seen_from(const std::string& file, const std::string& path) {
   if (path.empty() || file.empty() || file == "-") return path;
   return std::filesystem::proximate(path, std::filesystem::absolute(file).parent_path()).string();
 }
 
-// 1 when the golden check failed, which it says on stderr.
-int exit_status(const job::Result& r) {
-  if (!r.golden_checked || r.golden.passed) return 0;
-  text::complain(fmt::format("{}: golden check failed: {}", r.schedule.text, r.golden.to_string()));
-  return 1;
-}
-
 }  // namespace
 
 int run(const RunArguments& a) {
   const Prepared p = prepare(a);
-  job::Schedule schedule = job::parse_dataflow(a.dataflows.front());
+  job::Schedule schedule = job::parse_dataflow(default_dataflow(a.dataflows.front()));
   schedule.tiling = p.tiling;
   if (!p.full) {
     for (const auto& [option, value] : {std::pair{"--q", &a.q}, {"--k", &a.k}, {"--v", &a.v}, {"--out", &a.out}}) {
@@ -133,7 +104,8 @@ int run(const RunArguments& a) {
     throw job::RunError(e.what() + trace.where());
   }
 
-  const std::string json = report::to_json(result, p.machine.name, seen_from(a.json, a.timeline));
+  const report::JsonParts parts{seen_from(a.json, a.timeline), a.energy_range};
+  const std::string json = report::to_json(result, p.machine.name, parts);
   trace.write();
   if (counts_file != nullptr) counts_file->write(report::action_counts_yaml(result));
   if (json_file != nullptr) json_file->write(json);
@@ -142,60 +114,10 @@ int run(const RunArguments& a) {
     out_file->write(tensors::npy_bytes({{n.batch, n.heads, n.seq_q, n.emb}, result.output}));
   }
   outputs.commit();
-  print(a.json == "-" ? json : report::to_text(result, p.machine.name));
-  return exit_status(result);
-}
-
-int compare(const RunArguments& a) {
-  const Prepared p = prepare(a);
-  std::vector<std::string> names = a.dataflows;
-  if (names.empty()) names = {"layerwise", "softpipe", "flat", "tileflow", "mas"};  // of the MAS-Attention paper
-  std::vector<job::Schedule> schedules;
-  for (const std::string& name : names) {
-    schedules.push_back(job::parse_dataflow(name));
-    schedules.back().tiling = p.tiling;
-  }
-  files::Outputs outputs;
-  files::Output* const json_file = outputs.open_or_stdout("--json", a.json);
-
-  if (a.tiling == "auto") {
-    for (job::Schedule& schedule : schedules) {
-      schedule.tiling = explore::find_tiling(p.machine, p.network, schedule, p.energy);
-    }
-  }
-  job::Tensors tensors;
-  if (p.full) tensors = job::random_tensors(p.network, a.seed);
-  std::unique_ptr<job::Runner> runner;
-  std::vector<job::Result> results;
-  std::string json, failures;
-  bool impossible = false;                                  // one that the machine cannot even begin
-  const auto failed = [&](const std::exception& problem) {  // the others may do
-    failures += (failures.empty() ? "" : "; ") + std::string(problem.what());
-    runner.reset();  // it is spent
-  };
-  for (const job::Schedule& schedule : schedules) {
-    if (runner == nullptr) runner = std::make_unique<job::Runner>(p.machine, p.energy, p.full);
-    try {
-      results.push_back(runner->run(p.network, schedule, p.full ? &tensors : nullptr, {}));
-      json += (json.empty() ? "[\n" : ",\n") + report::to_json(results.back(), p.machine.name);
-    } catch (const job::RunError& problem) {
-      failed(problem);
-    } catch (const ConfigError& problem) {
-      failed(problem);
-      impossible = true;
-    }
-  }
-  if (results.empty() && impossible) throw ConfigError(failures);
-  if (results.empty()) throw job::RunError(failures);
-  json += "]\n";
-  if (json_file != nullptr) json_file->write(json);
-  outputs.commit();
   print(a.json == "-" ? json
-                      : fmt::format("{} on {}\n\n{}", p.network.name, p.machine.name, report::comparison(results)));
-  if (!failures.empty()) throw job::RunError(failures);
-  int status = 0;
-  for (const job::Result& result : results) status = std::max(status, exit_status(result));
-  return status;
+                      : report::to_text(result, p.machine.name) +
+                            (a.energy_range ? "\n" + report::energy_range_text(result) : ""));
+  return exit_status(result);
 }
 
 }  // namespace attnvp::cli

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "cli/firmware.h"
 #include "mapping/bound.h"
 #include "mapping/counter.h"
 #include "mapping/printer.h"
@@ -27,8 +28,8 @@ std::string header(const MachineConfig& machine, const config::Network& network,
       "# {} commands; {} multiply-accumulates; DRAM {} read, {} written; L1 {} read, {} written, {} at most in use\n"
       "# no run takes fewer than {} cycles\n",
       schedule.text, network.name, machine.name, tiling, report::with_commas(c.commands),
-      report::with_commas(c.mac.macs), bytes(c.dram.read), bytes(c.dram.written), bytes(c.l1.read),
-      bytes(c.l1.written), bytes(c.l1_peak_bytes), report::with_commas(static_cast<unsigned long long>(bound)));
+      report::with_commas(c.mac.macs), bytes(c.dram.read), bytes(c.dram.written), bytes(c.l1.read), bytes(c.l1.written),
+      bytes(c.l1_peak_bytes), report::with_commas(static_cast<unsigned long long>(bound)));
 }
 
 nlohmann::ordered_json to_json(const mapping::Line& l) {
@@ -41,9 +42,10 @@ nlohmann::ordered_json to_json(const mapping::Line& l) {
 }  // namespace
 
 int schedule(const ScheduleArguments& a) {
-  const MachineConfig machine = config::load_hardware(a.hardware, a.settings);
+  MachineConfig machine = config::load_hardware(a.hardware, a.settings);
+  use_firmware(machine, a.firmware);
   const config::Network network = config::load_network(a.network);
-  job::Schedule chosen = job::parse_dataflow(a.dataflow);
+  job::Schedule chosen = job::parse_dataflow(default_dataflow(a.dataflow));
   chosen.tiling = job::parse_tiling(a.tiling);
   files::Outputs outputs;
   files::Output* const file = outputs.open_or_stdout("--json", a.json);
@@ -58,8 +60,8 @@ int schedule(const ScheduleArguments& a) {
 
   std::string json;
   if (!a.json.empty()) {
-    nlohmann::ordered_json j = {{"schema", 1}, {"hardware", machine.name}, {"network", network.name},
-                                {"dataflow", chosen.text}};
+    nlohmann::ordered_json j = {
+        {"schema", 1}, {"hardware", machine.name}, {"network", network.name}, {"dataflow", chosen.text}};
     for (const auto& [name, value] : job::tiling_text(chosen.tiling)) j["tiling"][name] = value;
     j["bound_cycles"] = bound;
     j["commands"] = counts.commands;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cli/explore_commands.h"
+#include "cli/firmware.h"
 #include "cli/progress.h"
 #include "explore/search/convergence.h"
 #include "platform/config/error.h"
@@ -99,7 +100,8 @@ std::string to_text(const explore::Problem& p, Objective objective, const explor
 
 int search(const SearchArguments& a) {
   const Objective objective = objective_of(a.objective);
-  const MachineConfig machine = config::load_hardware(a.hardware, a.settings);
+  MachineConfig machine = config::load_hardware(a.hardware, a.settings);
+  use_firmware(machine, {});
   const explore::Problem problem{machine, config::load_network(a.network).folded(), job::parse_dataflow(a.dataflow),
                                  config::load_energy(machine.energy)};
   files::Outputs outputs;

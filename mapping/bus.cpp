@@ -1,9 +1,10 @@
 #include "mapping/bus.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "firmware/hal/registers.h"
-#include "firmware/runtime/boot.h"
+#include "mapping/programs.h"
 
 namespace attnvp::mapping {
 
@@ -41,19 +42,55 @@ bool copy_from(const T& object, std::uint64_t base, std::uint64_t address, void*
 
 }  // namespace
 
+namespace {
+double scores_of(const hal::Mask& m, double rows, std::uint32_t keys) {
+  if (!m.any()) return rows * keys;
+  double seen = 0;
+  for (std::uint32_t t = 0; t < m.queries; ++t) seen += hal::visible_tokens(m, t, t, keys).count();
+  return rows / m.queries * seen;
+}
+}  // namespace
+
 double Job::scores() const {
   const hal::Layer& l = block.layer;
-  const double rows = 1.0 * l.heads * l.seq_q;
-  if (!contexts.empty()) {
-    double keys = 0;
-    for (const std::uint32_t n : contexts) keys += n;
-    return rows * keys;
+  double scores = 0;
+  for (std::size_t b = 0; b < contexts.size(); b += std::max(l.ragged, 1U)) {
+    hal::Mask m = rules.mask;
+    double rows = l.seq_q;
+    if (l.ragged == 2) {
+      m.queries = contexts[b];
+      m.history = contexts[b + 1] - contexts[b];
+      rows = 1.0 * rules.group * contexts[b];
+    }
+    scores += scores_of(m, rows, contexts[b + (l.ragged == 2 ? 1 : 0)]);
   }
-  const hal::Mask& m = rules.mask;
-  if (!m.any()) return rows * l.batch * l.seq_kv;
-  double keys = 0;
-  for (std::uint32_t t = 0; t < m.queries; ++t) keys += hal::visible_tokens(m, t, t, l.seq_kv).count();
-  return rows / m.queries * l.batch * keys;
+  if (contexts.empty()) scores = l.batch * scores_of(rules.mask, l.seq_q, l.seq_kv);
+  return scores * l.heads;
+}
+
+double Job::query_rows() const {
+  const hal::Layer& l = block.layer;
+  if (l.ragged != 2) return 1.0 * l.batch * l.heads * l.seq_q;
+  double rows = 0;
+  for (std::size_t b = 0; b < contexts.size(); b += 2) rows += contexts[b];
+  return rows * rules.group * l.heads;
+}
+
+double Job::key_rows() const {
+  const hal::Layer& l = block.layer;
+  double rows = 0;
+  for (std::size_t b = 0; b < contexts.size(); b += std::max(l.ragged, 1U)) {
+    if (l.ragged != 2) {
+      rows += contexts[b];
+      continue;
+    }
+    hal::Mask m = rules.mask;
+    m.queries = contexts[b];
+    m.history = contexts[b + 1] - contexts[b];
+    rows += hal::visible_rows(m, 0, m.queries, contexts[b + 1]).count();
+  }
+  if (contexts.empty()) rows = 1.0 * l.batch * hal::visible_rows(rules.mask, 0, l.seq_q, l.seq_kv).count();
+  return rows * l.heads;
 }
 
 Bus::QueueState& Bus::state(const Queue& queue) {
@@ -74,6 +111,12 @@ bool Bus::read(std::uint64_t address, void* data, std::size_t bytes) {
     std::memcpy(data, reinterpret_cast<const unsigned char*>(job_.contexts.data()) + offset, bytes);
     return true;
   }
+  if (address >= hal::kPagesAddress && address < hal::kPagesAddress + 4 * std::uint64_t{hal::kMostPages}) {
+    const std::uint64_t offset = address - hal::kPagesAddress;
+    if (offset + bytes > job_.pages.size() * sizeof(std::uint32_t)) return false;
+    std::memcpy(data, reinterpret_cast<const unsigned char*>(job_.pages.data()) + offset, bytes);
+    return true;
+  }
   std::memset(data, 0, bytes);  // queue levels, engine states: empty and idle
   Queue queue;
   std::uint64_t within = 0;
@@ -86,8 +129,9 @@ bool Bus::read(std::uint64_t address, void* data, std::size_t bytes) {
 bool Bus::write(std::uint64_t address, const void* data, std::size_t bytes) {
   reader_.access(bytes);
   if (reader_.enough()) return false;
-  if (address == hal::result_address(cluster_)) {
-    std::memcpy(&result_, data, bytes);
+  const std::uint64_t in_result = address - hal::result_address(cluster_);
+  if (in_result < sizeof result_ && bytes <= sizeof result_ - in_result) {
+    std::memcpy(reinterpret_cast<unsigned char*>(&result_) + in_result, data, bytes);
     return true;
   }
   const std::uint64_t base = hal::cluster_base(cluster_);
@@ -131,7 +175,7 @@ bool Bus::write_queue(const Queue& queue, std::uint64_t offset, const void* data
 
 hal::JobResult read_stream(const Job& job, std::uint32_t cluster, Reader& reader) {
   Bus bus(job, cluster, reader);
-  firmware::boot(bus, cluster);
+  run_firmware(bus, cluster);
   return bus.result();
 }
 

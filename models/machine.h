@@ -17,6 +17,7 @@
 #include "models/mac_engine/config.h"
 #include "models/register_file/config.h"
 #include "models/scratchpad/config.h"
+#include "models/technology/config.h"
 #include "models/vec_engine/config.h"
 
 namespace attnvp {
@@ -39,7 +40,8 @@ struct MachineConfig {
   EventUnitConfig events;
   ControlConfig control;
   InterconnectConfig interconnect;
-  std::string energy = "pat";  // name under configs/energy or a path
+  std::string energy = "cmos";  // name under configs/energy or a path
+  TechnologyConfig technology;
 
   // In the order in which they are shown.
   static void describe(config::Keys<MachineConfig>& key) {
@@ -68,6 +70,7 @@ struct MachineConfig {
     place("control", &C::control);
     place("interconnect", &C::interconnect);
     key(text("energy", "energy table: a name under configs/energy, or a path"), &C::energy);
+    key.members(&C::technology);
   }
 
   // Parameters that only one kind of module has (Kind::with_keys in registry.h).

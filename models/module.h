@@ -8,6 +8,7 @@
 #include <systemc>
 #include <vector>
 
+#include "models/account/account.h"
 #include "models/counters/counter.h"
 #include "models/fault.h"
 #include "models/trace/signal.h"
@@ -67,6 +68,7 @@ struct Context {
   // The fault line: every blocking register access ends with an error once a fault was raised. Whoever blocks on an
   // event registers it here at construction.
   std::vector<sc_core::sc_event*> fault_line;
+  Givers givers{};             // of the events' tokens, for accounts
   Journal* journal = nullptr;  // descriptors are written down while there is one
 };
 
@@ -79,6 +81,8 @@ class Module : public sc_core::sc_module, public CounterOwner {
   virtual std::uint64_t size_bytes() const { return 0; }
   // What the module waits for at this moment, empty when it is idle: the text of a deadlock report.
   virtual std::string waiting_for() const { return {}; }
+  // Where the time of its units went; one entry a unit.
+  virtual std::vector<Ledger> ledgers() const { return {}; }
   // Back to the state after elaboration, between two jobs.
   virtual void reset() {}
 

@@ -34,6 +34,8 @@ struct KindInfo {
   std::vector<std::string> components;  // of the energy table, that its counters name
   // Keys of its own, beyond those of the place (with_keys).
   std::function<void(config::Keys<MachineConfig>&, const std::string& place)> keys;
+  // Sets what follows from the machine's other keys.
+  std::function<void(MachineConfig&)> settle;
   // Why the machine cannot have it; empty if it can.
   std::function<std::string(const MachineConfig&)> problem;
 };
@@ -47,6 +49,10 @@ struct Kind : KindInfo {
         make(std::move(factory)) {}
   Kind with_problem(std::function<std::string(const MachineConfig&)> why) && {
     problem = std::move(why);
+    return std::move(*this);
+  }
+  Kind with_settling(std::function<void(MachineConfig&)> how) && {
+    settle = std::move(how);
     return std::move(*this);
   }
   // A struct with describe() that only this kind has: machine.own<Config>() is the machine's.
@@ -70,6 +76,8 @@ std::vector<std::string> kind_names(const std::string& place);
 // What stands in a machine, or in one place of it. Throws std::logic_error for a kind that nobody registered.
 std::vector<const KindInfo*> kinds_of(const MachineConfig& machine);
 const KindInfo& kind_of(const std::string& place, const MachineConfig& machine);
+// Lets every kind set what follows from the machine's other keys.
+void settle(MachineConfig& machine);
 // Why one of them cannot stand there; empty if all can.
 std::string kind_problem(const MachineConfig& machine);
 

@@ -17,4 +17,30 @@ wrong "unknown.csv:1: columns 'a,b' are of no known set" validate --data "$in/un
 wrong 'ragged.csv:2: found 3 cells, the first line has 2' validate --data "$in/ragged.csv"
 wrong "twice.csv:1: column 'a' is there twice" validate --data "$in/twice.csv"
 
+header=part,mapping,page,refresh,request_buffer,pattern,read_share,bytes_per_request,pending,requests,percent_of_peak
+dram() { printf '%s\n%s\n' "$header" "$1" >"$in/dram.csv"; }
+dram DDR9,lpddr4_1Gbx16_robaco,Open,1,8,32,1,32,,100,50
+wrong "dram.csv:2: column 'part': 'DDR9' is not in" validate --data "$in/dram.csv"
+dram LPDDR4-3200-x16,lpddr4_1Gbx16_robaco,Ajar,1,8,32,1,32,,100,50
+wrong "dram.csv:2: column 'page': found 'Ajar'; allowed: Open, Closed" validate --data "$in/dram.csv"
+dram LPDDR4-3200-x16,nowhere,Open,1,8,32,1,32,,100,50
+wrong "dram.csv:2: column 'mapping': field 'nowhere' is unknown" validate --data "$in/dram.csv"
+dram LPDDR4-3200-x16,lpddr4_1Gbx16_robaco,Open,1,8,x,1,32,,100,50
+wrong "dram.csv:2: found 'x'; allowed is a number" validate --data "$in/dram.csv"
+dram LPDDR4-3200-x16,lpddr4_1Gbx16_robaco,Open,1,8,32,1.5,32,,100,50
+wrong "dram.csv:2: column 'read_share': found 1.5; allowed is 0 to 1" validate --data "$in/dram.csv"
+dram LPDDR4-3200-x16,lpddr4_1Gbx16_robaco,Open,1,8,32,1,32,,100,0
+wrong "dram.csv:2: found '0'; allowed is a number above 0" validate --data "$in/dram.csv"
+
+# DRAM beside a cycle-true simulator: 95% of the rows within 5%, none off by more than 10%.
+done_well validate dram-curves --json dram.json --csv dram.csv --html dram.html
+holds '.set == "dram-curves" and (.rows | length) == 120 and .mape < 0.01 and .spearman > 0.999' dram.json
+holds '[.rows[] | (.predicted / .measured - 1) | if . < 0 then -. else . end] |
+  (map(select(. > 0.1)) | length) == 0 and (map(select(. > 0.05)) | length) <= 6' dram.json
+[[ $(wc -l <dram.csv) -eq 121 ]] || failed "dram.csv has $(wc -l <dram.csv) lines"
+grep -q '</svg>' dram.html || failed "no plot in dram.html"
+done_well validate dram-curves --json again.json
+same dram.json again.json
+rm -- dram.json dram.csv dram.html again.json
+
 finish

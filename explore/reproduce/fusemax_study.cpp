@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "explore/reproduce/csv.h"
+#include "mapping/programs.h"
 #include "platform/config/energy.h"
 #include "platform/config/hardware.h"
 
@@ -48,7 +49,7 @@ void read_paper(FusemaxStudy& s, std::uint32_t most_tokens) {
 // scores at a time.
 job::Schedule in_their_sense(const std::string& dataflow, const MachineConfig& machine) {
   job::Schedule schedule = job::parse_dataflow(dataflow == "flat" ? "flat:overlap=on" : dataflow);
-  const bool one_pass = firmware::find_dataflow(schedule.dataflow.c_str())->is(firmware::kOnePass);
+  const bool one_pass = mapping::find_dataflow(schedule.dataflow)->is(firmware::kOnePass);
   if (one_pass) schedule.tiling.set("nkv", machine.mac.columns);
   if (one_pass && !schedule.options.empty() && schedule.options[0] == 1) schedule.tiling.set("nq", machine.mac.rows);
   return schedule;

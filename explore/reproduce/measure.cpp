@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "firmware/runtime/dataflow.h"
+#include "mapping/programs.h"
 
 namespace attnvp::reproduce {
 
@@ -20,7 +20,7 @@ constexpr std::uint32_t kRowsOfTiles = 8192;       // query rows in it where sco
 std::uint32_t heads_of(std::uint32_t tokens) { return std::clamp(kWholeHeads / tokens, 1U, 16U); }
 
 bool unfused(const job::Schedule& schedule) {
-  return firmware::find_dataflow(schedule.dataflow.c_str())->scores != hal::kScoresOnChip;
+  return mapping::find_dataflow(schedule.dataflow)->scores != hal::kScoresOnChip;
 }
 
 std::uint32_t rows_of(const job::Schedule& schedule, std::uint32_t tokens) {
@@ -82,7 +82,7 @@ Measure extrapolated(const Measure& low, double x_low, const Measure& high, doub
 
 Sample sample_for(const job::Schedule& schedule, std::uint32_t tokens) {
   if (tokens <= (unfused(schedule) ? kWholeUnfused : kWholeHeads)) return Sample::kHeads;
-  return firmware::find_dataflow(schedule.dataflow.c_str())->is(firmware::kOnePass) ? Sample::kHeadsAndKeys
+  return mapping::find_dataflow(schedule.dataflow)->is(firmware::kOnePass) ? Sample::kHeadsAndKeys
                                                                                     : Sample::kQueries;
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "mapping/candidates.h"
+#include "mapping/programs.h"
 
 namespace attnvp::explore {
 
@@ -74,7 +75,7 @@ Space::Space(const Problem& p) {
   job::Schedule open = p.schedule;
   open.tiling = {};
   const mapping::Job job = job::make_job(p.machine, p.network, open);
-  const firmware::Dataflow& dataflow = *firmware::find_dataflow(p.schedule.dataflow.c_str());
+  const firmware::Dataflow& dataflow = *mapping::find_dataflow(p.schedule.dataflow);
   for (int order = 0; order <= 3; ++order) {
     for (const Parameter* const* q = dataflow.parameters; *q != nullptr; ++q) {
       if (rank(**q) == order) dimensions_.push_back({(*q)->name, values_of(**q, job), (*q)->in_command});

@@ -119,14 +119,14 @@ class Planner {
     auto base = bases_.find(hardware);
     if (base == bases_.end()) base = bases_.emplace(hardware, config::load_hardware(hardware)).first;
     PlannedMachine m{hardware, base->second, {}, {}};
-    for (const config::Setting& s : sweep_.settings) config::hardware_schema().apply(m.config, s);
+    for (const config::Setting& s : sweep_.settings) config::apply_setting(m.config, s);
     for (std::size_t i = 0; i < keys_.size(); ++i) {
       if (config::hardware_schema().find(keys_[i]) == nullptr) continue;
-      config::hardware_schema().apply(m.config, {keys_[i], point[i], {sweep_.source}});
+      config::apply_setting(m.config, {keys_[i], point[i], {sweep_.source}});
     }
     for (const Derived& derived : sweep_.derived) apply(derived, m);
     try {
-      config::check_machine(m.config, {hardware});
+      config::finish_machine(m.config, {hardware});
     } catch (const config::ConfigError& problem) {
       m.problem = problem.what();
     }
@@ -225,7 +225,7 @@ class Planner {
     std::string text = fmt::format(
         "simulator {}\n{}energies {}\nnetwork {} {} {} {} {} {} {} {}{}\ndataflow {} {}\ntiling", simulator_fingerprint(),
         config::to_yaml(m.config), energies, n.name, n.batch, n.heads, n.heads_of_kv(), n.seq_q, n.seq_kv,
-        fmt::join(n.contexts, "+"), n.emb, n.rules(), s.schedule.dataflow, fmt::join(s.schedule.options, " "));
+        fmt::join(n.contexts, "+"), n.emb, n.rules() + n.identity(), s.schedule.dataflow, fmt::join(s.schedule.options, " "));
     for (const auto& [key, value] : job::tiling_text(s.schedule.tiling)) text += fmt::format(" {}={}", key, value);
     return text + fmt::format("{}\ndata {}\n", s.searched ? " auto" : "", plan_.full ? "full" : "timing");
   }

@@ -122,7 +122,7 @@ struct TileTail {      // kScoreTile, kAttendTile
 };
 struct RuleTail {            // kScaled, kMasked: behind the opcode's own 8 bytes
   std::uint8_t own[8];
-  float scale;
+  std::uint32_t scale;     // FP32, its bits
   std::uint32_t row, key;  // of the layer: the query of row 0, the key of column 0
   Mask mask;
 };

@@ -25,11 +25,11 @@ constexpr std::uint32_t kHartFar = 0x8000'0000, kHartL1 = 0xC000'0000, kHartWind
 constexpr std::uint32_t kHartOwnEnd = 0x6000'0000;  // below it, addresses are the platform's
 
 // Devices, 32 bits wide.
-constexpr std::uint32_t kHartConsole = 0x0;     // W  a character
-constexpr std::uint32_t kHartFinish = 0x4;      // W  0: firmware is done; otherwise it gives up with that code
-constexpr std::uint32_t kHartWindow = 0x8;      // RW, 8 bytes: the platform's address at kHartFar
-constexpr std::uint32_t kHartWatch = 0x10;      // RW  1 + an event of the cluster: while it has tokens, the external
-                                                //     interrupt is raised, as it is by an engine's fault; 0: none
+constexpr std::uint32_t kHartConsole = 0x0;  // W  a character
+constexpr std::uint32_t kHartFinish = 0x4;   // W  0: firmware is done; otherwise it gives up with that code
+constexpr std::uint32_t kHartWindow = 0x8;   // RW, 8 bytes: the platform's address at kHartFar
+constexpr std::uint32_t kHartWatch = 0x10;   // RW  1 + an event of the cluster: while it has tokens, the external
+                                             //     interrupt is raised, as it is by an engine's fault; 0: none
 constexpr std::uint32_t kHartGaveUp = 0x0BAD'0000;  // codes of the runtime's trap handler: this, and mcause
 
 }  // namespace attnvp::hal

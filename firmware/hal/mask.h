@@ -12,6 +12,8 @@
 
 namespace attnvp::hal {
 
+constexpr std::uint32_t kUnitScale = 0x3F80'0000;  // of scores: FP32, its bits, so that processors need no FPU
+
 struct Mask {
   std::uint32_t causal;   // 0 or 1
   std::uint32_t queries;  // new tokens: rows of one head

@@ -1,4 +1,5 @@
-// What happens at a trap: an access that somebody guards is noted and skipped; everything else is the end, with a report.
+// What happens at a trap: an access that somebody guards is noted and skipped; everything else is the end, with a
+// report.
 #include <cstdint>
 
 #include "firmware/hal/hart.h"

@@ -21,8 +21,9 @@ DecodePlan plan_decode(Runtime& rt) {
   DecodePlan p;
   p.tiling = rt.parameters<DecodeTiling>();
   // All queries that share K and V, but for prefill, which takes them in row blocks.
-  const uint32_t queries = rt.layer().seq_q;
-  if (rt.ok() && p.tiling.nq != queries && queries <= kMostRows) rt.refuse(DecodeTiling::kNq, p.tiling.nq);
+  const uint32_t rows = rt.layer().seq_q;
+  const bool prefill = rt.mask().any() ? rt.mask().queries > 1 : rows > kMostRows;
+  if (rt.ok() && p.tiling.nq != rows && !prefill) rt.refuse(DecodeTiling::kNq, p.tiling.nq);
   rt.check_l0(p.tiling.l0);
   p.kv_ring = p.tiling.kv_buffers == hal::kWord ? kMostRing : p.tiling.kv_buffers;
   p.lag = min(p.kv_ring - 1, uint32_t{1});
@@ -70,7 +71,7 @@ uint64_t Decode::slot(uint32_t core, uint32_t piece) const {
 }
 
 Item Decode::rows_of(const Segment& s) const {
-  return contexts_.rows(s.context, contexts_.batch(s.context) * contexts_.heads() + s.head);
+  return contexts_.rows(s.context, s.head);
 }
 
 Matrix Decode::q_rows(uint32_t core, uint32_t piece, uint32_t rows) const {
@@ -96,9 +97,23 @@ Matrix Decode::kv_tile(uint64_t base, uint32_t number, uint32_t keys) const {
   return {base + uint64_t{number % plan_.kv_ring} * plan_.tiling.nkv * stride, keys, emb_, stride};
 }
 
-Matrix Decode::keys_in_dram(uint64_t tensor, uint64_t row, uint32_t keys) const {
+Matrix Decode::rows_in_dram(uint64_t tensor, uint64_t row, uint32_t rows) const {
   const uint32_t stride = emb_ * kHalfBytes;
-  return {tensor + row * stride, keys, emb_, stride};
+  return {tensor + row * stride, rows, emb_, stride};
+}
+
+// A tile of K or V, in as many transfers as it has runs.
+void Decode::load_keys(uint32_t core, const Segment& s, const KeyBlocks::Part& part, uint64_t tensor,
+                       const Matrix& tile, Events free, Events ready, uint32_t label) {
+  for (uint32_t done = 0; rt_.ok() && done < part.keys;) {
+    const uint32_t key = part.key + done, keys = contexts_.run_of(key, part.keys - done);
+    const uint64_t row = contexts_.key_row(rt_, s.context, s.head, key);
+    Command load = copy(rows_in_dram(tensor, row, keys), firmware::rows_of(tile, done, keys));
+    if (done == 0) load.after(free);
+    done += keys;
+    if (done == part.keys) load.then(ready);
+    rt_.dma(load_channel(core), load.label(label, s.first + lane_[core].load.tile));
+  }
 }
 
 // A partial result: rows of sums with their maxima, counted in halves as copies are.
@@ -123,22 +138,17 @@ void Decode::load_one(uint32_t core) {
   const Item rows = rows_of(s);
   const uint32_t head = rows.head, channel = load_channel(core);
   const KeyBlocks::Part part = contexts_.keys(s.context, s.first + at.tile);
-  const uint32_t keys = part.keys;
-  const uint64_t from = contexts_.first_row(s.context, s.head, part);
   if (at.tile == 0) {
-    rt_.dma(channel, copy(dram_rows(rt_, rt_.layer().q, rows, emb_), q_rows(core, at.piece, rows.rows))
+    const Matrix q = rows_in_dram(rt_.layer().q, contexts_.query_row(s.context, rows), rows.rows);
+    rt_.dma(channel, copy(q, q_rows(core, at.piece, rows.rows))
                          .after(slot_free_.of(core))
                          .then(q_ready_.of(core))
                          .label(head, rows.block));
   }
-  rt_.dma(channel, copy(keys_in_dram(rt_.layer().k, from, keys), kv_tile(lane.k, at.number, keys))
-                       .after(k_free_.of(core))
-                       .then(k_ready_.of(core))
-                       .label(head, s.first + at.tile));
-  rt_.dma(channel, copy(keys_in_dram(rt_.layer().v, from, keys), kv_tile(lane.v, at.number, keys))
-                       .after(v_free_.of(core))
-                       .then(v_ready_.of(core))
-                       .label(head, s.first + at.tile));
+  load_keys(core, s, part, rt_.layer().k, kv_tile(lane.k, at.number, part.keys), k_free_.of(core), k_ready_.of(core),
+            head);
+  load_keys(core, s, part, rt_.layer().v, kv_tile(lane.v, at.number, part.keys), v_free_.of(core), v_ready_.of(core),
+            head);
   advance(core, at);
 }
 
@@ -166,7 +176,7 @@ void Decode::step(uint32_t core) {
   rt_.mac(core, score.label(head, s.tile));
   Command softmax =
       online_softmax(scores, scores, running(core, s.piece, rows).maximum(), tile_sums(core, s.number, rows), s.first);
-  mask(rt_, softmax, s.rows.row, s.keys.key);
+  mask(contexts_.mask(s.segment.context), softmax, s.rows.row, s.keys.key);
   rt_.vec(core, softmax.after(scored_.of(core)).then(maxed_.of(core)).label(head, s.tile));
 
   lane.waiting[lane.waiting_count++] = s;
@@ -215,7 +225,7 @@ void Decode::store_o(uint32_t core, const Segment& s, uint32_t piece, bool in_or
   Command last = divide(running(core, piece, rows.rows), o);
   if (in_order) last.raw().flags |= hal::kInOrder;
   rt_.vec(core, last.then(o_ready_.of(core)).label(rows.head, rows.block));
-  rt_.dma(store_channel(), copy(o, dram_rows(rt_, rt_.layer().o, rows, emb_))
+  rt_.dma(store_channel(), copy(o, rows_in_dram(rt_.layer().o, contexts_.query_row(s.context, rows), rows.rows))
                                .after(o_ready_.of(core))
                                .then(slot_free_.of(core))
                                .then(stored_)

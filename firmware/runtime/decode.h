@@ -65,7 +65,9 @@ class Decode {
   Sums tile_sums(uint32_t core, uint32_t number, uint32_t rows) const;
   Matrix scores(uint32_t core, const Step& s) const;
   Matrix kv_tile(uint64_t base, uint32_t number, uint32_t keys) const;
-  Matrix keys_in_dram(uint64_t tensor, uint64_t row, uint32_t keys) const;
+  Matrix rows_in_dram(uint64_t tensor, uint64_t row, uint32_t rows) const;
+  void load_keys(uint32_t core, const Segment& s, const KeyBlocks::Part& part, uint64_t tensor, const Matrix& tile,
+                 Events free, Events ready, uint32_t label);
   Matrix record(uint32_t index, uint32_t rows) const;
 
   Runtime& rt_;

@@ -25,8 +25,8 @@ Command& Command::masked(const hal::Mask& mask, uint32_t row, uint32_t key) {
   return *this;
 }
 
-Command& Command::scaled(float scale) {
-  if (scale == 1) return *this;
+Command& Command::scaled(uint32_t scale) {
+  if (scale == hal::kUnitScale) return *this;
   d_.flags |= hal::kScaled;
   d_.length = hal::length_with(d_.flags);
   d_.tail.rule.scale = scale;

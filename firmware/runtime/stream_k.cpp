@@ -3,69 +3,128 @@
 namespace attnvp::firmware {
 
 Contexts::Contexts(Runtime& rt, uint32_t nq, uint32_t nkv)
-    : batches_(rt.layer().batch),
+    : ragged_(rt.layer().ragged),
+      batches_(rt.layer().batch),
       heads_(rt.layer().heads),
+      seq_q_(rt.layer().seq_q),
       all_keys_(rt.layer().seq_kv),
+      nq_(nq),
       nkv_(nkv),
-      blocks_(rt, nq, nq, 1),
-      cut_(rt, nkv) {
-  ragged_ = rt.layer().ragged != 0;
-  if (ragged_) {
-    if (batches_ > kMostBatches) {
-      rt.fail(Status::kBadJob);
+      group_(rt.rules().group),
+      page_(rt.rules().page),
+      mask_(rt.mask()) {
+  first_[0] = 0;
+  if (batches_ > kMostBatches) {
+    rt.fail(Status::kBadJob);
+    batches_ = 0;
+    return;
+  }
+  for (uint32_t b = 0; rt.ok() && ragged_ == 2 && b < batches_; ++b) {
+    uint32_t words[2];
+    rt.read(hal::kContextsAddress + sizeof words * b, words, sizeof words);
+    queries_[b] = words[0];
+    keys_[b] = words[1];
+  }
+  if (ragged_ == 1) rt.read(hal::kContextsAddress, keys_, batches_ * sizeof(uint32_t));
+  if (!rt.ok()) batches_ = 0;
+  for (uint32_t b = 0; b < batches_; ++b) {
+    const RowBlocks cut = blocks(b);
+    first_[b + 1] = first_[b] + cut.count();
+  }
+  for (uint32_t b = 0; b < batches_; ++b) {
+    uint32_t of_batch = 0;
+    for (uint32_t block = 0; block < first_[b + 1] - first_[b]; ++block) {
+      const uint32_t here = tiles(context_of(b, block));
+      of_batch += heads_ * here;
+      most_tiles_ = max(most_tiles_, here);
+    }
+    if (ragged_ == 0) {  // the other batches are alike
+      total_tiles_ = of_batch * batches_;
       return;
     }
-    rt.read(hal::kContextsAddress, keys_, batches_ * sizeof(uint32_t));
+    total_tiles_ += of_batch;
   }
-  // Without differences between batches one of them tells.
-  for (uint32_t c = 0; rt.ok() && c < count(); c += ragged_ ? 1 : batches_) {
-    total_tiles_ += heads_ * tiles(c);
-    most_tiles_ = max(most_tiles_, tiles(c));
+}
+
+hal::Mask Contexts::mask_of(uint32_t batch) const {
+  hal::Mask m = mask_;
+  if (ragged_ != 2 || !m.any()) return m;
+  m.queries = queries_[batch];
+  m.history = keys_[batch] - queries_[batch];
+  return m;
+}
+
+uint32_t Contexts::context_of(uint32_t batch, uint32_t block) const {
+  const uint32_t blocks = first_[batch + 1] - first_[batch];
+  const uint32_t place = mask_.any() ? blocks - 1 - block : block;
+  return ragged_ == 2 ? first_[batch] + place : place * batches_ + batch;
+}
+
+uint32_t Contexts::batch(uint32_t context) const {
+  if (ragged_ != 2) return context % batches_;
+  uint32_t low = 0, high = batches_;  // first_[low] <= context < first_[high]
+  while (high - low > 1) {
+    const uint32_t middle = (low + high) / 2;
+    if (first_[middle] <= context) {
+      low = middle;
+    } else {
+      high = middle;
+    }
   }
-  if (!ragged_) total_tiles_ *= batches_;
+  return low;
+}
+
+uint32_t Contexts::block_of(uint32_t context) const {
+  const uint32_t b = batch(context), blocks = first_[b + 1] - first_[b];
+  const uint32_t place = ragged_ == 2 ? context - first_[b] : context / batches_;
+  return mask_.any() ? blocks - 1 - place : place;
 }
 
 Item Contexts::rows(uint32_t context, uint32_t head) const {
   Item item;
+  const uint32_t b = batch(context);
   item.valid = true;
-  item.head = head;
-  const uint32_t block = context / batches_;
-  blocks_.fill(item, blocks_.uneven() ? blocks_.count() - 1 - block : block);
-  if (ragged_) item.keys = keys_[batch(context)];
+  item.head = b * heads_ + head;
+  blocks(b).fill(item, block_of(context));
   return item;
 }
 
-void Contexts::in_order(uint32_t i, uint32_t& context, uint32_t& head) const {
-  const uint32_t group = blocks_.heads(), places = blocks_.count() / group;
-  const uint32_t place = i % places, query_head = i / places;
-  const uint32_t block = place * group + query_head % group, of_batch = query_head / group;
-  head = of_batch % heads_;
-  context = (blocks_.count() - 1 - block) * batches_ + of_batch / heads_;
+uint64_t Contexts::query_row(uint32_t context, const Item& item) const {
+  const uint32_t b = batch(context);
+  if (ragged_ != 2) return uint64_t{item.head} * seq_q_ + item.row;
+  uint64_t rows = 0;
+  for (uint32_t before = 0; before < b; ++before) rows += rows_of(before);
+  return rows * heads_ + uint64_t{item.head - b * heads_} * rows_of(b) + item.row;
 }
 
-uint32_t Contexts::tiles(uint32_t context) const {
-  const Item item = rows(context, 0);
-  if (!blocks_.uneven()) return static_cast<uint32_t>(ceil_div(item.keys, nkv_));
-  return cut_.parts(item);
+void Contexts::in_order(uint32_t i, uint32_t& context, uint32_t& head) const {
+  uint32_t b = 0;
+  for (; i >= heads_ * (first_[b + 1] - first_[b]); ++b) i -= heads_ * (first_[b + 1] - first_[b]);
+  const RowBlocks cut = blocks(b);
+  const uint32_t group = cut.heads(), places = cut.count() / group;
+  const uint32_t place = i % places, query_head = i / places;
+  head = query_head / group;
+  context = context_of(b, place * group + query_head % group);
 }
+
+uint32_t Contexts::tiles(uint32_t context) const { return cut(batch(context)).parts(rows(context, 0)); }
 
 KeyBlocks::Part Contexts::keys(uint32_t context, uint32_t tile) const {
+  const KeyBlocks cut = this->cut(batch(context));
   const Item item = rows(context, 0);
-  KeyBlocks::Part p;
-  if (!blocks_.uneven()) {
-    p.key = tile * nkv_;
-    p.keys = min(nkv_, item.keys - p.key);
-    return p;
-  }
-  return cut_.part(item, cut_.block_of(item, tile));
+  return cut.part(item, cut.block_of(item, tile));
 }
 
-uint64_t Contexts::first_row(uint32_t context, uint32_t head, const KeyBlocks::Part& keys) const {
-  const uint32_t batch = this->batch(context);
-  if (!ragged_) return (uint64_t{batch} * heads_ + head) * all_keys_ + keys.key;
-  uint64_t rows = 0;
-  for (uint32_t b = 0; b < batch; ++b) rows += uint64_t{heads_} * keys_[b];
-  return rows + uint64_t{head} * keys_[batch] + keys.key;
+uint64_t Contexts::key_row(Runtime& rt, uint32_t context, uint32_t head, uint32_t key) const {
+  const uint32_t b = batch(context);
+  uint64_t before = 0;  // keys, or pages
+  const auto of = [&](uint32_t keys) { return page_ == 0 ? keys : static_cast<uint32_t>(ceil_div(keys, page_)); };
+  if (ragged_ == 0) before = uint64_t{b} * of(all_keys_);
+  for (uint32_t i = 0; ragged_ != 0 && i < b; ++i) before += of(keys_[i]);
+  if (page_ == 0) return before * heads_ + uint64_t{head} * keys_of(b) + key;
+  uint32_t page = 0;
+  rt.read(hal::kPagesAddress + (before + key / page_) * sizeof page, &page, sizeof page);
+  return (uint64_t{page} * heads_ + head) * page_ + key % page_;
 }
 
 // Grid and loads as in the public implementation of LeanAttention; its 2 workers an SM are the slots here.

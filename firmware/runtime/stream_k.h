@@ -28,28 +28,40 @@ class Contexts {
  public:
   static constexpr uint32_t kMostBatches = 1024;
   Contexts(Runtime& rt, uint32_t nq, uint32_t nkv);
-  uint32_t count() const { return batches_ * blocks_.count(); }
+  uint32_t count() const { return first_[batches_]; }
   uint32_t heads() const { return heads_; }  // of a context
-  uint32_t batch(uint32_t context) const { return context % batches_; }
-  Item rows(uint32_t context, uint32_t head) const;  // queries and keys; `head` over all batches
-  const KeyBlocks& tiles_of_keys() const { return cut_; }
+  uint32_t batch(uint32_t context) const;
+  Item rows(uint32_t context, uint32_t head) const;              // queries of a head of its batch, and keys
+  uint64_t query_row(uint32_t context, const Item& item) const;  // of all rows of Q: the item's first one
+  hal::Mask mask(uint32_t context) const { return mask_of(batch(context)); }
   uint32_t tiles(uint32_t context) const;
   KeyBlocks::Part keys(uint32_t context, uint32_t tile) const;  // of that tile
-  // The row of K and V where that part begins.
-  uint64_t first_row(uint32_t context, uint32_t head, const KeyBlocks::Part& keys) const;
-  bool uneven() const { return blocks_.uneven() && blocks_.count() > 1; }
+  // The row of K and V where key `key` of a head is; in a cache of pages the rows up to the page's end are in one run.
+  uint64_t key_row(Runtime& rt, uint32_t context, uint32_t head, uint32_t key) const;
+  uint32_t run_of(uint32_t key, uint32_t keys) const { return page_ == 0 ? keys : min(keys, page_ - key % page_); }
+  bool uneven() const { return mask_.any() && count() > batches_; }
   // The i-th of all contexts' heads as public kernels have them: row block by row block, then the next head.
   void in_order(uint32_t i, uint32_t& context, uint32_t& head) const;
   uint32_t total_tiles() const { return total_tiles_; }
   uint32_t most_tiles() const { return most_tiles_; }
 
  private:
-  bool ragged_ = false;
-  uint32_t batches_, heads_, all_keys_, nkv_;
-  RowBlocks blocks_;  // of each head's rows
-  KeyBlocks cut_;
+  uint32_t rows_of(uint32_t batch) const { return ragged_ == 2 ? group_ * queries_[batch] : seq_q_; }
+  uint32_t keys_of(uint32_t batch) const { return ragged_ == 0 ? all_keys_ : keys_[batch]; }
+  hal::Mask mask_of(uint32_t batch) const;
+  RowBlocks blocks(uint32_t batch) const {
+    return RowBlocks(mask_of(batch), rows_of(batch), keys_of(batch), nq_, nq_, 1);
+  }
+  KeyBlocks cut(uint32_t batch) const { return KeyBlocks(mask_of(batch), rows_of(batch), keys_of(batch), nkv_); }
+  // Contexts alike in all batches: row block by row block over them; otherwise batch by batch. Most keys first.
+  uint32_t context_of(uint32_t batch, uint32_t block) const;
+  uint32_t block_of(uint32_t context) const;
+
+  uint32_t ragged_, batches_, heads_, seq_q_, all_keys_, nq_, nkv_, group_, page_;
+  hal::Mask mask_;
   uint32_t total_tiles_ = 0, most_tiles_ = 0;
-  uint32_t keys_[kMostBatches];
+  uint32_t queries_[kMostBatches], keys_[kMostBatches];
+  uint32_t first_[kMostBatches + 1];  // context of each batch; of batches that are alike: as if they were not
 };
 
 extern const Statistic kPartitionStatistics[];

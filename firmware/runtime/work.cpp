@@ -19,10 +19,10 @@ Matrix dram_scores(const Runtime& rt, uint64_t tensor, const Item& item) {
   return columns_of(dram_rows(rt, tensor, item, rt.layer().seq_kv), item.key, item.keys);
 }
 
-void mask(const Runtime& rt, Command& softmax, uint32_t row, uint32_t key) {
+void mask(const hal::Mask& mask, Command& softmax, uint32_t row, uint32_t key) {
   const hal::Descriptor& d = softmax.raw();
   const uint32_t columns = d.opcode == hal::Opcode::kScoreTile ? d.tail.tile.keys : d.operand[0].columns;
-  if (!hal::all_visible(rt.mask(), row, d.rows, key, columns)) softmax.masked(rt.mask(), row, key);
+  if (!hal::all_visible(mask, row, d.rows, key, columns)) softmax.masked(mask, row, key);
 }
 
 Accumulate place_of(const KeyBlocks::Part& part) {
@@ -30,9 +30,8 @@ Accumulate place_of(const KeyBlocks::Part& part) {
   return part.last ? Accumulate::kLast : Accumulate::kMiddle;
 }
 
-KeyBlocks::KeyBlocks(const Runtime& rt, uint32_t nkv) : nkv_(nkv) {
-  const hal::Mask& m = rt.mask();
-  const hal::Visible all = hal::visible_rows(m, 0, rt.layer().seq_q, rt.layer().seq_kv);
+KeyBlocks::KeyBlocks(const hal::Mask& mask, uint32_t rows, uint32_t keys, uint32_t nkv) : nkv_(nkv) {
+  const hal::Visible all = hal::visible_rows(mask, 0, rows, keys);
   head_ = all.head;
   first_ = all.first;
   end_ = all.end;
@@ -66,8 +65,9 @@ uint32_t KeyBlocks::block_of(const Item& item, uint32_t number) const {
   return number < heads ? number : number - heads + main_block(item);
 }
 
-RowBlocks::RowBlocks(const Runtime& rt, uint32_t nq, uint32_t unit, uint32_t workers)
-    : mask_(rt.mask()), heads_(1), rows_(rt.layer().seq_q), unit_(unit), keys_(rt.layer().seq_kv) {
+RowBlocks::RowBlocks(const hal::Mask& mask, uint32_t rows, uint32_t keys, uint32_t nq, uint32_t unit,
+                     uint32_t workers)
+    : mask_(mask), heads_(1), rows_(rows), unit_(unit), keys_(keys) {
   if (mask_.any() && nq < mask_.queries) {
     heads_ = rows_ / mask_.queries;
     rows_ = mask_.queries;

@@ -30,7 +30,8 @@ struct Item {
 // of K and V lie one behind the other in this order where they are all in L1.
 class KeyBlocks {
  public:
-  KeyBlocks(const Runtime& rt, uint32_t nkv);
+  KeyBlocks(const Runtime& rt, uint32_t nkv) : KeyBlocks(rt.mask(), rt.layer().seq_q, rt.layer().seq_kv, nkv) {}
+  KeyBlocks(const hal::Mask& mask, uint32_t rows, uint32_t keys, uint32_t nkv);
   uint32_t count() const { return head_blocks_ + main_blocks_; }
   uint32_t row(uint32_t block) const {  // first key
     return block < head_blocks_ ? block * nkv_ : first_ + (block - head_blocks_) * nkv_;
@@ -62,7 +63,9 @@ class KeyBlocks {
 class RowBlocks {
  public:
   // `workers`: a multiple of so many blocks, where there are enough passes of `unit` rows.
-  RowBlocks(const Runtime& rt, uint32_t nq, uint32_t unit, uint32_t workers);
+  RowBlocks(const Runtime& rt, uint32_t nq, uint32_t unit, uint32_t workers)
+      : RowBlocks(rt.mask(), rt.layer().seq_q, rt.layer().seq_kv, nq, unit, workers) {}
+  RowBlocks(const hal::Mask& mask, uint32_t rows, uint32_t keys, uint32_t nq, uint32_t unit, uint32_t workers);
   uint32_t count() const { return heads_ * blocks_; }
   uint32_t heads() const { return heads_; }  // that are cut for themselves
   bool uneven() const { return mask_.any(); }
@@ -73,7 +76,7 @@ class RowBlocks {
 
 
  private:
-  const hal::Mask& mask_;
+  hal::Mask mask_;
   uint32_t heads_, rows_, unit_, blocks_;  // query heads that are cut for themselves, their rows; blocks of each
   uint32_t keys_;
 };
@@ -154,7 +157,10 @@ Matrix dram_rows(const Runtime& rt, uint64_t tensor, const Item& item, uint32_t 
 // The item's scores in DRAM, of its keys: [batch, heads, seq_q, seq_kv].
 Matrix dram_scores(const Runtime& rt, uint64_t tensor, const Item& item);
 // Where P is to be made of scores whose first row and column are query `row` and key `key`: masked, where it has to be.
-void mask(const Runtime& rt, Command& softmax, uint32_t row, uint32_t key);
+void mask(const hal::Mask& mask, Command& softmax, uint32_t row, uint32_t key);
+inline void mask(const Runtime& rt, Command& softmax, uint32_t row, uint32_t key) {
+  mask(rt.mask(), softmax, row, key);
+}
 // Of a sum over the parts of an item's keys.
 Accumulate place_of(const KeyBlocks::Part& part);
 

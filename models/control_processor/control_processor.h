@@ -26,7 +26,7 @@ class ControlProcessor : public Processor, private hal::Cpu {
   std::uint64_t finish_cycle() const override { return finish_cycle_; }
   std::string waiting_for() const override;
 
-  Counter accesses{*this, "accesses", "accesses", "bus accesses"};
+  Counter accesses{*this, "accesses", "accesses", "bus accesses", {"attnvp.control", "access", true}};
   Counter busy_cycles{*this, "busy_cycles", "cycles", "cycles spent on bus accesses, stalls not counted"};
 
  private:

@@ -11,6 +11,7 @@ namespace attnvp {
 struct Action {
   const char* component = nullptr;  // nullptr: the counter carries no energy
   const char* name = nullptr;
+  bool optional = false;  // a table without the component leaves it out, as papers' tables do
 };
 
 class CounterOwner;

@@ -48,6 +48,15 @@ void DmaController::Channel::begun() {
   show();
 }
 
+void DmaController::Channel::settle(std::uint64_t now) {
+  const bool is_busy = ready || !ending.empty();
+  if (is_busy == busy) return;
+  busy = is_busy;
+  if (!busy) busy_cycles += now - busy_since;
+  busy_since = now;
+  account.unit(busy ? Account::kBusy : Account::kIdle, now);
+}
+
 void DmaController::Channel::done() {
   if (under_way.empty()) return;
   under_way.pop_front();
@@ -65,6 +74,9 @@ DmaController::DmaController(sc_core::sc_module_name name, Context& context, con
   for (std::uint32_t i = 0; i < config.channels; ++i) {
     channels_.push_back(std::make_unique<Channel>(*this, i));
     Channel* channel = channels_.back().get();
+    channel->events.account_in(ctx_.givers, [this, channel](std::uint64_t event, const hal::Descriptor& descriptor) {
+      if (channel->account.pends(ctx_.clock.now())) channel->account.resolve(ctx_.givers.cause(event, descriptor));
+    });
     sc_core::sc_spawn([this, channel] { front(*channel); }, fmt::format("channel{}", i).c_str());
   }
   if (!context.full_data) {
@@ -110,6 +122,9 @@ void DmaController::reset() {
     c->queue.reset();
     c->ages.clear();
     c->taken = 0;
+    c->account.reset(ctx_.clock.now());
+    c->busy = false;
+    c->busy_cycles = c->bytes = 0;
     c->waits_for.set_none();
     c->under_way.clear();
     c->show();
@@ -117,6 +132,14 @@ void DmaController::reset() {
   next_ = 0;
   next_buffer_ = 0;
   doorbells_ = 0;
+}
+
+std::vector<Ledger> DmaController::ledgers() const {
+  std::vector<Ledger> all;
+  for (const auto& c : channels_) {
+    all.push_back({fmt::format("channel{}", c->index), c->busy_cycles, 0, 0, c->bytes, c->account.lines()});
+  }
+  return all;
 }
 
 void DmaController::stop_with(Channel& channel, FaultCode code, std::uint64_t address, std::string detail) {
@@ -182,9 +205,11 @@ bool DmaController::own_l1(const hal::Operand& operand) const {
 void DmaController::front(Channel& channel) {
   while (true) {
     channel.state.set(kIdle);
+    channel.account.waits({Cause::kProcessor}, ctx_.clock.now());
     while (channel.queue.empty()) channel.queue.pushed().wait();
     const hal::Descriptor& d = channel.queue.front();
     channel.state.set(kWaitEvent);
+    channel.account.waits({Cause::kPending}, ctx_.clock.now());
     ++channel.taken;
     channel.id = ctx_.journal == nullptr
                      ? Journal::kNobody
@@ -215,6 +240,8 @@ void DmaController::front(Channel& channel) {
       channel.to_l1 = own_l1(d.operand[1]);
       channel.transfer = Transfer(d, config_.burst_bytes);
       channel.ready = true;
+      channel.bytes += d.row_bytes(0) * d.rows * d.tail.copy.planes;
+      channel.settle(ctx_.clock.now());
       channel.started = false;
       channel.deferrable = (d.flags & hal::kDeferrable) != 0;
       channel.age = channel.ages.front();
@@ -223,6 +250,7 @@ void DmaController::front(Channel& channel) {
       work_.notify();
       while (channel.ready) channel.issued.wait();
     } else {
+      channel.account.waits({Cause::kDrain}, ctx_.clock.now());
       while (!channel.ending.empty()) channel.drained.wait();
       const hal::Descriptor nop = d;
       channel.ages.pop_front();
@@ -380,6 +408,7 @@ void DmaController::retire() {
       descriptors += 1;
       entry.channel->queue.count_done();
       entry.channel->ending.pop_front();
+      entry.channel->settle(ctx_.clock.now());
       entry.channel->drained.notify();
     }
     in_flight_.pop_front();

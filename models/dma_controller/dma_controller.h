@@ -45,11 +45,15 @@ class DmaController : public Module {
 
   std::string waiting_for() const override;
   void reset() override;
+  std::vector<Ledger> ledgers() const override;
 
   Counter descriptors{*this, "descriptors", "descriptors", "descriptors completed"};
-  Counter bursts{*this, "bursts", "bursts", "pieces of transfers, each read and written as one"};
-  Counter read_bytes{*this, "read_bytes", "bytes", "bytes that came over the interconnect"};
-  Counter write_bytes{*this, "write_bytes", "bytes", "bytes that went over the interconnect"};
+  Counter bursts{
+      *this, "bursts", "bursts", "pieces of transfers, each read and written as one", {"attnvp.dma", "burst", true}};
+  Counter read_bytes{
+      *this, "read_bytes", "bytes", "bytes that came over the interconnect", {"attnvp.dma", "byte", true}};
+  Counter write_bytes{
+      *this, "write_bytes", "bytes", "bytes that went over the interconnect", {"attnvp.dma", "byte", true}};
   Counter busy_cycles{*this, "busy_cycles", "cycles", "cycles with at least one burst under way"};
 
  private:
@@ -80,6 +84,10 @@ class DmaController : public Module {
       std::uint64_t number;
     };
     std::deque<UnderWay> under_way;  // oldest first, kept while a waveform is written: what the signals show
+    Account account;
+    bool busy = false;  // with a transfer, as `account` knows
+    std::uint64_t busy_since = 0, busy_cycles = 0, bytes = 0;
+    void settle(std::uint64_t now);
     void begun();                    // the first burst of `current`
     void done();                     // the oldest descriptor under way
     Signal state, operation, number, head, row_block, waits_for, level;

@@ -25,12 +25,16 @@ Engine::Engine(sc_core::sc_module_name name, const Site& site, std::uint32_t que
       events("events", hal::events_base(site.cluster), site.machine.events.events),
       control_base_(site.base),
       pipeline_cycles_(pipeline_cycles),
+      technology_(site.machine.technology),
       queue_(ctx_, queue_depth),
       state_(*this, "state", kStateNames),
       operation_(*this, "operation", kOperationNames),
       front_state_(*this, "fetch_state", kFrontNames) {
   queue_.show_level_in(&queue_level_);
   events.show_waiting_in(&waits_for_);
+  events.account_in(ctx_.givers, [this](std::uint64_t event, const hal::Descriptor& descriptor) {
+    if (account_.pends(ctx_.clock.now())) account_.resolve(ctx_.givers.cause(event, descriptor));
+  });
   halts_.sparse();
   control.register_b_transport(this, &Engine::control_transport);
   SC_HAS_PROCESS(Engine);
@@ -94,9 +98,16 @@ std::string Engine::waiting_for() const {
 void Engine::reset() {
   queue_.reset();
   taken_ = 0;
+  account_.reset(ctx_.clock.now());
+  idle_since_ = ctx_.clock.now();
   halts_.set(0);
   waits_for_.set_none();
   show_current(nullptr);
+}
+
+std::vector<Ledger> Engine::ledgers() const {
+  const std::uint64_t worked = busy_cycles.value() - stall_cycles.value();
+  return {{"", busy_cycles.value(), stall_cycles.value(), std::min(ragged_cycles(), worked), 0, account_.lines()}};
 }
 
 // The descriptor in the execute stage, or nothing.
@@ -152,18 +163,21 @@ bool Engine::fetch_one(Job& job) {
   job.id = ctx_.journal == nullptr ? Journal::kNobody : ctx_.journal->open(name(), job.descriptor, ctx_.clock.now());
   if (!accept(job)) return false;
   front_state_.set(kFrontWait);
+  account_.waits({Cause::kPending}, ctx_.clock.now());
   if (!events.take(job.descriptor, job.id)) {
     stopped_ = true;  // a fault elsewhere: stop quietly
     return false;
   }
   if (Journal::Entry* entry = entry_of(job)) entry->ready = ctx_.clock.now();
   if (job.descriptor.opcode != hal::Opcode::kNop && !prepare(job)) return false;
+  account_.waits({Cause::kDrain}, ctx_.clock.now());
   if (job.plan.after_previous) {
     while (in_flight_ > 0) drained_event_.wait();
   }
   while (!buffer_free_) buffer_event_.wait();
   buffer_free_ = false;
   front_state_.set(kFrontLoad);
+  account_.waits({Cause::kFill}, ctx_.clock.now());
   return run_fill(job.descriptor, job.plan, fetch_payload_);
 }
 
@@ -205,6 +219,7 @@ void Engine::fetch() {
   while (true) {
     Job& job = jobs_[next_job_++ % kJobs];
     front_state_.set(kFrontIdle);
+    account_.waits({Cause::kProcessor}, ctx_.clock.now());
     while (queue_.empty()) queue_.pushed().wait();
     if (!fetch_one(job)) return;
     front_state_.set(kFrontReady);
@@ -224,7 +239,9 @@ void Engine::execute() {
     fetched_full_ = false;
     const bool nop = executing_->descriptor.opcode == hal::Opcode::kNop;
     executing_now_ = !nop;
+    wake_up();
     const std::uint64_t start = ctx_.clock.now();
+    account_.unit(Account::kBusy, start);
     if (Journal::Entry* entry = entry_of(*executing_)) entry->start = start;
     bool again = false;
     do {
@@ -233,7 +250,8 @@ void Engine::execute() {
       if (again && !halted_then_again()) return;
     } while (again);
     executing_now_ = false;
-    busy_cycles += ctx_.clock.now() - start;
+    idle_since_ = ctx_.clock.now();
+    busy_cycles += idle_since_ - start;
     if (Journal::Entry* entry = entry_of(*executing_)) entry->end = ctx_.clock.now();
     if (!nop) state_.set(kBlocked);
     if (!nop) {
@@ -241,7 +259,9 @@ void Engine::execute() {
       if (ctx_.full_data) compute_values(executing_->descriptor);
       executing_->drain_at = ctx_.clock.now() + result_cycles(executing_->plan);
     }
+    account_.unit(Account::kBlocked, ctx_.clock.now());
     while (draining_.full()) drained_event_.wait();
+    account_.unit(Account::kIdle, ctx_.clock.now());
     state_.set(kIdle);
     show_current(nullptr);
     const std::uint64_t now = ctx_.clock.now();
@@ -249,6 +269,15 @@ void Engine::execute() {
       drain_event_.notify(ctx_.clock.cycles(executing_->drain_at - std::min(executing_->drain_at, now)));
     draining_.push_back(executing_);
   }
+}
+
+// An engine that has been idle for long enough was switched off since then.
+void Engine::wake_up() {
+  const std::uint64_t off_since = idle_since_ + technology_.gate_after;
+  if (technology_.gating == "none" || ctx_.clock.now() <= off_since) return;
+  gated_cycles += ctx_.clock.now() - off_since;
+  wakeups += 1;
+  if (technology_.wake_cycles > 0) sc_core::wait(ctx_.clock.cycles(technology_.wake_cycles));
 }
 
 // Body and last sub-tile; returns early when a halt is requested.

@@ -20,6 +20,7 @@
 #include <boost/circular_buffer.hpp>
 #include <string>
 
+#include "models/account/account.h"
 #include "models/bus/stream.h"
 #include "models/engine/command_queue.h"
 #include "models/engine/descriptor_check.h"
@@ -39,9 +40,12 @@ class Engine : public Module {
 
   std::string waiting_for() const override;
   void reset() override;
+  std::vector<Ledger> ledgers() const override;
 
   Counter descriptors{*this, "descriptors", "descriptors", "descriptors completed"};
   Counter busy_cycles{*this, "busy_cycles", "cycles", "cycles in which the execute stage held a descriptor"};
+  Counter gated_cycles{*this, "gated_cycles", "cycles", "idle cycles in which it was switched off (gating)"};
+  Counter wakeups{*this, "wakeups", "times", "times it was switched on again", {"attnvp.gating", "wake", true}};
   Counter halts{*this, "halts", "halts", "descriptors interrupted and done again"};
   Counter stall_cycles{*this, "stall_cycles", "cycles", "busy cycles beyond what the units needed: waiting for L1"};
 
@@ -53,6 +57,9 @@ class Engine : public Module {
   // Full-data mode: computes the values. Called when the last operand was read.
   virtual void compute_values(const hal::Descriptor& descriptor) = 0;
   virtual void count(const hal::Descriptor& descriptor) = 0;
+
+  // Cycles of work that were left unused at edges.
+  virtual std::uint64_t ragged_cycles() const { return 0; }
 
   // The stages, for a datapath with a clock of its own. Here the streams set the pace, and the last result is there
   // pipeline_cycles after the last operand. False: the engine has stopped.
@@ -91,11 +98,14 @@ class Engine : public Module {
   Journal::Entry* entry_of(const Job& job);
   bool execute_one();
   bool halted_then_again();
+  void wake_up();
   bool run_stream(StreamPayload& payload, const Stream& stream);
   void stop_with(FaultCode code, std::uint64_t address, std::string detail);
 
   std::uint64_t control_base_;
   std::uint32_t pipeline_cycles_;
+  const TechnologyConfig technology_;
+  std::uint64_t idle_since_ = 0;  // the execute stage
   CommandQueue queue_;
 
   // Hand-over between stages.
@@ -121,6 +131,7 @@ class Engine : public Module {
   tlm::tlm_dmi dmi_;
 
   std::uint64_t taken_ = 0;  // descriptors out of the queue
+  Account account_;
 
   // What the execute stage holds, then the fetch stage.
   Signal state_;

@@ -24,7 +24,9 @@ bool EventPort::take(const hal::Descriptor& descriptor, Journal::Id id) {
     for (std::uint32_t i = 0; i < ref.span(); ++i) {
       waiting_ = static_cast<int>(ref.first() + i);
       if (signal_ != nullptr) signal_->set(ref.first() + i);
-      if (!access(take_, address_of(base_, ref.first() + i) + hal::kEventTake, ref.tokens(), id)) return false;
+      const std::uint64_t event = address_of(base_, ref.first() + i);
+      if (!access(take_, event + hal::kEventTake, ref.tokens(), id)) return false;
+      if (taken_) taken_(event, descriptor);
     }
   }
   waiting_ = -1;
@@ -38,6 +40,7 @@ bool EventPort::give(const hal::Descriptor& descriptor, Journal::Id id) {
     const bool remote = s == hal::kSignals - 1 && descriptor.remote > 0;
     for (std::uint32_t i = 0; ref.tokens() > 0 && i < ref.span(); ++i) {
       const std::uint64_t base = remote ? hal::events_base(descriptor.remote - 1) : base_;
+      if (givers_ != nullptr) givers_->gave(address_of(base, ref.first() + i), descriptor);
       if (!access(give_, address_of(base, ref.first() + i) + hal::kEventSignal, ref.tokens(), id)) return false;
     }
   }

@@ -3,7 +3,11 @@
 
 #include <tlm_utils/simple_initiator_socket.h>
 
+#include <functional>
+#include <utility>
+
 #include "firmware/hal/descriptor.h"
+#include "models/account/account.h"
 #include "models/bus/stream.h"
 #include "models/engine/descriptor_check.h"
 #include "models/trace/journal.h"
@@ -24,6 +28,12 @@ class EventPort {
   Refusal check(const hal::Descriptor& descriptor) const;  // whether its events exist
   // Number of the event being waited for, -1 while not waiting.
   int waiting_for() const { return waiting_; }
+  // Tells the table who gives, and `taken` of every event that was taken for a descriptor.
+  using Taken = std::function<void(std::uint64_t event, const hal::Descriptor& descriptor)>;
+  void account_in(Givers& givers, Taken taken) {
+    givers_ = &givers;
+    taken_ = std::move(taken);
+  }
   void show_waiting_in(Signal* signal) { signal_ = signal; }
 
  private:
@@ -37,6 +47,8 @@ class EventPort {
   std::uint32_t events_;
   int waiting_ = -1;
   Signal* signal_ = nullptr;
+  Givers* givers_ = nullptr;
+  Taken taken_;
   Access take_, give_;  // one may take, and be blocked, while another gives
 };
 

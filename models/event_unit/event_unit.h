@@ -22,8 +22,8 @@ class EventUnit : public Module {
   std::uint32_t count(std::uint32_t event) const { return slots_.at(event).tokens; }
   void reset() override;
 
-  Counter signals{*this, "signals", "accesses", "tokens given"};
-  Counter takes{*this, "takes", "accesses", "tokens taken"};
+  Counter signals{*this, "signals", "accesses", "tokens given", {"attnvp.events", "signal", true}};
+  Counter takes{*this, "takes", "accesses", "tokens taken", {"attnvp.events", "take", true}};
 
  private:
   struct Slot {

@@ -26,6 +26,8 @@ void Interconnect::b_transport(int initiator, tlm::tlm_generic_payload& payload,
     payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
     return;
   }
+  carried += 1;
+  carried_bytes += payload.get_data_length();
   carry(initiator, target, payload, delay);
 }
 

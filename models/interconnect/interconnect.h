@@ -24,6 +24,9 @@ class Interconnect : public Module {
 
   const AddressMap& map() const { return map_; }
 
+  Counter carried{*this, "carried", "accesses", "accesses carried", {"attnvp.network", "access", true}};
+  Counter carried_bytes{*this, "carried_bytes", "bytes", "bytes carried", {"attnvp.network", "byte", true}};
+
  protected:
   // An access on its way; both ends are counted in the order in which they were added. A kind may wait, or annotate its
   // time, before and after it sends the payload on.

@@ -22,6 +22,8 @@ enum class Unit : std::uint8_t {
   kBandwidth,      // bytes per second: B/s, KiB/s..TiB/s, KB/s..TB/s
   kTime,           // seconds: ps, ns, us, ms, s
   kEnergy,         // picojoules: pJ
+  kVoltage,        // volts: V, mV
+  kPower,          // watts: W, mW
 };
 
 // Integer units hold exact whole numbers; the others are doubles in the base unit named above.

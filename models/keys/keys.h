@@ -43,6 +43,20 @@ class Keys {
     }
   }
 
+  // Likewise, with paths as they are: a part that is none for who writes a file.
+  template <class Part>
+  void members(Part Target::*part) {
+    Keys<Part> keys;
+    Part::describe(keys);
+    for (const Key<Part>& of_part : keys.all()) {
+      Key<Target> key;
+      static_cast<KeyInfo&>(key) = of_part;
+      key.get = [part, get = of_part.get](const Target& target) { return get(target.*part); };
+      key.set = [part, set = of_part.set](Target& target, const Value& value) { set(target.*part, value); };
+      keys_.push_back(std::move(key));
+    }
+  }
+
   const std::vector<Key<Target>>& all() const { return keys_; }
 
  private:

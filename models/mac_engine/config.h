@@ -20,6 +20,7 @@ struct MacConfig {
   std::uint32_t add_cycles = 1;     // likewise: subtraction, a term of a sum
   std::uint32_t exp_cycles = 6;     // likewise: a chain of multiply-adds
   std::uint32_t reduce_cycles = 0;  // for a row's maximum to pass from PE to PE, behind the last one's
+  std::string accumulators = "pe";  // where partial sums are while the depth runs: the PEs' registers, or L0
   std::string kind = "model";
 
   static void describe(config::Keys<MacConfig>& key) {
@@ -41,6 +42,9 @@ struct MacConfig {
     key(number("reduce_cycles", Unit::kCycles, 0, 65536,
                "for a row's maximum to pass through the array, behind the last PE's own"),
         &C::reduce_cycles);
+    key(choice("accumulators", {"pe", "l0"},
+               "where partial sums are: registers of the PEs, or L0, read and written at every step (MAS-Attention)"),
+        &C::accumulators);
     key(config::kind("kind", "mac", "the MAC engines"), &C::kind);
   }
 };

@@ -20,10 +20,13 @@ void MacEngine::count(const hal::Descriptor& d) {
   const MacWork work = planner_.work(d);
   compute += work.macs;
   slots += work.slots;
+  accumulations += work.accumulations;
   max_ops += work.max_ops;
   add_ops += work.add_ops;
   exp_ops += work.exp_ops;
 }
+
+std::uint64_t MacEngine::ragged_cycles() const { return (slots.value() - compute.value()) / planner_.pes(); }
 
 void MacEngine::compute_values(const hal::Descriptor& d) {
   if (MacPlanner::is_tile_op(d.opcode)) return compute_tile(d);

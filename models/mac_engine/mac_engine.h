@@ -21,12 +21,15 @@ class MacEngine : public Engine {
   Counter slots{*this, "slots", "PE cycles", "cycles times processing elements while computing, idle ones included"};
   Counter max_ops{*this, "max_ops", "operations", "maxima on PEs", {"attnvp.mac", "max"}};
   Counter add_ops{*this, "add_ops", "operations", "sums and differences on PEs", {"attnvp.mac", "add"}};
+  Counter accumulations{
+      *this, "accumulations", "updates", "sums in PEs read and written", {"attnvp.mac", "accumulate", true}};
   Counter exp_ops{*this, "exp_ops", "operations", "exponentials on PEs", {"attnvp.mac", "exp"}};
 
  protected:
   Refusal plan(const hal::Descriptor& descriptor, Plan& plan) override;
   void compute_values(const hal::Descriptor& descriptor) override;
   void count(const hal::Descriptor& descriptor) override;
+  std::uint64_t ragged_cycles() const override;
 
  private:
   void compute_tile(const hal::Descriptor& descriptor);

@@ -128,18 +128,20 @@ Refusal MacPlanner::plan(const hal::Descriptor& d, Plan& plan) {
   }
   if ((d.flags & hal::kInOrder) != 0) plan.after_previous = true;
 
-  // L0: operands double-buffered, FP32 sums of one sub-tile. Every cycle the array reads its two edges, and every PE
-  // reads and writes its sum: PEs have no registers of their own. At the end the sums are read once more.
+  // L0: operands double-buffered, FP32 sums of one sub-tile. Every cycle the array reads its two edges. Every PE reads
+  // and writes its sum, in a register of its own, or in L0. At the end the sums pass through L0 on their way out.
   const std::uint64_t working_set = 2 * (s.m0 * s.a_bytes + s.n0 * s.b_bytes) * s.k0 + s.m0 * s.n0 * kSumBytes;
   const std::uint64_t edges = (s.m * n_passes * s.a_bytes + s.n * m_passes * s.b_bytes) * s.k;
-  const std::uint64_t sums = s.m * s.n * s.k * kSumBytes;
-  plan.l0.add({0, 1, working_set, 0, edges + sums + s.m * s.n * kSumBytes, false});
-  plan.l0.add({0, 1, working_set, 0, a_traffic + b_traffic + sums, true});
+  const std::uint64_t results = s.m * s.n * kSumBytes;
+  const std::uint64_t sums = sums_in_pes() ? 0 : s.m * s.n * s.k * kSumBytes;
+  plan.l0.add({0, 1, working_set, 0, edges + sums + results, false});
+  plan.l0.add({0, 1, working_set, 0, a_traffic + b_traffic + (sums_in_pes() ? results : sums), true});
   return {};
 }
 
 MacWork& MacWork::operator+=(const MacWork& o) {
   macs += o.macs;
+  accumulations += o.accumulations;
   slots += o.slots;
   max_ops += o.max_ops;
   add_ops += o.add_ops;
@@ -152,6 +154,7 @@ MacWork MacPlanner::work(const hal::Descriptor& d) const {
   const Shape s(d);
   MacWork work;
   work.macs = s.m * s.n * s.k;
+  if (sums_in_pes()) work.accumulations = work.macs;
   work.slots =
       passes(s.m, s.m0, config_.rows) * passes(s.n, s.n0, config_.columns) * s.k * config_.rows * config_.columns;
   return work;

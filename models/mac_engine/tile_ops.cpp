@@ -85,10 +85,11 @@ Refusal MacPlanner::plan_score(const hal::Descriptor& d, Plan& plan) {
   plan.body.add(part(b, b_traffic - n0 * b.row_bytes));
   plan.drain.add(part(maxima, m * maxima.row_bytes, true));
 
-  // L0: edges of the array as they come and go; sums stay in the PEs, which read and write them every cycle.
+  // L0: edges of the array as they come and go; sums stay in the PEs, which read and write them every cycle (as part of
+  // L0, where the PEs have no registers apart from it).
   const std::uint64_t a_bytes = hal::element_bytes(d.type[0]), b_bytes = hal::element_bytes(d.type[1]);
   const std::uint64_t edges = a_traffic + b_traffic;
-  const std::uint64_t sums = m * n * k * kSumBytes;
+  const std::uint64_t sums = sums_in_pes() ? 0 : m * n * k * kSumBytes;
   const std::uint64_t working_set = 2 * (m0 * a_bytes + n0 * b_bytes);
   plan.l0.add({0, 1, working_set, 0, edges + sums + m * n * kScoreBytes, false});
   plan.l0.add({0, 1, working_set, 0, edges + sums, true});
@@ -138,11 +139,12 @@ Refusal MacPlanner::plan_attend(const hal::Descriptor& d, Plan& plan) const {
   plan.drain.add(part(sums, last_result, true));
 
   const std::uint64_t v_bytes = hal::element_bytes(d.type[1]);
-  const std::uint64_t in_pes = m * k * kScoreBytes * (3 + n);  // P read for each column of V; S, P in between
+  // P is read for each column of V, S and P in between: from the PEs' own registers, which the sums' energy has.
+  const std::uint64_t in_pes = sums_in_pes() ? 0 : m * k * kScoreBytes * (3 + n);
   const std::uint64_t edges = v_traffic + m * n * ceil_div(k, config_.columns) * kScoreBytes;
   const std::uint64_t working_set = 2 * (m0 * kScoreBytes + k0 * v_bytes);
   plan.l0.add({0, 1, working_set, 0, in_pes + edges, false});
-  plan.l0.add({0, 1, working_set, 0, 2 * m * k * kScoreBytes + edges, true});
+  plan.l0.add({0, 1, working_set, 0, (sums_in_pes() ? 0 : 2 * m * k * kScoreBytes) + edges, true});
   return {};
 }
 
@@ -154,6 +156,7 @@ MacWork MacPlanner::work_of_tile(const hal::Descriptor& d) const {
   const std::uint64_t cycles =
       depth + (score ? config_.max_cycles : 2 * std::uint64_t{config_.add_cycles} + config_.exp_cycles);
   work.macs = m * keys * depth;
+  if (sums_in_pes()) work.accumulations = work.macs;
   work.slots = resident_.passes(m, keys) * cycles * config_.rows * config_.columns;
   if (score) {
     work.max_ops = m * keys;

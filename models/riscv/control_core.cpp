@@ -54,9 +54,10 @@ void ControlCore::load(const ElfFile& program) {
     const bool code = s.address - hal::kHartCode < hal::kHartCodeMost;
     const Memory& memory = code ? code_memory_ : data_memory_;
     if (!code && s.address - hal::kHartData >= hal::kHartDataMost) {
-      throw ElfError(fmt::format("{}: its segment at {:#x} is in no memory of a control processor; allowed are code at "
-                                 "{:#x} and data at {:#x}",
-                                 program.path(), s.address, hal::kHartCode, hal::kHartData));
+      throw ElfError(
+          fmt::format("{}: its segment at {:#x} is in no memory of a control processor; allowed are code at "
+                      "{:#x} and data at {:#x}",
+                      program.path(), s.address, hal::kHartCode, hal::kHartData));
     }
     if (!memory.holds(s.address, s.bytes)) {
       throw ElfError(fmt::format("{}: it needs {} bytes of {}, control.{} is {} bytes", program.path(),

@@ -65,10 +65,11 @@ std::string program_problem(const RiscvConfig& config) {
   std::error_code error;
   const std::string path = program_path(config);
   if (config.firmware == RiscvConfig::kShipped && !fs::exists(path, error)) {
-    return fmt::format("key 'control.cpu': found 'riscv'; this build has no firmware for it ({} is missing), as there "
-                       "was no riscv64-unknown-elf-gcc: install gcc-riscv64-unknown-elf and picolibc-riscv64-unknown-elf "
-                       "and build again, or give a program by --firmware",
-                       path);
+    return fmt::format(
+        "key 'control.cpu': found 'riscv'; this build has no firmware for it ({} is missing), as there "
+        "was no riscv64-unknown-elf-gcc: install gcc-riscv64-unknown-elf and picolibc-riscv64-unknown-elf "
+        "and build again, or give a program by --firmware",
+        path);
   }
   try {
     Nowhere nowhere;

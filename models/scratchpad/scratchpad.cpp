@@ -28,6 +28,7 @@ Scratchpad::Scratchpad(sc_core::sc_module_name name, const Site& site)
       base_(site.base),
       memory_(ctx_.full_data ? config_.size_bytes : 0),
       host_(std::string(Scratchpad::name())),
+      port_bytes_(config_.ports),
       share_(config_.ports, config_.port_bytes_per_cycle,
              static_cast<double>(config_.banks) * config_.bank_bytes_per_cycle) {
   control_.register_b_transport(this, &Scratchpad::control_transport);
@@ -54,6 +55,7 @@ void Scratchpad::reset() {
   allocated_.set(0);
   for (auto& region : regions_) region->set(0);
   allocations_.clear();
+  port_bytes_.assign(config_.ports, 0);
 }
 
 // The difference to what was held before belongs to the region; what shrinks without one is given back newest first.
@@ -170,6 +172,7 @@ void Scratchpad::b_transport(int initiator, tlm::tlm_generic_payload& payload, s
 double Scratchpad::occupy(Crossing crossing, Withdrawal* withdrawal) {
   const Clock& clock = ctx_.clock;
   if (crossing.bytes == 0 && crossing.pace_cycles == 0) return 1;
+  busiest_port_bytes.raise_to(port_bytes_[crossing.port] += crossing.bytes);
   if (free_events_.empty()) free_events_.push_back(&events_.emplace_back());
   crossing.event = free_events_.back();
   free_events_.pop_back();

@@ -31,6 +31,7 @@ class Scratchpad : public Memory {
 
   Counter read_words{*this, "read_words", "16-bit words", "words read through all ports", {"attnvp.l1", "read"}};
   Counter write_words{*this, "write_words", "16-bit words", "words written through all ports", {"attnvp.l1", "write"}};
+  Counter busiest_port_bytes{*this, "busiest_port_bytes", "bytes", "that crossed the port with the most"};
   Counter peak_bytes{*this, "peak_bytes", "bytes", "most bytes that firmware had allocated at once"};
 
  private:
@@ -59,6 +60,7 @@ class Scratchpad : public Memory {
   std::uint64_t base_;
   PagedMemory memory_;  // empty in timing mode
   host_memory::Share host_;
+  std::vector<std::uint64_t> port_bytes_;  // that crossed each
   FairShare share_;
   std::vector<Crossing*> to_come_;   // by start
   std::vector<Crossing*> crossing_;  // by slot

@@ -34,11 +34,19 @@ void Recorder::add_probe(const std::string& scope, const std::string& name, cons
   signals_.push_back({scope, name, probe_signals_.back().get()});
 }
 
+void Recorder::add_rate(const std::string& scope, const std::string& name, const char* unit,
+                        std::function<double()> read, double per_fs) {
+  probe_signals_.push_back(std::make_unique<Signal>(owner_, name, Signal::Real{unit}));
+  rates_.push_back({{static_cast<std::uint32_t>(signals_.size()), std::move(read)}, per_fs, 0});
+  signals_.push_back({scope, name, probe_signals_.back().get()});
+}
+
 void Recorder::start() {
   origin_ = sc_core::sc_time_stamp().value();
   time_ = 0;
   running_ = true;
-  begun_ = false;
+  begun_ = closed_ = false;
+  later_.clear();
   told_.clear();
   for (const TracedSignal& s : signals_) told_.push_back(s.signal->value());
   next_ = told_;
@@ -78,12 +86,19 @@ void Recorder::advance(std::uint64_t time) {
     time_ = std::max(time_, future_.begin()->first);
     emit();
   }
+  if (time > window_.to && begun_ && !closed_) {
+    time_ = window_.to;
+    sample();
+    closed_ = true;
+  }
   time_ = time;
   if (time_ > window_.to) detach();
 }
 
 void Recorder::begin() {
   begun_ = true;
+  span_from_ = window_.from;
+  for (Rate& rate : rates_) rate.before = rate.probe.read();
   for (TraceListener* listener : listeners_) listener->begin(window_.from, told_);
 }
 
@@ -104,7 +119,31 @@ void Recorder::emit() {
   if (!begun_ && time_ == window_.from) begin();
 }
 
+// What the span that ends here had on average, then what happened in it.
+void Recorder::sample_rates() {
+  if (rates_.empty() || !begun_ || time_ <= span_from_) return;
+  const double span = static_cast<double>(time_ - span_from_);
+  for (Rate& rate : rates_) {
+    const double now = rate.probe.read();
+    const std::uint64_t value = Signal::bits_of((now - rate.before) / span * rate.per_fs);
+    rate.before = now;
+    if (told_[rate.probe.id] == value) continue;
+    told_[rate.probe.id] = value;
+    for (TraceListener* listener : listeners_) listener->change(span_from_, rate.probe.id, value);
+  }
+  span_from_ = time_;
+  tell_later();
+}
+
+void Recorder::tell_later() {
+  for (const Change& c : later_) {
+    for (TraceListener* listener : listeners_) listener->change(c.time, c.id, c.value);
+  }
+  later_.clear();
+}
+
 void Recorder::sample() {
+  sample_rates();
   for (const Probe& probe : probes_) tell(probe.id, Signal::bits_of(probe.read()));
   next_sample_ = period_ == UINT64_MAX ? UINT64_MAX : (time_ / period_ + 1) * period_;
 }
@@ -113,6 +152,10 @@ void Recorder::tell(std::uint32_t id, std::uint64_t value) {
   if (told_[id] == value) return;
   told_[id] = value;
   if (!begun_) return;
+  if (!rates_.empty()) {
+    later_.push_back({time_, id, value});
+    return;
+  }
   for (TraceListener* listener : listeners_) listener->change(time_, id, value);
 }
 
@@ -123,7 +166,8 @@ void Recorder::finish() {
   detach();
   if (!begun_) begin();
   time_ = std::max(end, window_.from);
-  sample();
+  if (!closed_) sample();
+  tell_later();
   for (TraceListener* listener : listeners_) listener->end(time_);
 }
 

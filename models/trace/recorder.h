@@ -45,6 +45,10 @@ class Recorder : public TraceSink {
   // A signal that nobody sets: read at the first change in every `period`, and at the end.
   void sample_every(std::uint64_t period) { period_ = period; }
   void add_probe(const std::string& scope, const std::string& name, const char* unit, std::function<double()> read);
+  // The mean rate of what `read` sums up, from one such sample to the next: known at a span's end and told at its
+  // begin, so that values times durations add up to what `read` says at the end. Everything else waits that long, too.
+  void add_rate(const std::string& scope, const std::string& name, const char* unit, std::function<double()> read,
+                double per_fs);
   void add(TraceListener& listener) { listeners_.push_back(&listener); }
   const std::vector<TracedSignal>& signals() const { return signals_; }
 
@@ -61,6 +65,8 @@ class Recorder : public TraceSink {
   void emit();
   void tell(std::uint32_t id, std::uint64_t value);
   void sample();
+  void sample_rates();
+  void tell_later();
   void begin();
   void detach();
 
@@ -69,15 +75,28 @@ class Recorder : public TraceSink {
     std::uint32_t id;
     std::function<double()> read;
   };
+  struct Rate {
+    Probe probe;
+    double per_fs, before;  // before: at the span's begin
+  };
+  struct Change {
+    std::uint64_t time;
+    std::uint32_t id;
+    std::uint64_t value;
+  };
   Window window_;
   std::vector<TracedSignal> signals_;
   std::vector<Signal*> attached_;
   Probes owner_;
   std::vector<std::unique_ptr<Signal>> probe_signals_;
   std::vector<Probe> probes_;
+  std::vector<Rate> rates_;
+  std::uint64_t span_from_ = 0;  // of rates
+  std::vector<Change> later_;    // that wait for the span's end
   std::vector<TraceListener*> listeners_;
 
   bool running_ = false, begun_ = false;
+  bool closed_ = false;  // the window's last sample is taken
   std::uint64_t origin_ = 0;
   std::uint64_t time_ = 0;  // of the changes being collected
   std::vector<std::uint64_t> told_, next_;

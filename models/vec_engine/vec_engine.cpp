@@ -18,6 +18,7 @@ const bool kRegistered = add_kind<Engine>({"vec", "model", "is in SystemC", {"at
 
 VecEngine::VecEngine(sc_core::sc_module_name name, const Site& site)
     : Engine(name, site, site.machine.vec.queue_depth, site.machine.vec.pipeline_cycles),
+      lanes_(site.machine.vec.lanes),
       planner_(site.machine.vec, l0_share_bytes(site.machine.l0.size_bytes)) {}
 
 Refusal VecEngine::plan(const hal::Descriptor& d, Plan& plan) { return planner_.plan(d, plan); }
@@ -26,12 +27,15 @@ void VecEngine::count(const hal::Descriptor& d) {
   const VecWork work = planner_.work(d);
   elements += work.elements;
   lane_ops += work.lane_ops;
+  slots += work.slots;
   max_ops += work.rows.max;
   add_ops += work.rows.add;
   mul_ops += work.rows.mul;
   exp_ops += work.rows.exp;
   div_ops += work.rows.div;
 }
+
+std::uint64_t VecEngine::ragged_cycles() const { return (slots.value() - lane_ops.value()) / lanes_; }
 
 void VecEngine::compute_values(const hal::Descriptor& d) {
   if (is_row_op(d.opcode)) {

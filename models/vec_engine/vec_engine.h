@@ -16,6 +16,7 @@ class VecEngine : public Engine {
 
   Counter elements{*this, "elements", "elements", "elements put through softmax"};
   Counter lane_ops{*this, "lane_ops", "lane-cycles", "of softmax, on one lane", {"attnvp.vec", "compute"}};
+  Counter slots{*this, "slots", "lane-cycles", "cycles of softmax times lanes, idle ones included"};
   Counter max_ops{*this, "max_ops", "operations", "maxima of row operations", {"attnvp.vec", "max"}};
   Counter add_ops{*this, "add_ops", "operations", "sums and differences of row operations", {"attnvp.vec", "add"}};
   Counter mul_ops{*this, "mul_ops", "operations", "products of row operations", {"attnvp.vec", "multiply"}};
@@ -26,8 +27,10 @@ class VecEngine : public Engine {
   Refusal plan(const hal::Descriptor& descriptor, Plan& plan) override;
   void compute_values(const hal::Descriptor& descriptor) override;
   void count(const hal::Descriptor& descriptor) override;
+  std::uint64_t ragged_cycles() const override;
 
  private:
+  std::uint32_t lanes_;
   VecPlanner planner_;
   arith::Workspace workspace_;
 };

@@ -166,6 +166,7 @@ Refusal VecPlanner::plan_row_op(const hal::Descriptor& d, Plan& plan) const {
 VecWork& VecWork::operator+=(const VecWork& o) {
   elements += o.elements;
   lane_ops += o.lane_ops;
+  slots += o.slots;
   rows += o.rows;
   return *this;
 }
@@ -177,6 +178,7 @@ VecWork VecPlanner::work(const hal::Descriptor& d) const {
   } else {
     work.elements = visible(d);
     work.lane_ops = work.elements * config_.softmax_lane_cycles;
+    work.slots = d.rows * row_cycles(d.operand[0].columns) * config_.lanes;
   }
   return work;
 }

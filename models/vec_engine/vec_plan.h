@@ -13,6 +13,7 @@ namespace attnvp {
 struct VecWork {
   std::uint64_t elements = 0;  // put through softmax
   std::uint64_t lane_ops = 0;  // lane-cycles of softmax
+  std::uint64_t slots = 0;     // those of all lanes meanwhile
   LaneOperations rows;         // of row operations
   VecWork& operator+=(const VecWork& o);
 };

@@ -75,6 +75,8 @@ std::string folder_name(Folder folder) {
       return "streams";
     case Folder::kSweeps:
       return "sweeps";
+    case Folder::kDram:
+      return "dram";
   }
   return {};
 }

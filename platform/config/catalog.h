@@ -7,7 +7,7 @@
 
 namespace attnvp::config {
 
-enum class Folder : std::uint8_t { kHardware, kNetworks, kEnergy, kTilings, kStreams, kSweeps };
+enum class Folder : std::uint8_t { kHardware, kNetworks, kEnergy, kTilings, kStreams, kSweeps, kDram };
 
 struct CatalogEntry {
   std::string name;         // file name without .yaml
@@ -20,7 +20,7 @@ struct CatalogEntry {
 // Throws ConfigError when it is not a folder.
 std::string config_root();
 
-// "hardware", "networks", "energy", "tilings", "streams", "sweeps".
+// "hardware", "networks", "energy", "tilings", "streams", "sweeps", "dram".
 std::string folder_name(Folder folder);
 
 // The *.yaml files of a folder, sorted by name; empty when the folder does not exist.

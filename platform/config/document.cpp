@@ -168,6 +168,7 @@ void Document::flatten(const YAML::Node& node, const std::string& prefix, const 
     if (std::find(all.begin(), all.end(), path) == all.end()) {
       fail(at, unknown_path(path, known, true));
     }
+    if (std::find(known.begin(), known.end(), path + ".*") != known.end()) continue;
     if (std::find(known.begin(), known.end(), path) == known.end()) {
       if (!value.IsMap()) {
         fail(at, fmt::format("key '{}' is a section, found {}; allowed are its keys {}", path, kind_of(value),

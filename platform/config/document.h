@@ -45,9 +45,9 @@ class Document {
   // The node must be a map whose keys are all allowed and given once.
   void require_keys(const YAML::Node& node, const std::string& what, const std::vector<std::string>& allowed) const;
 
-  // The root map flattened to dotted paths, in file order. `known` holds every allowed path: unknown keys and
-  // sections are refused with the nearest known one, as are keys given twice, values under a section's own
-  // name and maps or lists under a key.
+  // The root map flattened to dotted paths, in file order. `known` holds every allowed path, and "x.*" for a section
+  // that is read elsewhere: unknown keys and sections are refused with the nearest known one, as are keys given
+  // twice, values under a section's own name and maps or lists under a key.
   std::vector<Setting> settings(const std::vector<std::string>& known) const;
 
  private:

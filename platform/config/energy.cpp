@@ -4,6 +4,7 @@
 
 #include "platform/config/catalog.h"
 #include "platform/config/document.h"
+#include "platform/config/provenance.h"
 #include "platform/config/units.h"
 #include "platform/config/words.h"
 
@@ -63,10 +64,17 @@ bool EnergyTable::has(std::string_view component, std::string_view action) const
   return find(component, action) != nullptr;
 }
 
+EnergyTable::Action EnergyTable::range(std::string_view component, std::string_view action) const {
+  return entry(component, action);
+}
+
 double EnergyTable::pj(std::string_view component, std::string_view action, std::uint64_t instance_size_bytes) const {
-  if (const Action* entry = find(component, action)) {
-    return entry->pj + entry->pj_per_kib * (static_cast<double>(instance_size_bytes) / kBytesPerKiB);
-  }
+  const Action& found = entry(component, action);
+  return found.pj + found.pj_per_kib * (static_cast<double>(instance_size_bytes) / kBytesPerKiB);
+}
+
+const EnergyTable::Action& EnergyTable::entry(std::string_view component, std::string_view action) const {
+  if (const Action* found = find(component, action)) return *found;
   const auto table = components_.find(component);
   if (table == components_.end()) {
     fail({source_},
@@ -78,7 +86,13 @@ double EnergyTable::pj(std::string_view component, std::string_view action, std:
 
 EnergyTable load_energy(const std::string& name_or_path) {
   const Document document = Document::load(find_config(Folder::kEnergy, name_or_path));
-  document.require_keys(document.root(), "the file", {"ERT"});
+  if (document.root().IsMap() && document.root()["MODEL"]) {
+    EnergyTable model;
+    model.source_ = document.source();
+    model.model_ = true;
+    return model;
+  }
+  document.require_keys(document.root(), "the file", {"ERT", "provenance"});
   const YAML::Node ert = member(document, document.root(), "the file", "ERT");
   document.require_keys(ert, "key 'ERT'", {"version", "tables"});
   const YAML::Node version = member(document, ert, "key 'ERT'", "version");
@@ -103,7 +117,7 @@ EnergyTable load_energy(const std::string& name_or_path) {
     auto& entries = table.components_[component];
     for (const YAML::Node& node : actions) {
       document.require_keys(node, fmt::format("{}: an action", of_component),
-                            {"name", "arguments", "energy", "energy_per_kib"});
+                            {"name", "arguments", "energy", "energy_per_kib", "low", "high"});
       const std::string name = name_of(document, node, fmt::format("{}: an action", of_component));
       const std::string what = fmt::format("{}, action {}", of_component, in_quotes(name));
       if (entries.count(name) > 0) fail(document.origin(node), fmt::format("{} is given twice", what));
@@ -113,11 +127,14 @@ EnergyTable load_energy(const std::string& name_or_path) {
       if (const YAML::Node per_kib = node["energy_per_kib"]) {
         action.pj_per_kib = energy_value(document, per_kib, what, "energy_per_kib");
       }
+      if (const YAML::Node low = node["low"]) action.low = energy_value(document, low, what, "low");
+      if (const YAML::Node high = node["high"]) action.high = energy_value(document, high, what, "high");
       entries.emplace(name, action);
     }
     if (entries.empty()) fail(document.origin(actions), fmt::format("{} has no actions", of_component));
   }
   if (table.components_.empty()) fail(document.origin(tables), "key 'ERT.tables' holds no component");
+  energy_provenance(document);  // refuses what is wrong with it
   return table;
 }
 

@@ -11,25 +11,40 @@ namespace attnvp::config {
 
 class EnergyTable {
  public:
+  struct Action {
+    double pj = 0;
+    double pj_per_kib = 0;
+    double low = 1, high = 1;  // the range in which it may be, as factors
+  };
+
+  // A file without a table, whose energies follow from figures and the machine (platform/energy/machine_model.h).
+  bool is_model() const { return model_; }
+  void set(const std::string& component, const std::string& action, const Action& energy) {
+    components_[component][action] = energy;
+  }
+
   // pJ of one action of one instance: `energy` plus `energy_per_kib` times the instance's size in KiB.
   // Throws ConfigError naming the table's file and what it holds when there is no such entry: a count without
   // an energy is an error, not 0.
   double pj(std::string_view component, std::string_view action, std::uint64_t instance_size_bytes) const;
   bool has(std::string_view component, std::string_view action) const;
+  bool has(std::string_view component) const { return components_.find(component) != components_.end(); }
+  // Its range; throws likewise.
+  Action range(std::string_view component, std::string_view action) const;
+  using Components = std::map<std::string, std::map<std::string, Action, std::less<>>, std::less<>>;
+  const Components& components() const { return components_; }
 
   const std::string& source() const { return source_; }  // the file, for messages and reports
 
  private:
   friend EnergyTable load_energy(const std::string& name_or_path);
 
-  struct Action {
-    double pj = 0;
-    double pj_per_kib = 0;
-  };
   const Action* find(std::string_view component, std::string_view action) const;
+  const Action& entry(std::string_view component, std::string_view action) const;
 
   std::string source_;
-  std::map<std::string, std::map<std::string, Action, std::less<>>, std::less<>> components_;
+  bool model_ = false;
+  Components components_;
 };
 
 // A name under configs/energy or a path. Throws ConfigError with file and line.

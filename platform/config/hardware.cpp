@@ -7,8 +7,11 @@
 #include <set>
 #include <stdexcept>
 
+#include "models/banked_dram/config.h"
 #include "models/registry.h"
 #include "platform/config/catalog.h"
+#include "platform/config/dram_part.h"
+#include "platform/config/provenance.h"
 #include "platform/config/words.h"
 #include "platform/text/printable.h"
 
@@ -17,6 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kDramPart = "dram.part";
 constexpr std::size_t kLongestChain = 32;             // of bases
 constexpr std::uint64_t kMostL1Bytes = 256ULL << 30;  // all clusters together
 
@@ -35,7 +39,9 @@ MachineConfig load_file(const std::string& path, std::vector<std::string> chain)
 
   std::vector<std::string> known = hardware_schema().paths();
   known.emplace_back("base");
+  known.emplace_back(kProvenanceSection);
   const std::vector<Setting> settings = document.settings(known);
+  read_provenance(document, hardware_schema().paths());  // refuses what is wrong with it
   const std::string folder = fs::path(path).parent_path().string();
 
   MachineConfig machine;
@@ -56,12 +62,15 @@ MachineConfig load_file(const std::string& path, std::vector<std::string> chain)
     machine = load_file(base, chain);
   }
   machine.name = text::printable(fs::path(path).stem().string());
+  for (const Setting& setting : settings) {  // first, as a file says in any order what differs from the part
+    if (setting.path == kDramPart) apply_setting(machine, setting);
+  }
   for (Setting setting : settings) {
-    if (setting.path == "base") continue;
+    if (setting.path == "base" || setting.path == kDramPart) continue;
     if (setting.path == "energy" && is_path(setting.text)) {
       setting.text = (fs::path(folder) / setting.text).lexically_normal().string();
     }
-    hardware_schema().apply(machine, setting);
+    apply_setting(machine, setting);
   }
   return machine;
 }
@@ -107,14 +116,31 @@ MachineConfig load_hardware(const std::string& name_or_path, const std::vector<s
   const std::string path = find_config(Folder::kHardware, name_or_path);
   MachineConfig machine = load_file(path, {});
   for (const std::string& assignment : overrides) apply_override(machine, assignment);
-  check_machine(machine, {overrides.empty() ? shown_path(path) : shown_path(path) + " with --set"});
+  finish_machine(machine, {overrides.empty() ? shown_path(path) : shown_path(path) + " with --set"});
   return machine;
 }
 
 void apply_override(MachineConfig& machine, const std::string& assignment) {
   const Setting setting = parse_override(assignment);
   if (setting.path == "base") fail(setting.origin, "key 'base' is allowed in a file only; choose the machine by --hw");
+  apply_setting(machine, setting);
+}
+
+void apply_setting(MachineConfig& machine, const Setting& setting) {
   hardware_schema().apply(machine, setting);
+  auto& dram = machine.own<BankedConfig>();
+  try {
+    if (setting.path == kDramPart) apply_dram_part(dram, dram.part);
+    if (setting.path == "dram.mapping") dram.mapping = dram_mapping(dram.mapping);
+  } catch (const ConfigError& problem) {
+    fail(setting.origin, fmt::format("key '{}': {}", setting.path, problem.what()));
+  }
+}
+
+void finish_machine(MachineConfig& machine, const Origin& origin) {
+  hardware_schema().check(machine, origin);
+  settle(machine);
+  check_machine(machine, origin);
 }
 
 void check_machine(const MachineConfig& machine, const Origin& origin) {
@@ -144,7 +170,10 @@ void check_machine(const MachineConfig& machine, const Origin& origin) {
   if (!problem.empty()) fail(origin, problem);
 }
 
-std::string to_yaml(const MachineConfig& machine) {
+std::string to_yaml(const MachineConfig& machine) { return to_yaml(machine, {}); }
+
+std::string to_yaml(const MachineConfig& machine, const Provenances& provenance) {
+  constexpr std::size_t kCommentColumn = 30;
   std::string out;
   std::vector<std::string> open;  // sections around the line before
   for (const auto& key : hardware_schema().keys()) {
@@ -160,8 +189,14 @@ std::string to_yaml(const MachineConfig& machine) {
       out += std::string(2 * open.size(), ' ') + parts[open.size()] + ":\n";
     }
     const std::string value = format_value(key, key.get(machine));
-    out += fmt::format("{}{}: {}\n", std::string(2 * open.size(), ' '), parts.back(),
-                       key.type == Type::kString ? yaml_string(value) : value);
+    std::string line = fmt::format("{}{}: {}", std::string(2 * open.size(), ' '), parts.back(),
+                                   key.type == Type::kString ? yaml_string(value) : value);
+    if (!provenance.empty() && key.path != "name") {
+      const auto stated = provenance.find(key.path);
+      line = fmt::format("{:<{}} # {}", line, kCommentColumn,
+                         stated == provenance.end() ? "default" : stated->second.text());
+    }
+    out += line + "\n";
   }
   return out;
 }

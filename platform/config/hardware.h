@@ -19,8 +19,13 @@ const Schema<MachineConfig>& hardware_schema();
 // Throws ConfigError with file and line, or the option.
 MachineConfig load_hardware(const std::string& name_or_path, const std::vector<std::string>& overrides = {});
 
-// Sets one key, "l1.size=2 MiB". Checks the key and its range; call check_machine after the last one.
-void apply_override(MachineConfig& machine, const std::string& assignment);
+// Sets one key; `dram.part` sets those of the part's file, too. Checks the key and its range; call finish_machine after
+// the last one.
+void apply_setting(MachineConfig& machine, const Setting& setting);
+void apply_override(MachineConfig& machine, const std::string& assignment);  // "l1.size=2 MiB"
+
+// What follows from other keys, then check_machine.
+void finish_machine(MachineConfig& machine, const Origin& origin);
 
 // Every key within its range, the keys consistent with each other, and every kind able to stand where it is to.
 // `origin` (a file, an option) opens the message.

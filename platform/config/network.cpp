@@ -7,8 +7,11 @@
 #include <cmath>
 #include <filesystem>
 
+#include "firmware/hal/job.h"
 #include "platform/config/catalog.h"
+#include "platform/config/csv.h"
 #include "platform/config/hugging_face.h"
+#include "platform/config/provenance.h"
 #include "platform/config/words.h"
 #include "platform/text/printable.h"
 
@@ -121,7 +124,6 @@ void complete_mask(Network& n, const K& keys, const Origin& origin, NameOf name_
            fmt::format("allowed is at most {}, as {} new tokens come behind it and there are {} keys", most, n.seq_q,
                        n.seq_kv));
   }
-  if (m.window > 0 && m.window >= n.seq_kv) m.window = n.seq_kv;  // everything
   for (const auto& [key, value] : {std::pair{"sinks", m.sinks}, {"prefix", m.prefix}}) {
     if (value > n.seq_kv) refuse(key, value, fmt::format("allowed is at most '{}', {}", name_of("seq_kv"), n.seq_kv));
   }
@@ -260,6 +262,12 @@ const Schema<NetworkKeys>& network_schema() {
                   &K::network, &Network::mask, &hal::Mask::prefix),
       with_note(make_key<K>(text("scale", "of the scores before softmax: a number, 1/8, 1/sqrt(E)"), &K::scale), "1"),
       make_key<K>(choice("phase", {"prefill", "decode"}, "decode: one new token behind those in the cache"), &K::phase),
+      with_note(make_key<K>(number("page", Unit::kCount, 16, 256, "tokens in a page of the cache of keys and values"),
+                            &K::network, &Network::page),
+                "no pages"),
+      with_note(make_key<K>(number("pages", Unit::kCount, 1, hal::kMostPages, "pages that the cache has"), &K::network,
+                            &Network::cache_pages),
+                "as many as are needed"),
       size_key("layers", 1024, "layers of the model, all like this one", &Network::layers),
       required(size_key("emb", kWidestEmbedding, "embedding per head", &Network::emb)),
   });
@@ -272,7 +280,7 @@ const std::vector<std::pair<std::string, std::string>>& inline_names() {
       {"NKV", "seq_kv"}, {"E", "emb"},   {"HKV", "kv_heads"}, {"L", "contexts"},
       {"causal", "causal"}, {"history", "history"}, {"window", "window"}, {"sinks", "sinks"},
       {"prefix", "prefix"}, {"scale", "scale"}, {"phase", "phase"}, {"batch", "batch"}, {"cache", "history"},
-      {"layers", "layers"}};
+      {"page", "page"}, {"pages", "pages"}, {"layers", "layers"}};
   return names;
 }
 
@@ -282,7 +290,51 @@ std::uint64_t Network::key_elements() const {
   return rows * heads_of_kv() * emb;
 }
 
+std::uint64_t Network::query_elements() const {
+  if (requests.empty()) return std::uint64_t{batch} * heads * seq_q * emb;
+  std::uint64_t rows = 0;
+  for (std::uint32_t b = 0; b < batch; ++b) rows += queries_of(b);
+  return rows * heads * emb;
+}
+
+hal::Mask Network::mask_of(std::uint32_t b) const {
+  hal::Mask m = mask;
+  if (requests.empty() || !m.any()) return m;
+  m.queries = requests[b].new_tokens;
+  m.history = requests[b].cached_tokens;
+  return m;
+}
+
+std::vector<std::uint32_t> Network::page_table() const {
+  std::vector<std::uint32_t> table;
+  for (std::uint32_t b = 0; page > 0 && b < batch; ++b) {
+    const std::uint32_t needed = (context(b) + page - 1) / page;
+    const bool given = !requests.empty() && !requests[b].pages.empty();
+    for (std::uint32_t i = 0; i < needed; ++i) {
+      table.push_back(given ? requests[b].pages[i] : static_cast<std::uint32_t>(table.size()));
+    }
+  }
+  return table;
+}
+
+std::uint32_t Network::pages() const {
+  if (page == 0 || cache_pages > 0) return cache_pages;
+  std::uint32_t needed = 0;
+  for (std::uint32_t b = 0; b < batch; ++b) needed += (context(b) + page - 1) / page;
+  return needed;
+}
+
 std::uint64_t Network::visible_scores() const {
+  if (!requests.empty()) {
+    std::uint64_t scores = 0;
+    for (std::uint32_t b = 0; b < batch; ++b) {
+      const hal::Mask m = mask_of(b);
+      for (std::uint32_t t = 0; t < requests[b].new_tokens; ++t) {
+        scores += m.any() ? hal::visible_tokens(m, t, t, context(b)).count() : context(b);
+      }
+    }
+    return scores * heads * group();
+  }
   if (!mask.any()) return key_elements() / emb * (heads / heads_of_kv()) * seq_q;
   std::uint64_t scores = 0;
   for (std::uint32_t t = 0; t < mask.queries; ++t) scores += hal::visible_tokens(mask, t, t, seq_kv).count();
@@ -304,7 +356,10 @@ std::string Network::rules() const {
 }
 
 std::string Network::identity() const {
-  return fmt::format("{} {} {} {} {} {} {}{}", batch, heads, heads_of_kv(), seq_q, seq_kv, fmt::join(contexts, "+"), emb,
+  std::string all;
+  for (const Request& r : requests) all += fmt::format(" {}+{}[{}]", r.new_tokens, r.cached_tokens, fmt::join(r.pages, " "));
+  if (page > 0) all += fmt::format(" page={} of {}", page, pages());
+  return all + fmt::format("{} {} {} {} {} {} {}{}", batch, heads, heads_of_kv(), seq_q, seq_kv, fmt::join(contexts, "+"), emb,
                      rules());
 }
 
@@ -312,7 +367,81 @@ Network Network::folded() const {
   Network n = *this;
   n.heads = heads_of_kv();
   n.seq_q = seq_q * (heads / n.heads);
+  n.folded_group = group() * (heads / n.heads);
   n.kv_heads = 0;
+  return n;
+}
+
+Network with_requests(const Network& network, const std::string& path) {
+  const std::vector<CsvLine> lines = read_csv_table(path);
+  const std::vector<std::string>& names = lines.front().cells;
+  const auto column = [&](const char* name) {
+    return static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+  };
+  const std::size_t of_new = column("new_tokens"), of_cached = column("cached_tokens"), of_table = column("block_table");
+  if (of_new == names.size() || of_cached == names.size()) {
+    fail(lines.front().origin, fmt::format("found columns {}; needed are new_tokens,cached_tokens and, for a cache of "
+                                           "pages, block_table",
+                                           in_quotes(fmt::format("{}", fmt::join(names, ",")))));
+  }
+  Network n = network;
+  n.contexts.clear();
+  std::vector<bool> taken;
+  const auto whole = [](const CsvLine& line, std::string_view cell, std::uint32_t least, double most) {
+    std::uint32_t value = 0;
+    const auto [rest, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
+    if (error != std::errc{} || rest != cell.data() + cell.size() || value < least || value > most) {
+      fail(line.origin, fmt::format("found {}; allowed is a whole number of {} to {:.0f}", in_quotes(cell), least, most));
+    }
+    return value;
+  };
+  std::vector<const CsvLine*> of_request;
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    Request r;
+    r.new_tokens = whole(lines[i], lines[i].cells[of_new], 1, kLongestSequence);
+    r.cached_tokens = whole(lines[i], lines[i].cells[of_cached], 0, kLongestSequence - r.new_tokens);
+    n.requests.push_back(r);
+    n.contexts.push_back(r.tokens());
+  }
+  if (n.requests.size() > kMostContexts) {
+    fail(lines.back().origin, fmt::format("found {} requests; allowed are at most {}", n.requests.size(), kMostContexts));
+  }
+  n.batch = static_cast<std::uint32_t>(n.requests.size());
+  n.seq_kv = *std::max_element(n.contexts.begin(), n.contexts.end());
+  n.seq_q = 0;
+  for (const Request& r : n.requests) n.seq_q = std::max(n.seq_q, r.new_tokens);
+  n.mask.queries = n.seq_q;
+  n.mask.history = 0;
+  if (n.page > 0 && n.pages() > hal::kMostPages) {
+    fail(lines.back().origin, fmt::format("the requests need {} pages; allowed are {}", n.pages(), hal::kMostPages));
+  }
+  taken.assign(n.pages(), false);
+  for (std::size_t i = 0; i < n.requests.size() && of_table < names.size(); ++i) {
+    const CsvLine& line = lines[i + 1];
+    if (n.page == 0) fail(line.origin, "a block_table needs a cache of pages: a key such as page=16 of the layer");
+    Request& r = n.requests[i];
+    const std::string_view cell = line.cells[of_table];
+    for (std::size_t at = 0; at < cell.size();) {
+      const std::size_t end = std::min(cell.find(' ', at), cell.size());
+      if (end > at) {
+        const std::uint32_t page = whole(line, cell.substr(at, end - at), 0, 4294967295.0);
+        if (page >= taken.size()) {
+          fail(line.origin, fmt::format("block_table: page {} is out of range; the cache has {} pages, from 0 on", page,
+                                        taken.size()));
+        }
+        if (taken[page]) fail(line.origin, fmt::format("block_table: page {} is there twice", page));
+        taken[page] = true;
+        r.pages.push_back(page);
+      }
+      at = end + 1;
+    }
+    const std::uint32_t needed = (r.tokens() + n.page - 1) / n.page;
+    if (r.pages.size() < needed) {
+      fail(line.origin, fmt::format("block_table: found {} pages; {} tokens need {} of {}", r.pages.size(), r.tokens(),
+                                    needed, n.page));
+    }
+  }
+  n.name += ",requests=" + text::printable(std::filesystem::path(path).filename().string());
   return n;
 }
 
@@ -354,7 +483,10 @@ Network load_network(const std::string& text) {
     const std::string path = find_config(Folder::kNetworks, base);
     const Document document = Document::load(path);
     keys.network.name = text::printable(std::filesystem::path(path).stem().string());
-    for (const Setting& setting : document.settings(network_schema().paths())) network_schema().apply(keys, setting);
+    std::vector<std::string> known = network_schema().paths();
+    known.emplace_back(kProvenanceSection);
+    for (const Setting& setting : document.settings(known)) network_schema().apply(keys, setting);
+    read_provenance(document, network_schema().paths());  // refuses what is wrong with it
     origin = {document.source()};
   }
   if (comma == std::string::npos) return complete(keys, origin, [](const std::string& name) { return name; });

@@ -99,6 +99,28 @@ An action that is counted but has no energy here is an error, not 0. Components 
 `attnvp.fifo` with `read` and `write` (of 16-bit words), `attnvp.node` with `compute`, `exp` and `divide`.
 )";
 
+constexpr const char* kProvenance =
+    R"(
+## Provenance
+
+Machines, networks and energy tables say where their values come from, and `attnvp describe NAME` prints it beside them.
+A file's `provenance:` is a statement for all of its values, or a map of statements by key path (of energies
+`component.action`); a section's path, `dma`, stands for those of its keys that the file sets and that have no statement
+of their own:
+
+```yaml
+provenance:
+  clock: published MAS-Attention, section 5.1     # and where
+  mac.pipeline_cycles: derived from the skew of the array
+  vec.softmax_lane_cycles: calibrated to FLAT of xlm in table 2 [mas_table2_cycles/xlm/flat]
+  dma: assumed                                    # or: assumed, WHY
+```
+
+What is calibrated may name in brackets the cells that it was fitted to, `TABLE/ROW/COLUMN` of a file under `paper/`, or
+`TABLE/ROW`, `TABLE`: pages that print such a cell mark it. With `base:` the statements are inherited but for the keys that
+the file sets; a key given by `--set` says so.
+)";
+
 std::string units_table() {
   std::string out =
       "\n## Units\n\nA number is followed by its unit; counts and cycles are plain whole numbers. KiB is 1024 bytes, "
@@ -107,7 +129,8 @@ std::string units_table() {
       {Unit::kCount, "16"},           {Unit::kCycles, "30"},
       {Unit::kBytes, "5 MiB"},        {Unit::kBytesPerCycle, "64 B/cycle"},
       {Unit::kFrequency, "3.75 GHz"}, {Unit::kBandwidth, "30 GB/s"},
-      {Unit::kTime, "20 ns"}};
+      {Unit::kTime, "20 ns"},         {Unit::kVoltage, "800 mV"},
+      {Unit::kPower, "10 W"}};
   for (const auto& [unit, example] : examples) {
     const std::string units = allowed_units(unit);
     out += fmt::format("| {} | {} | `{}` |\n", unit_meaning(unit), units.empty() ? "none" : units, example);
@@ -147,7 +170,7 @@ std::string network_table() {
 
 std::string reference_markdown() {
   return std::string(kIntroduction) + units_table() + kHardware + hardware_table() + kNetworks + network_table() +
-         kStreams + kEnergy;
+         kStreams + kEnergy + kProvenance;
 }
 
 }  // namespace attnvp::config

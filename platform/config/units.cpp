@@ -38,6 +38,8 @@ const std::vector<UnitName>& unit_names(Unit unit) {
   };
   static const std::vector<UnitName> time = {{"ps", -12, 0}, {"ns", -9, 0}, {"us", -6, 0}, {"ms", -3, 0}, {"s", 0, 0}};
   static const std::vector<UnitName> energy = {{"pJ", 0, 0}};
+  static const std::vector<UnitName> voltage = {{"mV", -3, 0}, {"V", 0, 0}};
+  static const std::vector<UnitName> power = {{"mW", -3, 0}, {"W", 0, 0}, {"kW", 3, 0}};
   switch (unit) {
     case Unit::kCount:
     case Unit::kCycles:
@@ -54,6 +56,10 @@ const std::vector<UnitName>& unit_names(Unit unit) {
       return time;
     case Unit::kEnergy:
       return energy;
+    case Unit::kVoltage:
+      return voltage;
+    case Unit::kPower:
+      return power;
   }
   return none;
 }
@@ -180,6 +186,10 @@ std::string unit_meaning(Unit unit) {
       return "time";
     case Unit::kEnergy:
       return "energy";
+    case Unit::kVoltage:
+      return "voltage";
+    case Unit::kPower:
+      return "power";
   }
   return {};
 }

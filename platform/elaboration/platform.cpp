@@ -145,6 +145,7 @@ std::uint64_t Platform::run() {
     module.reset();
   });
   context_.faults.clear();
+  context_.givers.clear();
   const std::uint64_t start = context_.clock.now();
   for (auto& cluster : clusters) cluster->cpu->start();
   sc_core::sc_start();

@@ -25,6 +25,10 @@ Dimension dimension_of(config::Unit unit) {
       return {0, 1, 0};
     case config::Unit::kEnergy:
       return {0, 0, 1};
+    case config::Unit::kVoltage:  // in expressions a plain number
+      return {};
+    case config::Unit::kPower:  // its base is the watt: see parser.cpp
+      return {0, -1, 1};
   }
   return {};
 }

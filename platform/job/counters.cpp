@@ -1,6 +1,10 @@
 #include "platform/job/counters.h"
 
-#include "models/module.h"
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "platform/energy/machine_model.h"
 
 namespace attnvp::job {
 
@@ -9,25 +13,79 @@ std::string part_of(const std::string& component) {
   return component.compare(0, kOurs.size(), kOurs) == 0 ? component.substr(kOurs.size()) : component;
 }
 
-std::vector<CounterValue> read_counters(sc_core::sc_object& root, const config::EnergyTable& energy) {
+bool has_energy(const config::EnergyTable& energy, const Action& action) {
+  return action.component != nullptr && !(action.optional && !energy.has(action.component, action.name));
+}
+
+PoweredCycles powered_cycles(const Module& module, const TechnologyConfig& technology, std::uint64_t cycles) {
+  PoweredCycles powered{cycles, cycles};
+  if (technology.gating == "none") return powered;
+  for (const Counter* counter : module.counters()) {
+    if (std::string_view(counter->name()) != "gated_cycles") continue;
+    powered.clocked -= std::min(cycles, counter->value());
+    if (technology.gating == "power") powered.leaking = powered.clocked;
+  }
+  return powered;
+}
+
+std::vector<Standing> standing_of(const Module& module, const config::EnergyTable& energy) {
+  const std::string name = module.basename();
+  const Standing all[] = {
+      {energy::kLeakage, "leaking_cycles", "cycles in which it is powered", name, &PoweredCycles::leaking},
+      {energy::kClock, "clocked_cycles", "cycles in which it has a clock", name, &PoweredCycles::clocked},
+      {"attnvp.dram", "kept_cycles", "cycles in which its contents are kept", "background", &PoweredCycles::leaking}};
+  std::vector<Standing> standing;
+  for (const Standing& s : all) {
+    if (s.action == "background" && name != "dram") continue;
+    if (energy.has(s.component, s.action)) standing.push_back(s);
+  }
+  return standing;
+}
+
+namespace {
+
+// `technology` and `cycles`: of a machine whose modules are powered; nothing stands by the cycle without one.
+std::vector<CounterValue> walk(sc_core::sc_object& root, const config::EnergyTable& energy,
+                               const TechnologyConfig* technology, std::uint64_t cycles) {
   std::vector<CounterValue> values;
+  const auto add = [&](CounterValue value, const Module& module, const char* component, const std::string& action) {
+    value.component = component;
+    value.action = action;
+    if (value.value > 0) {  // a table need only have what happens
+      value.energy_pj = static_cast<double>(value.value) * energy.pj(component, action, module.size_bytes());
+      const config::EnergyTable::Action range = energy.range(component, action);
+      value.low_pj = value.energy_pj * range.low;
+      value.high_pj = value.energy_pj * range.high;
+    }
+    values.push_back(std::move(value));
+  };
   for_each_module(root, [&](Module& module) {
     for (const Counter* counter : module.counters()) {
-      CounterValue value{
-          module.name(), counter->name(), counter->unit(), counter->description(), counter->value(), 0, {}, {}};
-      if (counter->action().component != nullptr) {
-        value.component = counter->action().component;
-        value.action = counter->action().name;
-        // A table need only have what happens.
-        if (counter->value() > 0) {
-          value.energy_pj = static_cast<double>(counter->value()) *
-                            energy.pj(counter->action().component, counter->action().name, module.size_bytes());
-        }
+      CounterValue value{module.name(), counter->name(), counter->unit(), counter->description(), counter->value()};
+      if (has_energy(energy, counter->action())) {
+        add(std::move(value), module, counter->action().component, counter->action().name);
+      } else {
+        values.push_back(std::move(value));
       }
-      values.push_back(std::move(value));
+    }
+    if (technology == nullptr) return;
+    const PoweredCycles powered = powered_cycles(module, *technology, cycles);
+    for (const Standing& s : standing_of(module, energy)) {
+      add({module.name(), s.name, "cycles", s.description, powered.*s.cycles}, module, s.component, s.action);
     }
   });
   return values;
+}
+
+}  // namespace
+
+std::vector<CounterValue> read_counters(sc_core::sc_object& root, const config::EnergyTable& energy) {
+  return walk(root, energy, nullptr, 0);
+}
+
+std::vector<CounterValue> read_counters(sc_core::sc_object& root, const config::EnergyTable& energy,
+                                        const TechnologyConfig& technology, std::uint64_t cycles) {
+  return walk(root, energy, &technology, cycles);
 }
 
 }  // namespace attnvp::job

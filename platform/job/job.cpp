@@ -9,10 +9,12 @@
 #include <iterator>
 
 #include "firmware/runtime/boot.h"
+#include "mapping/programs.h"
 #include "models/storage/host_memory.h"
 #include "platform/config/error.h"
 #include "platform/config/units.h"
 #include "platform/elaboration/platform.h"
+#include "platform/energy/machine_model.h"
 #include "platform/job/random_tensors.h"
 #include "platform/trace/session.h"
 
@@ -54,6 +56,25 @@ AttentionShape shape_of(const config::Network& n) {
   return {f.batch, f.heads, f.seq_q, f.seq_kv, f.emb, f.mask, f.scale};
 }
 
+// K or V as the cache has it: pages of all heads' tokens, or one run.
+std::vector<arith::Half> in_pages(const config::Network& n, const std::vector<arith::Half>& rows) {
+  if (n.page == 0) return rows;
+  const std::size_t heads = n.heads_of_kv(), emb = n.emb;
+  std::vector<arith::Half> cache(std::size_t{n.pages()} * n.page * heads * emb, 0);
+  const std::vector<std::uint32_t> table = n.page_table();
+  std::size_t row = 0, first = 0;  // of the batch: in `rows`, in the table
+  for (std::uint32_t b = 0; b < n.batch; ++b) {
+    for (std::size_t head = 0; head < heads; ++head) {
+      for (std::size_t t = 0; t < n.context(b); ++t, ++row) {
+        const std::size_t page = table[first + t / n.page];
+        std::copy_n(rows.data() + row * emb, emb, cache.data() + ((page * heads + head) * n.page + t % n.page) * emb);
+      }
+    }
+    first += (n.context(b) + n.page - 1) / n.page;
+  }
+  return cache;
+}
+
 // Measured: what SystemC and the models take of the host for modules, sockets and stacks of threads.
 std::uint64_t elaborated_bytes(const MachineConfig& m) {
   constexpr std::uint64_t kBytesOfCluster = 250'000, kBytesOfCore = 125'000;
@@ -72,6 +93,16 @@ void check_threads(const MachineConfig& m) {
                   elaborated_part(m), threads, most));
 }
 
+Floorplan floorplan_of(const MachineConfig& machine) {
+  const energy::MachineModel model(machine, energy::Technology::cmos());
+  Floorplan plan;
+  for (const energy::Part& part : model.parts()) {
+    plan.parts.emplace_back(part.module, part.area_mm2 * static_cast<double>(part.count));
+  }
+  plan.spare_mm2 = model.spare_mm2();
+  return plan;
+}
+
 GoldenResult check(const config::Network& n, const Tensors& t, const OnePass& softmax, const arith::Half* output) {
   AttentionShape shape = shape_of(n);
   if (!n.ragged()) return check_attention(shape, t.q.data(), t.k.data(), t.v.data(), output, softmax);
@@ -79,8 +110,11 @@ GoldenResult check(const config::Network& n, const Tensors& t, const OnePass& so
   double worst = -1;
   std::uint64_t queries = 0, keys = 0;  // elements before this batch's
   shape.batch = 1;
+  const config::Network folded = n.folded();
   for (std::uint32_t b = 0; b < n.batch; ++b) {
     shape.keys = n.context(b);
+    shape.queries = folded.queries_of(b);
+    shape.mask = folded.mask_of(b);
     GoldenResult one =
         check_attention(shape, t.q.data() + queries, t.k.data() + keys, t.v.data() + keys, output + queries, softmax);
     queries += shape.query_elements();
@@ -107,6 +141,12 @@ GoldenResult check(const config::Network& n, const Tensors& t, const OnePass& so
 }
 
 }  // namespace
+
+double Floorplan::total_mm2() const {
+  double total = spare_mm2;
+  for (const auto& part : parts) total += part.second;
+  return total;
+}
 
 std::uint64_t Result::sum(std::string_view module, std::string_view counter) const {
   std::uint64_t total = 0;
@@ -167,7 +207,9 @@ double Result::total_energy_pj() const {
 }
 
 Runner::Runner(const MachineConfig& machine, config::EnergyTable energy, bool full_data)
-    : energy_(std::move(energy)), elaborated_(elaborated_part(machine), elaborated_bytes(machine)) {
+    : energy_(energy::resolved(std::move(energy), machine)),
+      floorplan_(floorplan_of(machine)),
+      elaborated_(elaborated_part(machine), elaborated_bytes(machine)) {
   elaborate(machine, full_data);
 }
 
@@ -234,6 +276,7 @@ Result Runner::run_once(const config::Network& network, const Schedule& schedule
   if (!made.contexts.empty()) {
     p.write(hal::kContextsAddress, made.contexts.data(), made.contexts.size() * sizeof(std::uint32_t));
   }
+  if (!made.pages.empty()) p.write(hal::kPagesAddress, made.pages.data(), made.pages.size() * sizeof(std::uint32_t));
   const hal::JobResult unwritten{};
   for (std::uint32_t c = 0; c < p.machine().clusters; ++c) {
     p.write(hal::result_address(c), &unwritten, sizeof unwritten);
@@ -244,10 +287,14 @@ Result Runner::run_once(const config::Network& network, const Schedule& schedule
   const host_memory::Share pages(fmt::format("the tensors of {} in DRAM", network.name), touched);
   if (full && tensors != nullptr) {
     p.write(job.layer.q, tensors->q.data(), query_bytes(network));
-    p.write(job.layer.k, tensors->k.data(), key_bytes(network));
-    p.write(job.layer.v, tensors->v.data(), key_bytes(network));
+    const auto put = [&](std::uint64_t address, const std::vector<arith::Half>& rows) {
+      p.write(address, rows.data(), rows.size() * sizeof(arith::Half));
+    };
+    put(job.layer.k, network.page == 0 ? tensors->k : in_pages(network, tensors->k));
+    put(job.layer.v, network.page == 0 ? tensors->v : in_pages(network, tensors->v));
   }
 
+  tag_tensors(p, job.layer, made.scratch.address);
   Result result;
   result.network = network;
   result.schedule = schedule;
@@ -266,7 +313,7 @@ Result Runner::run_once(const config::Network& network, const Schedule& schedule
     result.output.resize(query_bytes(network) / sizeof(arith::Half));
     p.read(job.layer.o, result.output.data(), query_bytes(network));
     if (options.check_golden && tensors != nullptr) {
-      const firmware::Dataflow& dataflow = *firmware::find_dataflow(schedule.dataflow.c_str());
+      const firmware::Dataflow& dataflow = *mapping::find_dataflow(schedule.dataflow);
       const OnePass softmax{dataflow.is(firmware::kOnePass) ? result.schedule.tiling["nkv"] : 0,
                             dataflow.is(firmware::kMerged)};
       result.golden = check(network, *tensors, softmax, result.output.data());
@@ -289,7 +336,7 @@ void Runner::check_status(Result& result) {
   for (std::uint32_t c = 0; c < p.machine().clusters; ++c) {
     hal::JobResult answer{};
     p.read(hal::result_address(c), &answer, sizeof answer);
-    const firmware::Dataflow& dataflow = *firmware::find_dataflow(result.schedule.dataflow.c_str());
+    const firmware::Dataflow& dataflow = *mapping::find_dataflow(result.schedule.dataflow);
     if (answer.status != hal::Status::kDone) {
       throw RunError(fmt::format("{}: cluster {}'s firmware: {}", what, c, refusal(answer, dataflow)));
     }
@@ -310,7 +357,9 @@ void Runner::check_status(Result& result) {
 void Runner::collect(Result& result) {
   Platform& p = *platform_;
   result.frequency_hz = p.machine().clock_hz;
-  result.counters = read_counters(p, energy_);
+  result.counters = read_counters(p, energy_, p.machine().technology, result.cycles);
+  result.floorplan = floorplan_;
+  result.tdp_watts = p.machine().technology.tdp_watts;
   const auto total = static_cast<double>(std::max<std::uint64_t>(result.cycles, 1));
   const auto share = [&](const char* module, std::uint32_t instances) {
     return static_cast<double>(result.sum(module, "busy_cycles")) / (total * instances);
@@ -324,6 +373,8 @@ void Runner::collect(Result& result) {
   const std::uint64_t ports = std::uint64_t{m.l1.ports} * m.l1.port_bytes_per_cycle;
   const std::uint64_t banks = std::uint64_t{m.l1.banks} * m.l1.bank_bytes_per_cycle;
   result.peak.l1_bytes_per_cycle = static_cast<double>(m.clusters * std::min(ports, banks));
+  result.unit_times = unit_times(p, result.cycles);
+  result.bound = bound_of(result, m);
   result.utilization = {share("mac", cores), share("vec", cores), share("dma", p.machine().clusters), share("dram", 1)};
 }
 

@@ -17,6 +17,7 @@
 #include "platform/config/error.h"
 #include "platform/config/network.h"
 #include "platform/config/schema.h"
+#include "platform/job/accounting.h"
 #include "platform/job/counters.h"
 #include "platform/job/golden.h"
 #include "platform/job/schedule.h"
@@ -55,6 +56,13 @@ struct Worker {
   std::uint32_t tiles = 0;  // computed
 };
 
+// What the machine takes of a chip, by the model of its technology; DRAM is none of it.
+struct Floorplan {
+  std::vector<std::pair<std::string, double>> parts;  // mm2 of all modules of a name together
+  double spare_mm2 = 0;                               // between them
+  double total_mm2() const;
+};
+
 struct Result {
   config::Network network;
   Schedule schedule;  // tiling as used
@@ -68,6 +76,10 @@ struct Result {
   std::vector<std::pair<std::string, std::uint64_t>> statistics;
   std::vector<Worker> workers;  // of dataflows that deal tiles of contexts to workers
   std::vector<CounterValue> counters;
+  std::vector<UnitTime> unit_times;
+  Bound bound;
+  Floorplan floorplan;
+  double tdp_watts = 0;             // that the machine may draw; 0: no limit
   std::vector<arith::Half> output;  // [batch, heads, seq_q, emb]; empty in timing mode
   double wall_seconds = 0;
   std::uint64_t events = 0;  // simulation events: delta cycles
@@ -84,6 +96,9 @@ struct Result {
   bool has(std::string_view module, std::string_view counter) const;
   double energy_pj(std::string_view part) const;
   double total_energy_pj() const;
+  // Mean over the run.
+  double power_w(std::string_view part) const { return energy_pj(part) * 1e-12 / seconds(); }
+  double total_power_w() const { return total_energy_pj() * 1e-12 / seconds(); }
 };
 
 struct RunOptions {
@@ -117,7 +132,8 @@ class Runner {
   // The schedule with all that it leaves open, remembered.
   Schedule completed(const config::Network& network, const Schedule& schedule);
 
-  config::EnergyTable energy_;
+  config::EnergyTable energy_;  // with all that the model says of the machine
+  Floorplan floorplan_;
   host_memory::Share elaborated_;
   std::unique_ptr<Platform> platform_;
   std::map<std::string, Schedule> completed_;

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "firmware/runtime/dataflow.h"
+#include "mapping/programs.h"
 #include "platform/config/error.h"
 #include "platform/config/words.h"
 #include "platform/job/schedule.h"
@@ -39,10 +39,10 @@ Schedule parse_dataflow(const std::string& text) {
   const Origin origin = config::option_origin("--dataflow", text);
   const std::size_t colon = text.find(':');
   const std::string name = text.substr(0, colon);
-  const firmware::Dataflow* dataflow = firmware::find_dataflow(name.c_str());
+  const firmware::Dataflow* dataflow = mapping::find_dataflow(name);
   if (dataflow == nullptr || name != dataflow->name) {
     std::vector<std::string> names;
-    for (const firmware::Dataflow* d : firmware::dataflows()) names.emplace_back(d->name);
+    for (const firmware::Dataflow* d : mapping::dataflows()) names.emplace_back(d->name);
     throw config::ConfigError(
         fmt::format("dataflow {} is unknown{}", config::in_quotes(name), config::hint(name, names)));
   }

@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+
 #include "platform/report/json.h"
+#include "platform/report/power.h"
 #include "platform/report/table.h"
 
 namespace attnvp::report {
@@ -23,6 +27,12 @@ std::string golden_text(const job::Result& r) {
   return r.golden.passed ? "passed" : "FAILED";
 }
 
+std::string tiling_line(const job::Result& r) {
+  std::string line;
+  for (const auto& [key, value] : job::tiling_text(r.schedule.tiling)) line += fmt::format(" {}={}", key, value);
+  return line.substr(line.empty() ? 0 : 1);
+}
+
 // Share of all workers' time in which they compute, if all tiles take as long.
 double occupancy(const job::Result& r) {
   return static_cast<double>(r.statistic("partition.tiles")) /
@@ -31,12 +41,57 @@ double occupancy(const job::Result& r) {
 
 // New tokens of all requests, by the attention of all layers.
 double tokens_per_second(const job::Result& r) {
-  return static_cast<double>(std::uint64_t{r.network.batch} * r.network.seq_q) / (r.seconds() * r.network.layers);
+  const config::Network& n = r.network;
+  return static_cast<double>(n.query_elements() / n.heads / n.emb) / (r.seconds() * n.layers);
 }
 
 }  // namespace
 
-std::string to_json(const job::Result& r, const std::string& hardware, const std::string& timeline) {
+// Where the engines' time went: whatever is half a percent somewhere.
+Table time_table(const job::Result& r) {
+  const std::pair<const char*, const char*> kinds[] = {
+      {"mac", "MAC"}, {"vec", "VEC"}, {"dma", "DMA channels"}, {"control", "control"}};
+  Table table;
+  table.column("time", Table::Align::kLeft);
+  std::vector<std::string> reasons;
+  std::vector<std::map<std::string, double>> shares;
+  for (const auto& [kind, title] : kinds) {
+    table.column(title);
+    std::map<std::string, double>& share = shares.emplace_back();
+    for (const auto& [reason, value] : job::mean_shares(r.unit_times, kind)) {
+      share[reason] = value;
+      const bool known = std::find(reasons.begin(), reasons.end(), reason) != reasons.end();
+      if (value >= 0.005 && !known) reasons.push_back(reason);
+    }
+  }
+  for (const std::string& reason : reasons) {
+    std::vector<std::string> row{reason};
+    for (const auto& share : shares) {
+      const auto found = share.find(reason);
+      row.push_back(found == share.end() ? "" : percent(found->second));
+    }
+    table.row(row);
+  }
+  return table;
+}
+
+std::string bound_sentence(const job::Bound& b) {
+  const std::map<std::string, std::string> names = {{"mac", "MAC"},         {"vec", "VEC"},
+                                                    {"dram", "DRAM"},       {"l1_port", "L1 port"},
+                                                    {"l1_bank", "L1 bank"}, {"control", "control processor"},
+                                                    {"dma", "DMA"}};
+  const auto name = [&](const std::string& resource) { return names.at(resource); };
+  const job::Remedy remedy = job::remedy(b.most.resource);
+  const bool slow = b.share() < 0.5;
+  const std::string then = b.next() == b.most.resource ? fmt::format("{} still binds", name(b.next()))
+                                                       : fmt::format("{} binds", name(b.next()));
+  return fmt::format("{}: {} busy{}; at twice the {} ({}) at most {:.2f}x, then {}",
+                     slow ? "no resource is half busy, the schedule waits" : name(b.most.resource) + " bound",
+                     slow ? name(b.most.resource) + " " + percent(b.share()) : percent(b.share()), "", remedy.words,
+                     remedy.key, b.at_most(), then);
+}
+
+std::string to_json(const job::Result& r, const std::string& hardware, const JsonParts& parts) {
   using nlohmann::ordered_json;
   ordered_json j = json_document();
   j["hardware"] = hardware;
@@ -52,6 +107,10 @@ std::string to_json(const job::Result& r, const std::string& hardware, const std
   }
   if (net.scale != 1) j["network"]["scale"] = net.scale;
   if (net.layers > 1) j["network"]["layers"] = net.layers;
+  if (net.page > 0) j["network"]["page"] = net.page;
+  for (const config::Request& q : net.requests) {
+    j["network"]["requests"].push_back({{"new_tokens", q.new_tokens}, {"cached_tokens", q.cached_tokens}});
+  }
   j["dataflow"] = r.schedule.text;
   for (const auto& [name, value] : job::tiling_text(r.schedule.tiling)) {
     const std::uint32_t number = r.schedule.tiling[name];
@@ -68,7 +127,7 @@ std::string to_json(const job::Result& r, const std::string& hardware, const std
     j["model"] = {{"seconds", r.seconds() * net.layers}, {"tokens_per_second", tokens_per_second(r)}};
   }
   j["golden"] = {{"checked", r.golden_checked},
-                 {"passed", r.golden_checked && r.golden.passed},
+                 {"passed", r.golden_checked ? ordered_json(r.golden.passed) : ordered_json()},
                  {"max_abs_error", r.golden.max_abs_error},
                  {"max_ulp_error", r.golden.max_ulp_error}};
   j["utilization"] = {
@@ -100,12 +159,25 @@ std::string to_json(const job::Result& r, const std::string& hardware, const std
   }
   j["energy_pj"]["total"] = r.total_energy_pj();
   for (const std::string& part : r.energy_parts()) j["energy_pj"][part] = r.energy_pj(part);
+  j["bound"] = {{"resource", r.bound.most.resource}, {"cycles", r.bound.most.cycles}, {"share", r.bound.share()}};
+  for (const job::Demand& d : r.bound.demands) j["bound"]["demands"][d.resource] = d.cycles;
+  j["bound"]["advice"].push_back({{"key", job::remedy(r.bound.most.resource).key},
+                                  {"factor", r.bound.most.resource == "control" ? 0.5 : 2.0},
+                                  {"speedup_at_most", r.bound.at_most()},
+                                  {"then", r.bound.next()},
+                                  {"text", bound_sentence(r.bound)}});
+  for (const job::UnitTime& unit : r.unit_times) {
+    ordered_json& cycles = j["time"][unit.unit];
+    for (const auto& [reason, n] : unit.cycles) cycles[reason] = n;
+  }
+  add_power(j, r);
+  if (parts.energy_range) add_energy_range(j, r);
   j["machine"] = {{"macs_per_cycle", r.peak.macs_per_cycle},
                   {"vec_lanes", r.peak.vec_lanes},
                   {"dram_bytes_per_cycle", r.peak.dram_bytes_per_cycle},
                   {"l1_bytes_per_cycle", r.peak.l1_bytes_per_cycle},
                   {"l1_bytes", r.peak.l1_bytes}};
-  if (!timeline.empty()) j["timeline"] = timeline;
+  if (!parts.timeline.empty()) j["timeline"] = parts.timeline;
   for (const job::CounterValue& c : r.counters) j["counters"][c.module][c.name] = c.value;
   j["simulation"] = {{"wall_seconds", r.wall_seconds}, {"events", r.events}};
   return json_text(j);
@@ -122,15 +194,13 @@ std::string to_text(const job::Result& r, const std::string& hardware) {
   line("network", fmt::format("{}  (batch {}, {} heads{}, {} x {}{}, {} per head)", n.name, n.batch, n.heads, groups,
                               n.seq_q, n.ragged() ? "up to " : "", n.seq_kv, n.emb));
   if (!n.rules().empty()) line("rules", n.rules().substr(1));
-  std::string tiling;
-  for (const auto& [key, value] : job::tiling_text(r.schedule.tiling)) tiling += fmt::format(" {}={}", key, value);
   line("dataflow", r.schedule.text);
-  line("tiling", tiling.substr(1));
+  line("tiling", tiling_line(r));
   if (!r.workers.empty()) {
-    line("partition", fmt::format("{} tiles on {} workers: {} of them have {}, the others fewer; occupancy {}",
-                                  r.statistic("partition.tiles"), r.statistic("partition.workers"),
-                                  r.statistic("partition.high_load"), r.statistic("partition.max"),
-                                  percent(occupancy(r))));
+    line("partition",
+         fmt::format("{} tiles on {} workers: {} of them have {}, the others fewer; occupancy {}",
+                     r.statistic("partition.tiles"), r.statistic("partition.workers"),
+                     r.statistic("partition.high_load"), r.statistic("partition.max"), percent(occupancy(r))));
   }
   line("cycles", with_commas(r.cycles));
   line("time", fmt::format("{} at {}", with_prefix(r.seconds(), "s"), with_prefix(r.frequency_hz, "Hz")));
@@ -145,9 +215,9 @@ std::string to_text(const job::Result& r, const std::string& hardware) {
   }
   line("golden", golden);
   if (r.statistic("overwrites.count") > 0) {
-    line("overwrites", fmt::format("{} of K, {} of V  ({} loaded again)", r.statistic("overwrites.k"),
-                                   r.statistic("overwrites.v"),
-                                   with_prefix(static_cast<double>(r.statistic("overwrites.reload_bytes")), "B")));
+    line("overwrites",
+         fmt::format("{} of K, {} of V  ({} loaded again)", r.statistic("overwrites.k"), r.statistic("overwrites.v"),
+                     with_prefix(static_cast<double>(r.statistic("overwrites.reload_bytes")), "B")));
   }
   out += "\n";
 
@@ -159,6 +229,8 @@ std::string to_text(const job::Result& r, const std::string& hardware) {
   busy.row({"DMA", percent(r.utilization.dma)});
   busy.row({"DRAM bus", percent(r.utilization.dram)});
   out += busy.text() + "\n";
+
+  out += time_table(r).text() + "\n" + bound_sentence(r.bound) + "\n\n";
 
   Table traffic;
   traffic.column("memory", Table::Align::kLeft);
@@ -181,22 +253,30 @@ std::string to_text(const job::Result& r, const std::string& hardware) {
     energy.row({part, with_prefix(r.energy_pj(part) * 1e-12, "J"), percent(total > 0 ? r.energy_pj(part) / total : 0)});
   }
   energy.row({"total", with_prefix(total * 1e-12, "J"), "100.0%"});
-  return out + energy.text();
+  return out + energy.text() + "\n" + power_text(r);
 }
 
-std::string comparison(const std::vector<job::Result>& results) {
+ComparisonRow comparison_row(const job::Result& r) {
+  const double traffic = static_cast<double>(read_bytes(r, "dram") + write_bytes(r, "dram"));
+  return {{r.schedule.text, with_commas(r.cycles), with_prefix(r.seconds(), "s"), percent(r.utilization.mac),
+           percent(r.utilization.vec), with_prefix(traffic, "B"), with_prefix(r.total_energy_pj() * 1e-12, "J"),
+           golden_text(r), fmt::format("{} {}", r.bound.most.resource, percent(r.bound.share())), tiling_line(r)},
+          r.cycles};
+}
+
+std::string comparison(const std::vector<ComparisonRow>& rows) {
   Table table;
   table.column("dataflow", Table::Align::kLeft);
   for (const char* title : {"cycles", "time", "MAC busy", "VEC busy", "DRAM traffic", "energy", "golden"}) {
     table.column(title);
   }
-  if (!results.empty()) table.column(results.back().schedule.text + " is faster by");
-  for (const job::Result& r : results) {
-    const double traffic = static_cast<double>(read_bytes(r, "dram") + write_bytes(r, "dram"));
-    const double ratio = static_cast<double>(r.cycles) / static_cast<double>(results.back().cycles);
-    table.row({r.schedule.text, with_commas(r.cycles), with_prefix(r.seconds(), "s"), percent(r.utilization.mac),
-               percent(r.utilization.vec), with_prefix(traffic, "B"), with_prefix(r.total_energy_pj() * 1e-12, "J"),
-               golden_text(r), &r == &results.back() ? "" : fmt::format("{:.2f}x", ratio)});
+  table.column("bound", Table::Align::kLeft);
+  table.column("tiling", Table::Align::kLeft);
+  if (!rows.empty()) table.column("cycles of " + rows.front().cells.front());
+  for (const ComparisonRow& row : rows) {
+    std::vector<std::string> cells = row.cells;
+    cells.push_back(fmt::format("{:.2f}x", static_cast<double>(row.cycles) / static_cast<double>(rows.front().cycles)));
+    table.row(cells);
   }
   return table.text();
 }

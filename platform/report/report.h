@@ -8,11 +8,19 @@
 
 namespace attnvp::report {
 
-// `timeline`: where its timeline is, seen from the JSON's folder; empty without one.
-std::string to_json(const job::Result& result, const std::string& hardware, const std::string& timeline = {});
+struct JsonParts {
+  std::string timeline;       // where it is, seen from the JSON's folder; empty without one
+  bool energy_range = false;  // with the low and the high end of its range
+};
+std::string to_json(const job::Result& result, const std::string& hardware, const JsonParts& parts = {});
 // Cycles, time, utilisation, traffic, energy of one run.
 std::string to_text(const job::Result& result, const std::string& hardware);
-// One line per run, speed-ups against the last one.
-std::string comparison(const std::vector<job::Result>& results);
+// One line a run, the last column relative to the first of them.
+struct ComparisonRow {
+  std::vector<std::string> cells;
+  std::uint64_t cycles = 0;
+};
+ComparisonRow comparison_row(const job::Result& result);
+std::string comparison(const std::vector<ComparisonRow>& rows);
 
 }  // namespace attnvp::report

@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "platform/energy/machine_model.h"
 #include "platform/job/job.h"
 
 namespace attnvp::stream {
@@ -44,7 +45,7 @@ double Result::energy_pj(const std::string& scope) const {
 
 Runner::Runner(const Graph& graph, config::EnergyTable energy, std::uint64_t seed)
     : graph_(graph),
-      energy_(std::move(energy)),
+      energy_(energy::resolved(std::move(energy), MachineConfig{})),
       shape_{1, 1, graph.n, graph.n, graph.d},
       tensors_(job::random_attention(shape_, seed)),
       q_(widened(tensors_.q)),

@@ -88,7 +88,7 @@ const std::vector<Row> kRtl = {{"clk", kBit, kNormal},       {"in_valid", kBit, 
                                {"cmd_ready", kBit, kOrange}, {"row_taken", kBit, kOrange},
                                {"out_valid", kBit, kNormal}, {"out_last", kBit, kOrange}};
 const std::vector<Row> kRtlSum = {{"sum", kHex, kBlue}};
-const std::vector<Row> kEnergy = {{"energy_pj", kCurve, kOrange}};
+const std::vector<Row> kEnergy = {{"energy_pj", kCurve, kOrange}, {"power_w", kCurve, kOrange}};
 
 class SaveFile {
  public:
@@ -129,7 +129,7 @@ class SaveFile {
       others(top);
     }
     const std::string root = clusters.empty() ? std::string() : clusters.front().substr(0, clusters.front().find('.'));
-    rows(root, kEnergy, "energy spent");
+    rows(root, kEnergy, "energy and power");
     return out_;
   }
 
@@ -174,7 +174,7 @@ class SaveFile {
   void others(const std::string& module) {
     const auto there = ids_.find(module);
     if (there == ids_.end()) return;
-    if (there->second.size() == there->second.count(kEnergy.front().name)) return;
+    if (there->second.size() == there->second.count("energy_pj") + there->second.count("power_w")) return;
     for (const auto& [name, id] : there->second) {
       if (shown_.count(id) > 0) return;
     }

@@ -3,13 +3,14 @@
 #include <algorithm>
 
 #include "models/trace/operation.h"
+#include "platform/job/counters.h"
 #include "platform/trace/gtkw.h"
 #include "platform/trace/scope.h"
 
 namespace attnvp::trace {
 
 namespace {
-constexpr std::uint64_t kSampleCycles = 1024;  // between two values of energy
+constexpr double kWattsOfPjPerFs = 1000;
 }
 
 FirstPv::FirstPv(const Recorder& recorder) {
@@ -40,7 +41,8 @@ void Session::begin(Platform& platform, const config::EnergyTable& energy) {
   const auto fs = [period](std::uint64_t cycle) { return cycle > UINT64_MAX / period ? UINT64_MAX : cycle * period; };
   recorder_ =
       std::make_unique<Recorder>(platform, wanted_, Recorder::Window{fs(request_.from_cycle), fs(request_.to_cycle)});
-  recorder_->sample_every(fs(kSampleCycles));
+  recorder_->sample_every(fs(platform.machine().technology.power_window));
+  start_fs_ = sc_core::sc_time_stamp().value();
   add_energy(energy);
   if (request_.waveform) {
     codes_ = std::make_unique<EnumCodes>(platform);
@@ -55,35 +57,45 @@ void Session::begin(Platform& platform, const config::EnergyTable& energy) {
     recorder_->add(*timeline_);
     platform.context().journal = journal_.get();
   }
-  start_fs_ = sc_core::sc_time_stamp().value();
   recorder_->start();
 }
 
-// Energy spent so far, per module and in all.
+// Energy spent so far and the power of every span, per module and in all.
 void Session::add_energy(const config::EnergyTable& energy) {
-  struct Term {
-    const Counter* counter;
-    double pj;
-  };
-  const auto sum = [](const std::vector<Term>& terms) {
+  using Terms = std::vector<std::function<double()>>;
+  const auto sum = [](const Terms& terms) {
     double pj = 0;
-    for (const Term& t : terms) pj += static_cast<double>(t.counter->value()) * t.pj;
+    for (const auto& term : terms) pj += term();
     return pj;
   };
-  std::vector<Term> all;
+  const auto show = [&](const std::string& scope, const Terms& terms) {
+    recorder_->add_probe(scope, "energy_pj", "pJ", [terms, sum] { return sum(terms); });
+    recorder_->add_rate(
+        scope, "power_w", "W", [terms, sum] { return sum(terms); }, kWattsOfPjPerFs);
+  };
+  Terms all;
+  const auto cycles = [this] {
+    return (sc_core::sc_time_stamp().value() - start_fs_) / platform_->context().clock.period_fs();
+  };
   for_each_module(*platform_, [&](Module& module) {
-    std::vector<Term> terms;
+    Terms terms;
     for (const Counter* counter : module.counters()) {
       const Action& action = counter->action();
       // What the table lacks is an error only if it happens; the job says so then.
       if (action.component == nullptr || !energy.has(action.component, action.name)) continue;
-      terms.push_back({counter, energy.pj(action.component, action.name, module.size_bytes())});
+      const double pj = energy.pj(action.component, action.name, module.size_bytes());
+      terms.emplace_back([counter, pj] { return static_cast<double>(counter->value()) * pj; });
+    }
+    for (const job::Standing& s : job::standing_of(module, energy)) {
+      const double pj = energy.pj(s.component, s.action, 0);
+      terms.emplace_back([this, &module, pj, cycles, which = s.cycles] {
+        return pj * static_cast<double>(job::powered_cycles(module, platform_->machine().technology, cycles()).*which);
+      });
     }
     all.insert(all.end(), terms.begin(), terms.end());
-    if (terms.empty() || !wanted_(module.name())) return;
-    recorder_->add_probe(module.name(), "energy_pj", "pJ", [terms, sum] { return sum(terms); });
+    if (!terms.empty() && wanted_(module.name())) show(module.name(), terms);
   });
-  recorder_->add_probe(platform_->name(), "energy_pj", "pJ", [all, sum] { return sum(all); });
+  show(platform_->name(), all);
 }
 
 void Session::end() {

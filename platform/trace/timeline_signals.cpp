@@ -28,6 +28,9 @@ TimelineSignals::TimelineSignals(const Recorder& recorder, std::uint64_t period_
       series(chart(above, "L1 bytes per cycle"), s.scope.substr(s.scope.rfind('.') + 1));
     } else if (s.name == "bytes_per_cycle") {
       series(chart(s.scope, "DRAM bytes per cycle"), "bytes_per_cycle");
+    } else if (s.name == "power_w" && s.scope.find('.') != std::string::npos) {
+      const std::size_t dot = s.scope.find('.');
+      series(chart(s.scope.substr(0, dot), "power [W]"), s.scope.substr(dot + 1));
     } else if (ends_with(s.scope, ".cpu") && (s.name == "state" || s.name == "address")) {
       if (processors_.empty() || processors_.back().scope != s.scope) processors_.push_back({s.scope});
       use = {s.name == "state" ? Use::Kind::kState : Use::Kind::kAddress, processors_.size() - 1, 0};

@@ -94,7 +94,7 @@ TEST(Mask, IsItsDefinition) {
 // A runtime for a job on `lanes` cores under a mask.
 struct Job {
   hal::JobBlock block{};
-  hal::Rules rules{{}, 1, 0};
+  hal::Rules rules{{}, hal::kUnitScale, 1, 0};
 };
 Job job_of(const Layer& l, uint32_t heads, uint32_t clusters, uint32_t lanes, uint32_t mac_rows) {
   Job j;

@@ -66,6 +66,41 @@ void expect_same(const mapping::Counts& c, const job::Result& r) {
   EXPECT_EQ(c.refused, 0U);
 }
 
+// Every cycle of every unit has one reason.
+void expect_accounted(const job::Result& r) {
+  EXPECT_FALSE(r.unit_times.empty());
+  for (const job::UnitTime& unit : r.unit_times) {
+    std::uint64_t sum = 0;
+    for (const auto& [reason, cycles] : unit.cycles) sum += cycles;
+    EXPECT_EQ(sum, r.cycles) << unit.unit;
+  }
+}
+
+// The machine with twice as much of what bounds the run; false where there is no such machine.
+bool twice(const std::string& resource, MachineConfig& m) {
+  if (resource == "mac") m.mac.rows *= 2;
+  if (resource == "vec") m.vec.lanes *= 2;
+  if (resource == "dram") m.dram.bytes_per_second *= 2;
+  if (resource == "l1_port") m.l1.port_bytes_per_cycle *= 2;
+  if (resource == "l1_bank") m.l1.bank_bytes_per_cycle *= 2;
+  if (resource == "dma") m.dma.outstanding *= 2;
+  if (resource != "control") return true;
+  m.control.access_cycles /= 2;
+  return m.control.access_cycles > 0;
+}
+
+// The same commands there: no faster than the sentence says.
+void expect_at_most(const job::Result& r, MachineConfig machine, const config::Network& network) {
+  if (!twice(r.bound.most.resource, machine)) return;
+  try {
+    job::Runner runner(machine, config::load_energy("fusemax-45nm"), false);
+    const job::Result faster = runner.run(network, r.schedule, nullptr, {});
+    EXPECT_GE(static_cast<double>(faster.cycles) * r.bound.at_most() * (1 + 1e-9), static_cast<double>(r.cycles))
+        << r.bound.most.resource;
+  } catch (const std::runtime_error&) {  // that machine cannot
+  }
+}
+
 class CommandStream : public testing::TestWithParam<std::uint32_t> {};
 
 TEST_P(CommandStream, AgreesWithTheSimulation) {
@@ -89,10 +124,12 @@ TEST_P(CommandStream, AgreesWithTheSimulation) {
     }
     const mapping::Job made = job::make_job(machine, network, chosen);
     EXPECT_TRUE(mapping::need_of(made).fits(made));
-    job::Runner runner(machine, config::load_energy("fusemax-45nm"), false);
-    const job::Result result = runner.run(network, chosen, nullptr, {});
+    const job::Result result =
+        job::Runner(machine, config::load_energy("fusemax-45nm"), false).run(network, chosen, nullptr, {});
     expect_same(mapping::count(made, machine), result);
     EXPECT_LE(mapping::least_cycles(made, machine), static_cast<double>(result.cycles));
+    expect_accounted(result);
+    expect_at_most(result, machine, network);
     ++compared;
     if (HasFailure()) return;
   }

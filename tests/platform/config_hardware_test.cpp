@@ -155,7 +155,7 @@ TEST_F(Hardware, RefusesUnknownKeysNamingTheNearest) {
   EXPECT_EQ(refusal("frobnicate: 2\n"),
             "my.yaml:1: key 'frobnicate' is unknown; allowed: name, clock, clusters, cores, mac, vec, l0, "
             "l1, dma, dram, "
-            "events, control, interconnect, energy, base");
+            "events, control, interconnect, energy, base, provenance");
 }
 
 TEST_F(Hardware, RefusesDuplicates) {

@@ -1,0 +1,92 @@
+#include "cli/area.h"
+
+#include <fmt/format.h>
+
+#include "explore/plot/svg.h"
+#include "explore/plot/treemap.h"
+#include "platform/config/energy.h"
+#include "platform/energy/machine_model.h"
+#include "platform/report/json.h"
+#include "platform/report/table.h"
+
+namespace attnvp::cli {
+
+namespace {
+
+energy::MachineModel model_of(const MachineConfig& machine) {
+  const config::EnergyTable table = config::load_energy(machine.energy);
+  return {machine, table.is_model() ? energy::Technology::of(table.source()) : energy::Technology::cmos()};
+}
+
+double macs_per_second(const MachineConfig& m) {
+  return m.clock_hz * m.clusters * m.cores * m.mac.rows * m.mac.columns;
+}
+
+}  // namespace
+
+std::string area_text(const MachineConfig& machine) {
+  const energy::MachineModel model = model_of(machine);
+  report::Table table;
+  table.column("module", report::Table::Align::kLeft);
+  for (const char* title : {"number", "each", "together", "share", "leakage"}) table.column(title);
+  const auto row = [&](const std::string& name, std::uint64_t count, double each, double leakage_mw) {
+    const double all = each * static_cast<double>(count);
+    table.row({name, fmt::format("{}", count), fmt::format("{:.4f} mm2", each), fmt::format("{:.4f} mm2", all),
+               report::percent(all / model.area_mm2()),
+               report::with_prefix(leakage_mw * 1e-3 * static_cast<double>(count), "W")});
+  };
+  double leakage_mw = 0;
+  for (const energy::Part& part : model.parts()) {
+    row(part.module, part.count, part.area_mm2, part.leakage_mw.value);
+    leakage_mw += part.leakage_mw.value * static_cast<double>(part.count);
+  }
+  row("between them", 1, model.spare_mm2(), 0);
+  row("floorplan", 1, model.area_mm2(), leakage_mw);
+  return fmt::format("# area of {} at {}, without DRAM\n{}{:<13}{} per mm2\n", machine.name, machine.technology.tech,
+                     table.text(), "performance",
+                     report::with_prefix(macs_per_second(machine) / model.area_mm2(), "MAC/s"));
+}
+
+std::string area_json(const MachineConfig& machine) {
+  const energy::MachineModel model = model_of(machine);
+  nlohmann::ordered_json document = report::json_document();
+  document["hardware"] = machine.name;
+  document["tech"] = machine.technology.tech;
+  document["area_mm2"]["total"] = model.area_mm2();
+  double leakage = 0;
+  for (const energy::Part& part : model.parts()) {
+    const auto count = static_cast<double>(part.count);
+    document["area_mm2"][part.module] = part.area_mm2 * count;
+    leakage += part.leakage_mw.value * count * 1e-3;
+  }
+  document["area_mm2"]["spare"] = model.spare_mm2();
+  document["leakage_w"]["total"] = leakage;
+  for (const energy::Part& part : model.parts()) {
+    document["leakage_w"][part.module] = part.leakage_mw.value * static_cast<double>(part.count) * 1e-3;
+  }
+  document["macs_per_second_mm2"] = macs_per_second(machine) / model.area_mm2();
+  return report::json_text(document);
+}
+
+std::string area_svg(const MachineConfig& machine) {
+  constexpr double kWidth = 900, kHeight = 600;
+  const energy::MachineModel model = model_of(machine);
+  plot::TreeNode cluster{"cluster", 0, 0, {}}, core{"core", 0, 0, {}};
+  std::size_t color = 0;
+  for (const energy::Part& part : model.parts()) {
+    (part.in_core ? core : cluster).parts.push_back({part.module, part.area_mm2, color++, {}});
+  }
+  plot::TreeNode whole{machine.name, 0, 0, {}};
+  for (std::uint32_t k = 0; k < machine.cores; ++k) {
+    core.name = fmt::format("core{}", k);
+    cluster.parts.push_back(core);
+  }
+  for (std::uint32_t c = 0; c < machine.clusters; ++c) {
+    cluster.name = fmt::format("cluster{}", c);
+    whole.parts.push_back(cluster);
+  }
+  whole.parts.push_back({"between them", model.spare_mm2(), color, {}});
+  return plot::open_svg(kWidth, kHeight) + plot::treemap(whole, kWidth, kHeight, "mm2") + "</svg>\n";
+}
+
+}  // namespace attnvp::cli

@@ -1,0 +1,39 @@
+#include "cli/firmware.h"
+
+#include <fstream>
+
+#include "mapping/programs.h"
+#include "models/riscv_processor/config.h"
+#include "platform/config/hardware.h"
+
+namespace attnvp::cli {
+
+void use_firmware(MachineConfig& machine, const std::string& elf) {
+  if (!elf.empty()) {
+    machine.control.cpu = "riscv";
+    machine.own<RiscvConfig>().firmware = elf;
+    config::check_machine(machine, {"--firmware"});
+  }
+  mapping::use_firmware_of(machine);
+}
+
+void use_program(const std::string& elf) {
+  MachineConfig machine;
+  use_firmware(machine, elf);
+}
+
+bool is_program(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  char magic[4] = {};
+  file.read(magic, sizeof magic);
+  return file && std::string(magic, sizeof magic) ==
+                     "\x7f"
+                     "ELF";
+}
+
+std::string default_dataflow(const std::string& name) {
+  const bool asked = name != "mas" || mapping::find_dataflow(name) != nullptr;
+  return asked ? name : mapping::dataflows().front()->name;
+}
+
+}  // namespace attnvp::cli

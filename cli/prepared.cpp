@@ -1,0 +1,41 @@
+#include "cli/prepared.h"
+
+#include <fmt/format.h>
+
+#include "cli/firmware.h"
+#include "platform/config/hardware.h"
+#include "platform/text/complaint.h"
+
+namespace attnvp::cli {
+
+Prepared prepare(const RunArguments& a) {
+  Prepared p;
+  p.machine = config::load_hardware(a.hardware, a.settings);
+  const auto choose = [&p](const char* option, const std::string& kind, std::string& place) {
+    if (kind.empty()) return;
+    place = kind;
+    config::check_machine(p.machine, {fmt::format("{} {}", option, kind)});
+  };
+  choose("--vec", a.vec, p.machine.vec.kind);
+  choose("--cpu", a.cpu, p.machine.control.cpu);
+  use_firmware(p.machine, a.firmware);
+  p.network = config::load_network(a.network);
+  if (!a.requests.empty()) {
+    for (const auto& [option, value] : {std::pair{"--q", &a.q}, {"--k", &a.k}, {"--v", &a.v}, {"--out", &a.out}}) {
+      if (!value->empty()) throw config::ConfigError(fmt::format("{} does not go with --requests", option));
+    }
+    p.network = config::with_requests(p.network, a.requests);
+  }
+  p.energy = config::load_energy(p.machine.energy);
+  if (a.tiling != "auto") p.tiling = job::parse_tiling(a.tiling);
+  p.full = a.data == "full";
+  return p;
+}
+
+int exit_status(const job::Result& r) {
+  if (!r.golden_checked || r.golden.passed) return 0;
+  text::complain(fmt::format("{}: golden check failed: {}", r.schedule.text, r.golden.to_string()));
+  return 1;
+}
+
+}  // namespace attnvp::cli

@@ -1,0 +1,22 @@
+// What `run` and `compare` begin and end alike.
+#pragma once
+
+#include "cli/commands.h"
+#include "models/machine.h"
+#include "platform/job/job.h"
+
+namespace attnvp::cli {
+
+struct Prepared {
+  MachineConfig machine;
+  config::Network network;
+  config::EnergyTable energy;
+  job::Tiling tiling;
+  bool full = true;
+};
+Prepared prepare(const RunArguments& arguments);
+
+// 1 when the golden check failed, which it says on stderr.
+int exit_status(const job::Result& result);
+
+}  // namespace attnvp::cli

@@ -1,0 +1,32 @@
+// How a program's section `attnvp_dataflows` is laid out: 32-bit pointers to declarations
+// (firmware/runtime/dataflow.h), which the host reads from the ELF file without running it. The section `attnvp_abi`
+// says that it is this layout.
+#pragma once
+
+#include <cstdint>
+
+namespace attnvp::riscv {
+
+constexpr std::uint32_t kDeclarationVersion = 1;
+
+struct DataflowLayout {
+  std::uint32_t name, description, run, parameters, options, statistics;
+  std::uint8_t scores, reserved[3];
+  std::uint32_t traits;
+};
+struct ParameterLayout {
+  std::uint32_t name, meaning;
+  std::uint8_t extent, grain, reserved[2];
+  std::uint32_t most, none;
+  std::uint32_t tries[8];
+  std::uint8_t in_command, reserved2[3];
+  std::uint32_t guess;
+};
+struct OptionLayout {
+  std::uint32_t name, values, description;
+};
+struct StatisticLayout {
+  std::uint32_t name, meaning;
+};
+
+}  // namespace attnvp::riscv

@@ -1,0 +1,46 @@
+#include "models/riscv_processor/untimed.h"
+
+#include <fmt/format.h>
+
+namespace attnvp::riscv {
+
+namespace {
+
+constexpr std::uint64_t kMostCycles = std::uint64_t{1} << 36;
+
+class Direct final : public Port {
+ public:
+  explicit Direct(hal::Cpu& cpu) : cpu_(cpu) {}
+
+ private:
+  bool transfer(bool write, std::uint64_t address, void* data, std::uint32_t bytes, std::uint64_t& /*cycle*/) override {
+    return write ? cpu_.write(address, data, bytes) : cpu_.read(address, data, bytes);
+  }
+  void console(char /*c*/, std::uint64_t /*cycle*/) override {}
+  void watch(std::uint32_t /*event*/) override {}
+  hal::Cpu& cpu_;
+};
+
+}  // namespace
+
+void run_untimed(const ElfFile& program, const CoreConfig& config, hal::Cpu& cpu) {
+  Direct port(cpu);
+  ControlCore core(config, port);
+  core.load(program);
+  Hart& hart = core.hart();
+  Stop stop = Stop::kLimit;
+  while (!core.finished() && stop != Stop::kLost) {
+    core.set_lines(false);
+    stop = hart.run(kMostCycles);
+    if (core.finished()) break;
+    if (stop == Stop::kWait)
+      throw ProgramError(
+          fmt::format("{}: hart {} waits for an interrupt, {}", program.path(), config.hart, core.place()));
+    if (hart.cycle() >= kMostCycles) {
+      throw ProgramError(fmt::format("{}: hart {} does not end, {}", program.path(), config.hart, core.place()));
+    }
+  }
+  if (!core.finished() || core.code() != 0) throw ProgramError(fmt::format("{}: {}", program.path(), core.complaint()));
+}
+
+}  // namespace attnvp::riscv

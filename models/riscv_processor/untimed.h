@@ -1,0 +1,21 @@
+// A firmware program run at once, without a platform: its accesses go to whoever reads the command stream.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+
+#include "models/control_processor/cpu.h"
+#include "models/riscv/control_core.h"
+
+namespace attnvp::riscv {
+
+// It cannot go on: one sentence.
+struct ProgramError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Runs to its end. Throws ProgramError, ElfError.
+void run_untimed(const ElfFile& program, const CoreConfig& config, hal::Cpu& cpu);
+
+}  // namespace attnvp::riscv

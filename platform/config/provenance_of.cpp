@@ -1,0 +1,73 @@
+#include <filesystem>
+
+#include "platform/config/catalog.h"
+#include "platform/config/energy.h"
+#include "platform/config/hardware.h"
+#include "platform/config/network.h"
+#include "platform/config/provenance.h"
+
+namespace attnvp::config {
+namespace {
+
+// Of a machine's file, which load_hardware has found to be right, and of those below it.
+Provenances of_file(const std::string& path) {
+  const Document document = Document::load(path);
+  const std::vector<std::string>& paths = hardware_schema().paths();
+  std::vector<std::string> known = paths;
+  known.emplace_back("base");
+  known.emplace_back(kProvenanceSection);
+  Provenances of_keys;
+  std::vector<std::string> set;
+  for (const Setting& setting : document.settings(known)) {
+    set.push_back(setting.path);
+    if (setting.path != "base") continue;
+    set.pop_back();
+    of_keys = of_file(find_config(Folder::kHardware, setting.text, std::filesystem::path(path).parent_path().string()));
+  }
+  take_statements(of_keys, read_provenance(document, paths), paths, set);
+  return of_keys;
+}
+
+}  // namespace
+
+Provenances hardware_provenance(const std::string& name_or_path, const std::vector<std::string>& overrides) {
+  load_hardware(name_or_path, overrides);  // refuses what is wrong with it
+  Provenances of_keys = of_file(find_config(Folder::kHardware, name_or_path));
+  for (const std::string& assignment : overrides) {
+    of_keys.insert_or_assign(parse_override(assignment).path, Provenance{Provenance::Kind::kSet, {}, {}});
+  }
+  return of_keys;
+}
+
+Provenances network_provenance(const std::string& text) {
+  load_network(text);  // refuses what is wrong with it
+  Provenances of_keys;
+  if (text.find('=') != std::string::npos && !is_path(text)) return of_keys;
+  const Document document = Document::load(find_config(Folder::kNetworks, text));
+  const std::vector<std::string>& paths = network_schema().paths();
+  std::vector<std::string> known = paths;
+  known.emplace_back(kProvenanceSection);
+  std::vector<std::string> set;
+  for (const Setting& setting : document.settings(known)) set.push_back(setting.path);
+  take_statements(of_keys, read_provenance(document, paths), paths, set);
+  return of_keys;
+}
+
+Provenances energy_provenance(const std::string& name_or_path) {
+  load_energy(name_or_path);  // refuses what is wrong with it
+  return energy_provenance(Document::load(find_config(Folder::kEnergy, name_or_path)));
+}
+
+Provenances energy_provenance(const Document& table) {
+  std::vector<std::string> paths;
+  for (const YAML::Node& component : table.root()["ERT"]["tables"]) {
+    for (const YAML::Node& action : component["actions"]) {
+      paths.push_back(component["name"].Scalar() + "." + action["name"].Scalar());
+    }
+  }
+  Provenances of_actions;
+  take_statements(of_actions, read_provenance(table, paths), paths, paths);
+  return of_actions;
+}
+
+}  // namespace attnvp::config

@@ -1,0 +1,182 @@
+#include "platform/energy/machine_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "platform/energy/scaling.h"
+#include "platform/energy/sram.h"
+
+namespace attnvp::energy {
+
+namespace {
+
+constexpr double kWordBits = 16, kSumBits = 32, kBitsPerByte = 8;
+constexpr double kWidestMacro = 512;    // bits; wider accesses go to several side by side
+constexpr double kSmallestSram = 4096;  // bytes; below, registers
+constexpr double kGiB = 1024.0 * 1024 * 1024;
+constexpr double kPjPerMwSecond = 1e9;
+
+// Registers of a PE beside its sum, of a lane, and of a counter of the event unit, in bits.
+constexpr double kPeBits = 64, kLaneBits = 128, kEventBits = 8;
+constexpr double kOperandBits = 32;  // that go from PE to PE at every step
+
+config::EnergyTable::Action action(const Figure& f) { return {f.value, 0, f.low, f.high}; }
+
+}  // namespace
+
+MachineModel::MachineModel(const MachineConfig& machine, const Technology& technology)
+    : machine_(machine),
+      technology_(technology),
+      keys_(technology.keys(machine.technology)),
+      nm_(std::atof(keys_.tech.c_str())),
+      volts_(0) {
+  volts_ = keys_.volts > 0 ? keys_.volts : nominal_volts(nm_);
+  const auto l0_bytes = static_cast<double>(machine.l0.size_bytes);
+  l0_ = l0_bytes < kSmallestSram ? registers(l0_bytes) : sram(l0_bytes, 1, kWidestMacro);
+  l1_ = sram(static_cast<double>(machine.l1.size_bytes), machine.l1.banks,
+             machine.l1.bank_bytes_per_cycle * kBitsPerByte);
+  lay_out(l0_, l1_);
+}
+
+MachineModel::Memory MachineModel::sram(double bytes, double banks, double width_bits) const {
+  const double macros = std::max(1.0, width_bits / kWidestMacro);  // of a bank
+  const SramTable& table = SramTable::cacti();
+  constexpr double kLargestTabled = 45;
+  const double from = std::clamp(nm_, table.smallest_node_nm(), kLargestTabled);
+  const SramFigures f = table.at({from, keys_.sram_cell, bytes / macros, banks, width_bits / macros});
+  const double volts = volts_ / nominal_volts(nm_);
+  const double energy = energy_scale(from, nominal_volts(from), nm_, volts_);
+  const double area = area_scale(from, nm_) * macros;
+  const double words = width_bits / macros / kWordBits;
+  Memory m;
+  m.read_pj = technology_.factor("sram") * (f.read_pj * energy / words);
+  m.write_pj = technology_.factor("sram") * (f.write_pj * energy / words);
+  m.leakage_mw = technology_.factor("sram_leakage") * (f.leakage_mw_per_bank * banks * area * volts);
+  m.area_mm2 = f.area_mm2 * area;
+  return m;
+}
+
+MachineModel::Memory MachineModel::registers(double bytes) const {
+  Memory m;
+  m.read_pj = pj("register_read") * kWordBits;
+  m.write_pj = pj("register_write") * kWordBits;
+  m.area_mm2 = technology_.mm2("register_write", nm_) * bytes * kBitsPerByte;
+  m.leakage_mw = technology_.mw_per_mm2("logic_leakage") * m.area_mm2;
+  return m;
+}
+
+Part MachineModel::logic(const char* module, double mm2, double register_bits) const {
+  Part part;
+  part.module = module;
+  part.area_mm2 = mm2 + register_bits * technology_.mm2("register_write", nm_);
+  part.leakage_mw = technology_.mw_per_mm2("logic_leakage") * part.area_mm2;
+  part.clock_pj = pj("register_clock") * register_bits;
+  return part;
+}
+
+void MachineModel::lay_out(const Memory& l0, const Memory& l1) {
+  const MachineConfig& m = machine_;
+  const auto mm2 = [this](const char* name) { return technology_.mm2(name, nm_); };
+  const auto memory = [](const char* module, const Memory& of) {
+    Part part;
+    part.module = module;
+    part.area_mm2 = of.area_mm2;
+    part.leakage_mw = of.leakage_mw;
+    return part;
+  };
+  const double pes = double{1} * m.mac.rows * m.mac.columns;
+  const double pe_bits = kPeBits + (m.mac.accumulators == "pe" ? kSumBits : 0) + m.mac.resident_tiles * kWordBits;
+  const double lane = mm2("fp32_multiply") + mm2("fp32_add") + mm2("int16_add");
+  const auto place = [&](Part part, bool in_cluster, bool in_core) {
+    part.in_cluster = in_cluster;
+    part.in_core = in_core;
+    part.count = (in_cluster ? m.clusters : 1) * std::uint64_t{in_core ? m.cores : 1};
+    parts_.push_back(part);
+  };
+  place(memory("l1", l1), true, false);
+  place(logic("events", 0, m.events.events * kEventBits), true, false);
+  place(logic("dma", m.dma.channels * mm2("dma_channel"), 0), true, false);
+  place(logic("cpu", mm2("core"), 0), true, false);
+  place(memory("l0", l0), true, true);
+  place(logic("mac", pes * (mm2("fp16_multiply") + mm2("fp32_add")), pes * pe_bits), true, true);
+  place(logic("vec", m.vec.lanes * lane, m.vec.lanes * kLaneBits), true, true);
+
+  const double spread = 1 / technology_.factor("utilization").value;
+  for (const Part& part : parts_) area_mm2_ += part.area_mm2 * static_cast<double>(part.count) * spread;
+  cluster_mm2_ = area_mm2_ / m.clusters;
+}
+
+double MachineModel::spare_mm2() const { return area_mm2_ * (1 - technology_.factor("utilization").value); }
+
+// On average half of the side of the square in which both ends lie.
+Figure MachineModel::words_over(double side_mm2) const { return pj("wire") * (kWordBits * std::sqrt(side_mm2) / 2); }
+
+void MachineModel::fill(config::EnergyTable& table) const {
+  const MachineConfig& m = machine_;
+  const auto set = [&table](const char* component, const std::string& name, const Figure& f) {
+    table.set(component, name, action(f));
+  };
+  const double cycle_s = 1 / m.clock_hz;
+
+  const Figure add = pj("fp32_add"), step = pj("fp16_multiply") + pj("fp32_add");
+  set("attnvp.mac", "compute", step + pj("register_write") * kOperandBits);
+  set("attnvp.mac", "accumulate", (pj("register_read") + pj("register_write")) * kSumBits);
+  set("attnvp.mac", "max", pj("int16_add"));
+  set("attnvp.mac", "add", add);
+  set("attnvp.mac", "exp", step * std::max(1U, m.mac.exp_cycles));
+  set("attnvp.vec", "max", pj("int16_add"));
+  set("attnvp.vec", "add", add);
+  set("attnvp.vec", "multiply", pj("fp32_multiply"));
+  set("attnvp.vec", "exp", pj("exponential"));
+  set("attnvp.vec", "divide", pj("division"));
+  // A lane's cycle of softmax: maximum, difference, exponential, sum and product with the sum's reciprocal, in all its
+  // cycles.
+  set("attnvp.vec", "compute",
+      (pj("int16_add") + add * 2 + pj("exponential") + pj("fp32_multiply")) * (1.0 / m.vec.softmax_lane_cycles));
+
+  const Figure to_l1 = words_over(cluster_mm2_);
+  set("attnvp.l0", "read", l0_.read_pj);
+  set("attnvp.l0", "write", l0_.write_pj);
+  set("attnvp.l1", "read", l1_.read_pj + to_l1);
+  set("attnvp.l1", "write", l1_.write_pj + to_l1);
+
+  const std::string& dram = keys_.dram_type;
+  set("attnvp.dram", "read", technology_.dram_pj_per_bit(dram) * kWordBits);
+  set("attnvp.dram", "write", technology_.dram_pj_per_bit(dram) * kWordBits);
+  set("attnvp.dram", "background",
+      technology_.dram_mw_per_gib(dram) * (static_cast<double>(m.dram.size_bytes) / kGiB * cycle_s * kPjPerMwSecond));
+
+  set("attnvp.dma", "burst", pj("burst"));
+  set("attnvp.dma", "byte", (pj("register_read") + pj("register_write")) * kBitsPerByte);
+  set("attnvp.control", "access", pj("instruction"));
+  for (const char* of_core : {"alu", "multiply", "divide", "load", "store", "branch"}) {
+    set("attnvp.control", of_core, pj("instruction"));
+  }
+  set("attnvp.events", "signal", pj("event"));
+  set("attnvp.events", "take", pj("event"));
+  set("attnvp.network", "access", pj("hop"));
+  set("attnvp.network", "byte", words_over(area_mm2_) * (kBitsPerByte / kWordBits));
+  constexpr double kWokenTogether = 1000;
+  set("attnvp.gating", "wake",
+      pj("wake") * (std::max<double>(double{1} * m.mac.rows * m.mac.columns, m.vec.lanes) / kWokenTogether));
+
+  for (const Part& part : parts_) {
+    set(kLeakage, part.module, part.leakage_mw * (cycle_s * kPjPerMwSecond));
+    if (part.clock_pj.value > 0) set(kClock, part.module, part.clock_pj);
+  }
+  // Streaming graphs: FIFOs are registers, nodes lanes.
+  set("attnvp.fifo", "read", pj("register_read") * kWordBits);
+  set("attnvp.fifo", "write", pj("register_write") * kWordBits);
+  set("attnvp.node", "compute", add);
+  set("attnvp.node", "exp", pj("exponential"));
+  set("attnvp.node", "divide", pj("division"));
+}
+
+config::EnergyTable resolved(config::EnergyTable table, const MachineConfig& machine) {
+  if (!table.is_model()) return table;
+  MachineModel(machine, Technology::of(table.source())).fill(table);
+  return table;
+}
+
+}  // namespace attnvp::energy

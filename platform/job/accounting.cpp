@@ -1,0 +1,213 @@
+#include "platform/job/accounting.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "platform/elaboration/platform.h"
+#include "platform/job/job.h"
+
+namespace attnvp::job {
+
+namespace {
+
+const char* const kTensors[] = {"data", "Q", "K", "V", "C", "P", "O", "partial results"};
+
+std::string producer(const Cause& cause) {
+  switch (cause.by) {
+    case Operation::kLoad:
+      return std::string(kTensors[cause.tag]) + " from DRAM";
+    case Operation::kStore:
+      return "scores in DRAM";
+    case Operation::kMatmulAbt:
+      return "C from MAC";
+    case Operation::kMatmulAb:
+      return "O from MAC";
+    case Operation::kSoftmax:
+    case Operation::kOnlineSoftmax:
+      return "P from VEC";
+    case Operation::kOnlineMax:
+      return "running max from VEC";
+    case Operation::kScaleAdd:
+    case Operation::kRescale:
+      return "sums from VEC";
+    case Operation::kDivide:
+      return "O from VEC";
+    case Operation::kScoreTile:
+      return "row maxima from MAC";
+    case Operation::kAttendTile:
+      return "sums from MAC";
+    case Operation::kNone:
+    case Operation::kNop:
+    case Operation::kUnknown:
+      break;
+  }
+  return "order";
+}
+
+std::string reason(const Cause& cause) {
+  switch (cause.kind) {
+    case Cause::kProcessor:
+      return "processor";
+    case Cause::kFill:
+      return "fill";
+    case Cause::kDrain:
+      return "drain";
+    case Cause::kOperand:
+      return producer(cause);
+    case Cause::kSpace:
+      return "space";
+    case Cause::kOrder:
+    case Cause::kPending:
+      break;
+  }
+  return "order";
+}
+
+// Reasons that say the same stand together; nothing for none.
+void add(UnitTime& unit, const std::string& reason, std::uint64_t cycles) {
+  if (cycles == 0) return;
+  for (auto& [name, sum] : unit.cycles) {
+    if (name != reason) continue;
+    sum += cycles;
+    return;
+  }
+  unit.cycles.emplace_back(reason, cycles);
+}
+
+std::string last_part(const std::string& name) { return name.substr(name.rfind('.') + 1); }
+
+}  // namespace
+
+void tag_tensors(Platform& platform, const hal::Layer& l, std::uint64_t scratch) {
+  std::vector<Givers::Range>& ranges = platform.context().givers.ranges;
+  ranges.clear();
+  const std::uint64_t begins[] = {l.q, l.k, l.v, l.c, l.p, l.o, scratch};
+  for (std::size_t i = 0; i < std::size(begins); ++i) {
+    std::uint64_t end = UINT64_MAX;
+    for (const std::uint64_t other : begins) {
+      if (other > begins[i]) end = std::min(end, other);
+    }
+    if (begins[i] != 0) ranges.push_back({begins[i], end, static_cast<std::uint8_t>(i + 1)});
+  }
+}
+
+std::vector<UnitTime> unit_times(Platform& platform, std::uint64_t cycles) {
+  std::vector<UnitTime> all;
+  const MachineConfig& m = platform.machine();
+  const double dram_bytes_per_cycle = m.dram.bytes_per_second / m.clock_hz;
+  for_each_module(platform, [&](Module& module) {
+    for (const Ledger& l : module.ledgers()) {
+      const std::string name = module.name();
+      UnitTime unit{l.unit.empty() ? name : name + "." + l.unit, last_part(name), {}};
+      std::uint64_t worked = l.busy_cycles - l.stall_cycles, all_idle = 0;
+      if (unit.kind == "dma") {
+        const auto bus = static_cast<std::uint64_t>(std::llround(static_cast<double>(l.bytes) / dram_bytes_per_cycle));
+        add(unit, "useful", std::min(bus, worked));
+        add(unit, "DRAM bandwidth", worked - std::min(bus, worked));
+      } else {
+        add(unit, "useful", worked - l.ragged_cycles);
+        add(unit, "ragged edge", l.ragged_cycles);
+        add(unit, "L1 bandwidth", l.stall_cycles);
+      }
+      for (const auto& [cause, n] : l.idle) {
+        add(unit, reason(cause), n);
+        all_idle += n;
+      }
+      add(unit, "end", cycles - std::min(cycles, l.busy_cycles + all_idle));
+      all.push_back(std::move(unit));
+    }
+  });
+  std::uint64_t last = 0;
+  for (const auto& cluster : platform.clusters) last = std::max(last, cluster->cpu->finish_cycle());
+  for (const auto& cluster : platform.clusters) {
+    UnitTime unit{cluster->cpu->name(), "control", {}};
+    const std::uint64_t busy = cluster->cpu->value("busy_cycles");
+    const std::uint64_t runs = std::max(busy, cycles - (last - cluster->cpu->finish_cycle()));
+    add(unit, "useful", busy);
+    add(unit, "waits for engines", runs - busy);
+    add(unit, "end", cycles - std::min(cycles, runs));
+    all.push_back(std::move(unit));
+  }
+  return all;
+}
+
+std::vector<std::pair<std::string, double>> mean_shares(const std::vector<UnitTime>& units, const std::string& kind) {
+  std::vector<std::pair<std::string, double>> mean;
+  double total = 0;
+  for (const UnitTime& unit : units) {
+    if (unit.kind != kind || unit.cycles.size() < 2) continue;  // a channel that nobody uses
+    for (std::size_t i = 0; i < unit.cycles.size(); ++i) {
+      const auto& [name, cycles] = unit.cycles[i];
+      total += static_cast<double>(cycles);
+      const auto found = std::find_if(mean.begin(), mean.end(), [&](const auto& m) { return m.first == name; });
+      if (found == mean.end()) {
+        mean.emplace_back(name, static_cast<double>(cycles));
+      } else {
+        found->second += static_cast<double>(cycles);
+      }
+    }
+  }
+  for (auto& [name, share] : mean) share /= std::max(total, 1.0);
+  return mean;
+}
+
+Bound bound_of(const Result& r, const MachineConfig& m) {
+  Bound b;
+  b.run_cycles = static_cast<double>(r.cycles);
+  const auto worked = [&](const char* kind) {  // of the busiest one
+    std::uint64_t most = 0;
+    for (const UnitTime& unit : r.unit_times) {
+      std::uint64_t cycles = 0;
+      for (const auto& [reason, n] : unit.cycles) cycles += reason == "useful" || reason == "ragged edge" ? n : 0;
+      if (unit.kind == kind) most = std::max(most, cycles);
+    }
+    return static_cast<double>(most);
+  };
+  const auto of = [&](const char* module, const char* counter) {
+    return r.has(module, counter) ? static_cast<double>(r.max(module, counter)) : 0;
+  };
+  double l1_bytes = 0;
+  for (const CounterValue& c : r.counters) {
+    if (last_part(c.module) != "l1" || c.name != "read_words") continue;
+    const double written = static_cast<double>(r.sum(c.module.substr(c.module.find('.') + 1), "write_words"));
+    l1_bytes = std::max(l1_bytes, 2 * (static_cast<double>(c.value) + written));
+  }
+  b.demands = {{"mac", worked("mac")},
+               {"vec", worked("vec")},
+               {"dram", of("dram", "busy_cycles")},
+               {"l1_port", of("l1", "busiest_port_bytes") / m.l1.port_bytes_per_cycle},
+               {"l1_bank", l1_bytes / (static_cast<double>(m.l1.banks) * m.l1.bank_bytes_per_cycle)},
+               {"control", worked("control")}};
+  std::stable_sort(b.demands.begin(), b.demands.end(),
+                   [](const Demand& x, const Demand& y) { return x.cycles > y.cycles; });
+  b.most = b.demands.front();
+  // Latency and limits of what may be under way: no demand, as it falls with any of the others.
+  const double dma = of("dma", "busy_cycles");
+  if (dma > 1.1 * b.most.cycles) b.most = {"dma", dma};
+  return b;
+}
+
+double Bound::at_most() const {
+  double least = 0;
+  for (const Demand& d : demands) least = std::max(least, d.resource == most.resource ? d.cycles / 2 : d.cycles);
+  return least > 0 ? std::max(run_cycles / least, 1.0) : 1;
+}
+
+std::string Bound::next() const {
+  for (const Demand& d : demands) {  // the most first
+    if (d.resource != most.resource && d.cycles > most.cycles / 2) return d.resource;
+  }
+  return most.resource;
+}
+
+Remedy remedy(const std::string& resource) {
+  if (resource == "mac") return {"mac.rows", "rows of the MAC array"};
+  if (resource == "vec") return {"vec.lanes", "lanes of VEC"};
+  if (resource == "dram") return {"dram.bandwidth", "DRAM's bandwidth"};
+  if (resource == "l1_port") return {"l1.port_bandwidth", "bandwidth of an L1 port"};
+  if (resource == "l1_bank") return {"l1.bank_bandwidth", "bandwidth of L1's banks"};
+  if (resource == "dma") return {"dma.outstanding", "bursts under way"};
+  return {"control.access_cycles", "speed of the control processor's bus"};
+}
+
+}  // namespace attnvp::job

@@ -1,0 +1,61 @@
+// Where the time of a run went, engine by engine, and what bounds it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "firmware/hal/job.h"
+#include "models/machine.h"
+
+namespace attnvp {
+class Platform;
+}
+
+namespace attnvp::job {
+
+struct Result;
+
+// Every cycle of the run under exactly one reason: "useful", "ragged edge", "fill", "drain", "K from DRAM" and the like
+// for an operand, "space", "order" (of the schedule), "L1 bandwidth", "DRAM bandwidth", "processor" (has nothing in the
+// queue), "end" (nothing more to do).
+struct UnitTime {
+  std::string unit;  // "attnvp.cluster0.core0.mac", a channel of a DMA controller, a control processor
+  std::string kind;  // "mac", "vec", "dma", "control"
+  std::vector<std::pair<std::string, std::uint64_t>> cycles;
+};
+
+// Cycles for which a resource is needed whatever the others do: no run is shorter.
+struct Demand {
+  std::string resource;  // mac, vec, l1_port, l1_bank, dram, dma, control
+  double cycles = 0;
+};
+
+struct Bound {
+  Demand most;
+  std::vector<Demand> demands;  // the most first
+  double run_cycles = 0;
+  double share() const { return run_cycles > 0 ? most.cycles / run_cycles : 0; }
+  // With twice as much of the resource the run is at most so many times faster, if all commands stay the same.
+  double at_most() const;
+  // What needs the most cycles then.
+  std::string next() const;
+};
+
+// The key to change first, and in words what that is.
+struct Remedy {
+  const char* key;
+  const char* words;
+};
+Remedy remedy(const std::string& resource);
+
+// Tensors of the job get tags, so that a wait for a load can name what is loaded.
+void tag_tensors(Platform& platform, const hal::Layer& layer, std::uint64_t scratch);
+std::vector<UnitTime> unit_times(Platform& platform, std::uint64_t cycles);
+Bound bound_of(const Result& result, const MachineConfig& machine);
+
+// Mean share of a reason over all units of a kind, in the order of the first unit's reasons.
+std::vector<std::pair<std::string, double>> mean_shares(const std::vector<UnitTime>& units, const std::string& kind);
+
+}  // namespace attnvp::job

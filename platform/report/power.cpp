@@ -1,0 +1,123 @@
+#include "platform/report/power.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "platform/report/table.h"
+
+namespace attnvp::report {
+
+namespace {
+
+struct Range {
+  double low = 0, high = 0;
+};
+
+Range range_of(const job::Result& r, const std::string& part) {
+  Range range;
+  for (const job::CounterValue& c : r.counters) {
+    if (c.component.empty() || (!part.empty() && job::part_of(c.component) != part)) continue;
+    range.low += c.low_pj;
+    range.high += c.high_pj;
+  }
+  return range;
+}
+
+std::string joules(double pj) { return with_prefix(pj * 1e-12, "J"); }
+
+}  // namespace
+
+void add_power(nlohmann::ordered_json& document, const job::Result& r) {
+  document["power_w"]["total"] = r.total_power_w();
+  for (const std::string& part : r.energy_parts()) document["power_w"][part] = r.power_w(part);
+  document["area_mm2"]["total"] = r.floorplan.total_mm2();
+  for (const auto& [part, mm2] : r.floorplan.parts) document["area_mm2"][part] = mm2;
+  document["area_mm2"]["spare"] = r.floorplan.spare_mm2;
+}
+
+void add_energy_range(nlohmann::ordered_json& document, const job::Result& r) {
+  const auto add = [&](const std::string& name, const std::string& part) {
+    const Range range = range_of(r, part);
+    document["energy_range_pj"]["low"][name] = range.low;
+    document["energy_range_pj"]["high"][name] = range.high;
+  };
+  add("total", "");
+  for (const std::string& part : r.energy_parts()) add(part, part);
+}
+
+std::string power_text(const job::Result& r) {
+  const double watts = r.total_power_w();
+  std::string out = fmt::format("{:<13}{}\n", "power", with_prefix(watts, "W"));
+  out += fmt::format("{:<13}{:.3g} mm2\n", "area", r.floorplan.total_mm2());
+  if (r.tdp_watts > 0 && watts > r.tdp_watts) {
+    out += fmt::format("The device draws {}, {:.2f} times the {} that it may (tdp).\n", with_prefix(watts, "W"),
+                       watts / r.tdp_watts, with_prefix(r.tdp_watts, "W"));
+  }
+  return out;
+}
+
+std::string energy_range_text(const job::Result& r) {
+  Table table;
+  table.column("energy", Table::Align::kLeft);
+  for (const char* title : {"low", "spent", "high"}) table.column(title);
+  const auto row = [&](const std::string& name, const std::string& part, double pj) {
+    const Range range = range_of(r, part);
+    table.row({name, joules(range.low), joules(pj), joules(range.high)});
+  };
+  for (const std::string& part : r.energy_parts()) row(part, part, r.energy_pj(part));
+  row("total", "", r.total_energy_pj());
+  const Range all = range_of(r, "");
+  const auto watts = [&](double pj) { return with_prefix(pj * 1e-12 / r.seconds(), "W"); };
+  return table.text() + fmt::format("{:<13}{} to {}\n", "power", watts(all.low), watts(all.high));
+}
+
+Order energy_order(const job::Result& a, const job::Result& b) {
+  // By component and action: the difference is linear in each one's energy, so that its extremes are at the ends.
+  std::map<std::string, double> difference;
+  std::map<std::string, Range> factors;
+  const auto add = [&](const job::Result& r, double sign) {
+    for (const job::CounterValue& c : r.counters) {
+      if (c.component.empty() || c.energy_pj <= 0) continue;
+      const std::string key = c.component + " " + c.action;
+      difference[key] += sign * c.energy_pj;
+      factors[key] = {c.low_pj / c.energy_pj, c.high_pj / c.energy_pj};
+    }
+  };
+  add(a, 1);
+  add(b, -1);
+  double least = 0, most = 0;
+  for (const auto& [key, pj] : difference) {
+    const auto [first, second] = std::minmax({pj * factors[key].low, pj * factors[key].high});
+    least += first;
+    most += second;
+  }
+  if (most < 0) return Order::kLess;
+  return least > 0 ? Order::kMore : Order::kUndecided;
+}
+
+std::string ranking_text(const std::vector<job::Result>& results) {
+  std::vector<const job::Result*> order;
+  for (const job::Result& r : results) order.push_back(&r);
+  std::stable_sort(order.begin(), order.end(), [](const job::Result* a, const job::Result* b) {
+    return a->total_energy_pj() < b->total_energy_pj();
+  });
+  Table table;
+  table.column("dataflow", Table::Align::kLeft);
+  for (const char* title : {"low", "energy", "high"}) table.column(title);
+  table.column("than the next", Table::Align::kLeft);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const job::Result& r = *order[i];
+    const Range range = range_of(r, "");
+    const bool last = i + 1 == order.size();
+    table.row({r.schedule.text, joules(range.low), joules(r.total_energy_pj()), joules(range.high),
+               last                                             ? ""
+               : energy_order(r, *order[i + 1]) == Order::kLess ? "less"
+                                                                : "undecided within the range"});
+  }
+  return table.text();
+}
+
+}  // namespace attnvp::report

@@ -1,0 +1,96 @@
+// Control processors of kind `riscv` beside `native`: the same commands, the same output, and time of their own.
+#include "models/riscv_processor/riscv_processor.h"
+#include "tests/platform/riscv_runs.h"
+
+namespace attnvp {
+namespace {
+
+using runs::machine_with;
+using runs::run_job;
+
+struct Case {
+  const char* hardware;
+  const char* dataflow;
+  const char* network;
+};
+
+void PrintTo(const Case& c, std::ostream* out) { *out << c.hardware << " " << c.dataflow << " " << c.network; }
+
+class EveryDataflow : public testing::TestWithParam<Case> {};
+
+TEST_P(EveryDataflow, GivesEnginesTheSameDescriptors) {
+  ATTNVP_NEEDS_RISCV();
+  const Case& c = GetParam();
+  const auto native = run_job(machine_with(c.hardware, {}), c.network, c.dataflow);
+  const auto riscv = run_job(machine_with(c.hardware, {"control.cpu=riscv"}), c.network, c.dataflow);
+  EXPECT_TRUE(riscv.result.golden.passed);
+  EXPECT_EQ(native.descriptors, riscv.descriptors);
+  EXPECT_EQ(native.result.output, riscv.result.output);
+  EXPECT_EQ(native.result.statistics, riscv.result.statistics);
+  EXPECT_GT(riscv.result.sum("cpu", "instructions"), 0U);
+  EXPECT_GE(riscv.result.sum("cpu", "hart_cycles"), riscv.result.sum("cpu", "instructions"));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Riscv, EveryDataflow,
+    testing::Values(Case{"edge", "layerwise", "H=3,N=96,E=32"}, Case{"edge", "softpipe", "H=3,N=96,E=32"},
+                    Case{"edge", "flat", "H=3,N=96,E=32"}, Case{"edge", "flat:prefetch=off", "H=3,N=96,E=32"},
+                    Case{"edge", "flat:overlap=on", "H=3,N=96,E=32"}, Case{"edge", "tileflow", "H=3,N=96,E=32"},
+                    Case{"edge", "tileflow:row_blocks=8", "H=3,N=96,E=32"}, Case{"edge", "mas", "H=3,N=96,E=32"},
+                    Case{"edge", "cascade", "H=3,N=96,E=32"}, Case{"edge", "cascade:binding=serial", "H=3,N=96,E=32"},
+                    Case{"fusemax", "fusemax", "H=2,N=512,E=64"},
+                    Case{"fusemax", "fusemax:binding=serial", "H=2,N=512,E=64"}, Case{"edge", "lean", "H=3,N=96,E=32"},
+                    Case{"cluster3", "lean", "H=5,NQ=1,NKV=700,E=32"},
+                    Case{"cluster3", "flash-decoding", "H=5,NQ=1,NKV=700,E=32"},
+                    Case{"cluster3", "flash2", "H=5,NQ=1,NKV=700,E=32"}, Case{"cluster3", "mas", "H=5,N=96,E=32"}),
+    [](const auto& of) { return runs::test_name(std::string(of.param.hardware) + "_" + of.param.dataflow); });
+
+TEST(Riscv, ResultsDoNotDependOnTheQuantum) {
+  ATTNVP_NEEDS_RISCV();
+  for (const char* hardware : {"edge", "cluster3"}) {
+    const auto small =
+        run_job(machine_with(hardware, {"control.cpu=riscv", "control.quantum=1"}), "H=3,N=64,E=16", "mas", false);
+    const auto large = run_job(machine_with(hardware, {"control.cpu=riscv", "control.quantum=1000000"}),
+                               "H=3,N=64,E=16", "mas", false);
+    runs::expect_same_counts(small.result, large.result);
+  }
+}
+
+TEST(Riscv, TheStoreBufferChangesAccessesNotCommands) {
+  ATTNVP_NEEDS_RISCV();
+  const auto large = run_job(machine_with("edge", {"control.cpu=riscv"}), "H=3,N=64,E=16", "mas");
+  const auto small =
+      run_job(machine_with("edge", {"control.cpu=riscv", "control.store_buffer=8 B"}), "H=3,N=64,E=16", "mas");
+  EXPECT_EQ(large.descriptors, small.descriptors);
+  EXPECT_TRUE(small.result.golden.passed);
+  EXPECT_GT(small.result.sum("cpu", "accesses"), 4 * large.result.sum("cpu", "accesses"));
+}
+
+TEST(Riscv, ItsClockIsItsOwn) {
+  ATTNVP_NEEDS_RISCV();
+  std::uint64_t last = 0;
+  for (const char* clock : {"control.clock=4 GHz", "control.clock=1 GHz", "control.clock=250 MHz"}) {
+    const auto run = run_job(machine_with("edge", {"control.cpu=riscv", clock}), "H=3,N=64,E=16", "mas", false);
+    EXPECT_GT(run.result.cycles, last) << clock;
+    last = run.result.cycles;
+  }
+}
+
+TEST(Riscv, TimingModeTakesTheSameTime) {
+  ATTNVP_NEEDS_RISCV();
+  const MachineConfig machine = machine_with("edge", {"control.cpu=riscv"});
+  const auto full = run_job(machine, "H=3,N=64,E=16", "mas", true);
+  const auto timing = run_job(machine, "H=3,N=64,E=16", "mas", false);
+  runs::expect_same_counts(full.result, timing.result);
+}
+
+TEST(Riscv, WhatDoesNotFitIsRefused) {
+  ATTNVP_NEEDS_RISCV();
+  for (const char* setting : {"control.itcm=1 KiB", "control.dtcm=4 KiB", "control.firmware=nothing.elf"}) {
+    EXPECT_THROW(machine_with("edge", {"control.cpu=riscv", setting}), config::ConfigError) << setting;
+    EXPECT_NO_THROW(machine_with("edge", {setting})) << setting;
+  }
+}
+
+}  // namespace
+}  // namespace attnvp
