@@ -67,6 +67,24 @@ broken 'illegal instruction.*dataflow.cpp' 'asm volatile(".word 0");'
 broken 'gave up with code 5' '*reinterpret_cast<volatile int*>(0x70000004) = 5;'
 broken 'stack overflow' 'asm volatile("1: addi sp, sp, -1024; sw zero, 0(sp); j 1b");'
 
+# Asleep until an engine has given a token, and until a time: interrupts end wfi.
+cp -r "$in/mine" "$in/asleep"
+sed -i 's|  attention.finish();.*|  attention.finish();\n'\
+'  const Events done = rt.events(1);\n'\
+'  *reinterpret_cast<volatile unsigned*>(0x70000010) = 1 + done.first;\n'\
+'  rt.vec(0, fence().then(done));\n'\
+'  asm volatile("csrw mie, %0; wfi" ::"r"(1u << 11));\n'\
+'  rt.wait(done);\n'\
+'  *reinterpret_cast<volatile unsigned*>(0x02004000) = *reinterpret_cast<volatile unsigned*>(0x0200bff8) + 50000;\n'\
+'  *reinterpret_cast<volatile unsigned*>(0x02004004) = 0;\n'\
+'  asm volatile("csrw mie, %0; wfi" ::"r"(1u << 7));|' "$in/asleep/dataflow.cpp"
+make -s -C "$in/asleep" >"$log/make" 2>&1 || failed "$(<"$log/make")"
+tiling=$(jq -r '.tiling | to_entries | map("\(.key)=\(.value)") | join(",")' "$in/plain.json")
+done_well run --firmware "$in/asleep/mine.elf" --net $net --tiling "$tiling" --json -
+mv "$log/stdout" "$in/asleep.json"
+slept=$(($(jq .cycles "$in/asleep.json") - $(jq .cycles "$in/plain.json")))
+[[ $slept -gt 187500 && $slept -lt 200000 ]] || failed "slept $slept cycles, not a little more than 187,500 (50,000 at 1 GHz)"
+
 # The debugger.
 if command -v gdb-multiarch >/dev/null; then
   debugged() { # stdin: lines for gdb; what it says is in $log/gdb, the run's JSON in $in/debugged.json
