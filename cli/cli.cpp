@@ -39,6 +39,10 @@ void add_machine_options(CLI::App& app, RunArguments& a) {
   app.add_option("--hw", a.hardware, "machine: a name under configs/hardware or a path")->capture_default_str();
   app.add_option("--net", a.network, "layer: a name under configs/networks, a path, or a shape such as H=12,N=512,E=64")
       ->capture_default_str();
+  app.add_option("--requests", a.requests,
+                 "the layer for a batch of requests: a CSV file with new_tokens, cached_tokens and, for a cache of pages "
+                 "(page=16), block_table")
+      ->check(not_empty());
   app.add_option("--set", a.settings, "set any key of the machine: key=value, e.g. l1.size='2 MiB'")
       ->allow_extra_args(false);
   app.add_option("--tiling", a.tiling,

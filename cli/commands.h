@@ -11,6 +11,7 @@ namespace attnvp::cli {
 struct RunArguments {
   std::string hardware = "edge";
   std::string network = "bert-base";
+  std::string requests;  // a file
   std::vector<std::string> dataflows;  // run: one; compare: several, all if empty
   std::vector<std::string> settings;   // --set key=value
   std::string tiling;

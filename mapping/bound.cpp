@@ -18,15 +18,9 @@ double ceil_div(double a, double b) { return std::ceil(a / b); }
 
 double layer_cycles(const Job& job, const MachineConfig& m) {
   const hal::Layer& l = job.block.layer;
-  const std::vector<std::uint32_t>& contexts = job.contexts;
   const double cores = 1.0 * m.clusters * m.cores;
-  double keys = 1.0 * l.batch * l.seq_kv;
-  if (!contexts.empty()) {
-    keys = 0;
-    for (const std::uint32_t n : contexts) keys += n;
-  }
-  const double macs = 2.0 * l.heads * l.seq_q * keys * l.emb;
-  const double bytes = 2.0 * (2.0 * l.batch * l.heads * l.seq_q + 2.0 * l.heads * keys) * l.emb;
+  const double macs = 2.0 * job.scores() * l.emb;
+  const double bytes = 2.0 * (2.0 * job.query_rows() + 2.0 * job.key_rows()) * l.emb;
   return std::max(macs / (cores * m.mac.rows * m.mac.columns), bytes * m.clock_hz / m.dram.bytes_per_second);
 }
 

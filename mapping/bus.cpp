@@ -1,5 +1,6 @@
 #include "mapping/bus.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "firmware/hal/registers.h"
@@ -41,6 +42,57 @@ bool copy_from(const T& object, std::uint64_t base, std::uint64_t address, void*
 
 }  // namespace
 
+namespace {
+double scores_of(const hal::Mask& m, double rows, std::uint32_t keys) {
+  if (!m.any()) return rows * keys;
+  double seen = 0;
+  for (std::uint32_t t = 0; t < m.queries; ++t) seen += hal::visible_tokens(m, t, t, keys).count();
+  return rows / m.queries * seen;
+}
+}  // namespace
+
+double Job::scores() const {
+  const hal::Layer& l = block.layer;
+  double scores = 0;
+  for (std::size_t b = 0; b < contexts.size(); b += std::max(l.ragged, 1U)) {
+    hal::Mask m = rules.mask;
+    double rows = l.seq_q;
+    if (l.ragged == 2) {
+      m.queries = contexts[b];
+      m.history = contexts[b + 1] - contexts[b];
+      rows = 1.0 * rules.group * contexts[b];
+    }
+    scores += scores_of(m, rows, contexts[b + (l.ragged == 2 ? 1 : 0)]);
+  }
+  if (contexts.empty()) scores = l.batch * scores_of(rules.mask, l.seq_q, l.seq_kv);
+  return scores * l.heads;
+}
+
+double Job::query_rows() const {
+  const hal::Layer& l = block.layer;
+  if (l.ragged != 2) return 1.0 * l.batch * l.heads * l.seq_q;
+  double rows = 0;
+  for (std::size_t b = 0; b < contexts.size(); b += 2) rows += contexts[b];
+  return rows * rules.group * l.heads;
+}
+
+double Job::key_rows() const {
+  const hal::Layer& l = block.layer;
+  double rows = 0;
+  for (std::size_t b = 0; b < contexts.size(); b += std::max(l.ragged, 1U)) {
+    if (l.ragged != 2) {
+      rows += contexts[b];
+      continue;
+    }
+    hal::Mask m = rules.mask;
+    m.queries = contexts[b];
+    m.history = contexts[b + 1] - contexts[b];
+    rows += hal::visible_rows(m, 0, m.queries, contexts[b + 1]).count();
+  }
+  if (contexts.empty()) rows = 1.0 * l.batch * hal::visible_rows(rules.mask, 0, l.seq_q, l.seq_kv).count();
+  return rows * l.heads;
+}
+
 Bus::QueueState& Bus::state(const Queue& queue) {
   const std::size_t at = std::size_t{queue.index} * 3 + static_cast<std::size_t>(queue.unit);
   if (at >= queues_.size()) queues_.resize(at + 1);
@@ -52,10 +104,17 @@ bool Bus::read(std::uint64_t address, void* data, std::size_t bytes) {
   if (reader_.enough()) return false;
   if (copy_from(job_.block, hal::kJobAddress, address, data, bytes)) return true;
   if (copy_from(job_.scratch, hal::kScratchAddress, address, data, bytes)) return true;
+  if (copy_from(job_.rules, hal::kRulesAddress, address, data, bytes)) return true;
   if (address >= hal::kContextsAddress && address < hal::kWorkersAddress) {
     const std::uint64_t offset = address - hal::kContextsAddress;
     if (offset + bytes > job_.contexts.size() * sizeof(std::uint32_t)) return false;
     std::memcpy(data, reinterpret_cast<const unsigned char*>(job_.contexts.data()) + offset, bytes);
+    return true;
+  }
+  if (address >= hal::kPagesAddress && address < hal::kPagesAddress + 4 * std::uint64_t{hal::kMostPages}) {
+    const std::uint64_t offset = address - hal::kPagesAddress;
+    if (offset + bytes > job_.pages.size() * sizeof(std::uint32_t)) return false;
+    std::memcpy(data, reinterpret_cast<const unsigned char*>(job_.pages.data()) + offset, bytes);
     return true;
   }
   std::memset(data, 0, bytes);  // queue levels, engine states: empty and idle

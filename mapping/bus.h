@@ -17,6 +17,11 @@ struct Job {
   hal::JobBlock block{};
   hal::Scratch scratch{};               // DRAM behind the tensors
   std::vector<std::uint32_t> contexts;  // keys of each batch, where they differ
+  hal::Rules rules{{}, hal::kUnitScale, 1, 0};  // where the block's flags say so
+  std::vector<std::uint32_t> pages;     // of the cache, where it has them
+  double scores() const;                // of the layer, that no mask hides
+  double query_rows() const;            // of all batches and heads of K and V
+  double key_rows() const;              // likewise, that some query attends to
 };
 
 enum class Unit : std::uint8_t { kMac, kVec, kDma };

@@ -19,6 +19,9 @@ Costs::Shape Costs::shape_of(Unit unit, const hal::Descriptor& d) {
     shape[5] |= (static_cast<std::uint64_t>(d.type[i]) << 1 | (o.address >= hal::kL1Base ? 1U : 0U)) << (8 * i);
   }
   std::memcpy(&shape[6], d.tail.bytes, 2 * sizeof shape[6]);
+  if ((d.flags & hal::kMasked) != 0) {  // whose mask is the layer's
+    shape[7] = static_cast<std::uint64_t>(d.tail.rule.row) << 32 | d.tail.rule.key;
+  }
   if (MacPlanner::is_tile_op(d.opcode)) shape[6] &= 0xFFFF'FFFF;  // keys without the slot
   return shape;
 }

@@ -21,17 +21,22 @@ class Nothing final : public Reader {
   std::uint64_t peak = 0;
 };
 
-double work(const hal::Layer& l) { return 1.0 * l.batch * l.heads * l.seq_q * l.seq_kv * l.emb; }
+double work(const Job& job) { return job.scores() * job.block.layer.emb; }
 
 // Half of the layer: of its batches, its heads, its query rows. False: there is no half.
-bool halve(hal::Layer& l, std::uint32_t clusters) {
+bool halve(Job& job, std::uint32_t clusters) {
+  hal::Layer& l = job.block.layer;
+  hal::Mask& mask = job.rules.mask;
+  const std::uint32_t rows = mask.any() ? mask.queries : l.seq_q;  // of a query head
   if (l.ragged != 0) return false;
   if (l.batch > 1) {
     l.batch = (l.batch + 1) / 2;
   } else if (l.heads > 2 * clusters) {
     l.heads = (l.heads / 2 + 1) / 2 * 2;
-  } else if (l.seq_q > 1024) {
-    l.seq_q = (l.seq_q / 2 + 255) / 256 * 256;
+  } else if (rows > 1024) {
+    const std::uint32_t heads = l.seq_q / rows;
+    mask.queries = (rows / 2 + 255) / 256 * 256;
+    l.seq_q = heads * mask.queries;
   } else {
     return false;
   }
@@ -46,21 +51,21 @@ double estimate_of(const Job& job, std::uint32_t cluster, Costs& costs, std::siz
   Recording r = record(sample, cluster, costs, most);
   while (!r.complete) {
     Job half = sample;
-    if (!halve(half.block.layer, job.block.machine.clusters)) break;
+    if (!halve(half, job.block.machine.clusters)) break;
     sample = half;
     r = record(sample, cluster, costs, most);
   }
   if (!r.complete) r = record(sample, cluster, costs, 4 * most);
   if (r.complete && r.result.status != hal::Status::kDone) return kNever;
   const double cycles = replayed(r, costs);
-  if (!r.complete) return cycles / std::clamp(r.macs / (2 * work(sample.block.layer)), 1e-9, 1.0) *
-                          (work(job.block.layer) / work(sample.block.layer));
-  const double all = work(job.block.layer), here = work(sample.block.layer);
+  if (!r.complete) return cycles / std::clamp(r.macs / (2 * work(sample)), 1e-9, 1.0) *
+                          (work(job) / work(sample));
+  const double all = work(job), here = work(sample);
   if (all == here) return cycles;
   Job half = sample;
-  if (!halve(half.block.layer, job.block.machine.clusters)) return cycles * all / here;
+  if (!halve(half, job.block.machine.clusters)) return cycles * all / here;
   const Recording less = record(half, cluster, costs, most);
-  const double fewer = work(half.block.layer);
+  const double fewer = work(half);
   // Less than what the layer takes of each resource it cannot be.
   return std::max(cycles + (cycles - replayed(less, costs)) * (all - here) / (here - fewer),
                   layer_cycles(job, costs.machine()));

@@ -1,4 +1,5 @@
 // The list of all kinds of measurements.
+#include "explore/validate/attention_set.h"
 #include "explore/validate/data_set.h"
 #include "explore/validate/dram_curves.h"
 #include "explore/validate/sram_set.h"
@@ -6,7 +7,7 @@
 namespace attnvp::validate {
 
 const std::vector<Kind>& kinds() {
-  static const std::vector<Kind> all = {dram_kind(), sram_kind()};
+  static const std::vector<Kind> all = {dram_kind(), sram_kind(), attention_kind()};
   return all;
 }
 

@@ -12,9 +12,9 @@ enum class Deal : std::uint8_t { kStreamed, kSplit, kWhole };
 void run(Runtime& rt, Deal deal) {
   const DecodePlan plan = plan_decode(rt);
   if (!rt.ok()) return;
-  const Contexts contexts(rt, plan.tiling.nkv);
+  const Contexts contexts(rt, plan.tiling.nq, plan.tiling.nkv);
   const uint32_t slots = rt.machine().clusters * rt.cores();
-  const uint32_t heads = contexts.heads() * contexts.batches();
+  const uint32_t heads = contexts.heads() * contexts.count();
   const uint32_t splits = deal == Deal::kStreamed ? 0
                           : deal == Deal::kWhole  ? 1
                                                   : StreamK::flash_decoding_splits(heads, slots, contexts.most_tiles());

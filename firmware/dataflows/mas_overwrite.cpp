@@ -240,7 +240,11 @@ void Guarded::compute_p(uint32_t core, const GiveWay& given) {
   if (given.any() && s.own == strips(s.p)) rt_.vec(core, fence().after(gave_.of(core), rt_.cores()));
   for (uint32_t i = 0; i < strips(s.p); ++i) {
     const uint32_t rows = rows_in(s.p, i);
-    Command command = softmax({s.s_strip[i], rows, seq_kv_, stride}, {s.p_strip[i], rows, seq_kv_, stride});
+    const auto strip = [&](uint64_t l1) {
+      return columns_of(Matrix{l1, rows, seq_kv_, stride}, s.p.key, s.p.keys);
+    };
+    Command command = softmax(strip(s.s_strip[i]), strip(s.p_strip[i]));
+    mask(rt_, command, s.p.row + i * strip_rows_, s.p.key);
     if (given.any() && i == s.own) command.after(gave_.of(core), rt_.cores());
     rt_.vec(core, command.label(s.p.head, s.p.block));
   }
@@ -254,14 +258,17 @@ Command Guarded::next_matmul(const CoreState& s, uint32_t n) const {
   const uint32_t stride = emb_ * kHalfBytes;
   if (n < strips(s.o)) {
     const uint32_t rows = rows_in(s.o, n);
-    return matmul_ab({s.old_strip[n], rows, seq_kv_, seq_kv_ * kHalfBytes}, {v_.l1, seq_kv_, emb_, stride},
+    const Matrix p{s.old_strip[n], rows, seq_kv_, seq_kv_ * kHalfBytes}, v{v_.l1, seq_kv_, emb_, stride};
+    return matmul_ab(columns_of(p, s.o.key, s.o.keys), rows_of(v, s.o.key, s.o.keys),
                      {s.o_block + uint64_t{n} * strip_rows_ * stride, rows, emb_, stride}, tiling_.l0)
         .label(s.o.head, s.o.block);
   }
   const uint32_t strip = n - strips(s.o);
   const uint32_t rows = rows_in(s.c, strip);
-  return matmul_abt({s.q + uint64_t{strip} * strip_rows_ * stride, rows, emb_, stride}, {k_.l1, seq_kv_, emb_, stride},
-                    {s.c_strip[strip], rows, seq_kv_, seq_kv_ * kHalfBytes}, tiling_.l0)
+  const Matrix k{k_.l1, seq_kv_, emb_, stride}, c{s.c_strip[strip], rows, seq_kv_, seq_kv_ * kHalfBytes};
+  return matmul_abt({s.q + uint64_t{strip} * strip_rows_ * stride, rows, emb_, stride},
+                    rows_of(k, s.c.key, s.c.keys), columns_of(c, s.c.key, s.c.keys), tiling_.l0)
+      .scaled(rt_.scale())
       .label(s.c.head, s.c.block);
 }
 

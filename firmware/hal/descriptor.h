@@ -11,7 +11,7 @@
 //
 // Little-endian, every field aligned to its size, so that a processor may build a descriptor in the queue's window with
 // plain stores. A descriptor is 128 to 256 bytes long, in steps of 8, as its `length` says; all of today's operations
-// but copies of several planes take 128. What lies behind its length is not read and counts as zero.
+// but copies of several planes, and what is scaled or masked, take 128. What lies behind its length is not read and counts as zero.
 //
 // Growing: a tail gets longer at its end, an operation's further operands go into its tail, and a new field's zero
 // means what was before. What an older engine would do wrongly without noticing takes a new version, opcode, element
@@ -20,6 +20,8 @@
 
 #include <cstddef>
 #include <cstdint>
+
+#include "firmware/hal/mask.h"
 
 namespace attnvp::hal {
 
@@ -85,6 +87,9 @@ enum Flags : std::uint16_t {
   kTwoScales = 32,  // kOnlineMax, kScaleAdd: also what is added is scaled; the second scale lies behind the first
   kInOrder = 64,    // MAC and VEC: begins when the descriptor before it in the queue has left its results in L1
   kUnscaled = 128,  // kOnlineMax: no scales; kScaleAdd: R = R + T
+  kScaled = 256,    // kMatmul to FP16, kScoreTile: sums times RuleTail::scale, then rounded
+  kMasked = 512,    // kSoftmax, kOnlineSoftmax: columns that RuleTail hides from a row are not read, their P is 0;
+                    // kScoreTile: such scores are -inf
 };
 
 // `tokens` on each of the `span` consecutive events from `first`; tokens = 0 means none. Packed into 32 bits:
@@ -114,6 +119,12 @@ struct MatmulTail {
 struct TileTail {      // kScoreTile, kAttendTile
   std::uint32_t keys;  // columns of S
   std::uint16_t slot;  // the first of the PEs' resident tiles that S takes
+};
+struct RuleTail {            // kScaled, kMasked: behind the opcode's own 8 bytes
+  std::uint8_t own[8];
+  std::uint32_t scale;     // FP32, its bits
+  std::uint32_t row, key;  // of the layer: the query of row 0, the key of column 0
+  Mask mask;
 };
 struct CopyTail {
   std::uint32_t planes;           // of `rows` rows each, at least 1
@@ -149,6 +160,7 @@ struct Descriptor {
     MatmulTail matmul;
     TileTail tile;
     CopyTail copy;
+    RuleTail rule;
   } tail;
 
   // Bytes of a row of operand i.
@@ -166,7 +178,18 @@ static_assert(offsetof(Descriptor, operand) == 0x38 && offsetof(Descriptor, tail
 static_assert(offsetof(Operand, address) == 0 && offsetof(Operand, row_stride) == 8, "operand");
 static_assert(offsetof(Operand, columns) == 12, "operand");
 static_assert(offsetof(MatmulTail, k0) == 4 && offsetof(TileTail, slot) == 4, "tails within the first 128 bytes");
+static_assert(offsetof(RuleTail, scale) == 8 && offsetof(RuleTail, mask) == 20 && sizeof(RuleTail) == 44, "rules");
 static_assert(offsetof(CopyTail, plane_stride) == 4 && sizeof(CopyTail) == 12, "tail of a copy");
+
+// How long a descriptor is with what its flags ask for.
+constexpr std::uint16_t length_with(std::uint16_t flags) {
+  const std::size_t end = (flags & kMasked) != 0   ? sizeof(RuleTail)
+                          : (flags & kScaled) != 0 ? offsetof(RuleTail, row)
+                                                   : 0;
+  const std::size_t bytes = offsetof(Descriptor, tail) + end;
+  if (bytes <= kDescriptorBytes) return kDescriptorBytes;
+  return static_cast<std::uint16_t>((bytes + kDescriptorStep - 1) / kDescriptorStep * kDescriptorStep);
+}
 
 // What multiplies what: m x n results over a depth of k. Of kMatmul, kScoreTile and kAttendTile.
 struct Product {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "firmware/hal/mask.h"
 #include "firmware/hal/registers.h"
 
 namespace attnvp::hal {
@@ -35,6 +36,7 @@ constexpr std::uint32_t kWord = 0xFFFF'FFFF;  // of parameters with a word for i
 
 // Bits of the job's flags.
 constexpr std::uint32_t kDryRun = 1;  // make every buffer and event of the schedule, but compute nothing
+constexpr std::uint32_t kRuled = 2;   // the layer's Rules are at kRulesAddress
 
 // What firmware must know of the machine; a ROM table on a real device.
 struct MachineInfo {
@@ -54,7 +56,8 @@ enum Scores : std::uint8_t { kScoresOnChip, kScoresP, kScoresCAndP };
 struct Layer {
   std::uint32_t batch, heads, seq_q, seq_kv, emb;
   std::uint32_t
-      ragged;  // 1: batches have keys of their own number, at kContextsAddress; K and V lie one behind the other
+      ragged;  // of their own numbers, at kContextsAddress, batches have: 1: keys; 2: new tokens (Rules::group rows of a
+               // head each) and keys. Q, K, V and O of batches lie one behind the other
   std::uint64_t q, k, v, o;  // DRAM addresses of [batch, heads, seq, emb] in FP16, row-major, no padding
   std::uint64_t c, p;        // DRAM space for [batch, heads, seq_q, seq_kv] in FP16; 0 where the dataflow needs none
 };
@@ -89,11 +92,24 @@ struct Scratch {  // DRAM behind the tensors, for partial results
   std::uint64_t address, bytes;
 };
 constexpr std::uint64_t kScratchAddress = kJobAddress + 0x3'0000;
+// What is not every layer's.
+struct Rules {
+  Mask mask;
+  std::uint32_t scale;  // of the scores: FP32, its bits
+  std::uint16_t group;  // query heads of a head of K and V
+  std::uint16_t page;   // tokens in a page of the cache; 0: K and V lie in one run
+};
+static_assert(sizeof(Rules) == 32, "the same bytes on every processor");
+constexpr std::uint64_t kRulesAddress = kJobAddress + 0x3'0100;
 constexpr std::uint64_t kContextsAddress = kJobAddress + 0x4'0000;  // 32 bits a batch
 constexpr std::uint64_t kWorkersAddress = kJobAddress + 0x8'0000;   // 32 bits a core: tiles it computed
 constexpr std::uint64_t worker_tiles_address(std::uint32_t cluster, std::uint32_t core) {
   return kWorkersAddress + (std::uint64_t{cluster} * 64 + core) * 4;
 }
+// Which page has which tokens of a batch, 32 bits a page: batch after batch, so many as its keys need. In a page: heads of
+// K (or V), tokens.
+constexpr std::uint64_t kPagesAddress = kJobAddress + 0xC'0000;
+constexpr std::uint32_t kMostPages = 0x1'0000;
 constexpr std::uint64_t kTensorsAddress = kDramBase;  // first byte the host may place tensors at
 
 }  // namespace attnvp::hal

@@ -12,15 +12,16 @@ Attention::Attention(Runtime& rt, const Work& work, const RowTiling& tiling, con
       scores_(scores),
       lanes_(lanes),
       o_buffers_(o_buffers(tiling)),
-      rows_(min(tiling.nq, rt.layer().seq_q)) {
+      rows_(min(tiling.nq, rt.layer().seq_q)),
+      keys_(work.most_keys()) {
   rt.check_l0(tiling.l0);
   if (lanes.count > kMaxLanes) rt.fail(Status::kBadJob);
   const uint64_t row_bytes = uint64_t{rt.layer().emb} * kHalfBytes;
-  const bool partials = tiling.kv_buffers == hal::kWord;
+  const bool partials = tiling.kv_buffers == hal::kWord || work.in_two_runs();
   for (uint32_t c = 0; rt.ok() && c < lanes.count; ++c) {
     lane_[c].q = rt.allocate(uint64_t{tiling.row_buffers} * rows_ * row_bytes, L1Region::kQ);
     lane_[c].scores =
-        rt.allocate(uint64_t{scores.count} * rows_ * rt.layer().seq_kv * kHalfBytes, L1Region::kScores);
+        rt.allocate(uint64_t{scores.count} * rows_ * keys_ * kHalfBytes, L1Region::kScores);
     lane_[c].o = rt.allocate(uint64_t{o_buffers_} * rows_ * row_bytes, L1Region::kO);
     if (partials) {
       lane_[c].partials = rt.allocate(uint64_t{rows_} * rt.layer().emb * kPartialBytes, L1Region::kPartials);
@@ -37,7 +38,7 @@ Attention::Attention(Runtime& rt, const Work& work, const RowTiling& tiling, con
 }
 
 Matrix Attention::score_block(const Lane& lane, uint32_t n, const Item& item) const {
-  const uint32_t stride = rt_.layer().seq_kv * kHalfBytes;
+  const uint32_t stride = keys_ * kHalfBytes;
   return {lane.scores + uint64_t{n % scores_.count} * rows_ * stride, item.rows, item.keys, stride};
 }
 
@@ -96,31 +97,33 @@ void Attention::load_q_rest(const Work::Round& i) {
 
 void Attention::produce_c(KvBuffer& k, const Work::Round& i, Loads& ahead, const Discipline& discipline) {
   for (uint32_t j = 0; rt_.ok() && j < k.blocks(); ++j) {
+    if (k.streamed() && !k.needed(i, j)) continue;
     k.load_block(i.group, j);
     ahead.pump();
     for (uint32_t c = 0; c < lanes_.count; ++c) {
       const Item item = work_.item(i.group, i.round, c);
-      if (!item.valid) {
+      const KeyBlocks::Part part = item.valid ? k.part(item, j) : KeyBlocks::Part{};
+      if (!part.any()) {
         k.pass_tokens(i, c, lanes_.c_core(c), j);
         continue;
       }
       const Matrix q = q_block(lane_[c], lane_[c].c_items, item);
-      const Matrix scores = columns_of(score_block(lane_[c], lane_[c].c_items, item), k.block_row(j), k.block_rows(j));
+      const Matrix keys = k.rows(i.group, item.member, j, part);
+      const Matrix scores = columns_of(score_block(lane_[c], lane_[c].c_items, item), part.key - item.key, part.keys);
       const Sync sync = discipline.for_c(i, c);
       // The first sub-block of a lane's first block goes strip by strip, as Q comes; everything else as a whole.
-      const uint32_t strip = j == 0 && lane_[c].c_items == 0 ? first_strip() : item.rows;
+      const uint32_t strip = part.first && lane_[c].c_items == 0 ? first_strip() : item.rows;
       for (uint32_t row = 0; row < item.rows; row += strip) {
         const uint32_t rows = min(strip, item.rows - row);
-        const bool begins = j == 0 && row == 0;
+        const bool begins = part.first && row == 0;
         const bool ends_block = row + rows == item.rows;
-        Command multiply =
-            matmul_abt(rows_of(q, row, rows), k.rows(i.group, item.member, j), rows_of(scores, row, rows), tiling_.l0);
-        multiply.label(item.head, item.block);
-        if (j == 0) multiply.after(q_ready_.of(c));
+        Command multiply = matmul_abt(rows_of(q, row, rows), keys, rows_of(scores, row, rows), tiling_.l0);
+        multiply.scaled(rt_.scale()).label(item.head, item.block);
+        if (part.first) multiply.after(q_ready_.of(c));
         if (begins && scores_.tokens) multiply.after(scores_free_.of(c));
         if (begins && sync.after.span > 0) multiply.after(sync.after, sync.tokens);
         if (row == 0) k.acquire(multiply, c, i.group, j);
-        if (ends_block && j + 1 == k.blocks()) {
+        if (ends_block && part.last) {
           multiply.then(lanes_.of_lane(c_ready_, c)).then(q_free_.of(c));
           if (sync.then.span > 0) multiply.then(sync.then);
         }
@@ -143,6 +146,7 @@ void Attention::produce_p(const Work::Round& i) {
       const uint32_t row = item.rows * e / engines;
       const Matrix rows = rows_of(block, row, item.rows * (e + 1) / engines - row);
       Command command = rows.rows > 0 ? softmax(rows, rows) : fence();
+      if (rows.rows > 0) mask(rt_, command, item.row + row, item.key);
       command.after(lanes_.of_engine(c_ready_, c, e))
           .then(lanes_.of_engine(p_ready_, c, e))
           .label(item.head, item.block);
@@ -191,23 +195,35 @@ void Attention::resident_o(KvBuffer& v, const Work::Round& i, const Discipline& 
     const Sync sync = discipline.for_o(i, c);
     const Matrix p = score_block(lane, lane.o_items, item);
     const Matrix o = o_block(lane, item);
+    const uint32_t needed = v.last_block(item);
+    // Keys in one run, or the first ones and then the others, with the sums of both.
+    const uint32_t end = item.key + item.keys, runs = item.head_keys > 0 ? 2 : 1;
+    const uint32_t emb = rt_.layer().emb;
+    const Matrix partials{lane.partials, item.rows, emb, emb * kPartialBytes};
     for (uint32_t row = 0; row < item.rows; row += strip) {
       const uint32_t rows = min(strip, item.rows - row);
-      const bool last = row + rows == item.rows;
-      Command multiply =
-          matmul_ab(rows_of(p, row, rows), v.all_rows(i.group, item.member), rows_of(o, row, rows), tiling_.l0);
-      multiply.label(item.head, item.block);
-      if (row == 0) {
-        multiply.after(lanes_.of_lane(p_ready_, c)).after(o_free_.of(c));
-        if (sync.after.span > 0) multiply.after(sync.after, sync.tokens);
-        v.acquire(multiply, c, i.group, v.blocks() - 1);
+      for (uint32_t run = 0; run < runs; ++run) {
+        const bool first = run == 0, last = run + 1 == runs;
+        const uint32_t key = first ? item.key : item.main_key, keys = (last ? end : item.head_keys) - key;
+        Command multiply =
+            matmul_ab(columns_of(rows_of(p, row, rows), key - item.key, keys), v.run(i.group, item.member, key, keys),
+                      rows_of(o, row, rows), rows_of(partials, row, rows), place_of(run, runs), tiling_.l0);
+        multiply.label(item.head, item.block);
+        if (row == 0 && first) {
+          multiply.after(lanes_.of_lane(p_ready_, c)).after(o_free_.of(c));
+          if (sync.after.span > 0) multiply.after(sync.after, sync.tokens);
+          v.acquire(multiply, c, i.group, needed);
+        }
+        if (last) multiply.then(o_ready_.of(c));
+        if (last && row + rows == item.rows) {
+          if (scores_.tokens) multiply.then(scores_free_.of(c));
+          if (sync.then.span > 0) multiply.then(sync.then);
+          if (v.last_use(i, c, needed)) v.release(multiply, c);
+        }
+        rt_.mac(lanes_.o_core(c), multiply);
       }
-      multiply.then(o_ready_.of(c));
-      if (last && scores_.tokens) multiply.then(scores_free_.of(c));
-      if (last && sync.then.span > 0) multiply.then(sync.then);
-      if (last && v.last_use(i, c, v.blocks() - 1)) v.release(multiply, c);
-      rt_.mac(lanes_.o_core(c), multiply);
     }
+    if (needed + 1 < v.blocks()) v.pass_tokens(i, c, lanes_.o_core(c), v.blocks() - 1);
   }
   for (uint32_t c = 0; rt_.ok() && c < lanes_.count; ++c) {
     const Item item = work_.item(i.group, i.round, c);
@@ -219,28 +235,30 @@ void Attention::resident_o(KvBuffer& v, const Work::Round& i, const Discipline& 
 }
 
 void Attention::stream_o(KvBuffer& v, const Work::Round& i, const Discipline& discipline) {
-  const uint32_t blocks = v.blocks();
-  for (uint32_t j = 0; rt_.ok() && j < blocks; ++j) {
+  for (uint32_t j = 0; rt_.ok() && j < v.blocks(); ++j) {
+    if (!v.needed(i, j)) continue;
     v.load_block(i.group, j);
     for (uint32_t c = 0; c < lanes_.count; ++c) {
       const Item item = work_.item(i.group, i.round, c);
-      if (!item.valid) {
+      const KeyBlocks::Part part = item.valid ? v.part(item, j) : KeyBlocks::Part{};
+      if (!part.any()) {
         v.pass_tokens(i, c, lanes_.o_core(c), j);
         continue;
       }
       const Lane& lane = lane_[c];
       const Sync sync = discipline.for_o(i, c);
       const uint32_t emb = rt_.layer().emb;
-      const Matrix p = columns_of(score_block(lane, lane.o_items, item), v.block_row(j), v.block_rows(j));
+      const Matrix p = columns_of(score_block(lane, lane.o_items, item), part.key - item.key, part.keys);
       const Matrix partials{lane.partials, item.rows, emb, emb * kPartialBytes};
       const Matrix o = o_block(lane, item);
-      Command multiply = matmul_ab(p, v.rows(i.group, item.member, j), o, partials, place_of(j, blocks), tiling_.l0);
+      Command multiply =
+          matmul_ab(p, v.rows(i.group, item.member, j, part), o, partials, place_of(part), tiling_.l0);
       multiply.label(item.head, item.block);
-      if (j == 0) multiply.after(lanes_.of_lane(p_ready_, c));
-      if (j == 0 && sync.after.span > 0) multiply.after(sync.after, sync.tokens);
+      if (part.first) multiply.after(lanes_.of_lane(p_ready_, c));
+      if (part.first && sync.after.span > 0) multiply.after(sync.after, sync.tokens);
       v.acquire(multiply, c, i.group, j);
       v.release(multiply, c);
-      if (j + 1 == blocks) {
+      if (part.last) {
         multiply.after(o_free_.of(c)).then(o_ready_.of(c));
         if (scores_.tokens) multiply.then(scores_free_.of(c));
         if (sync.then.span > 0) multiply.then(sync.then);
@@ -259,7 +277,7 @@ void Attention::store_scores(const Work::Round& i, uint64_t tensor, Events ready
     const Item item = work_.item(i.group, i.round, c);
     if (!item.valid) continue;
     const Matrix block = score_block(lane_[c], lane_[c].stored++, item);
-    rt_.dma(kStoreChannel, copy(block, dram_rows(rt_, tensor, item, rt_.layer().seq_kv))
+    rt_.dma(kStoreChannel, copy(block, dram_scores(rt_, tensor, item))
                                .after(lanes_.of_lane(ready, c))
                                .then(scores_free_.of(c))
                                .then(stored_)
@@ -273,7 +291,7 @@ void Attention::load_scores(const Work::Round& i, uint64_t tensor, Events ready)
     const Item item = work_.item(i.group, i.round, c);
     if (!item.valid) continue;
     const Matrix block = score_block(lane_[c], lane_[c].loaded++, item);
-    rt_.dma(kLoadChannel, copy(dram_rows(rt_, tensor, item, rt_.layer().seq_kv), block)
+    rt_.dma(kLoadChannel, copy(dram_scores(rt_, tensor, item), block)
                               .after(scores_free_.of(c))
                               .then(lanes_.of_lane(ready, c))
                               .label(item.head, item.block));

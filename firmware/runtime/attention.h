@@ -106,7 +106,7 @@ class Attention {
   uint32_t first_strip() const;
   void load_q_rows(const Item& item, const Matrix& q, uint32_t row, uint32_t rows);
   Matrix q_block(const Lane& lane, uint32_t n, const Item& item) const;
-  Matrix score_block(const Lane& lane, uint32_t n, const Item& item) const;
+  Matrix score_block(const Lane& lane, uint32_t n, const Item& item) const;  // columns: the item's keys
   Matrix o_block(const Lane& lane, const Item& item) const;
 
   Runtime& rt_;
@@ -115,7 +115,7 @@ class Attention {
   ScoreBlocks scores_;
   Lanes lanes_;
   uint32_t o_buffers_;
-  uint32_t rows_;  // of a row block's buffers
+  uint32_t rows_, keys_;  // of a row block's buffers
   static constexpr uint32_t kMaxLanes = 64;
   Lane lane_[kMaxLanes];
   Events q_ready_, q_free_, c_ready_, p_ready_, o_ready_, o_free_, scores_free_, stored_;

@@ -5,6 +5,7 @@ namespace attnvp::firmware {
 namespace {
 
 constexpr uint32_t kMostRing = 3;
+constexpr uint32_t kMostRows = 128;  // that are not worth cutting
 
 uint32_t ring(const DecodePlan& p) { return p.lag + 2; }  // tiles' sums under way
 
@@ -19,7 +20,10 @@ uint64_t slot_bytes(const DecodePlan& p, uint32_t emb) {
 DecodePlan plan_decode(Runtime& rt) {
   DecodePlan p;
   p.tiling = rt.parameters<DecodeTiling>();
-  if (rt.ok() && p.tiling.nq != rt.layer().seq_q) rt.refuse(DecodeTiling::kNq, p.tiling.nq);
+  // All queries that share K and V, but for prefill, which takes them in row blocks.
+  const uint32_t rows = rt.layer().seq_q;
+  const bool prefill = rt.mask().any() ? rt.mask().queries > 1 : rows > kMostRows;
+  if (rt.ok() && p.tiling.nq != rows && !prefill) rt.refuse(DecodeTiling::kNq, p.tiling.nq);
   rt.check_l0(p.tiling.l0);
   p.kv_ring = p.tiling.kv_buffers == hal::kWord ? kMostRing : p.tiling.kv_buffers;
   p.lag = min(p.kv_ring - 1, uint32_t{1});
@@ -29,7 +33,7 @@ DecodePlan plan_decode(Runtime& rt) {
 }
 
 Decode::Decode(Runtime& rt, const DecodePlan& plan, const Contexts& contexts, const StreamK& work)
-    : rt_(rt), plan_(plan), contexts_(contexts), work_(work), rows_(rt.layer().seq_q), emb_(rt.layer().emb) {
+    : rt_(rt), plan_(plan), contexts_(contexts), work_(work), most_rows_(plan.tiling.nq), emb_(rt.layer().emb) {
   const uint32_t cores = rt.cores();
   const DecodeTiling& t = plan.tiling;
   if (cores > kMaxCores) rt.fail(Status::kBadJob);
@@ -37,13 +41,13 @@ Decode::Decode(Runtime& rt, const DecodePlan& plan, const Contexts& contexts, co
     Lane& lane = lane_[c];
     lane.k = rt.allocate(uint64_t{plan.kv_ring} * t.nkv * emb_ * kHalfBytes, L1Region::kK);
     lane.v = rt.allocate(uint64_t{plan.kv_ring} * t.nkv * emb_ * kHalfBytes, L1Region::kV);
-    lane.tiles = rt.allocate(ring(plan) * round_up(Sums::bytes(rows_, emb_), 64), L1Region::kPartials);
-    lane.scores = rt.allocate(uint64_t{ring(plan)} * rows_ * t.nkv * kHalfBytes, L1Region::kScores);
+    lane.tiles = rt.allocate(ring(plan) * round_up(Sums::bytes(most_rows_, emb_), 64), L1Region::kPartials);
+    lane.scores = rt.allocate(uint64_t{ring(plan)} * most_rows_ * t.nkv * kHalfBytes, L1Region::kScores);
     lane.slots = rt.allocate(plan.slots * slot_bytes(plan, emb_), L1Region::kQ);
-    lane.scales = rt.allocate(uint64_t{rows_} * 2 * kPartialBytes, L1Region::kPartials);
+    lane.scales = rt.allocate(uint64_t{most_rows_} * 2 * kPartialBytes, L1Region::kPartials);
     lane.load.segment = lane.compute.segment = work.segment(worker(c), 0);
   }
-  scratch_ = rt.scratch(work.records() * Sums::bytes(rows_, emb_));
+  scratch_ = rt.scratch(work.records() * Sums::bytes(most_rows_, emb_));
   q_ready_ = rt.events(cores);
   slot_free_ = rt.events(cores, plan.slots);
   k_ready_ = rt.events(cores);
@@ -66,21 +70,26 @@ uint64_t Decode::slot(uint32_t core, uint32_t piece) const {
   return lane_[core].slots + piece % plan_.slots * slot_bytes(plan_, emb_);
 }
 
-Matrix Decode::q_rows(uint32_t core, uint32_t piece) const {
-  return {slot(core, piece), rows_, emb_, emb_ * kHalfBytes};
+Item Decode::rows_of(const Segment& s) const {
+  return contexts_.rows(s.context, s.head);
 }
 
-Sums Decode::running(uint32_t core, uint32_t piece) const {
-  return {slot(core, piece) + q_bytes(plan_, emb_), rows_, emb_};
+Matrix Decode::q_rows(uint32_t core, uint32_t piece, uint32_t rows) const {
+  return {slot(core, piece), rows, emb_, emb_ * kHalfBytes};
 }
 
-Sums Decode::tile_sums(uint32_t core, uint32_t number) const {
-  return {lane_[core].tiles + number % ring(plan_) * round_up(Sums::bytes(rows_, emb_), 64), rows_, emb_};
+Sums Decode::running(uint32_t core, uint32_t piece, uint32_t rows) const {
+  return {slot(core, piece) + q_bytes(plan_, emb_), rows, emb_};
 }
 
-Matrix Decode::scores(uint32_t core, uint32_t number, uint32_t keys) const {
+Sums Decode::tile_sums(uint32_t core, uint32_t number, uint32_t rows) const {
+  return {lane_[core].tiles + number % ring(plan_) * round_up(Sums::bytes(most_rows_, emb_), 64), rows, emb_};
+}
+
+Matrix Decode::scores(uint32_t core, const Step& s) const {
   const uint32_t stride = plan_.tiling.nkv * kHalfBytes;
-  return {lane_[core].scores + uint64_t{number % ring(plan_)} * rows_ * stride, rows_, keys, stride};
+  return {lane_[core].scores + uint64_t{s.number % ring(plan_)} * most_rows_ * stride, s.rows.rows, s.keys.keys,
+          stride};
 }
 
 Matrix Decode::kv_tile(uint64_t base, uint32_t number, uint32_t keys) const {
@@ -88,15 +97,29 @@ Matrix Decode::kv_tile(uint64_t base, uint32_t number, uint32_t keys) const {
   return {base + uint64_t{number % plan_.kv_ring} * plan_.tiling.nkv * stride, keys, emb_, stride};
 }
 
-Matrix Decode::dram_rows(uint64_t tensor, uint64_t row, uint32_t rows) const {
+Matrix Decode::rows_in_dram(uint64_t tensor, uint64_t row, uint32_t rows) const {
   const uint32_t stride = emb_ * kHalfBytes;
   return {tensor + row * stride, rows, emb_, stride};
 }
 
+// A tile of K or V, in as many transfers as it has runs.
+void Decode::load_keys(uint32_t core, const Segment& s, const KeyBlocks::Part& part, uint64_t tensor,
+                       const Matrix& tile, Events free, Events ready, uint32_t label) {
+  for (uint32_t done = 0; rt_.ok() && done < part.keys;) {
+    const uint32_t key = part.key + done, keys = contexts_.run_of(key, part.keys - done);
+    const uint64_t row = contexts_.key_row(rt_, s.context, s.head, key);
+    Command load = copy(rows_in_dram(tensor, row, keys), firmware::rows_of(tile, done, keys));
+    if (done == 0) load.after(free);
+    done += keys;
+    if (done == part.keys) load.then(ready);
+    rt_.dma(load_channel(core), load.label(label, s.first + lane_[core].load.tile));
+  }
+}
+
 // A partial result: rows of sums with their maxima, counted in halves as copies are.
-Matrix Decode::record(uint32_t index) const {
+Matrix Decode::record(uint32_t index, uint32_t rows) const {
   const uint32_t stride = Sums::stride(emb_);
-  return {scratch_ + uint64_t{index} * rows_ * stride, rows_, stride / kHalfBytes, stride};
+  return {scratch_ + uint64_t{index} * most_rows_ * stride, rows, stride / kHalfBytes, stride};
 }
 
 void Decode::advance(uint32_t core, Cursor& cursor) const {
@@ -112,24 +135,20 @@ void Decode::load_one(uint32_t core) {
   Cursor& at = lane.load;
   if (!at.segment.valid) return;
   const Segment& s = at.segment;
-  const uint32_t head = s.batch * contexts_.heads() + s.head, channel = load_channel(core);
-  const uint32_t row = (s.first + at.tile) * plan_.tiling.nkv;
-  const uint32_t keys = min(plan_.tiling.nkv, contexts_.keys(s.batch) - row);
-  const uint64_t from = contexts_.rows_before(s.batch, s.head) + row;
+  const Item rows = rows_of(s);
+  const uint32_t head = rows.head, channel = load_channel(core);
+  const KeyBlocks::Part part = contexts_.keys(s.context, s.first + at.tile);
   if (at.tile == 0) {
-    rt_.dma(channel, copy(dram_rows(rt_.layer().q, uint64_t{head} * rows_, rows_), q_rows(core, at.piece))
+    const Matrix q = rows_in_dram(rt_.layer().q, contexts_.query_row(s.context, rows), rows.rows);
+    rt_.dma(channel, copy(q, q_rows(core, at.piece, rows.rows))
                          .after(slot_free_.of(core))
                          .then(q_ready_.of(core))
-                         .label(head, 0));
+                         .label(head, rows.block));
   }
-  rt_.dma(channel, copy(dram_rows(rt_.layer().k, from, keys), kv_tile(lane.k, at.number, keys))
-                       .after(k_free_.of(core))
-                       .then(k_ready_.of(core))
-                       .label(head, s.first + at.tile));
-  rt_.dma(channel, copy(dram_rows(rt_.layer().v, from, keys), kv_tile(lane.v, at.number, keys))
-                       .after(v_free_.of(core))
-                       .then(v_ready_.of(core))
-                       .label(head, s.first + at.tile));
+  load_keys(core, s, part, rt_.layer().k, kv_tile(lane.k, at.number, part.keys), k_free_.of(core), k_ready_.of(core),
+            head);
+  load_keys(core, s, part, rt_.layer().v, kv_tile(lane.v, at.number, part.keys), v_free_.of(core), v_ready_.of(core),
+            head);
   advance(core, at);
 }
 
@@ -141,19 +160,23 @@ void Decode::step(uint32_t core) {
   s.piece = at.piece;
   s.number = at.number;
   s.tile = s.segment.first + at.tile;
-  s.keys = min(plan_.tiling.nkv, contexts_.keys(s.segment.batch) - s.tile * plan_.tiling.nkv);
+  s.rows = rows_of(s.segment);
+  s.keys = contexts_.keys(s.segment.context, s.tile);
   s.first = at.tile == 0;
   s.last = at.tile + 1 == s.segment.tiles;
   while (rt_.ok() && lane.load.segment.valid && lane.load.number <= s.number + plan_.ahead) load_one(core);
 
-  const uint32_t head = s.segment.batch * contexts_.heads() + s.segment.head;
-  const Matrix scores = this->scores(core, s.number, s.keys);
-  Command score = matmul_abt(q_rows(core, s.piece), kv_tile(lane.k, s.number, s.keys), scores, plan_.tiling.l0);
+  const uint32_t head = s.rows.head, rows = s.rows.rows;
+  const Matrix scores = this->scores(core, s);
+  Command score =
+      matmul_abt(q_rows(core, s.piece, rows), kv_tile(lane.k, s.number, s.keys.keys), scores, plan_.tiling.l0);
+  score.scaled(rt_.scale());
   score.after(k_ready_.of(core)).after(ring_free_.of(core)).then(scored_.of(core)).then(k_free_.of(core));
   if (s.first) score.after(q_ready_.of(core));
   rt_.mac(core, score.label(head, s.tile));
   Command softmax =
-      online_softmax(scores, scores, running(core, s.piece).maximum(), tile_sums(core, s.number), s.first);
+      online_softmax(scores, scores, running(core, s.piece, rows).maximum(), tile_sums(core, s.number, rows), s.first);
+  mask(contexts_.mask(s.segment.context), softmax, s.rows.row, s.keys.key);
   rt_.vec(core, softmax.after(scored_.of(core)).then(maxed_.of(core)).label(head, s.tile));
 
   lane.waiting[lane.waiting_count++] = s;
@@ -167,13 +190,13 @@ void Decode::step(uint32_t core) {
 }
 
 void Decode::second_half(uint32_t core, const Step& s) {
-  const Sums tile = tile_sums(core, s.number);
-  const uint32_t head = s.segment.batch * contexts_.heads() + s.segment.head;
+  const uint32_t head = s.rows.head, rows = s.rows.rows;
+  const Sums tile = tile_sums(core, s.number, rows);
   Command sums =
-      numerators(scores(core, s.number, s.keys), kv_tile(lane_[core].v, s.number, s.keys), tile, plan_.tiling.l0);
+      numerators(scores(core, s), kv_tile(lane_[core].v, s.number, s.keys.keys), tile, plan_.tiling.l0);
   sums.after(maxed_.of(core)).after(v_ready_.of(core)).then(summed_.of(core)).then(v_free_.of(core));
   rt_.mac(core, sums.label(head, s.tile));
-  Command add = scale_add(running(core, s.piece), tile, s.first ? hal::kFirst : 0);
+  Command add = scale_add(running(core, s.piece, rows), tile, s.first ? hal::kFirst : 0);
   rt_.vec(core, add.after(summed_.of(core)).then(ring_free_.of(core)).label(head, s.tile));
   if (s.last) end_piece(core, s);
 }
@@ -184,28 +207,29 @@ void Decode::end_piece(uint32_t core, const Step& s) {
     store_o(core, s.segment, s.piece, false);
     return;
   }
-  const Sums sums = running(core, s.piece);
+  const uint32_t rows = s.rows.rows;
+  const Sums sums = running(core, s.piece, rows);
   rt_.vec(core, fence().then(o_ready_.of(core)));
-  const Matrix all{sums.address, rows_, Sums::stride(emb_) / kHalfBytes, Sums::stride(emb_)};
-  Command store = copy(all, record(s.segment.record));
+  const Matrix all{sums.address, rows, Sums::stride(emb_) / kHalfBytes, Sums::stride(emb_)};
+  Command store = copy(all, record(s.segment.record, rows));
   store.after(o_ready_.of(core)).then(slot_free_.of(core)).then(stored_);
   const uint32_t clusters = rt_.machine().clusters;
   store.then_remote(s.segment.host % clusters, merged_.of(s.segment.host / clusters));
-  rt_.dma(store_channel(), store.label(s.segment.batch * contexts_.heads() + s.segment.head, s.segment.part));
+  rt_.dma(store_channel(), store.label(s.rows.head, s.segment.part));
   ++stores_;
 }
 
 void Decode::store_o(uint32_t core, const Segment& s, uint32_t piece, bool in_order) {
-  const uint32_t head = s.batch * contexts_.heads() + s.head;
-  const Matrix o = q_rows(core, piece);
-  Command last = divide(running(core, piece), o);
+  const Item rows = rows_of(s);
+  const Matrix o = q_rows(core, piece, rows.rows);
+  Command last = divide(running(core, piece, rows.rows), o);
   if (in_order) last.raw().flags |= hal::kInOrder;
-  rt_.vec(core, last.then(o_ready_.of(core)).label(head, 0));
-  rt_.dma(store_channel(), copy(o, dram_rows(rt_.layer().o, uint64_t{head} * rows_, rows_))
+  rt_.vec(core, last.then(o_ready_.of(core)).label(rows.head, rows.block));
+  rt_.dma(store_channel(), copy(o, rows_in_dram(rt_.layer().o, contexts_.query_row(s.context, rows), rows.rows))
                                .after(o_ready_.of(core))
                                .then(slot_free_.of(core))
                                .then(stored_)
-                               .label(head, 0));
+                               .label(rows.head, rows.block));
   ++stores_;
 }
 
@@ -228,19 +252,20 @@ void Decode::merge(uint32_t core) {
 
 void Decode::merge_head(uint32_t core, const Segment& s) {
   Lane& lane = lane_[core];
-  const uint32_t piece = lane.pieces++, head = s.batch * contexts_.heads() + s.head;
-  const Sums all = running(core, piece);
+  const Item item = rows_of(s);
+  const uint32_t piece = lane.pieces++, head = item.head, rows = item.rows;
+  const Sums all = running(core, piece, rows);
   const auto in_l1 = [&](const Sums& sums) {
-    return Matrix{sums.address, rows_, Sums::stride(emb_) / kHalfBytes, Sums::stride(emb_)};
+    return Matrix{sums.address, rows, Sums::stride(emb_) / kHalfBytes, Sums::stride(emb_)};
   };
-  const Matrix scales{lane.scales, rows_, 2, 2 * kPartialBytes};
-  rt_.dma(load_channel(core), copy(record(work_.record(s, 0)), in_l1(all))
+  const Matrix scales{lane.scales, rows, 2, 2 * kPartialBytes};
+  rt_.dma(load_channel(core), copy(record(work_.record(s, 0), rows), in_l1(all))
                                   .after(slot_free_.of(core))
                                   .then(part_ready_.of(core))
                                   .label(head, 0));
   for (uint32_t part = 1; rt_.ok() && part < s.parts; ++part) {
-    const Sums other = tile_sums(core, part);
-    rt_.dma(load_channel(core), copy(record(work_.record(s, part)), in_l1(other))
+    const Sums other = tile_sums(core, part, rows);
+    rt_.dma(load_channel(core), copy(record(work_.record(s, part), rows), in_l1(other))
                                     .after(ring_free_.of(core))
                                     .then(part_ready_.of(core))
                                     .label(head, part));

@@ -29,7 +29,8 @@ class Decode {
     Segment segment;
     uint32_t piece = 0, number = 0;  // of the worker
     uint32_t tile = 0;               // of the context
-    uint32_t keys = 0;
+    Item rows;
+    KeyBlocks::Part keys;  // of that tile
     bool first = false, last = false;  // of the piece
   };
   struct Cursor {  // walks over a worker's tiles
@@ -58,19 +59,22 @@ class Decode {
   void store_o(uint32_t core, const Segment& s, uint32_t piece, bool in_order);
 
   uint64_t slot(uint32_t core, uint32_t piece) const;
-  Matrix q_rows(uint32_t core, uint32_t piece) const;
-  Sums running(uint32_t core, uint32_t piece) const;
-  Sums tile_sums(uint32_t core, uint32_t number) const;
-  Matrix scores(uint32_t core, uint32_t number, uint32_t keys) const;
+  Item rows_of(const Segment& s) const;
+  Matrix q_rows(uint32_t core, uint32_t piece, uint32_t rows) const;
+  Sums running(uint32_t core, uint32_t piece, uint32_t rows) const;
+  Sums tile_sums(uint32_t core, uint32_t number, uint32_t rows) const;
+  Matrix scores(uint32_t core, const Step& s) const;
   Matrix kv_tile(uint64_t base, uint32_t number, uint32_t keys) const;
-  Matrix dram_rows(uint64_t tensor, uint64_t row, uint32_t rows) const;
-  Matrix record(uint32_t index) const;
+  Matrix rows_in_dram(uint64_t tensor, uint64_t row, uint32_t rows) const;
+  void load_keys(uint32_t core, const Segment& s, const KeyBlocks::Part& part, uint64_t tensor, const Matrix& tile,
+                 Events free, Events ready, uint32_t label);
+  Matrix record(uint32_t index, uint32_t rows) const;
 
   Runtime& rt_;
   DecodePlan plan_;
   const Contexts& contexts_;
   const StreamK& work_;
-  uint32_t rows_, emb_;
+  uint32_t most_rows_, emb_;  // of a piece
   uint64_t scratch_ = 0;
   static constexpr uint32_t kMaxCores = 64;
   Lane lane_[kMaxCores];

@@ -8,10 +8,12 @@ KvBuffer::KvBuffer(Runtime& rt, const Work& work, const RowTiling& t, uint64_t d
       dram_(dram),
       channel_(channel),
       streamed_(t.kv_buffers == hal::kWord),
-      rows_(rt.layer().seq_kv),
+      cut_(rt, t.nkv),
+      rows_(cut_.places()),
+      all_keys_(rt.layer().seq_kv),
       emb_(rt.layer().emb),
       nkv_(t.nkv),
-      blocks_(static_cast<uint32_t>(ceil_div(rows_, nkv_))),
+      blocks_(cut_.count()),
       slots_(streamed_ ? kStreamSlots : t.kv_buffers),
       slot_rows_(streamed_ ? nkv_ : rows_),
       members_(t.bb * t.hh) {
@@ -30,11 +32,30 @@ uint64_t KvBuffer::slot_address(uint32_t slot, uint32_t member) const {
 Matrix KvBuffer::rows(uint32_t group, uint32_t member, uint32_t block) const {
   const uint32_t stride = emb_ * kHalfBytes;
   if (streamed_) return {slot_address((streamed_loads_ - 1) % slots_, member), block_rows(block), emb_, stride};
-  return {slot_address(group % slots_, member) + uint64_t{block_row(block)} * stride, block_rows(block), emb_, stride};
+  return run(group, member, block_row(block), block_rows(block));
 }
 
-Matrix KvBuffer::all_rows(uint32_t group, uint32_t member) const {
-  return {slot_address(group % slots_, member), rows_, emb_, emb_ * kHalfBytes};
+Matrix KvBuffer::rows(uint32_t group, uint32_t member, uint32_t block, const KeyBlocks::Part& part) const {
+  return rows_of(rows(group, member, block), part.key - block_row(block), part.keys);
+}
+
+Matrix KvBuffer::run(uint32_t group, uint32_t member, uint32_t key, uint32_t keys) const {
+  const uint32_t stride = emb_ * kHalfBytes;
+  return {slot_address(group % slots_, member) + uint64_t{cut_.place(key)} * stride, keys, emb_, stride};
+}
+
+uint32_t KvBuffer::last_block(const Item& item) const {
+  uint32_t block = blocks_ - 1;
+  while (block > 0 && !part(item, block).any()) --block;
+  return block;
+}
+
+bool KvBuffer::needed(const Work::Round& i, uint32_t block) const {
+  for (uint32_t lane = 0; lane < work_.lanes(); ++lane) {
+    const Item item = work_.item(i.group, i.round, lane);
+    if (item.valid && part(item, block).any()) return true;
+  }
+  return false;
 }
 
 // One sub-block of all members; the last member's copy tells the lanes.
@@ -42,7 +63,7 @@ void KvBuffer::issue(uint32_t group, uint32_t block) {
   const uint32_t stride = emb_ * kHalfBytes;
   const uint32_t members = work_.members(group);
   for (uint32_t m = 0; m < members; ++m) {
-    const uint64_t row = uint64_t{work_.head_of(group, m)} * rows_ + block_row(block);
+    const uint64_t row = uint64_t{work_.head_of(group, m)} * all_keys_ + block_row(block);
     const Matrix from{dram_ + row * stride, block_rows(block), emb_, stride};
     Command command = copy(from, rows(group, m, block)).label(work_.head_of(group, m), block);
     if (m == 0 && (streamed_ || block == 0)) command.after(free_);
@@ -80,8 +101,11 @@ bool KvBuffer::last_use(const Work::Round& i, uint32_t lane, uint32_t block) con
 }
 
 void KvBuffer::pass_tokens(const Work::Round& i, uint32_t lane, uint32_t core, uint32_t block) {
-  const bool never = work_.last_round(i.group, lane) == Work::kNoRound;
-  if (!streamed_ && !(never && i.round == 0 && block + 1 == blocks_)) return;
+  if (!streamed_) {
+    // Once a group: behind the lane's last item in it, or where it has none.
+    const uint32_t last = work_.last_round(i.group, lane);
+    if (block + 1 != blocks_ || i.round != (last == Work::kNoRound ? 0 : last)) return;
+  }
   Command nothing = fence();
   acquire(nothing, lane, i.group, block);
   release(nothing, lane);

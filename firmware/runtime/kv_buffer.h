@@ -18,18 +18,24 @@ class KvBuffer {
   KvBuffer(Runtime& rt, const Work& work, const RowTiling& tiling, uint64_t dram, uint32_t channel);
 
   bool streamed() const { return streamed_; }
-  uint32_t blocks() const { return blocks_; }  // sub-blocks per head
-  uint32_t block_row(uint32_t block) const { return block * nkv_; }
-  uint32_t block_rows(uint32_t block) const { return min(nkv_, rows_ - block_row(block)); }
+  uint32_t blocks() const { return blocks_; }  // sub-blocks per head that some query needs
+  uint32_t block_row(uint32_t block) const { return cut_.row(block); }
+  uint32_t block_rows(uint32_t block) const { return cut_.rows(block); }
+  uint32_t most_rows() const { return min(nkv_, all_keys_); }  // of a sub-block
+  KeyBlocks::Part part(const Item& item, uint32_t block) const { return cut_.part(item, block); }
+  uint32_t last_block(const Item& item) const;              // that the item needs
+  bool needed(const Work::Round& i, uint32_t block) const;  // by some lane in that round
 
   // Resident: issues the load of a sub-block of a group; the caller keeps them in order.
   void load(uint32_t group, uint32_t block);
   // Streamed: issues the load of the next sub-block of this round; resident: nothing.
   void load_block(uint32_t group, uint32_t block);
 
-  // Sub-block `block`, or all of them, of a member's rows; streamed: of the sub-block loaded last.
+  // Sub-block `block` of a member's rows, or the part of it that an item needs; streamed: of the one loaded last.
   Matrix rows(uint32_t group, uint32_t member, uint32_t block) const;
-  Matrix all_rows(uint32_t group, uint32_t member) const;
+  Matrix rows(uint32_t group, uint32_t member, uint32_t block, const KeyBlocks::Part& part) const;
+  // Resident: `keys` rows from `key` on, which lie in one run.
+  Matrix run(uint32_t group, uint32_t member, uint32_t key, uint32_t keys) const;
 
   // Makes the command wait until sub-blocks up to `block` are there for this lane, as far as it has not waited yet.
   void acquire(Command& command, uint32_t lane, uint32_t group, uint32_t block);
@@ -37,7 +43,8 @@ class KvBuffer {
   void release(Command& command, uint32_t lane) const { command.then(free_.of(lane)); }
   // What a lane reads of sub-block `block` in that round is the last it reads of what it must give back.
   bool last_use(const Work::Round& i, uint32_t lane, uint32_t block) const;
-  // A lane without work in that round passes on the tokens that it gets: on the MAC engine of `core`.
+  // A lane that does not read sub-block `block` in that round passes on the tokens that it gets: on the MAC engine of
+  // `core`.
   void pass_tokens(const Work::Round& i, uint32_t lane, uint32_t core, uint32_t block);
 
  private:
@@ -49,7 +56,9 @@ class KvBuffer {
   uint64_t dram_;
   uint32_t channel_;
   bool streamed_;
-  uint32_t rows_, emb_, nkv_, blocks_;
+  KeyBlocks cut_;
+  uint32_t rows_;  // resident: of a head
+  uint32_t all_keys_, emb_, nkv_, blocks_;
   uint32_t slots_;      // groups (resident) or sub-blocks (streamed)
   uint32_t slot_rows_;  // rows of one member in one slot
   uint32_t members_;    // members a slot has room for

@@ -36,18 +36,20 @@ OnlinePlan plan_online(Runtime& rt, bool in_array, bool serial) {
   return p;
 }
 
-OnlineAttention::OnlineAttention(Runtime& rt, const OnlinePlan& plan) : rt_(rt), plan_(plan) {
+OnlineAttention::OnlineAttention(Runtime& rt, const OnlinePlan& plan)
+    : rt_(rt), plan_(plan), cut_(rt, plan.tiling.nkv), rows_(rt, plan.tiling.nq, plan.tiling.nq, 1) {
   const hal::Layer& l = rt.layer();
   const OnlineTiling& t = plan.tiling;
   const uint32_t cores = rt.cores();
   emb_ = l.emb;
-  key_tiles_ = static_cast<uint32_t>(ceil_div(l.seq_kv, t.nkv));
-  slabs_ = static_cast<uint32_t>(ceil_div(l.seq_q, t.nq));
+  slabs_ = rows_.count();
   slabs_per_block_ = min(t.row_buffers * cores, slabs_);
   blocks_per_head_ = static_cast<uint32_t>(ceil_div(slabs_, slabs_per_block_));
-  const uint64_t blocks = uint64_t{l.batch} * l.heads * blocks_per_head_;
-  first_block_ = static_cast<uint32_t>(blocks * rt.cluster() / rt.machine().clusters);
-  last_block_ = static_cast<uint32_t>(blocks * (rt.cluster() + 1) / rt.machine().clusters);
+  const auto scores = [&](uint32_t block) { return scores_of(block); };
+  const uint32_t heads = l.batch * l.heads, clusters = rt.machine().clusters;
+  first_block_ = share(heads, blocks_per_head_, !rows_.uneven(), scores, rt.cluster(), clusters);
+  last_block_ = share(heads, blocks_per_head_, !rows_.uneven(), scores, rt.cluster() + 1, clusters);
+  loads_.block = first_block_;
 
   for (Core& c : core_) c.load_block = first_block_;
 
@@ -80,9 +82,48 @@ uint32_t OnlineAttention::slabs_in(uint32_t block) const {
   return min(slabs_per_block_, slabs_ - block % blocks_per_head_ * slabs_per_block_);
 }
 
+// Uneven slabs go to the cores forth and back.
 uint32_t OnlineAttention::slabs_of(uint32_t core, uint32_t block) const {
-  const uint32_t all = slabs_in(block);
-  return all > core ? static_cast<uint32_t>(ceil_div(all - core, rt_.cores())) : 0;
+  const uint32_t all = slabs_in(block), cores = rt_.cores();
+  const uint32_t turn = rows_.uneven() && (all / cores & 1) != 0 ? cores - 1 - core : core;
+  return all / cores + (turn < all % cores ? 1 : 0);
+}
+
+Item OnlineAttention::slab(uint32_t core, uint32_t block, uint32_t index) const {
+  const uint32_t cores = rt_.cores();
+  const uint32_t turn = rows_.uneven() && (index & 1) != 0 ? cores - 1 - core : core;
+  Item item;
+  item.valid = true;
+  item.head = block / blocks_per_head_;
+  rows_.fill(item, block % blocks_per_head_ * slabs_per_block_ + index * cores + turn);
+  return item;
+}
+
+uint64_t OnlineAttention::scores_of(uint32_t block) const {
+  uint64_t scores = 0;
+  const uint32_t first = block * slabs_per_block_;
+  for (uint32_t s = first; s < min(first + slabs_per_block_, slabs_); ++s) scores += rows_.scores(s);
+  return scores;
+}
+
+bool OnlineAttention::needed(uint32_t block, uint32_t j) const {
+  if (!rows_.uneven()) return true;
+  const uint32_t first = block % blocks_per_head_ * slabs_per_block_;
+  for (uint32_t s = first; s < min(first + slabs_per_block_, slabs_); ++s) {
+    Item item;
+    rows_.fill(item, s);
+    if (cut_.part(item, j).any()) return true;
+  }
+  return false;
+}
+
+OnlineAttention::Tile OnlineAttention::at_or_after(Tile tile) const {
+  for (; tile.block < last_block_; ++tile.block, tile.j = 0) {
+    for (; tile.j < cut_.count(); ++tile.j) {
+      if (needed(tile.block, tile.j)) return tile;
+    }
+  }
+  return tile;
 }
 
 Sums OnlineAttention::running(uint32_t core, const Step& s) const {
@@ -101,7 +142,8 @@ Matrix OnlineAttention::q_rows(uint32_t core, uint32_t slab, uint32_t rows) cons
 
 Matrix OnlineAttention::scores(uint32_t core, const Step& s) const {
   const uint32_t stride = plan_.tiling.nkv * kHalfBytes;
-  return {core_[core].scores + uint64_t{s.number % plan_.ring} * plan_.tiling.nq * stride, s.rows, s.keys, stride};
+  return {core_[core].scores + uint64_t{s.number % plan_.ring} * plan_.tiling.nq * stride, s.rows, s.keys.keys,
+          stride};
 }
 
 Matrix OnlineAttention::kv_tile(uint64_t base, uint32_t tile, uint32_t rows) const {
@@ -109,22 +151,26 @@ Matrix OnlineAttention::kv_tile(uint64_t base, uint32_t tile, uint32_t rows) con
   return {base + uint64_t{tile % plan_.kv_ring} * plan_.tiling.nkv * stride, rows, emb_, stride};
 }
 
+Matrix OnlineAttention::kv_tile(uint64_t base, const Step& s) const {
+  return rows_of(kv_tile(base, s.tile, s.key + s.keys.keys), s.key, s.keys.keys);
+}
+
 // Loads of K and V up to tile `until` of this cluster.
 void OnlineAttention::load_tiles(uint32_t until) {
   const hal::Layer& l = rt_.layer();
   const uint32_t stride = emb_ * kHalfBytes;
   const Events cores_k_free{k_free_.first, rt_.cores()}, cores_v_free{v_free_.first, rt_.cores()};
-  for (; rt_.ok() && tiles_loaded_ < until; ++tiles_loaded_) {
-    const uint32_t block = first_block_ + tiles_loaded_ / key_tiles_, j = tiles_loaded_ % key_tiles_;
-    if (block >= last_block_) return;
-    const uint32_t head = block / blocks_per_head_;
-    const uint32_t rows = min(plan_.tiling.nkv, l.seq_kv - j * plan_.tiling.nkv);
-    const uint64_t offset = (uint64_t{head} * l.seq_kv + uint64_t{j} * plan_.tiling.nkv) * stride;
-    rt_.dma(kLoadChannel, copy({l.k + offset, rows, emb_, stride}, kv_tile(k_, tiles_loaded_, rows))
+  while (rt_.ok() && loads_.number < until) {
+    loads_ = at_or_after(loads_);
+    if (loads_.block >= last_block_) return;
+    const uint32_t head = loads_.block / blocks_per_head_, j = loads_.j++, number = loads_.number++;
+    const uint32_t rows = cut_.rows(j);
+    const uint64_t offset = (uint64_t{head} * l.seq_kv + cut_.row(j)) * stride;
+    rt_.dma(kLoadChannel, copy({l.k + offset, rows, emb_, stride}, kv_tile(k_, number, rows))
                               .after(cores_k_free)
                               .then(k_ready_)
                               .label(head, j));
-    rt_.dma(kLoadChannel, copy({l.v + offset, rows, emb_, stride}, kv_tile(v_, tiles_loaded_, rows))
+    rt_.dma(kLoadChannel, copy({l.v + offset, rows, emb_, stride}, kv_tile(v_, number, rows))
                               .after(cores_v_free)
                               .then(v_ready_)
                               .label(head, j));
@@ -135,21 +181,18 @@ void OnlineAttention::load_tiles(uint32_t until) {
 // those stores in the same channel.
 void OnlineAttention::load_slabs(uint32_t core, uint32_t until) {
   Core& c = core_[core];
-  const uint32_t stride = emb_ * kHalfBytes;
   while (rt_.ok() && c.loaded < min(until, c.stored + plan_.slots)) {
     while (c.load_block < last_block_ && c.load_index >= slabs_of(core, c.load_block)) {
       ++c.load_block;
       c.load_index = 0;
     }
     if (c.load_block >= last_block_) return;
-    const uint32_t slab = c.load_block % blocks_per_head_ * slabs_per_block_ + c.load_index++ * rt_.cores() + core;
-    const uint32_t row = slab * plan_.tiling.nq, head = c.load_block / blocks_per_head_;
-    const uint32_t rows = min(plan_.tiling.nq, rt_.layer().seq_q - row);
-    const uint64_t from = rt_.layer().q + (uint64_t{head} * rt_.layer().seq_q + row) * stride;
-    rt_.dma(kStoreChannel, copy({from, rows, emb_, stride}, q_rows(core, c.loaded++, rows))
+    const Item slab = this->slab(core, c.load_block, c.load_index++);
+    const Matrix q = q_rows(core, c.loaded++, slab.rows);
+    rt_.dma(kStoreChannel, copy(dram_rows(rt_, rt_.layer().q, slab, emb_), q)
                                .after(slot_free_.of(core))
                                .then(q_ready_.of(core))
-                               .label(head, slab));
+                               .label(slab.head, slab.block));
   }
 }
 
@@ -158,7 +201,8 @@ void OnlineAttention::first_half_in_array(uint32_t core, const Step& s) {
   const Sums running = this->running(core, s), tile = tile_sums(core, s);
   const Matrix before = running.maximum(s.j + 3), after = running.maximum(s.j);
   Command score =
-      score_tile(q_rows(core, s.slab, s.rows), kv_tile(k_, s.tile, s.keys), tile.tile_maximum(), array_slot(s));
+      score_tile(q_rows(core, s.slab, s.rows), kv_tile(k_, s), tile.tile_maximum(), array_slot(s));
+  mask(rt_, score.scaled(rt_.scale()), s.row, s.keys.key);
   score.after(ring_free_.of(core)).then(scored_.of(core)).label(s.head, s.block);
   if (s.takes_tile) score.after(k_ready_.of(core));
   if (s.leaves_tile) score.then(k_free_.of(core));
@@ -178,7 +222,8 @@ void OnlineAttention::first_half_in_array(uint32_t core, const Step& s) {
 // The same on VEC alone, scores by way of L1.
 void OnlineAttention::first_half(uint32_t core, const Step& s) {
   const Matrix scores = this->scores(core, s);
-  Command multiply = matmul_abt(q_rows(core, s.slab, s.rows), kv_tile(k_, s.tile, s.keys), scores, plan_.tiling.l0);
+  Command multiply = matmul_abt(q_rows(core, s.slab, s.rows), kv_tile(k_, s), scores, plan_.tiling.l0);
+  multiply.scaled(rt_.scale());
   multiply.after(ring_free_.of(core)).then(scored_.of(core)).label(s.head, s.block);
   if (s.takes_tile) multiply.after(k_ready_.of(core));
   if (s.leaves_tile) multiply.then(k_free_.of(core));
@@ -186,12 +231,13 @@ void OnlineAttention::first_half(uint32_t core, const Step& s) {
   if (plan_.serial) multiply.after(turn_.of(core));
   rt_.mac(core, multiply);
   Command softmax = online_softmax(scores, scores, running(core, s).maximum(), tile_sums(core, s), s.first);
+  mask(rt_, softmax, s.row, s.keys.key);
   rt_.vec(core, softmax.after(scored_.of(core)).then(maxed_.of(core)).label(s.head, s.block));
 }
 
 void OnlineAttention::second_half(uint32_t core, const Step& s) {
   const Sums running = this->running(core, s), tile = tile_sums(core, s);
-  const Matrix v = kv_tile(v_, s.tile, s.keys);
+  const Matrix v = kv_tile(v_, s);
   Command sums = plan_.in_array ? attend_tile(running.maximum(s.j), v, tile, array_slot(s))
                                 : numerators(scores(core, s), v, tile, plan_.tiling.l0);
   sums.after(maxed_.of(core)).then(summed_.of(core)).label(s.head, s.block);
@@ -236,27 +282,53 @@ void OnlineAttention::drain(uint32_t core, uint32_t left) {
   }
 }
 
-void OnlineAttention::step(uint32_t core, uint32_t tile, uint32_t block, uint32_t index) {
+void OnlineAttention::step(uint32_t core, const Tile& tile, uint32_t index, bool takes_tile, bool leaves_tile) {
   Core& c = core_[core];
-  const hal::Layer& l = rt_.layer();
+  const Item slab = this->slab(core, tile.block, index);
   Step s;
   s.number = c.steps++;
   s.slab = c.slabs + index;
-  s.head = block / blocks_per_head_;
-  s.block = block % blocks_per_head_ * slabs_per_block_ + index * rt_.cores() + core;
-  s.row = s.block * plan_.tiling.nq;
-  s.rows = min(plan_.tiling.nq, l.seq_q - s.row);
-  s.tile = tile;
-  s.j = tile % key_tiles_;
-  s.keys = min(plan_.tiling.nkv, l.seq_kv - s.j * plan_.tiling.nkv);
-  s.first = s.j == 0;
-  s.last = s.j + 1 == key_tiles_;
-  s.takes_tile = index == 0;
-  s.leaves_tile = index + 1 == slabs_of(core, block);
+  s.head = slab.head;
+  s.block = slab.block;
+  s.row = slab.row;
+  s.rows = slab.rows;
+  s.tile = tile.number;
+  s.keys = cut_.part(slab, tile.j);
+  s.key = s.keys.key - cut_.row(tile.j);
+  s.first = s.keys.first;
+  s.last = s.keys.last;
+  s.j = cut_.number_of(slab, tile.j);
+  s.takes_tile = takes_tile;
+  s.leaves_tile = leaves_tile;
   load_slabs(core, s.slab + kSlabsAhead);
   plan_.in_array ? first_half_in_array(core, s) : first_half(core, s);
   c.waiting[c.waiting_count++] = s;
   drain(core, plan_.lag);
+}
+
+// Every core's slabs, as far as their rows attend to the tile.
+void OnlineAttention::steps(const Tile& tile) {
+  const uint32_t cores = rt_.cores();
+  const auto meets = [&](uint32_t core, uint32_t index) {
+    return index < slabs_of(core, tile.block) &&
+           (!rows_.uneven() || cut_.part(slab(core, tile.block, index), tile.j).any());
+  };
+  uint32_t first[kMaxCores], end[kMaxCores];
+  for (uint32_t c = 0; c < cores; ++c) {
+    first[c] = 0;
+    end[c] = slabs_of(c, tile.block);
+    while (first[c] < end[c] && !meets(c, first[c])) ++first[c];
+    while (end[c] > first[c] && !meets(c, end[c] - 1)) --end[c];
+  }
+  for (uint32_t index = 0; index * cores < slabs_in(tile.block); ++index) {
+    for (uint32_t c = 0; rt_.ok() && c < cores; ++c) {
+      if (first[c] == end[c]) {
+        if (index == 0) pass(c);
+      } else if (meets(c, index)) {
+        step(c, tile, index, index == first[c], index + 1 == end[c]);
+      }
+    }
+  }
 }
 
 void OnlineAttention::run() {
@@ -264,19 +336,13 @@ void OnlineAttention::run() {
   const uint32_t ahead = plan_.kv_ring - 1 - min(plan_.lag, plan_.kv_ring - 1);
   const uint32_t cores = rt_.cores();
   for (uint32_t c = 0; c < cores; ++c) load_slabs(c, 1);
-  uint32_t tile = 0;
+  Tile tile = loads_;
   for (uint32_t block = first_block_; rt_.ok() && block < last_block_; ++block) {
-    for (uint32_t j = 0; rt_.ok() && j < key_tiles_; ++j, ++tile) {
-      load_tiles(tile + 1 + ahead);
-      for (uint32_t index = 0; index * cores < slabs_in(block); ++index) {
-        for (uint32_t c = 0; rt_.ok() && c < cores; ++c) {
-          if (index < slabs_of(c, block)) {
-            step(c, tile, block, index);
-          } else if (index == 0) {
-            pass(c);
-          }
-        }
-      }
+    for (tile = at_or_after(tile); rt_.ok() && tile.block == block; tile = at_or_after(tile)) {
+      load_tiles(tile.number + 1 + ahead);
+      steps(tile);
+      ++tile.j;
+      ++tile.number;
     }
     for (uint32_t c = 0; c < cores; ++c) core_[c].slabs += slabs_of(c, block);
   }

@@ -10,6 +10,7 @@
 
 #include "firmware/runtime/online.h"
 #include "firmware/runtime/runtime.h"
+#include "firmware/runtime/work.h"
 
 namespace attnvp::firmware {
 
@@ -39,7 +40,9 @@ class OnlineAttention {
     uint32_t number = 0;  // of the core
     uint32_t slab = 0;    // of the core: picks the slot
     uint32_t head = 0, block = 0, row = 0, rows = 0;
-    uint32_t tile = 0, j = 0, keys = 0;  // tile of K and V of this cluster, counted on; within its head; rows of it
+    uint32_t tile = 0, j = 0;  // tile of K and V of this cluster, counted on; the slab's, counted on
+    KeyBlocks::Part keys;      // of the tile that the slab's rows attend to,
+    uint32_t key = 0;          //   and its first row in the tile
     bool first = false, last = false;    // of the slab
     bool takes_tile = false, leaves_tile = false;  // the core's first and last step with it
   };
@@ -53,10 +56,18 @@ class OnlineAttention {
   // Row blocks are counted over all heads. Slabs of one go to the cores in turn.
   uint32_t slabs_in(uint32_t block) const;
   uint32_t slabs_of(uint32_t core, uint32_t block) const;
+  Item slab(uint32_t core, uint32_t block, uint32_t index) const;  // the core's index-th in that row block
+  uint64_t scores_of(uint32_t block) const;                        // of a row block of one head
+  struct Tile {  // of the walk over all row blocks' tiles, without those that no slab needs
+    uint32_t block = 0, j = 0, number = 0;
+  };
+  bool needed(uint32_t block, uint32_t j) const;
+  Tile at_or_after(Tile tile) const;
 
   void load_tiles(uint32_t until);
   void load_slabs(uint32_t core, uint32_t until);
-  void step(uint32_t core, uint32_t tile, uint32_t block, uint32_t index);
+  void step(uint32_t core, const Tile& tile, uint32_t index, bool takes_tile, bool leaves_tile);
+  void steps(const Tile& tile);
   void first_half_in_array(uint32_t core, const Step& s);
   void first_half(uint32_t core, const Step& s);
   void second_half(uint32_t core, const Step& s);
@@ -69,14 +80,17 @@ class OnlineAttention {
   Matrix q_rows(uint32_t core, uint32_t slab, uint32_t rows) const;
   Matrix scores(uint32_t core, const Step& s) const;
   Matrix kv_tile(uint64_t base, uint32_t tile, uint32_t rows) const;
+  Matrix kv_tile(uint64_t base, const Step& s) const;  // the rows that the slab attends to
   uint32_t array_slot(const Step& s) const { return s.number % (plan_.lag + 1) * plan_.slot_tiles; }
 
   Runtime& rt_;
   OnlinePlan plan_;
-  uint32_t emb_, key_tiles_, slabs_, slabs_per_block_, blocks_per_head_;
+  KeyBlocks cut_;
+  RowBlocks rows_;
+  uint32_t emb_, slabs_, slabs_per_block_, blocks_per_head_;
   uint32_t first_block_ = 0, last_block_ = 0;  // this cluster's, over all heads
   uint64_t slab_bytes_ = 0, k_ = 0, v_ = 0;
-  uint32_t tiles_loaded_ = 0;
+  Tile loads_;  // the next tile to be loaded
   static constexpr uint32_t kMaxCores = 64;
   Core core_[kMaxCores];
   Events q_ready_, slot_free_, k_ready_, v_ready_, k_free_, v_free_, scored_, maxed_, summed_, ring_free_, o_ready_,

@@ -16,6 +16,23 @@ Command& Command::operand(int i, const Matrix& m) {
   return *this;
 }
 
+Command& Command::masked(const hal::Mask& mask, uint32_t row, uint32_t key) {
+  d_.flags |= hal::kMasked;
+  d_.length = hal::length_with(d_.flags);
+  d_.tail.rule.row = row;
+  d_.tail.rule.key = key;
+  d_.tail.rule.mask = mask;
+  return *this;
+}
+
+Command& Command::scaled(uint32_t scale) {
+  if (scale == hal::kUnitScale) return *this;
+  d_.flags |= hal::kScaled;
+  d_.length = hal::length_with(d_.flags);
+  d_.tail.rule.scale = scale;
+  return *this;
+}
+
 Command& Command::add(hal::EventRef* refs, int slots, Events events, uint32_t tokens) {
   if (tokens == 0) return *this;
   for (int i = 0; i < slots; ++i) {
@@ -85,6 +102,7 @@ Command fence() { return Command(hal::Opcode::kNop); }
 Runtime::Runtime(hal::Cpu& cpu, uint32_t cluster) : cpu_(cpu), cluster_(cluster) {
   const bool read = hal::read(cpu_, hal::kJobAddress, &job_, sizeof job_);
   if (!read || job_.magic != hal::kJobMagic || job_.bytes != sizeof job_) fail(Status::kBadJob);
+  if (ok() && (job_.flags & hal::kRuled) != 0) this->read(hal::kRulesAddress, &rules_, sizeof rules_);
 }
 
 Events Runtime::events(uint32_t span, uint32_t tokens) {

@@ -72,6 +72,9 @@ class Command {
     d_.remote = cluster + 1;
     return *this;
   }
+  // Rows of the result are the layer's queries from `row` on, columns its keys from `key` on.
+  Command& masked(const hal::Mask& mask, uint32_t row, uint32_t key);
+  Command& scaled(uint32_t scale);  // FP32 bits; nothing for 1
   Command& deferrable() {
     d_.flags |= hal::kDeferrable;
     return *this;
@@ -107,6 +110,9 @@ class Runtime {
   const hal::JobBlock& job() const { return job_; }
   const hal::MachineInfo& machine() const { return job_.machine; }
   const hal::Layer& layer() const { return job_.layer; }
+  const hal::Mask& mask() const { return rules_.mask; }
+  const hal::Rules& rules() const { return rules_; }
+  uint32_t scale() const { return rules_.scale; }  // of the scores: FP32, its bits
   uint32_t cluster() const { return cluster_; }
   uint32_t cores() const { return job_.machine.cores; }
   bool ok() const { return status_ == Status::kDone; }
@@ -185,6 +191,7 @@ class Runtime {
   hal::Cpu& cpu_;
   uint32_t cluster_;
   hal::JobBlock job_{};
+  hal::Rules rules_{{}, hal::kUnitScale, 1, 0};
   Status status_ = Status::kDone;
   uint64_t detail_[2] = {};
   uint32_t next_event_ = 0;

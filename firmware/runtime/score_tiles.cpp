@@ -7,7 +7,7 @@ namespace attnvp::firmware {
 namespace {
 
 void load_kv(KvBuffer& kv, const Work::Round& i, uint32_t j) {
-  kv.load_block(i.group, j);
+  if (kv.streamed() && kv.needed(i, j)) kv.load_block(i.group, j);
   if (i.round == 0) kv.load(i.group, j);
 }
 
@@ -37,7 +37,7 @@ ScoreTiles::ScoreTiles(Runtime& rt, const ScoreTiling& tiling, Steps steps)
   ring_ = rt.scratch(rt.machine().clusters * bytes) + rt.cluster() * bytes;
 }
 
-uint32_t ScoreTiles::blocks() const { return static_cast<uint32_t>(ceil_div(rt_.layer().seq_kv, tiling_.nkv)); }
+uint32_t ScoreTiles::blocks() const { return KeyBlocks(rt_, tiling_.nkv).count(); }
 uint32_t ScoreTiles::softmaxes() const { return static_cast<uint32_t>(ceil_div(rows_, tiling_.np)); }
 
 Matrix ScoreTiles::scores(uint64_t tensor, const Item& item, uint32_t n) const {
@@ -69,7 +69,7 @@ CTiles::CTiles(ScoreTiles& all)
     : all_(all),
       k_(all.rt(), all.work(), all.tiling(), all.rt().layer().k, kLoadChannel),
       q_(all, all.tiling().row_buffers, row_bytes(all, kHalfBytes), L1Region::kQ),
-      tiles_(all, all.tiling().tile_buffers, uint64_t{all.rows()} * k_.block_rows(0) * kHalfBytes, L1Region::kScores),
+      tiles_(all, all.tiling().tile_buffers, uint64_t{all.rows()} * k_.most_rows() * kHalfBytes, L1Region::kScores),
       q_ready_(all.rt().events(all.lanes())),
       q_free_(all.rt().events(all.lanes(), all.tiling().row_buffers)),
       ready_(all.rt().events(all.lanes())),
@@ -78,8 +78,7 @@ CTiles::CTiles(ScoreTiles& all)
 void CTiles::tile(const Work::Round& i, uint32_t j) {
   Runtime& rt = all_.rt();
   const hal::Layer& l = rt.layer();
-  const bool first = j == 0, last = j + 1 == k_.blocks();
-  for (uint32_t c = 0; first && c < all_.lanes(); ++c) {
+  for (uint32_t c = 0; j == 0 && c < all_.lanes(); ++c) {
     const Item of = all_.item(i, c);
     if (!of.valid) continue;
     q_.take(c);
@@ -91,34 +90,35 @@ void CTiles::tile(const Work::Round& i, uint32_t j) {
   load_kv(k_, i, j);
   for (uint32_t c = 0; c < all_.lanes(); ++c) {
     const Item of = all_.item(i, c);
-    if (!of.valid) {
-      k_.pass_tokens(i, c, c, j);
+    const KeyBlocks::Part part = of.valid ? k_.part(of, j) : KeyBlocks::Part{};
+    if (!part.any()) {
+      if (!k_.streamed() || k_.needed(i, j)) k_.pass_tokens(i, c, c, j);
       continue;
     }
     tiles_.take(c);
-    const Matrix tile = tiles_.block(of, k_.block_rows(j));
-    Command multiply = matmul_abt(q_.block(of, l.emb), k_.rows(i.group, of.member, j), tile, all_.tiling().l0);
-    if (first) multiply.after(q_ready_.of(c));
+    const Matrix tile = tiles_.block(of, part.keys);
+    Command multiply = matmul_abt(q_.block(of, l.emb), k_.rows(i.group, of.member, j, part), tile, all_.tiling().l0);
+    if (part.first) multiply.after(q_ready_.of(c));
     k_.acquire(multiply, c, i.group, j);
     multiply.after(free_.of(c)).then(ready_.of(c));
-    if (last) multiply.then(q_free_.of(c));
+    if (part.last) multiply.then(q_free_.of(c));
     if (k_.last_use(i, c, j)) k_.release(multiply, c);
-    rt.mac(c, multiply.label(of.head, of.block));
+    rt.mac(c, multiply.scaled(rt.scale()).label(of.head, of.block));
 
-    const Matrix dram = columns_of(all_.c_block(of, items_[c]), k_.block_row(j), k_.block_rows(j));
+    const Matrix dram = columns_of(all_.c_block(of, items_[c]), part.key, part.keys);
     Command store = copy(tile, dram).after(ready_.of(c)).then(free_.of(c)).label(of.head, of.block);
     if (all_.place.span > 0) {
-      if (first) store.after(all_.place.of(c));
-      if (last) store.then(all_.c_there.of(c));
+      if (part.first) store.after(all_.place.of(c));
+      if (part.last) store.then(all_.c_there.of(c));
     }
     all_.store(kStoreChannel, store);
-    if (last) ++items_[c];
+    if (part.last) ++items_[c];
   }
 }
 
 SoftmaxRows::SoftmaxRows(ScoreTiles& all)
     : all_(all),
-      blocks_(all, all.tiling().softmax_buffers, uint64_t{all.tiling().np} * all.rt().layer().seq_kv * kHalfBytes,
+      blocks_(all, all.tiling().softmax_buffers, uint64_t{all.tiling().np} * all.work().most_keys() * kHalfBytes,
               L1Region::kScores),
       loaded_(all.rt().events(all.lanes())),
       ready_(all.rt().events(all.lanes())),
@@ -134,12 +134,13 @@ void SoftmaxRows::rows(const Work::Round& i, uint32_t n) {
     of.rows = min(np, block.rows - row);
     const bool last = row + of.rows == block.rows;
     blocks_.take(c);
-    const Matrix scores = blocks_.block(of, rt.layer().seq_kv);
-    Command load = copy(rows_of(all_.c_block(block, items_[c]), row, of.rows), scores)
+    const Matrix scores = blocks_.block(of, of.keys);
+    const auto in_dram = [&](const Matrix& all) { return columns_of(rows_of(all, row, of.rows), of.key, of.keys); };
+    Command load = copy(in_dram(all_.c_block(block, items_[c])), scores)
                        .after(free_.of(c))
                        .then(loaded_.of(c))
                        .label(of.head, of.block);
-    Command store = copy(scores, rows_of(all_.p_block(block, items_[c]), row, of.rows))
+    Command store = copy(scores, in_dram(all_.p_block(block, items_[c])))
                         .after(ready_.of(c))
                         .then(free_.of(c))
                         .label(of.head, of.block);
@@ -148,7 +149,9 @@ void SoftmaxRows::rows(const Work::Round& i, uint32_t n) {
       if (last) store.then(all_.p_there.of(c));
     }
     rt.dma(all_.softmax_loads, load);
-    rt.vec(c, softmax(scores, scores).after(loaded_.of(c)).then(ready_.of(c)).label(of.head, of.block));
+    Command softmax = firmware::softmax(scores, scores);
+    mask(rt, softmax, of.row + row, of.key);
+    rt.vec(c, softmax.after(loaded_.of(c)).then(ready_.of(c)).label(of.head, of.block));
     all_.store(all_.softmax_stores, store);
     if (last) ++items_[c];
   }
@@ -157,7 +160,7 @@ void SoftmaxRows::rows(const Work::Round& i, uint32_t n) {
 OTiles::OTiles(ScoreTiles& all)
     : all_(all),
       v_(all.rt(), all.work(), all.tiling(), all.rt().layer().v, kLoadChannel),
-      tiles_(all, all.tiling().tile_buffers, uint64_t{all.rows()} * v_.block_rows(0) * kHalfBytes, L1Region::kScores),
+      tiles_(all, all.tiling().tile_buffers, uint64_t{all.rows()} * v_.most_rows() * kHalfBytes, L1Region::kScores),
       o_(all, o_buffers(all.tiling()), row_bytes(all, kHalfBytes), L1Region::kO),
       sums_(all, 1, row_bytes(all, kPartialBytes), L1Region::kPartials),
       ready_(all.rt().events(all.lanes())),
@@ -170,36 +173,38 @@ OTiles::OTiles(ScoreTiles& all)
 void OTiles::tile(const Work::Round& i, uint32_t j) {
   Runtime& rt = all_.rt();
   const hal::Layer& l = rt.layer();
-  const bool first = j == 0, last = j + 1 == v_.blocks();
   load_kv(v_, i, j);
+  bool ends[ScoreTiles::kMaxLanes] = {};
   for (uint32_t c = 0; c < all_.lanes(); ++c) {
     const Item of = all_.item(i, c);
-    if (!of.valid) {
-      v_.pass_tokens(i, c, c, j);
+    const KeyBlocks::Part part = of.valid ? v_.part(of, j) : KeyBlocks::Part{};
+    if (!part.any()) {
+      if (!v_.streamed() || v_.needed(i, j)) v_.pass_tokens(i, c, c, j);
       continue;
     }
+    ends[c] = part.last;
     tiles_.take(c);
-    const Matrix tile = tiles_.block(of, v_.block_rows(j));
-    const Matrix dram = columns_of(all_.p_block(of, items_[c]), v_.block_row(j), v_.block_rows(j));
+    const Matrix tile = tiles_.block(of, part.keys);
+    const Matrix dram = columns_of(all_.p_block(of, items_[c]), part.key, part.keys);
     Command load = copy(dram, tile).after(free_.of(c)).then(ready_.of(c)).label(of.head, of.block);
-    if (first && all_.place.span > 0) load.after(all_.p_there.of(c));
+    if (part.first && all_.place.span > 0) load.after(all_.p_there.of(c));
     rt.dma(kLoadChannel, load);
 
-    if (first) o_.take(c);
+    if (part.first) o_.take(c);
     Matrix sums = sums_.block(of, l.emb);
     sums.stride = l.emb * kPartialBytes;
-    Command multiply = matmul_ab(tile, v_.rows(i.group, of.member, j), o_.block(of, l.emb), sums,
-                                 place_of(j, v_.blocks()), all_.tiling().l0);
+    Command multiply = matmul_ab(tile, v_.rows(i.group, of.member, j, part), o_.block(of, l.emb), sums, place_of(part),
+                                 all_.tiling().l0);
     v_.acquire(multiply, c, i.group, j);
     multiply.after(ready_.of(c)).then(free_.of(c));
-    if (last) multiply.after(o_free_.of(c)).then(o_ready_.of(c));
-    if (last && all_.place.span > 0) multiply.then(all_.place.of(c));
+    if (part.last) multiply.after(o_free_.of(c)).then(o_ready_.of(c));
+    if (part.last && all_.place.span > 0) multiply.then(all_.place.of(c));
     if (v_.last_use(i, c, j)) v_.release(multiply, c);
     rt.mac(c, multiply.label(of.head, of.block));
   }
-  for (uint32_t c = 0; last && c < all_.lanes(); ++c) {
+  for (uint32_t c = 0; c < all_.lanes(); ++c) {
+    if (!ends[c]) continue;
     const Item of = all_.item(i, c);
-    if (!of.valid) continue;
     all_.store(kStoreChannel, copy(o_.block(of, l.emb), dram_rows(rt, l.o, of, l.emb))
                                   .after(o_ready_.of(c))
                                   .then(o_free_.of(c))

@@ -2,35 +2,137 @@
 
 namespace attnvp::firmware {
 
-Contexts::Contexts(Runtime& rt, uint32_t nkv)
-    : batches_(rt.layer().batch), heads_(rt.layer().heads), all_keys_(rt.layer().seq_kv), nkv_(nkv) {
-  ragged_ = rt.layer().ragged != 0;
-  if (ragged_) {
-    if (batches_ > kMostBatches) {
-      rt.fail(Status::kBadJob);
+Contexts::Contexts(Runtime& rt, uint32_t nq, uint32_t nkv)
+    : ragged_(rt.layer().ragged),
+      batches_(rt.layer().batch),
+      heads_(rt.layer().heads),
+      seq_q_(rt.layer().seq_q),
+      all_keys_(rt.layer().seq_kv),
+      nq_(nq),
+      nkv_(nkv),
+      group_(rt.rules().group),
+      page_(rt.rules().page),
+      mask_(rt.mask()) {
+  first_[0] = 0;
+  if (batches_ > kMostBatches) {
+    rt.fail(Status::kBadJob);
+    batches_ = 0;
+    return;
+  }
+  for (uint32_t b = 0; rt.ok() && ragged_ == 2 && b < batches_; ++b) {
+    uint32_t words[2];
+    rt.read(hal::kContextsAddress + sizeof words * b, words, sizeof words);
+    queries_[b] = words[0];
+    keys_[b] = words[1];
+  }
+  if (ragged_ == 1) rt.read(hal::kContextsAddress, keys_, batches_ * sizeof(uint32_t));
+  if (!rt.ok()) batches_ = 0;
+  for (uint32_t b = 0; b < batches_; ++b) {
+    const RowBlocks cut = blocks(b);
+    first_[b + 1] = first_[b] + cut.count();
+  }
+  for (uint32_t b = 0; b < batches_; ++b) {
+    uint32_t of_batch = 0;
+    for (uint32_t block = 0; block < first_[b + 1] - first_[b]; ++block) {
+      const uint32_t here = tiles(context_of(b, block));
+      of_batch += heads_ * here;
+      most_tiles_ = max(most_tiles_, here);
+    }
+    if (ragged_ == 0) {  // the other batches are alike
+      total_tiles_ = of_batch * batches_;
       return;
     }
-    rt.read(hal::kContextsAddress, keys_, batches_ * sizeof(uint32_t));
+    total_tiles_ += of_batch;
   }
-  for (uint32_t b = 0; rt.ok() && b < (ragged_ ? batches_ : 1); ++b) {
-    total_tiles_ += heads_ * tiles(b);
-    most_tiles_ = max(most_tiles_, tiles(b));
-  }
-  if (!ragged_) total_tiles_ *= batches_;
 }
 
-uint64_t Contexts::rows_before(uint32_t batch, uint32_t head) const {
-  if (!ragged_) return (uint64_t{batch} * heads_ + head) * all_keys_;
+hal::Mask Contexts::mask_of(uint32_t batch) const {
+  hal::Mask m = mask_;
+  if (ragged_ != 2 || !m.any()) return m;
+  m.queries = queries_[batch];
+  m.history = keys_[batch] - queries_[batch];
+  return m;
+}
+
+uint32_t Contexts::context_of(uint32_t batch, uint32_t block) const {
+  const uint32_t blocks = first_[batch + 1] - first_[batch];
+  const uint32_t place = mask_.any() ? blocks - 1 - block : block;
+  return ragged_ == 2 ? first_[batch] + place : place * batches_ + batch;
+}
+
+uint32_t Contexts::batch(uint32_t context) const {
+  if (ragged_ != 2) return context % batches_;
+  uint32_t low = 0, high = batches_;  // first_[low] <= context < first_[high]
+  while (high - low > 1) {
+    const uint32_t middle = (low + high) / 2;
+    if (first_[middle] <= context) {
+      low = middle;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+uint32_t Contexts::block_of(uint32_t context) const {
+  const uint32_t b = batch(context), blocks = first_[b + 1] - first_[b];
+  const uint32_t place = ragged_ == 2 ? context - first_[b] : context / batches_;
+  return mask_.any() ? blocks - 1 - place : place;
+}
+
+Item Contexts::rows(uint32_t context, uint32_t head) const {
+  Item item;
+  const uint32_t b = batch(context);
+  item.valid = true;
+  item.head = b * heads_ + head;
+  blocks(b).fill(item, block_of(context));
+  return item;
+}
+
+uint64_t Contexts::query_row(uint32_t context, const Item& item) const {
+  const uint32_t b = batch(context);
+  if (ragged_ != 2) return uint64_t{item.head} * seq_q_ + item.row;
   uint64_t rows = 0;
-  for (uint32_t b = 0; b < batch; ++b) rows += uint64_t{heads_} * keys_[b];
-  return rows + uint64_t{head} * keys_[batch];
+  for (uint32_t before = 0; before < b; ++before) rows += rows_of(before);
+  return rows * heads_ + uint64_t{item.head - b * heads_} * rows_of(b) + item.row;
+}
+
+void Contexts::in_order(uint32_t i, uint32_t& context, uint32_t& head) const {
+  uint32_t b = 0;
+  for (; i >= heads_ * (first_[b + 1] - first_[b]); ++b) i -= heads_ * (first_[b + 1] - first_[b]);
+  const RowBlocks cut = blocks(b);
+  const uint32_t group = cut.heads(), places = cut.count() / group;
+  const uint32_t place = i % places, query_head = i / places;
+  head = query_head / group;
+  context = context_of(b, place * group + query_head % group);
+}
+
+uint32_t Contexts::tiles(uint32_t context) const { return cut(batch(context)).parts(rows(context, 0)); }
+
+KeyBlocks::Part Contexts::keys(uint32_t context, uint32_t tile) const {
+  const KeyBlocks cut = this->cut(batch(context));
+  const Item item = rows(context, 0);
+  return cut.part(item, cut.block_of(item, tile));
+}
+
+uint64_t Contexts::key_row(Runtime& rt, uint32_t context, uint32_t head, uint32_t key) const {
+  const uint32_t b = batch(context);
+  uint64_t before = 0;  // keys, or pages
+  const auto of = [&](uint32_t keys) { return page_ == 0 ? keys : static_cast<uint32_t>(ceil_div(keys, page_)); };
+  if (ragged_ == 0) before = uint64_t{b} * of(all_keys_);
+  for (uint32_t i = 0; ragged_ != 0 && i < b; ++i) before += of(keys_[i]);
+  if (page_ == 0) return before * heads_ + uint64_t{head} * keys_of(b) + key;
+  uint32_t page = 0;
+  rt.read(hal::kPagesAddress + (before + key / page_) * sizeof page, &page, sizeof page);
+  return (uint64_t{page} * heads_ + head) * page_ + key % page_;
 }
 
 // Grid and loads as in the public implementation of LeanAttention; its 2 workers an SM are the slots here.
 StreamK::StreamK(const Contexts& contexts, uint32_t slots, uint32_t splits) : contexts_(contexts), splits_(splits) {
-  const uint32_t tiles = contexts.total_tiles(), heads = contexts.heads() * contexts.batches();
+  const uint32_t tiles = contexts.total_tiles(), heads = contexts.heads() * contexts.count();
   if (splits > 0) {
     workers_ = static_cast<uint32_t>(min<uint64_t>(slots, uint64_t{heads} * splits));
+    if (splits == 1 && contexts.uneven() && heads <= kMostDealt && workers_ <= kMostInWaves) deal_in_waves();
     for (uint32_t w = 0; w < workers_; ++w) {
       const uint32_t here = tiles_of_worker(w);
       if (here > most_) high_load_ = 0;
@@ -47,6 +149,18 @@ StreamK::StreamK(const Contexts& contexts, uint32_t slots, uint32_t splits) : co
   high_load_ = tiles - (most_ - 1) * workers_;
 }
 
+void StreamK::deal_in_waves() {
+  dealt_ = contexts_.heads() * contexts_.count();
+  uint32_t done[kMostInWaves] = {};
+  for (uint32_t i = 0; i < dealt_; ++i) {
+    uint32_t first = 0, context = 0, head = 0;
+    for (uint32_t w = 1; w < workers_; ++w) first = done[w] < done[first] ? w : first;
+    contexts_.in_order(i, context, head);
+    done[first] += contexts_.tiles(context);
+    worker_of_item_[i] = static_cast<std::uint8_t>(first);
+  }
+}
+
 uint32_t StreamK::first_tile(uint32_t worker) const { return worker * (most_ - 1) + min(worker, high_load_); }
 
 uint32_t StreamK::worker_of(uint32_t tile) const {
@@ -59,22 +173,22 @@ Segment StreamK::streamed(uint32_t worker, uint32_t n) const {
   uint32_t tile = first_tile(worker);
   const uint32_t end = first_tile(worker + 1);
   // The head that the worker's walk begins in.
-  uint32_t batch = 0, start = 0;  // of the batch's first head
-  while (tile >= start + contexts_.heads() * contexts_.tiles(batch)) {
-    start += contexts_.heads() * contexts_.tiles(batch);
-    ++batch;
+  uint32_t context = 0, start = 0;  // of the context's first head
+  while (tile >= start + contexts_.heads() * contexts_.tiles(context)) {
+    start += contexts_.heads() * contexts_.tiles(context);
+    ++context;
   }
   for (uint32_t i = 0; tile < end; ++i) {
-    while (tile >= start + contexts_.heads() * contexts_.tiles(batch)) {
-      start += contexts_.heads() * contexts_.tiles(batch);
-      ++batch;
+    while (tile >= start + contexts_.heads() * contexts_.tiles(context)) {
+      start += contexts_.heads() * contexts_.tiles(context);
+      ++context;
     }
-    const uint32_t of_head = contexts_.tiles(batch), head = (tile - start) / of_head;
+    const uint32_t of_head = contexts_.tiles(context), head = (tile - start) / of_head;
     const uint32_t head_start = start + head * of_head, head_end = head_start + of_head;
     if (i == n) {
       Segment s;
       s.valid = true;
-      s.batch = batch;
+      s.context = context;
       s.head = head;
       s.first = tile - head_start;
       s.tiles = min(end, head_end) - tile;
@@ -91,13 +205,23 @@ Segment StreamK::streamed(uint32_t worker, uint32_t n) const {
 
 Segment StreamK::split(uint32_t worker, uint32_t n) const {
   if (worker >= workers_) return {};
-  const uint32_t heads = contexts_.heads() * contexts_.batches();
+  for (uint32_t i = 0, own = 0; i < dealt_; ++i) {
+    if (worker_of_item_[i] != worker || own++ != n) continue;
+    Segment s;
+    contexts_.in_order(i, s.context, s.head);
+    s.valid = true;
+    s.tiles = contexts_.tiles(s.context);
+    s.host = worker;
+    return s;
+  }
+  if (dealt_ > 0) return {};
+  const uint32_t heads = contexts_.heads() * contexts_.count();
   for (uint64_t item = worker, i = 0; item < uint64_t{heads} * splits_; item += workers_) {
     const auto global = static_cast<uint32_t>(item / splits_), part = static_cast<uint32_t>(item % splits_);
     Segment s;
-    s.batch = global / contexts_.heads();
+    s.context = global / contexts_.heads();
     s.head = global % contexts_.heads();
-    const uint32_t tiles = contexts_.tiles(s.batch);
+    const uint32_t tiles = contexts_.tiles(s.context);
     const auto span = static_cast<uint32_t>(ceil_div(tiles, splits_));
     if (part * span >= tiles) continue;  // a shorter context has fewer pieces
     if (i++ != n) continue;
@@ -133,7 +257,7 @@ uint32_t StreamK::record(const Segment& s, uint32_t part) const {
 }
 
 uint32_t StreamK::records() const {
-  return splits_ > 0 ? contexts_.heads() * contexts_.batches() * splits_ : 2 * workers_;
+  return splits_ > 0 ? contexts_.heads() * contexts_.count() * splits_ : 2 * workers_;
 }
 
 const Statistic kPartitionStatistics[] = {{"partition.tiles", "tiles of all contexts"},

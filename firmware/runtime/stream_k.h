@@ -1,20 +1,23 @@
 // Dealing the tiles of many heads' contexts to workers. A head here is one batch's head of K and V with all of its
-// queries; its tiles are N_KV rows of K and V. A worker is a core; workers are numbered over the clusters first, so
-// that few of them spread over many clusters.
+// queries, or with one row block of them; its tiles are N_KV rows of K and V. A context is what the heads of one batch,
+// and of one row block, have before them; the row blocks with most keys come first. A worker is a core; workers are
+// numbered over the clusters first, so that few of them spread over many clusters.
 //
 //   stream-K  (LeanAttention section 4): one contiguous walk over batch x head x context, cut into as equal pieces as
 //   can be split     (FlashDecoding, FlashAttention-2): every context in the same number of pieces, dealt to the
-//   workers in turn
+//   workers in turn; where row blocks have contexts of their own lengths, each to the worker that is done first, as a
+//   GPU's scheduler does
 #pragma once
 
 #include "firmware/runtime/runtime.h"
+#include "firmware/runtime/work.h"
 
 namespace attnvp::firmware {
 
 // A piece of one head's context on one worker.
 struct Segment {
   bool valid = false;
-  uint32_t batch = 0, head = 0;   // head of K and V, over all batches
+  uint32_t context = 0, head = 0;  // head of K and V in its batch
   uint32_t first = 0, tiles = 0;  // tiles of that context
   uint32_t part = 0, parts = 1;   // which of the head's pieces, and of how many
   uint32_t host = 0;              // the worker that has part 0, and merges
@@ -24,21 +27,41 @@ struct Segment {
 class Contexts {
  public:
   static constexpr uint32_t kMostBatches = 1024;
-  Contexts(Runtime& rt, uint32_t nkv);
-  uint32_t keys(uint32_t batch) const { return ragged_ ? keys_[batch] : all_keys_; }
-  uint32_t tiles(uint32_t batch) const { return static_cast<uint32_t>(ceil_div(keys(batch), nkv_)); }
-  uint32_t batches() const { return batches_; }
-  uint32_t heads() const { return heads_; }
-  // Rows of K and V before the first one of that batch and head.
-  uint64_t rows_before(uint32_t batch, uint32_t head) const;
+  Contexts(Runtime& rt, uint32_t nq, uint32_t nkv);
+  uint32_t count() const { return first_[batches_]; }
+  uint32_t heads() const { return heads_; }  // of a context
+  uint32_t batch(uint32_t context) const;
+  Item rows(uint32_t context, uint32_t head) const;              // queries of a head of its batch, and keys
+  uint64_t query_row(uint32_t context, const Item& item) const;  // of all rows of Q: the item's first one
+  hal::Mask mask(uint32_t context) const { return mask_of(batch(context)); }
+  uint32_t tiles(uint32_t context) const;
+  KeyBlocks::Part keys(uint32_t context, uint32_t tile) const;  // of that tile
+  // The row of K and V where key `key` of a head is; in a cache of pages the rows up to the page's end are in one run.
+  uint64_t key_row(Runtime& rt, uint32_t context, uint32_t head, uint32_t key) const;
+  uint32_t run_of(uint32_t key, uint32_t keys) const { return page_ == 0 ? keys : min(keys, page_ - key % page_); }
+  bool uneven() const { return mask_.any() && count() > batches_; }
+  // The i-th of all contexts' heads as public kernels have them: row block by row block, then the next head.
+  void in_order(uint32_t i, uint32_t& context, uint32_t& head) const;
   uint32_t total_tiles() const { return total_tiles_; }
   uint32_t most_tiles() const { return most_tiles_; }
 
  private:
-  bool ragged_ = false;
-  uint32_t batches_, heads_, all_keys_, nkv_;
+  uint32_t rows_of(uint32_t batch) const { return ragged_ == 2 ? group_ * queries_[batch] : seq_q_; }
+  uint32_t keys_of(uint32_t batch) const { return ragged_ == 0 ? all_keys_ : keys_[batch]; }
+  hal::Mask mask_of(uint32_t batch) const;
+  RowBlocks blocks(uint32_t batch) const {
+    return RowBlocks(mask_of(batch), rows_of(batch), keys_of(batch), nq_, nq_, 1);
+  }
+  KeyBlocks cut(uint32_t batch) const { return KeyBlocks(mask_of(batch), rows_of(batch), keys_of(batch), nkv_); }
+  // Contexts alike in all batches: row block by row block over them; otherwise batch by batch. Most keys first.
+  uint32_t context_of(uint32_t batch, uint32_t block) const;
+  uint32_t block_of(uint32_t context) const;
+
+  uint32_t ragged_, batches_, heads_, seq_q_, all_keys_, nq_, nkv_, group_, page_;
+  hal::Mask mask_;
   uint32_t total_tiles_ = 0, most_tiles_ = 0;
-  uint32_t keys_[kMostBatches];
+  uint32_t queries_[kMostBatches], keys_[kMostBatches];
+  uint32_t first_[kMostBatches + 1];  // context of each batch; of batches that are alike: as if they were not
 };
 
 extern const Statistic kPartitionStatistics[];
@@ -63,9 +86,16 @@ class StreamK {
  private:
   uint32_t worker_of(uint32_t tile) const;
   uint32_t first_tile(uint32_t worker) const;
+  void deal_in_waves();
   Segment streamed(uint32_t worker, uint32_t n) const;
   Segment split(uint32_t worker, uint32_t n) const;
   uint32_t tiles_of_worker(uint32_t worker) const;
+
+  // In waves: which worker has which item, in the order in which they are dealt.
+  static constexpr uint32_t kMostDealt = 4096;
+  static constexpr uint32_t kMostInWaves = 256;  // workers
+  std::uint8_t worker_of_item_[kMostDealt];
+  uint32_t dealt_ = 0;  // 0: in turn
 
   const Contexts& contexts_;
   uint32_t splits_;

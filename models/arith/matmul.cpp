@@ -46,7 +46,7 @@ void multiply_two_rows(const float* a0, const float* a1, const float* panel, std
 
 template <typename Out>
 void run(const MatmulShape& shape, Matrix<const Half> a, Matrix<const Half> b, Matrix<const float> partials,
-         Matrix<Out> c, Workspace& workspace) {
+         Matrix<Out> c, Workspace& workspace, float scale = 1) {
   const Variant variant = current_variant();
   float* const a32 = workspace.a.get(shape.m * shape.k);
   float* const panel = workspace.panel.get(shape.k * kPanelColumns);
@@ -64,6 +64,7 @@ void run(const MatmulShape& shape, Matrix<const Half> a, Matrix<const Half> b, M
   task.k = shape.k;
   task.partials_stride = partials.row_stride;
   task.c_stride = c.row_stride;
+  task.scale = scale;
   for (std::size_t j = 0; j < shape.n; j += kPanelColumns) {
     task.columns = std::min(kPanelColumns, shape.n - j);
     const Half* columns = b.data + (shape.b_transposed ? j * b.row_stride : j);
@@ -103,7 +104,7 @@ void run_panel_portable(const PanelTask& task) {
         if (task.c32 != nullptr) {
           task.c32[at] = value;
         } else {
-          task.c16[at] = half_from_float(value);
+          task.c16[at] = half_from_float(value * task.scale);
         }
       }
     }
@@ -116,8 +117,8 @@ void matmul(const MatmulShape& shape, Matrix<const Half> a, Matrix<const Half> b
 }
 
 void matmul(const MatmulShape& shape, Matrix<const Half> a, Matrix<const Half> b, Matrix<const float> partials,
-            Matrix<Half> c, Workspace& workspace) {
-  run(shape, a, b, partials, c, workspace);
+            Matrix<Half> c, Workspace& workspace, float scale) {
+  run(shape, a, b, partials, c, workspace, scale);
 }
 
 }  // namespace attnvp::arith

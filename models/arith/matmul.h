@@ -32,8 +32,8 @@ struct MatmulShape {
 // A and B must not overlap C.
 void matmul(const MatmulShape& shape, Matrix<const Half> a, Matrix<const Half> b, Matrix<const float> partials,
             Matrix<float> c, Workspace& workspace);
-// The same, each sum rounded once more to FP16.
+// The same, each sum rounded once more to FP16; before that multiplied with `scale` in FP32, where that is not 1.
 void matmul(const MatmulShape& shape, Matrix<const Half> a, Matrix<const Half> b, Matrix<const float> partials,
-            Matrix<Half> c, Workspace& workspace);
+            Matrix<Half> c, Workspace& workspace, float scale = 1);
 
 }  // namespace attnvp::arith

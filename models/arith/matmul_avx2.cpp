@@ -100,8 +100,9 @@ ATTNVP_AVX2 inline void store_row(const PanelTask& task, std::size_t row, const 
     return;
   }
   Half* c = task.c16 + row * task.c_stride;
-  const __m256i halves = _mm256_set_m128i(_mm256_cvtps_ph(high, _MM_FROUND_TO_NEAREST_INT),
-                                          _mm256_cvtps_ph(low, _MM_FROUND_TO_NEAREST_INT));
+  const __m256 scale = _mm256_set1_ps(task.scale);
+  const __m256i halves = _mm256_set_m128i(_mm256_cvtps_ph(_mm256_mul_ps(high, scale), _MM_FROUND_TO_NEAREST_INT),
+                                          _mm256_cvtps_ph(_mm256_mul_ps(low, scale), _MM_FROUND_TO_NEAREST_INT));
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(whole ? static_cast<void*>(c) : ragged), halves);
   if (!whole) std::memcpy(c, ragged, task.columns * sizeof(Half));
 }

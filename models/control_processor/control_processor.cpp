@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "models/bus/initiator.h"
 #include "models/bus/stream.h"
 #include "models/registry.h"
@@ -13,15 +15,17 @@ namespace {
 enum State : std::uint64_t { kOff, kRun, kBus, kStall };
 const char* const kStateNames[] = {"off", "run", "bus", "stall", nullptr};
 
-const bool kRegistered = add_kind<Processor>(
-    {"control", "native", "runs the firmware compiled into the program", {"attnvp.control"}, [](const Site& site) {
-       return std::make_unique<ControlProcessor>(site.name, site);
-     }});
+const bool kRegistered =
+    add_kind(Kind<Processor>("control", "native", "runs the firmware compiled into the program", {"attnvp.control"},
+                             [](const Site& site) { return std::make_unique<ControlProcessor>(site.name, site); })
+                 .with_keys<LaunchConfig>());
 }  // namespace
 
 ControlProcessor::ControlProcessor(sc_core::sc_module_name name, const Site& site)
     : Processor(name, site.context),
       config_(site.machine.control),
+      launch_cycles_(static_cast<std::uint64_t>(
+          std::llround(site.machine.own<LaunchConfig>().seconds * ctx_.clock.hertz()))),
       cluster_(site.cluster),
       in_step_(site.machine.clusters > 1),
       firmware_(*site.firmware),
@@ -42,6 +46,7 @@ void ControlProcessor::run() {
   while (true) {
     running_.set(1);
     state_.set(kRun);
+    if (launch_cycles_ > 0) sc_core::wait(ctx_.clock.cycles(launch_cycles_));
     firmware_(*this, cluster_);
     arrive(local_);
     running_.set(0);

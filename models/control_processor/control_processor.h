@@ -7,6 +7,16 @@
 
 namespace attnvp {
 
+struct LaunchConfig {
+  double seconds = 0;
+
+  static void describe(config::Keys<LaunchConfig>& key) {
+    using namespace config;
+    key(number("launch", Unit::kTime, 0, 1, "before a job's firmware begins: what launching a kernel takes"),
+        &LaunchConfig::seconds);
+  }
+};
+
 class ControlProcessor : public Processor, private hal::Cpu {
  public:
   ControlProcessor(sc_core::sc_module_name name, const Site& site);
@@ -30,6 +40,7 @@ class ControlProcessor : public Processor, private hal::Cpu {
   bool access(bool write, std::uint64_t address, void* data, std::size_t bytes);
 
   ControlConfig config_;
+  std::uint64_t launch_cycles_;
   std::uint32_t cluster_;
   bool in_step_;  // with other processors: equal times stay in the order of the accesses
   Firmware firmware_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "models/engine/row_mask.h"
 #include "models/trace/operation.h"
 
 namespace attnvp {
@@ -49,6 +50,15 @@ Refusal check_length(const hal::Descriptor& d, std::size_t end) {
   const std::size_t needed = (end + hal::kDescriptorStep - 1) / hal::kDescriptorStep * hal::kDescriptorStep;
   return {FaultCode::kBadLength, 0,
           fmt::format("a descriptor of {} bytes; this {} needs {}", d.length, name_of(operation_of(d)), needed)};
+}
+
+Refusal check_rules(const hal::Descriptor& d) {
+  Refusal refusal = check_length(d, hal::length_with(d.flags));
+  const hal::Mask& m = d.tail.rule.mask;
+  if (refusal.any() || (d.flags & hal::kMasked) == 0 || (m.any() && m.queries > 0)) return refusal;
+  return {FaultCode::kBadOperand, d.operand[0].address,
+          fmt::format("a {} whose mask is causal {}, window {} on {} queries", name_of(operation_of(d)), m.causal,
+                      m.window, m.queries)};
 }
 
 Refusal check_operand(const hal::Descriptor& d, int i, std::uint64_t columns,

@@ -50,7 +50,7 @@ void MacEngine::compute_values(const hal::Descriptor& d) {
   } else {
     arith::matmul(shape, half(0), half(1), partials,
                   arith::Matrix<arith::Half>{reinterpret_cast<arith::Half*>(c), out.row_stride / sizeof(arith::Half)},
-                  workspace_);
+                  workspace_, scale_of(d));
   }
 }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "models/engine/row_mask.h"
+
 namespace attnvp {
 
 namespace {
@@ -63,6 +65,10 @@ Refusal MacPlanner::plan(const hal::Descriptor& d, Plan& plan) {
   }
 
   if (Refusal refusal = check_operands(d, s); refusal.any()) return refusal;
+  if ((d.flags & hal::kScaled) != 0 && d.type[2] != ElementType::kFp16) {
+    return {FaultCode::kBadType, d.operand[2].address, "what is scaled is rounded to fp16; the result's type is another"};
+  }
+  if (Refusal refusal = check_rules(d); refusal.any()) return refusal;
   const auto rows_of = [&d](int i, std::uint64_t rows) {
     return Region{d.operand[i].address, rows, d.row_bytes(i), d.operand[i].row_stride};
   };

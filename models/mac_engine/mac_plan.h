@@ -3,12 +3,20 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 
 #include "models/engine/plan.h"
 #include "models/mac_engine/tile_ops.h"
 #include "models/machine.h"
 
 namespace attnvp {
+
+// What a descriptor's sums are multiplied with before they are rounded.
+inline float scale_of(const hal::Descriptor& d) {
+  float scale = 1;
+  if ((d.flags & hal::kScaled) != 0) std::memcpy(&scale, &d.tail.rule.scale, sizeof scale);
+  return scale;
+}
 
 struct MacWork {
   std::uint64_t macs = 0;           // useful multiply-accumulates

@@ -6,6 +6,7 @@
 
 #include "models/arith/matmul.h"
 #include "models/arith/online.h"
+#include "models/engine/row_mask.h"
 #include "models/mac_engine/mac_engine.h"
 
 namespace attnvp {
@@ -14,6 +15,7 @@ namespace {
 using hal::ElementType;
 constexpr std::uint64_t kScoreBytes = hal::element_bytes(ElementType::kFp16);  // in the PEs
 constexpr std::uint64_t kSumBytes = hal::element_bytes(ElementType::kFp32);
+constexpr arith::Half kMinusInfinity = arith::kHalfInfinity | arith::kHalfSign;
 std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
 
 Region part(Region region, std::uint64_t bytes, bool write = false) {
@@ -52,6 +54,7 @@ Refusal MacPlanner::plan_score(const hal::Descriptor& d, Plan& plan) {
   Refusal refusal = check_operand(d, 0, k, {ElementType::kFp16});
   if (!refusal.any()) refusal = check_operand(d, 1, k, {ElementType::kFp16});
   if (!refusal.any()) refusal = check_operand(d, 2, 1, {ElementType::kFp16});
+  if (!refusal.any()) refusal = check_rules(d);
   if (refusal.any()) return refusal;
   const std::uint32_t slot = d.tail.tile.slot;
   if (!resident_.fit(slot, m, n)) {
@@ -176,8 +179,16 @@ void MacEngine::compute_tile(const hal::Descriptor& d) {
   const auto row = [&](int i, std::uint64_t r) { return l1_bytes(d.operand[i].address + r * d.operand[i].row_stride); };
   if (d.opcode == hal::Opcode::kScoreTile) {
     tile.resize(m * n);
-    arith::matmul({m, n, k, true}, halves(0), halves(1), {}, arith::Matrix<arith::Half>{tile.data(), n}, workspace_);
+    arith::matmul({m, n, k, true}, halves(0), halves(1), {}, arith::Matrix<arith::Half>{tile.data(), n}, workspace_,
+                  scale_of(d));
+    const RowMask mask(d, n);
+    std::vector<arith::Half> seen(mask.masked() ? n : 0);
     for (std::uint64_t r = 0; r < m; ++r) {
+      if (mask.masked()) {
+        const RowMask::Columns visible = mask.of(r);
+        RowMask::gather(tile.data() + r * n, visible, seen.data());
+        mask.scatter(seen.data(), visible, tile.data() + r * n, kMinusInfinity);
+      }
       *reinterpret_cast<arith::Half*>(row(2, r)) = arith::row_max(tile.data() + r * n, n);
     }
     return;

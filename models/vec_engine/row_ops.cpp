@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <utility>
+#include <vector>
 
 #include "models/arith/online.h"
+#include "models/engine/row_mask.h"
 
 namespace attnvp {
 
@@ -57,7 +59,7 @@ LaneOperations times(const LaneOperations& o, std::uint64_t n) {
 bool is_row_op(hal::Opcode opcode) { return opcode >= hal::Opcode::kOnlineMax && opcode <= hal::Opcode::kRescale; }
 
 LaneOperations RowOp::all() const {
-  const LaneOperations a = times(per_element, rows * elements), b = times(per_row, rows);
+  const LaneOperations a = times(per_element, visible), b = times(per_row, rows);
   return {a.max + b.max, a.add + b.add, a.mul + b.mul, a.exp + b.exp, a.div + b.div};
 }
 
@@ -70,6 +72,12 @@ RowOp row_op_of(const hal::Descriptor& d) {
     refuse(op,
            {FaultCode::kZeroSize, d.operand[0].address, fmt::format("row operation on {} x {}", op.rows, op.elements)});
     return op;
+  }
+  op.visible = op.rows * op.elements;
+  if (d.opcode == hal::Opcode::kOnlineSoftmax && (d.flags & hal::kMasked) != 0) {
+    const RowMask mask(d, op.elements);
+    op.visible = 0;
+    for (std::uint64_t row = 0; row < op.rows; ++row) op.visible += mask.of(row).count();
   }
   const bool first = (d.flags & hal::kFirst) != 0, two = (d.flags & hal::kTwoScales) != 0;
   const bool unscaled = (d.flags & hal::kUnscaled) != 0;
@@ -89,6 +97,7 @@ RowOp row_op_of(const hal::Descriptor& d) {
       op.reduces = true;
       op.per_element = {1, 2, 0, 1, 0};  // maximum, difference, exponential, sum
       op.per_row = {1, 1, 0, 1, 0};      // running maximum and scale
+      refuse(op, check_rules(d));
       add_part(op, d, 0, op.elements, ElementType::kFp16, kIn);
       add_part(op, d, 1, op.elements, ElementType::kFp16, kOut);
       add_part(op, d, 2, 1, ElementType::kFp16, first ? kOut : kInOut);
@@ -130,6 +139,8 @@ void compute_row_op(const hal::Descriptor& d, const std::array<unsigned char*, 4
   const bool first = (d.flags & hal::kFirst) != 0, two = (d.flags & hal::kTwoScales) != 0;
   const bool unscaled = (d.flags & hal::kUnscaled) != 0;
   const std::size_t n = d.operand[0].columns;
+  const RowMask mask(d, n);
+  std::vector<arith::Half> seen(mask.masked() ? n : 0);
   for (std::uint64_t row = 0; row < d.rows; ++row) {
     const auto at = [&](std::size_t i) { return operand[i] + row * d.operand[i].row_stride; };
     const auto half = [&](std::size_t i) { return reinterpret_cast<arith::Half*>(at(i)); };
@@ -145,11 +156,20 @@ void compute_row_op(const hal::Descriptor& d, const std::array<unsigned char*, 4
         break;
       }
       case hal::Opcode::kOnlineSoftmax: {
-        const arith::Half m = arith::row_max(half(0), n), before = *half(2);
+        const RowMask::Columns columns = mask.of(row);
+        const arith::Half* in = half(0);
+        if (mask.masked()) {
+          RowMask::gather(in, columns, seen.data());
+          in = seen.data();
+        }
+        arith::Half* const out = mask.masked() ? seen.data() : half(1);
+        const arith::Half nothing = arith::kHalfInfinity | arith::kHalfSign;
+        const arith::Half m = columns.count() > 0 ? arith::row_max(in, columns.count()) : nothing, before = *half(2);
         const arith::Half now = first ? m : arith::running_max(before, m);
         *half(2) = now;
-        fp32(3)[0] = arith::exp_row(half(0), half(1), n, now);
+        fp32(3)[0] = arith::exp_row(in, out, columns.count(), now);
         fp32(3)[1] = first ? 0 : arith::exp_scale(before, now);
+        if (mask.masked()) mask.scatter(seen.data(), columns, half(1), arith::Half{0});
         break;
       }
       case hal::Opcode::kScaleAdd: {

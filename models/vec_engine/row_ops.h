@@ -3,7 +3,7 @@
 //
 // Elementwise operations are packed over the lanes whatever the rows' length: rows x elements x cost / lanes cycles.
 // kOnlineSoftmax reduces rows, so that a row starts on the first lane; its few operations per row (maximum with the
-// running one, scale) are packed over the rows.
+// running one, scale) are packed over the rows. What a mask hides from a row costs it no lanes, only the zeros of P.
 #pragma once
 
 #include <array>
@@ -45,6 +45,7 @@ struct RowOp {
   int count = 0;
   std::uint64_t rows = 0;
   std::uint64_t elements = 0;  // of a row
+  std::uint64_t visible = 0;   // of all rows, without what a mask hides
   LaneOperations per_element, per_row;
   bool reduces = false;  // rows start on the first lane
   Refusal refusal;

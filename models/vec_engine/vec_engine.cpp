@@ -1,8 +1,10 @@
 #include "models/vec_engine/vec_engine.h"
 
 #include <array>
+#include <vector>
 
 #include "models/arith/softmax.h"
+#include "models/engine/row_mask.h"
 #include "models/register_file/share.h"
 #include "models/registry.h"
 
@@ -42,11 +44,20 @@ void VecEngine::compute_values(const hal::Descriptor& d) {
     compute_row_op(d, operand);
     return;
   }
+  const RowMask mask(d, d.operand[0].columns);
+  std::vector<arith::Half> seen(mask.masked() ? d.operand[0].columns : 0);
   for (std::uint64_t row = 0; row < d.rows; ++row) {
     const auto* in =
         reinterpret_cast<const arith::Half*>(l1_bytes(d.operand[0].address + row * d.operand[0].row_stride));
     auto* out = reinterpret_cast<arith::Half*>(l1_bytes(d.operand[1].address + row * d.operand[1].row_stride));
-    arith::softmax_row(in, out, d.operand[0].columns, workspace_);
+    if (!mask.masked()) {
+      arith::softmax_row(in, out, d.operand[0].columns, workspace_);
+      continue;
+    }
+    const RowMask::Columns columns = mask.of(row);
+    RowMask::gather(in, columns, seen.data());
+    arith::softmax_row(seen.data(), seen.data(), columns.count(), workspace_);
+    mask.scatter(seen.data(), columns, out, arith::Half{0});
   }
 }
 

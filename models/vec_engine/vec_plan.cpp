@@ -5,16 +5,34 @@
 #include <algorithm>
 
 #include "models/arith/softmax.h"
+#include "models/engine/row_mask.h"
 
 namespace attnvp {
 
 namespace {
 constexpr std::uint64_t kPasses = 3;  // maximum; exponential and sum; normalise
+
+// Cycles of a masked operation's rows, each by its visible columns.
+struct RowCycles {
+  std::uint64_t all = 0, last = 0;
+  template <typename Cycles>
+  RowCycles(const RowMask& mask, std::uint64_t rows, const Cycles& cycles) {
+    for (std::uint64_t row = 0; row < rows; ++row) all += last = cycles(mask.of(row).count());
+  }
+};
 }  // namespace
 
 // A row starts on the first lane: its last beat may leave lanes idle.
 std::uint64_t VecPlanner::row_cycles(std::uint64_t columns) const {
   return (columns * config_.softmax_lane_cycles + config_.lanes - 1) / config_.lanes;
+}
+
+std::uint64_t VecPlanner::visible(const hal::Descriptor& d) {
+  const RowMask mask(d, d.operand[0].columns);
+  if (!mask.masked()) return std::uint64_t{d.rows} * d.operand[0].columns;
+  std::uint64_t sum = 0;
+  for (std::uint64_t row = 0; row < d.rows; ++row) sum += mask.of(row).count();
+  return sum;
 }
 
 Refusal VecPlanner::plan(const hal::Descriptor& d, Plan& plan) const {
@@ -36,6 +54,7 @@ Refusal VecPlanner::plan_softmax(const hal::Descriptor& d, Plan& plan) const {
   }
   Refusal refusal = check_operand(d, 0, columns, {hal::ElementType::kFp16});
   if (!refusal.any()) refusal = check_operand(d, 1, columns, {hal::ElementType::kFp16});
+  if (!refusal.any()) refusal = check_rules(d);
   if (refusal.any()) return refusal;
   const std::uint64_t row_bytes = d.row_bytes(0);
   Region in{d.operand[0].address, rows, row_bytes, d.operand[0].row_stride};
@@ -53,18 +72,23 @@ Refusal VecPlanner::plan_softmax(const hal::Descriptor& d, Plan& plan) const {
     region.traffic_bytes = bytes;
     return region;
   };
-  plan.fill.add(part(in, row_bytes));
-  plan.last.pace_cycles = row_cycles(columns);
-  plan.body.pace_cycles = (rows - 1) * plan.last.pace_cycles;
-  const std::uint64_t later_rows = (rows - 1) * row_bytes;
-  plan.body.add(part(in, later_rows * reads));
-  plan.body.add(part(out, later_rows));
-  if (!row_fits) plan.last.add(part(in, row_bytes * (kPasses - 1)));
+  // What a mask hides is neither read nor computed; its zeros are written.
+  const RowMask mask(d, columns);
+  const RowCycles cycles(mask, mask.masked() ? rows : 0, [&](std::uint64_t n) { return row_cycles(n); });
+  const auto seen_bytes = [&](std::uint64_t row) { return mask.of(row).count() * sizeof(arith::Half); };
+  const std::uint64_t seen = visible(d) * sizeof(arith::Half);
+  plan.fill.add(part(in, seen_bytes(0)));
+  plan.last.pace_cycles = mask.masked() ? cycles.last : row_cycles(columns);
+  plan.body.pace_cycles = mask.masked() ? cycles.all - cycles.last : (rows - 1) * plan.last.pace_cycles;
+  const std::uint64_t again = row_fits ? 0 : seen_bytes(rows - 1) * (kPasses - 1);
+  plan.body.add(part(in, seen * reads - seen_bytes(0) - again));
+  plan.body.add(part(out, (rows - 1) * row_bytes));
+  if (!row_fits) plan.last.add(part(in, again));
   plan.drain.add(part(out, row_bytes));
 
   // L0: each pass reads and writes the row once where it is held there.
   const std::uint64_t working_set = row_fits ? 2 * row_bytes : l0_share_bytes_;
-  const std::uint64_t accesses = row_fits ? rows * row_bytes * kPasses : rows * row_bytes;
+  const std::uint64_t accesses = row_fits ? seen * kPasses : seen;
   plan.l0.add({0, 1, working_set, 0, accesses, false});
   plan.l0.add({0, 1, working_set, 0, accesses, true});
   return {};
@@ -86,6 +110,14 @@ Refusal VecPlanner::plan_row_op(const hal::Descriptor& d, Plan& plan) const {
   };
   plan.last.pace_cycles = cycles(last_rows);
   plan.body.pace_cycles = cycles(op.rows) - std::min(cycles(op.rows), plan.last.pace_cycles);
+  const RowMask mask(d, op.elements);
+  const bool masked = op.reduces && mask.masked();
+  if (masked) {
+    const RowCycles of_rows(mask, op.rows, [&](std::uint64_t n) { return over_lanes(n * element_cycles); });
+    plan.last.pace_cycles = of_rows.last + over_lanes(row_cycles);
+    const std::uint64_t all = of_rows.all + over_lanes(op.rows * row_cycles);
+    plan.body.pace_cycles = all - std::min(all, plan.last.pace_cycles);
+  }
   plan.after_previous = (d.flags & hal::kInOrder) != 0;
 
   // A row that reduces is needed twice: in L0, or from L1 again.
@@ -100,7 +132,19 @@ Refusal VecPlanner::plan_row_op(const hal::Descriptor& d, Plan& plan) const {
   for (int i = 0; i < op.count; ++i) {
     const RowOp::Part& p = op.parts[static_cast<std::size_t>(i)];
     const bool whole = op.reduces && p.in && p.out;  // running maxima: one word a row, all at once
-    if (p.in) {
+    if (masked && i == 0) {  // of S, what is seen
+      const auto bytes = [&](std::uint64_t row) { return mask.of(row).count() * p.element_bytes; };
+      const auto seen = [&](std::uint64_t traffic) {
+        Region region = p.region;
+        region.traffic_bytes = traffic;
+        return region;
+      };
+      const std::uint64_t times = fits ? 1 : 2, again = fits ? 0 : bytes(op.rows - 1);
+      plan.fill.add(seen(bytes(0)));
+      plan.body.add(seen(op.visible * p.element_bytes * times - bytes(0) - again));
+      if (again > 0) plan.last.add(seen(again));
+      in_bytes += op.visible * p.element_bytes * times;
+    } else if (p.in) {
       const std::uint64_t again = op.reduces && !fits && i == 0 ? 2 : 1;
       plan.fill.add(part(p.region, whole ? op.rows : sub_tile, false));
       if (!whole) plan.body.add(part(p.region, op.rows - sub_tile, false, again));
@@ -132,7 +176,7 @@ VecWork VecPlanner::work(const hal::Descriptor& d) const {
   if (is_row_op(d.opcode)) {
     work.rows = row_op_of(d).all();
   } else {
-    work.elements = std::uint64_t{d.rows} * d.operand[0].columns;
+    work.elements = visible(d);
     work.lane_ops = work.elements * config_.softmax_lane_cycles;
     work.slots = d.rows * row_cycles(d.operand[0].columns) * config_.lanes;
   }

@@ -29,6 +29,7 @@ class VecPlanner {
   VecWork work(const hal::Descriptor& descriptor) const;
 
  private:
+  static std::uint64_t visible(const hal::Descriptor& descriptor);  // elements of softmax
   std::uint64_t row_cycles(std::uint64_t columns) const;
   Refusal plan_softmax(const hal::Descriptor& descriptor, Plan& plan) const;
   Refusal plan_row_op(const hal::Descriptor& descriptor, Plan& plan) const;

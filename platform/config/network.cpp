@@ -4,9 +4,13 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <filesystem>
 
+#include "firmware/hal/job.h"
 #include "platform/config/catalog.h"
+#include "platform/config/csv.h"
+#include "platform/config/hugging_face.h"
 #include "platform/config/provenance.h"
 #include "platform/config/words.h"
 #include "platform/text/printable.h"
@@ -62,13 +66,90 @@ void parse_contexts(Network& network, const K& keys, const Origin& origin, const
   network.seq_kv = *std::max_element(network.contexts.begin(), network.contexts.end());
 }
 
+// "0.125", "1/8" or "1/sqrt(E)".
+void parse_scale(Network& network, const K& keys, const Origin& origin, const std::string& name) {
+  if (keys.scale.empty()) return;
+  const std::string_view text = trimmed(keys.scale);
+  const auto number = [](std::string_view part, double& value) {
+    const auto [rest, error] = std::from_chars(part.data(), part.data() + part.size(), value);
+    return error == std::errc{} && rest == part.data() + part.size();
+  };
+  double value = 0, over = 1;
+  const std::size_t slash = text.find('/');
+  bool good = false;
+  if (slash != std::string_view::npos && (text.substr(slash + 1) == "sqrt(E)" || text.substr(slash + 1) == "sqrt(emb)")) {
+    good = number(text.substr(0, slash), value);
+    over = std::sqrt(static_cast<double>(network.emb));
+  } else if (slash != std::string_view::npos) {
+    good = number(text.substr(0, slash), value) && number(text.substr(slash + 1), over) && over > 0;
+  } else {
+    good = number(text, value);
+  }
+  const auto scale = static_cast<float>(value / over);
+  if (!good || !(scale >= 0x1p-24F && scale <= 0x1p10F)) {
+    fail(origin, fmt::format("key '{}': found {}; allowed is a number of 2^-24 to 1024, a quotient such as 1/8, or "
+                             "1/sqrt(E)",
+                             name, in_quotes(keys.scale)));
+  }
+  network.scale = scale;
+}
+
+// A mask's lengths against the layer's. `seq_kv_given`: otherwise it makes room for the history.
+template <class NameOf>
+void complete_mask(Network& n, const K& keys, const Origin& origin, NameOf name_of) {
+  hal::Mask& m = n.mask;
+  m.causal = keys.causal;
+  const auto refuse = [&](const char* key, std::uint32_t found, const std::string& allowed) {
+    fail(origin, fmt::format("key '{}': found {}; {}", name_of(key), found, allowed));
+  };
+  if (!m.any()) {
+    for (const auto& [key, value] : {std::pair{"sinks", m.sinks}, {"prefix", m.prefix}}) {
+      if (value > 0) refuse(key, value, fmt::format("it needs '{}' or '{}'", name_of("causal"), name_of("window")));
+    }
+    if (keys.history != K::kNoHistory && std::uint64_t{keys.history} + n.seq_q > n.seq_kv) {
+      refuse("history", keys.history, fmt::format("allowed is at most {}, with {} new tokens and {} keys",
+                                                  n.seq_kv - std::min(n.seq_kv, n.seq_q), n.seq_q, n.seq_kv));
+    }
+    return;
+  }
+  if (n.ragged()) fail(origin, fmt::format("key '{}': batches of different lengths take no mask", name_of("contexts")));
+  const std::uint32_t most = n.seq_kv - std::min(n.seq_kv, n.seq_q);
+  if (n.seq_q > n.seq_kv) {
+    refuse("seq_q", n.seq_q, fmt::format("under a mask every query has a key: allowed is at most '{}', {}",
+                                         name_of("seq_kv"), n.seq_kv));
+  }
+  m.history = keys.history == K::kNoHistory ? most : keys.history;
+  if (m.history > most) {
+    refuse("history", m.history,
+           fmt::format("allowed is at most {}, as {} new tokens come behind it and there are {} keys", most, n.seq_q,
+                       n.seq_kv));
+  }
+  for (const auto& [key, value] : {std::pair{"sinks", m.sinks}, {"prefix", m.prefix}}) {
+    if (value > n.seq_kv) refuse(key, value, fmt::format("allowed is at most '{}', {}", name_of("seq_kv"), n.seq_kv));
+  }
+  m.queries = n.seq_q;
+}
+
 // Fills the lengths from `seq` and refuses what is missing. `name_of` gives the name a key has in this
 // notation.
 template <class NameOf>
-Network complete(const K& keys, const Origin& origin, NameOf name_of) {
+Network complete(K keys, const Origin& origin, NameOf name_of) {
+  if (keys.phase == Phase::kDecode) {  // one token behind those in the cache, or behind seq - 1 of them
+    if (keys.history == K::kNoHistory && keys.network.seq_kv == 0 && keys.seq > 0) keys.history = keys.seq - 1;
+    if (keys.network.seq_q == 0) keys.network.seq_q = 1;
+    keys.seq = 1;
+  }
   Network network = keys.network;
   if (network.seq_q == 0) network.seq_q = keys.seq;
-  if (network.seq_kv == 0) network.seq_kv = keys.seq;
+  if (network.seq_kv == 0 && keys.seq > 0) {  // of the tokens before them, too
+    const std::uint32_t history = keys.history == K::kNoHistory ? 0 : keys.history;
+    network.seq_kv = (keys.network.seq_q > 0 ? std::max(keys.seq, network.seq_q) : keys.seq) + history;
+    if (keys.network.seq_q > 0 && history > 0) network.seq_kv = network.seq_q + history;
+    if (network.seq_kv > kLongestSequence) {
+      fail(origin, fmt::format("key '{}': found {}; with the new tokens that is {} keys, allowed are {:.0f}",
+                               name_of("history"), history, network.seq_kv, kLongestSequence));
+    }
+  }
   if (network.seq_kv == 0 && !keys.contexts.empty()) network.seq_kv = 1;  // parse_contexts says better
   const auto missing = [&](const std::string& path, const std::string& or_both) {
     const KeyInfo& key = *network_schema().find(path);
@@ -88,6 +169,8 @@ Network complete(const K& keys, const Origin& origin, NameOf name_of) {
   if (std::uint64_t{network.seq_q} * group > 4'000'000'000) {
     fail(origin, fmt::format("key '{}': a group of heads has more than 4e9 queries", name_of("kv_heads")));
   }
+  parse_scale(network, keys, origin, name_of("scale"));
+  complete_mask(network, keys, origin, name_of);
   const double macs = static_cast<double>(network.batch) * network.heads * network.seq_q * network.seq_kv * network.emb;
   if (macs > kMostMacs) {
     fail(origin, fmt::format("the shape needs {:.3g} multiply-accumulates per matrix product; allowed are {:.3g}", macs,
@@ -96,13 +179,11 @@ Network complete(const K& keys, const Origin& origin, NameOf name_of) {
   return network;
 }
 
-Network parse_inline(const std::string& text) {
-  const Origin origin = option_origin("--net", text);
+// "B=2,cache=4096": short names, or whole ones.
+void apply_words(K& keys, std::string_view all, const Origin& origin) {
   std::vector<std::string> names;
   for (const auto& [name, path] : inline_names()) names.push_back(name);
-  K keys;
   std::vector<std::string> seen;
-  const std::string_view all = text;
   for (std::size_t start = 0; start <= all.size();) {
     const std::size_t comma = std::min(all.find(',', start), all.size());
     const std::string part(trimmed(all.substr(start, comma - start)));
@@ -117,10 +198,10 @@ Network parse_inline(const std::string& text) {
     if (known == inline_names().end()) {
       fail(origin, fmt::format("key {} is unknown; allowed: {}", in_quotes(name), fmt::join(names, ", ")));
     }
-    if (std::find(seen.begin(), seen.end(), name) != seen.end()) {
+    if (std::find(seen.begin(), seen.end(), known->second) != seen.end()) {
       fail(origin, fmt::format("key '{}' is given twice", name));
     }
-    seen.push_back(name);
+    seen.push_back(known->second);
     const Key<K>& key = *network_schema().find(known->second);
     try {
       key.set(keys, parse_value(key, trimmed(std::string_view(part).substr(equals + 1))));
@@ -128,13 +209,21 @@ Network parse_inline(const std::string& text) {
       fail(origin, fmt::format("key '{}': {}", name, problem.what()));
     }
   }
+}
+
+std::string inline_name(const std::string& path) {
+  for (const auto& [name, stands_for] : inline_names()) {
+    if (stands_for == path) return name;
+  }
+  return path;
+}
+
+Network parse_inline(const std::string& text) {
+  const Origin origin = option_origin("--net", text);
+  K keys;
+  apply_words(keys, text, origin);
   keys.network.name = text::printable(text);
-  return complete(keys, origin, [](const std::string& path) {
-    for (const auto& [name, stands_for] : inline_names()) {
-      if (stands_for == path) return name;
-    }
-    return path;
-  });
+  return complete(keys, origin, inline_name);
 }
 
 }  // namespace
@@ -158,6 +247,28 @@ const Schema<NetworkKeys>& network_schema() {
                                  "seq_kv, for dataflows that decode"),
                             &K::contexts),
                 "all alike"),
+      make_key<K>(number("causal", Unit::kCount, 0, 1, "1: a query attends to the keys up to its own"), &K::causal),
+      with_note(make_key<K>(number("history", Unit::kCount, 0, kLongestSequence,
+                                   "keys before the first query's own: tokens in the cache; seq_kv is then seq and these"),
+                            &K::history),
+                "seq_kv - seq_q"),
+      with_note(make_key<K>(number("window", Unit::kCount, 1, kLongestSequence,
+                                   "a query attends to keys fewer than so many away from its own"),
+                            &K::network, &Network::mask, &hal::Mask::window),
+                "all"),
+      make_key<K>(number("sinks", Unit::kCount, 0, kLongestSequence, "first keys that stay in the window"), &K::network,
+                  &Network::mask, &hal::Mask::sinks),
+      make_key<K>(number("prefix", Unit::kCount, 0, kLongestSequence, "first keys that all queries attend to"),
+                  &K::network, &Network::mask, &hal::Mask::prefix),
+      with_note(make_key<K>(text("scale", "of the scores before softmax: a number, 1/8, 1/sqrt(E)"), &K::scale), "1"),
+      make_key<K>(choice("phase", {"prefill", "decode"}, "decode: one new token behind those in the cache"), &K::phase),
+      with_note(make_key<K>(number("page", Unit::kCount, 16, 256, "tokens in a page of the cache of keys and values"),
+                            &K::network, &Network::page),
+                "no pages"),
+      with_note(make_key<K>(number("pages", Unit::kCount, 1, hal::kMostPages, "pages that the cache has"), &K::network,
+                            &Network::cache_pages),
+                "as many as are needed"),
+      size_key("layers", 1024, "layers of the model, all like this one", &Network::layers),
       required(size_key("emb", kWidestEmbedding, "embedding per head", &Network::emb)),
   });
   return schema;
@@ -166,7 +277,10 @@ const Schema<NetworkKeys>& network_schema() {
 const std::vector<std::pair<std::string, std::string>>& inline_names() {
   static const std::vector<std::pair<std::string, std::string>> names = {
       {"B", "batch"},    {"H", "heads"}, {"N", "seq"},        {"NQ", "seq_q"},
-      {"NKV", "seq_kv"}, {"E", "emb"},   {"HKV", "kv_heads"}, {"L", "contexts"}};
+      {"NKV", "seq_kv"}, {"E", "emb"},   {"HKV", "kv_heads"}, {"L", "contexts"},
+      {"causal", "causal"}, {"history", "history"}, {"window", "window"}, {"sinks", "sinks"},
+      {"prefix", "prefix"}, {"scale", "scale"}, {"phase", "phase"}, {"batch", "batch"}, {"cache", "history"},
+      {"page", "page"}, {"pages", "pages"}, {"layers", "layers"}};
   return names;
 }
 
@@ -176,25 +290,211 @@ std::uint64_t Network::key_elements() const {
   return rows * heads_of_kv() * emb;
 }
 
+std::uint64_t Network::query_elements() const {
+  if (requests.empty()) return std::uint64_t{batch} * heads * seq_q * emb;
+  std::uint64_t rows = 0;
+  for (std::uint32_t b = 0; b < batch; ++b) rows += queries_of(b);
+  return rows * heads * emb;
+}
+
+hal::Mask Network::mask_of(std::uint32_t b) const {
+  hal::Mask m = mask;
+  if (requests.empty() || !m.any()) return m;
+  m.queries = requests[b].new_tokens;
+  m.history = requests[b].cached_tokens;
+  return m;
+}
+
+std::vector<std::uint32_t> Network::page_table() const {
+  std::vector<std::uint32_t> table;
+  for (std::uint32_t b = 0; page > 0 && b < batch; ++b) {
+    const std::uint32_t needed = (context(b) + page - 1) / page;
+    const bool given = !requests.empty() && !requests[b].pages.empty();
+    for (std::uint32_t i = 0; i < needed; ++i) {
+      table.push_back(given ? requests[b].pages[i] : static_cast<std::uint32_t>(table.size()));
+    }
+  }
+  return table;
+}
+
+std::uint32_t Network::pages() const {
+  if (page == 0 || cache_pages > 0) return cache_pages;
+  std::uint32_t needed = 0;
+  for (std::uint32_t b = 0; b < batch; ++b) needed += (context(b) + page - 1) / page;
+  return needed;
+}
+
+std::uint64_t Network::visible_scores() const {
+  if (!requests.empty()) {
+    std::uint64_t scores = 0;
+    for (std::uint32_t b = 0; b < batch; ++b) {
+      const hal::Mask m = mask_of(b);
+      for (std::uint32_t t = 0; t < requests[b].new_tokens; ++t) {
+        scores += m.any() ? hal::visible_tokens(m, t, t, context(b)).count() : context(b);
+      }
+    }
+    return scores * heads * group();
+  }
+  if (!mask.any()) return key_elements() / emb * (heads / heads_of_kv()) * seq_q;
+  std::uint64_t scores = 0;
+  for (std::uint32_t t = 0; t < mask.queries; ++t) scores += hal::visible_tokens(mask, t, t, seq_kv).count();
+  return scores * (seq_q / mask.queries) * batch * heads;
+}
+
+std::string Network::rules() const {
+  std::string text;
+  const auto add = [&](const char* key, std::uint32_t value) {
+    if (value > 0) text += fmt::format(" {}={}", key, value);
+  };
+  add("causal", mask.causal);
+  add("window", mask.window);
+  if (mask.any()) add("history", mask.history);
+  add("sinks", mask.sinks);
+  add("prefix", mask.prefix);
+  if (scale != 1) text += fmt::format(" scale={:.9g}", scale);
+  return text;
+}
+
+std::string Network::identity() const {
+  std::string all;
+  for (const Request& r : requests) all += fmt::format(" {}+{}[{}]", r.new_tokens, r.cached_tokens, fmt::join(r.pages, " "));
+  if (page > 0) all += fmt::format(" page={} of {}", page, pages());
+  return all + fmt::format("{} {} {} {} {} {} {}{}", batch, heads, heads_of_kv(), seq_q, seq_kv, fmt::join(contexts, "+"), emb,
+                     rules());
+}
+
 Network Network::folded() const {
   Network n = *this;
   n.heads = heads_of_kv();
   n.seq_q = seq_q * (heads / n.heads);
+  n.folded_group = group() * (heads / n.heads);
   n.kv_heads = 0;
   return n;
 }
 
+Network with_requests(const Network& network, const std::string& path) {
+  const std::vector<CsvLine> lines = read_csv_table(path);
+  const std::vector<std::string>& names = lines.front().cells;
+  const auto column = [&](const char* name) {
+    return static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+  };
+  const std::size_t of_new = column("new_tokens"), of_cached = column("cached_tokens"), of_table = column("block_table");
+  if (of_new == names.size() || of_cached == names.size()) {
+    fail(lines.front().origin, fmt::format("found columns {}; needed are new_tokens,cached_tokens and, for a cache of "
+                                           "pages, block_table",
+                                           in_quotes(fmt::format("{}", fmt::join(names, ",")))));
+  }
+  Network n = network;
+  n.contexts.clear();
+  std::vector<bool> taken;
+  const auto whole = [](const CsvLine& line, std::string_view cell, std::uint32_t least, double most) {
+    std::uint32_t value = 0;
+    const auto [rest, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
+    if (error != std::errc{} || rest != cell.data() + cell.size() || value < least || value > most) {
+      fail(line.origin, fmt::format("found {}; allowed is a whole number of {} to {:.0f}", in_quotes(cell), least, most));
+    }
+    return value;
+  };
+  std::vector<const CsvLine*> of_request;
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    Request r;
+    r.new_tokens = whole(lines[i], lines[i].cells[of_new], 1, kLongestSequence);
+    r.cached_tokens = whole(lines[i], lines[i].cells[of_cached], 0, kLongestSequence - r.new_tokens);
+    n.requests.push_back(r);
+    n.contexts.push_back(r.tokens());
+  }
+  if (n.requests.size() > kMostContexts) {
+    fail(lines.back().origin, fmt::format("found {} requests; allowed are at most {}", n.requests.size(), kMostContexts));
+  }
+  n.batch = static_cast<std::uint32_t>(n.requests.size());
+  n.seq_kv = *std::max_element(n.contexts.begin(), n.contexts.end());
+  n.seq_q = 0;
+  for (const Request& r : n.requests) n.seq_q = std::max(n.seq_q, r.new_tokens);
+  n.mask.queries = n.seq_q;
+  n.mask.history = 0;
+  if (n.page > 0 && n.pages() > hal::kMostPages) {
+    fail(lines.back().origin, fmt::format("the requests need {} pages; allowed are {}", n.pages(), hal::kMostPages));
+  }
+  taken.assign(n.pages(), false);
+  for (std::size_t i = 0; i < n.requests.size() && of_table < names.size(); ++i) {
+    const CsvLine& line = lines[i + 1];
+    if (n.page == 0) fail(line.origin, "a block_table needs a cache of pages: a key such as page=16 of the layer");
+    Request& r = n.requests[i];
+    const std::string_view cell = line.cells[of_table];
+    for (std::size_t at = 0; at < cell.size();) {
+      const std::size_t end = std::min(cell.find(' ', at), cell.size());
+      if (end > at) {
+        const std::uint32_t page = whole(line, cell.substr(at, end - at), 0, 4294967295.0);
+        if (page >= taken.size()) {
+          fail(line.origin, fmt::format("block_table: page {} is out of range; the cache has {} pages, from 0 on", page,
+                                        taken.size()));
+        }
+        if (taken[page]) fail(line.origin, fmt::format("block_table: page {} is there twice", page));
+        taken[page] = true;
+        r.pages.push_back(page);
+      }
+      at = end + 1;
+    }
+    const std::uint32_t needed = (r.tokens() + n.page - 1) / n.page;
+    if (r.pages.size() < needed) {
+      fail(line.origin, fmt::format("block_table: found {} pages; {} tokens need {} of {}", r.pages.size(), r.tokens(),
+                                    needed, n.page));
+    }
+  }
+  n.name += ",requests=" + text::printable(std::filesystem::path(path).filename().string());
+  return n;
+}
+
+// Of "H=12,scale=1/sqrt(E)", whose first word is a name, and "a=b/net.yaml".
+bool is_inline(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos) return false;
+  const std::string_view first = trimmed(std::string_view(text).substr(0, equals));
+  if (first.find(',') != std::string_view::npos) return false;  // a name, and keys behind it
+  const auto named = [&](const auto& entry) { return entry.first == first; };
+  return !is_path(text) || std::any_of(inline_names().begin(), inline_names().end(), named);
+}
+
+// Keys behind a name: "llama3.1-8b,phase=decode". The comma that they begin behind; npos: there are none.
+std::size_t words_begin(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  const std::size_t comma = equals == std::string::npos ? equals : text.rfind(',', equals);
+  if (comma == std::string::npos) return comma;
+  const std::string_view name = trimmed(std::string_view(text).substr(comma + 1, equals - comma - 1));
+  const bool known = std::any_of(inline_names().begin(), inline_names().end(),
+                                 [&](const auto& entry) { return entry.first == name; });
+  return known || !is_path(text) ? comma : std::string::npos;
+}
+
 Network load_network(const std::string& text) {
-  if (text.find('=') != std::string::npos && !is_path(text)) return parse_inline(text);
-  const std::string path = find_config(Folder::kNetworks, text);
-  const Document document = Document::load(path);
+  if (is_inline(text)) return parse_inline(text);
+  const std::size_t comma = words_begin(text);
+  const std::string base = text.substr(0, comma);
   K keys;
-  keys.network.name = text::printable(std::filesystem::path(path).stem().string());
-  std::vector<std::string> known = network_schema().paths();
-  known.emplace_back(kProvenanceSection);
-  for (const Setting& setting : document.settings(known)) network_schema().apply(keys, setting);
-  read_provenance(document, network_schema().paths());  // refuses what is wrong with it
-  return complete(keys, {document.source()}, [](const std::string& name) { return name; });
+  Origin origin;
+  if (base.rfind("hf:", 0) == 0) {
+    std::string path = base.substr(3);
+    for (const Setting& setting : read_hugging_face(path)) network_schema().apply(keys, setting);
+    origin = {shown_path(path)};
+    const std::filesystem::path named = std::filesystem::path(path).lexically_normal();
+    const bool file = named.extension() == ".json";
+    keys.network.name = text::printable((file ? named.parent_path() : named).filename().string());
+    if (keys.network.name.empty()) keys.network.name = "config";
+  } else {
+    const std::string path = find_config(Folder::kNetworks, base);
+    const Document document = Document::load(path);
+    keys.network.name = text::printable(std::filesystem::path(path).stem().string());
+    std::vector<std::string> known = network_schema().paths();
+    known.emplace_back(kProvenanceSection);
+    for (const Setting& setting : document.settings(known)) network_schema().apply(keys, setting);
+    read_provenance(document, network_schema().paths());  // refuses what is wrong with it
+    origin = {document.source()};
+  }
+  if (comma == std::string::npos) return complete(keys, origin, [](const std::string& name) { return name; });
+  origin = option_origin("--net", text);
+  apply_words(keys, std::string_view(text).substr(comma + 1), origin);
+  keys.network.name += text::printable(text.substr(comma));
+  return complete(keys, origin, inline_name);
 }
 
 }  // namespace attnvp::config

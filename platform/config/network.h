@@ -5,12 +5,20 @@
 #include <string>
 #include <vector>
 
+#include "firmware/hal/mask.h"
 #include "platform/config/schema.h"
 
 namespace attnvp::config {
 
 // softmax(Q.K^T).V for `batch` x `heads` pairs of Q: seq_q x emb, K and V: seq_kv x emb, in elements (FP16). With
 // grouped queries each of `kv_heads` heads of K and V serves heads / kv_heads consecutive heads of Q.
+// One of a batch: new tokens behind those in the cache, and the pages that hold all of them.
+struct Request {
+  std::uint32_t new_tokens = 0, cached_tokens = 0;
+  std::vector<std::uint32_t> pages;  // of `Network::page` tokens; none: where there is room
+  std::uint32_t tokens() const { return new_tokens + cached_tokens; }
+};
+
 struct Network {
   std::string name;
   std::uint32_t batch = 1;
@@ -22,28 +30,59 @@ struct Network {
   std::vector<std::uint32_t> contexts;  // keys of each batch, where they differ (seq_kv is then the most); K and V of
                                         // the batches lie one behind the other
 
+  // Which keys a query attends to; without a rule all of them. `queries` is seq_q of one head of Q, folded or not.
+  hal::Mask mask{};
+  float scale = 1;  // of the scores
+  std::vector<Request> requests;  // in place of `batch` equal ones; contexts are their tokens then
+  std::uint32_t page = 0;         // tokens in a page of the cache; 0: it has none
+  std::uint32_t cache_pages = 0;  // in it; 0: as many as are needed
+  std::uint32_t layers = 1;  // of the model, all like this one: one is run
+
   std::uint32_t heads_of_kv() const { return kv_heads > 0 ? kv_heads : heads; }
   bool ragged() const { return !contexts.empty(); }
   std::uint32_t context(std::uint32_t b) const { return ragged() ? contexts[b] : seq_kv; }
-  std::uint64_t query_elements() const { return std::uint64_t{batch} * heads * seq_q * emb; }
-  std::uint64_t key_elements() const;  // of K
+  std::uint64_t query_elements() const;
+  std::uint32_t queries_of(std::uint32_t b) const { return requests.empty() ? seq_q : group() * requests[b].new_tokens; }
+  hal::Mask mask_of(std::uint32_t b) const;  // of that batch
+  std::uint32_t group() const { return folded_group > 0 ? folded_group : 1; }
+  // Pages of the batches, one behind the other, and how many the cache has; none without pages.
+  std::vector<std::uint32_t> page_table() const;
+  std::uint32_t pages() const;
+  std::uint64_t key_elements() const;  // of K, without room in pages
+  std::uint32_t folded_group = 0;      // folded: heads of Q that a head's rows are of
+  std::uint64_t visible_scores() const;  // of all batches and heads: what no mask hides
+  // All that results depend on, the name apart: as key=value words.
+  std::string identity() const;
+  std::string rules() const;  // of the mask and the scale: " causal=1 history=16", empty without
   // The same computation with heads_of_kv() heads, whose queries are those of the whole group: the same bytes of Q and
   // O.
   Network folded() const;
 };
+
+// What a model is at: taking new tokens in, or making one of each request.
+enum class Phase : std::uint8_t { kPrefill, kDecode };
 
 // The keys of a network file. `seq` stands for both lengths; seq_q and seq_kv override it.
 struct NetworkKeys {
   Network network;
   std::uint32_t seq = 0;
   std::string contexts;
+  std::uint32_t causal = 0, history = kNoHistory;
+  std::string scale;
+  Phase phase = Phase::kPrefill;
+  static constexpr std::uint32_t kNoHistory = 0xFFFF'FFFF;
 };
 const Schema<NetworkKeys>& network_schema();
 
 // The short names of inline shapes with the keys they stand for: {"B", "batch"}, {"H", "heads"}, ...
 const std::vector<std::pair<std::string, std::string>>& inline_names();
 
-// A name under configs/networks, a path, or an inline shape "H=12,N=512,E=64" (B, NQ and NKV as well; NQ and
+// The layer for a batch of requests: a file with columns new_tokens, cached_tokens and, where the cache has pages,
+// block_table. Throws ConfigError with file and line.
+Network with_requests(const Network& network, const std::string& path);
+
+// A name under configs/networks, a path, "hf:" and the path of a Hugging Face configuration, each with keys behind it
+// that say otherwise ("llama3.1-8b,phase=decode,batch=32,cache=4096"), or an inline shape "H=12,N=512,E=64" (B, NQ and NKV as well; NQ and
 // NKV override N), whose name is its text. A file's default name is its file name. Throws ConfigError.
 Network load_network(const std::string& text);
 

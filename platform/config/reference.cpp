@@ -48,7 +48,7 @@ constexpr const char* kNetworks =
     R"(
 ## Networks
 
-One attention layer, softmax(Q.K^T).V, in FP16. Inline shapes have short names for the same keys.
+One attention layer, softmax(scale Q.K^T).V over the keys that a mask leaves, in FP16. Inline shapes have short names for the same keys.
 
 )";
 
@@ -158,7 +158,7 @@ std::string network_table() {
   for (const auto& key : network_schema().keys()) {
     std::string short_name;
     for (const auto& [name, path] : inline_names()) {
-      if (path == key.path) short_name = fmt::format("`{}`", name);
+      if (path == key.path && short_name.empty()) short_name = fmt::format("`{}`", name);
     }
     out += fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", key.path, short_name, type_name(key),
                        default_of(network_schema(), key), allowed_range(key), key.meaning);

@@ -79,9 +79,11 @@ struct Block {
 
 class BlockEvaluator {
  public:
-  explicit BlockEvaluator(const OnePass& softmax) : keys_per_tile_(softmax.keys_per_tile), merged_(softmax.merged) {}
+  BlockEvaluator(const AttentionShape& shape, const OnePass& softmax)
+      : shape_(shape), keys_per_tile_(softmax.keys_per_tile), merged_(softmax.merged) {}
 
-  const Block& evaluate(const Head& head, const double* q, std::size_t rows, bool with_bound) {
+  // Rows of a head from `first` on.
+  const Block& evaluate(const Head& head, const double* q, std::size_t first, std::size_t rows, bool with_bound) {
     const std::size_t width = head.k.depth(), columns = head.k.columns();
     keys_ = head.keys;
     block_.kind.clear();
@@ -95,7 +97,9 @@ class BlockEvaluator {
       double square = 0;
       for (std::size_t d = 0; d < width; ++d) square += q[i * width + d] * q[i * width + d];
       row_ = {p_.data() + i * columns, t_.data(), with_bound ? w_.data() + i * columns : nullptr, d_.data(), columns};
-      block_.kind.push_back(row(head, std::sqrt(square), static_cast<double>(width), with_bound));
+      hide(static_cast<std::uint32_t>(first + i));
+      const double roundings = static_cast<double>(width) + (shape_.scale == 1 ? 0 : 1);
+      block_.kind.push_back(row(head, std::sqrt(square), roundings, with_bound));
     }
     block_.output.resize(rows * block_.stride);
     multiply_exact(p_.data(), rows, columns, head.v, block_.output.data());
@@ -110,6 +114,14 @@ class BlockEvaluator {
   }
 
  private:
+  // What the mask hides from a row counts as padding does.
+  void hide(std::uint32_t row) {
+    if (!shape_.mask.any()) return;
+    const hal::Visible v = hal::visible_rows(shape_.mask, row, 1, static_cast<std::uint32_t>(keys_));
+    std::fill(row_.p + v.head, row_.p + v.first, -kInfinity);
+    std::fill(row_.p + v.end, row_.p + keys_, -kInfinity);
+  }
+
   // The scores in row_ become probabilities, and its w the weights of |v| in the bound.
   RowKind row(const Head& head, double q_norm, double width, bool with_bound) {
     const double accumulation = 1.01 * width * kU * q_norm * head.k_norm_most;
@@ -162,25 +174,33 @@ class BlockEvaluator {
     weigh(row_, whole ? kHalfTiny : kHalfTiny * std::min(grown.greatest, 1.0), 1.01 * roundings * kU);
   }
 
-  double tiles() const { return std::ceil(static_cast<double>(keys_) / static_cast<double>(keys_per_tile_)); }
+  double tiles() const {  // the first keys' last one may be a short one, too
+    return std::ceil(static_cast<double>(keys_) / static_cast<double>(keys_per_tile_)) + (shape_.mask.any() ? 1 : 0);
+  }
 
   // eps of step 3 for the scores in row_, whose errors are d_.
   double softmax_error() const {
     if (keys_per_tile_ == 0) return arith::kSoftmaxRelativeError;
     double below = -kInfinity;  // the running maximum is at least this
     double steps = 0;           // 1 + changes
-    for (std::size_t j = 0; j < keys_; j += keys_per_tile_) {
+    // Tiles begin where what any row sees begins: the first keys, then the others.
+    const hal::Visible all = hal::visible_rows(shape_.mask, 0, static_cast<std::uint32_t>(shape_.queries),
+                                               static_cast<std::uint32_t>(keys_));
+    std::size_t end = 0;
+    for (std::size_t j = all.head > 0 ? 0 : all.first; j < all.end; j = end == all.head && end > 0 ? all.first : end) {
+      end = std::min<std::size_t>(j + keys_per_tile_, j < all.head ? all.head : all.end);
       double high = -kInfinity, low = -kInfinity;
-      for (std::size_t i = j; i < std::min(j + keys_per_tile_, keys_); ++i) {
+      for (std::size_t i = j; i < end; ++i) {
         high = std::max(high, row_.p[i] + d_[i]);
         low = std::max(low, row_.p[i] - d_[i]);
       }
-      if (j == 0 || merged_ || high > below) ++steps;
+      if (steps == 0 || merged_ || high > below) ++steps;
       below = std::max(below, low);
     }
     return 2 * (0x1p-15 + steps * arith::kExpStepError) + static_cast<double>(keys_) * 0x1p-39 + (3 * tiles() + 1) * kU;
   }
 
+  AttentionShape shape_;
   std::size_t keys_per_tile_, keys_ = 0;
   bool merged_;
   Block block_;
@@ -200,13 +220,14 @@ void for_each_block(const AttentionShape& shape, const Half* q, const Half* k, c
                     const OnePass& softmax, Visit visit) {
   if (shape.keys == 0 || shape.width == 0) return;
   const std::size_t step = rows_per_block(shape);
-  BlockEvaluator evaluator(softmax);
+  BlockEvaluator evaluator(shape, softmax);
   for (std::size_t bh = 0; bh < shape.batch * shape.heads; ++bh) {
     const Head head(shape, k + bh * shape.keys * shape.width, v + bh * shape.keys * shape.width);
     for (std::size_t row = 0; row < shape.queries; row += step) {
       const std::size_t rows = std::min(step, shape.queries - row);
-      const std::vector<double> wide_q = widened(q + (bh * shape.queries + row) * shape.width, rows * shape.width);
-      visit(bh, row, head, evaluator.evaluate(head, wide_q.data(), rows, with_bound));
+      std::vector<double> wide_q = widened(q + (bh * shape.queries + row) * shape.width, rows * shape.width);
+      for (double& x : wide_q) x *= static_cast<double>(shape.scale);
+      visit(bh, row, head, evaluator.evaluate(head, wide_q.data(), row, rows, with_bound));
     }
   }
 }

@@ -1,10 +1,11 @@
-// Golden reference softmax(Q K^T) V in double precision, and the check of an FP16 output against it with a
+// Golden reference softmax(scale Q K^T) V, over the keys that a mask leaves to each query, in double precision, and the check of an FP16 output against it with a
 // tolerance derived per element from the data.
 //
 // What the machine does to row i (u = 2^-24, FP32; h = 2^-11, FP16; both round to nearest):
 //   1. Scores. Exact products, at most E additions in FP32, one rounding to FP16. With a_ij = |q_i| |k_j|
 //      (2-norms) >= sum_e |q_ie k_je| and acc_ij = 1.01 E u a_ij, the score's error is at most
 //        d_ij = acc_ij + h (|s_ij| + acc_ij) + 2^-25.
+//      A scale other than 1 is a factor of q here, and one more rounding in FP32: E + 1 of them.
 //   2. Softmax of the perturbed scores. Let P be the exact softmax and g_i = sum_j P_ij e^d_ij. The
 //   normaliser
 //      moves by a factor within [1/g_i, g_i] (sum P e^-d >= 1 / sum P e^d, by Cauchy-Schwarz), hence
@@ -48,6 +49,7 @@
 #include <string>
 #include <vector>
 
+#include "firmware/hal/mask.h"
 #include "models/arith/half.h"
 
 namespace attnvp::job {
@@ -59,6 +61,8 @@ struct AttentionShape {
   std::size_t queries = 0;
   std::size_t keys = 0;
   std::size_t width = 0;
+  hal::Mask mask{};  // what it hides takes no part; rows of a head begin anew every mask.queries
+  float scale = 1;   // of the scores
 
   std::size_t query_elements() const { return batch * heads * queries * width; }
   std::size_t key_elements() const { return batch * heads * keys * width; }

@@ -53,7 +53,26 @@ class Tracing {
 // With the queries of a group of heads behind one another.
 AttentionShape shape_of(const config::Network& n) {
   const config::Network f = n.folded();
-  return {f.batch, f.heads, f.seq_q, f.seq_kv, f.emb};
+  return {f.batch, f.heads, f.seq_q, f.seq_kv, f.emb, f.mask, f.scale};
+}
+
+// K or V as the cache has it: pages of all heads' tokens, or one run.
+std::vector<arith::Half> in_pages(const config::Network& n, const std::vector<arith::Half>& rows) {
+  if (n.page == 0) return rows;
+  const std::size_t heads = n.heads_of_kv(), emb = n.emb;
+  std::vector<arith::Half> cache(std::size_t{n.pages()} * n.page * heads * emb, 0);
+  const std::vector<std::uint32_t> table = n.page_table();
+  std::size_t row = 0, first = 0;  // of the batch: in `rows`, in the table
+  for (std::uint32_t b = 0; b < n.batch; ++b) {
+    for (std::size_t head = 0; head < heads; ++head) {
+      for (std::size_t t = 0; t < n.context(b); ++t, ++row) {
+        const std::size_t page = table[first + t / n.page];
+        std::copy_n(rows.data() + row * emb, emb, cache.data() + ((page * heads + head) * n.page + t % n.page) * emb);
+      }
+    }
+    first += (n.context(b) + n.page - 1) / n.page;
+  }
+  return cache;
 }
 
 // Measured: what SystemC and the models take of the host for modules, sockets and stacks of threads.
@@ -91,8 +110,11 @@ GoldenResult check(const config::Network& n, const Tensors& t, const OnePass& so
   double worst = -1;
   std::uint64_t queries = 0, keys = 0;  // elements before this batch's
   shape.batch = 1;
+  const config::Network folded = n.folded();
   for (std::uint32_t b = 0; b < n.batch; ++b) {
     shape.keys = n.context(b);
+    shape.queries = folded.queries_of(b);
+    shape.mask = folded.mask_of(b);
     GoldenResult one =
         check_attention(shape, t.q.data() + queries, t.k.data() + keys, t.v.data() + keys, output + queries, softmax);
     queries += shape.query_elements();
@@ -208,8 +230,7 @@ void Runner::release() {
 
 // Jobs come again: a bench's, a search's.
 Schedule Runner::completed(const config::Network& network, const Schedule& schedule) {
-  std::string key = fmt::format("{} {} {} {} {} {} {} {}", schedule.text, network.batch, network.heads, network.seq_q,
-                                network.seq_kv, network.emb, network.kv_heads, fmt::join(network.contexts, ","));
+  std::string key = fmt::format("{} {}", schedule.text, network.identity());
   for (const auto& [name, value] : schedule.tiling.entries()) key += fmt::format(" {}={}", name, value);
   const auto known = completed_.find(key);
   if (known != completed_.end()) return known->second;
@@ -251,9 +272,11 @@ Result Runner::run_once(const config::Network& network, const Schedule& schedule
   const hal::JobBlock& job = made.block;
   p.write(hal::kScratchAddress, &made.scratch, sizeof made.scratch);
   p.write(hal::kJobAddress, &job, sizeof job);
+  if ((job.flags & hal::kRuled) != 0) p.write(hal::kRulesAddress, &made.rules, sizeof made.rules);
   if (!made.contexts.empty()) {
     p.write(hal::kContextsAddress, made.contexts.data(), made.contexts.size() * sizeof(std::uint32_t));
   }
+  if (!made.pages.empty()) p.write(hal::kPagesAddress, made.pages.data(), made.pages.size() * sizeof(std::uint32_t));
   const hal::JobResult unwritten{};
   for (std::uint32_t c = 0; c < p.machine().clusters; ++c) {
     p.write(hal::result_address(c), &unwritten, sizeof unwritten);
@@ -264,8 +287,11 @@ Result Runner::run_once(const config::Network& network, const Schedule& schedule
   const host_memory::Share pages(fmt::format("the tensors of {} in DRAM", network.name), touched);
   if (full && tensors != nullptr) {
     p.write(job.layer.q, tensors->q.data(), query_bytes(network));
-    p.write(job.layer.k, tensors->k.data(), key_bytes(network));
-    p.write(job.layer.v, tensors->v.data(), key_bytes(network));
+    const auto put = [&](std::uint64_t address, const std::vector<arith::Half>& rows) {
+      p.write(address, rows.data(), rows.size() * sizeof(arith::Half));
+    };
+    put(job.layer.k, network.page == 0 ? tensors->k : in_pages(network, tensors->k));
+    put(job.layer.v, network.page == 0 ? tensors->v : in_pages(network, tensors->v));
   }
 
   tag_tensors(p, job.layer, made.scratch.address);
@@ -359,7 +385,7 @@ Tensors random_tensors(const config::Network& network, std::uint64_t seed) {
   if (network.ragged()) {  // one batch of one head with as many queries and keys as all have
     shape = {1, 1, network.query_elements() / network.emb, network.key_elements() / network.emb, network.emb};
   }
-  AttentionTensors t = random_attention(shape, seed);
+  AttentionTensors t = random_attention(shape, seed, kScoreSpread / network.scale);
   return {std::move(t.q), std::move(t.k), std::move(t.v)};
 }
 

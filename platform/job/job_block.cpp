@@ -78,7 +78,13 @@ mapping::Job make_job(const MachineConfig& machine, const config::Network& n, co
   l.seq_q = folded.seq_q;
   l.seq_kv = folded.seq_kv;
   l.emb = folded.emb;
-  l.ragged = n.ragged() ? 1 : 0;
+  l.ragged = !n.requests.empty() ? 2 : n.ragged() ? 1 : 0;
+  made.rules.mask = n.mask;
+  std::memcpy(&made.rules.scale, &n.scale, sizeof n.scale);
+  made.rules.group = static_cast<std::uint16_t>(folded.group());
+  made.rules.page = static_cast<std::uint16_t>(n.page);
+  made.pages = n.page_table();
+  if (n.mask.any() || n.scale != 1 || l.ragged == 2 || n.page > 0) job.flags |= hal::kRuled;
   std::uint64_t next = hal::kTensorsAddress;
   const auto place = [&next](std::uint64_t bytes) {
     const std::uint64_t here = next;
@@ -86,7 +92,8 @@ mapping::Job make_job(const MachineConfig& machine, const config::Network& n, co
     return here;
   };
   const std::uint64_t query_bytes = n.query_elements() * sizeof(arith::Half);
-  const std::uint64_t key_bytes = n.key_elements() * sizeof(arith::Half);
+  const std::uint64_t in_pages = std::uint64_t{n.pages()} * n.page * folded.heads * n.emb;
+  const std::uint64_t key_bytes = (n.page > 0 ? in_pages : n.key_elements()) * sizeof(arith::Half);
   l.q = place(query_bytes);
   l.k = place(key_bytes);
   l.v = place(key_bytes);
@@ -98,6 +105,14 @@ mapping::Job make_job(const MachineConfig& machine, const config::Network& n, co
         "{} with {}: the batches have contexts of different lengths, which that dataflow does not take; allowed: {}",
         n.name, schedule.text, ragged_dataflows()));
   }
+  if (n.page > 0 && !dataflow.is(firmware::kRagged)) {
+    throw config::ConfigError(fmt::format("{} with {}: that dataflow takes no cache of pages; allowed: {}", n.name,
+                                          schedule.text, ragged_dataflows()));
+  }
+  if (made.pages.size() > hal::kMostPages) {
+    throw config::ConfigError(fmt::format("{}: its requests need {} pages; allowed are {}", n.name, made.pages.size(),
+                                          hal::kMostPages));
+  }
   const std::uint64_t end = hal::kDramBase + machine.dram.size_bytes;
   if (next > end) {
     throw config::ConfigError(fmt::format("{} with {}: the tensors need {} bytes of DRAM, dram.size is {} bytes",
@@ -105,6 +120,10 @@ mapping::Job make_job(const MachineConfig& machine, const config::Network& n, co
   }
   made.scratch = {next, end - next};
   made.contexts = n.contexts;
+  if (!n.requests.empty()) {
+    made.contexts.clear();
+    for (const config::Request& r : n.requests) made.contexts.insert(made.contexts.end(), {r.new_tokens, r.tokens()});
+  }
   const std::vector<std::uint32_t> words = words_of(schedule.tiling, dataflow);
   std::copy(words.begin(), words.end(), job.parameter);
   check_extents(made, dataflow);

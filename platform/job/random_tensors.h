@@ -18,8 +18,9 @@ std::vector<arith::Half> random_tensor(std::uint64_t seed, std::size_t count, do
 struct AttentionTensors {
   std::vector<arith::Half> q, k, v;
 };
+constexpr double kScoreSpread = 2.0;
 // Scores q.k have a standard deviation of about score_spread: Q carries the 1/sqrt(width) of the attention
 // layer, as the platform computes softmax(Q K^T) V without a scale of its own.
-AttentionTensors random_attention(const AttentionShape& shape, std::uint64_t seed, double score_spread = 2.0);
+AttentionTensors random_attention(const AttentionShape& shape, std::uint64_t seed, double score_spread = kScoreSpread);
 
 }  // namespace attnvp::job

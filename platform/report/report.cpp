@@ -39,6 +39,12 @@ double occupancy(const job::Result& r) {
          (static_cast<double>(r.statistic("partition.max")) * static_cast<double>(r.workers.size()));
 }
 
+// New tokens of all requests, by the attention of all layers.
+double tokens_per_second(const job::Result& r) {
+  const config::Network& n = r.network;
+  return static_cast<double>(n.query_elements() / n.heads / n.emb) / (r.seconds() * n.layers);
+}
+
 }  // namespace
 
 // Where the engines' time went: whatever is half a percent somewhere.
@@ -93,6 +99,18 @@ std::string to_json(const job::Result& r, const std::string& hardware, const Jso
                   {"seq_q", r.network.seq_q}, {"seq_kv", r.network.seq_kv}, {"emb", r.network.emb}};
   if (r.network.heads_of_kv() != r.network.heads) j["network"]["kv_heads"] = r.network.heads_of_kv();
   if (r.network.ragged()) j["network"]["contexts"] = r.network.contexts;
+  const config::Network& net = r.network;
+  if (net.mask.any()) {
+    j["network"]["mask"] = {{"causal", net.mask.causal != 0}, {"history", net.mask.history},
+                            {"window", net.mask.window},      {"sinks", net.mask.sinks},
+                            {"prefix", net.mask.prefix},      {"visible_scores", net.visible_scores()}};
+  }
+  if (net.scale != 1) j["network"]["scale"] = net.scale;
+  if (net.layers > 1) j["network"]["layers"] = net.layers;
+  if (net.page > 0) j["network"]["page"] = net.page;
+  for (const config::Request& q : net.requests) {
+    j["network"]["requests"].push_back({{"new_tokens", q.new_tokens}, {"cached_tokens", q.cached_tokens}});
+  }
   j["dataflow"] = r.schedule.text;
   for (const auto& [name, value] : job::tiling_text(r.schedule.tiling)) {
     const std::uint32_t number = r.schedule.tiling[name];
@@ -105,6 +123,9 @@ std::string to_json(const job::Result& r, const std::string& hardware, const Jso
   j["cycles"] = r.cycles;
   j["frequency_hz"] = r.frequency_hz;
   j["seconds"] = r.seconds();
+  if (net.layers > 1) {
+    j["model"] = {{"seconds", r.seconds() * net.layers}, {"tokens_per_second", tokens_per_second(r)}};
+  }
   j["golden"] = {{"checked", r.golden_checked},
                  {"passed", r.golden_checked ? ordered_json(r.golden.passed) : ordered_json()},
                  {"max_abs_error", r.golden.max_abs_error},
@@ -172,6 +193,7 @@ std::string to_text(const job::Result& r, const std::string& hardware) {
   const std::string groups = n.heads_of_kv() == n.heads ? "" : fmt::format(" on {} of K and V", n.heads_of_kv());
   line("network", fmt::format("{}  (batch {}, {} heads{}, {} x {}{}, {} per head)", n.name, n.batch, n.heads, groups,
                               n.seq_q, n.ragged() ? "up to " : "", n.seq_kv, n.emb));
+  if (!n.rules().empty()) line("rules", n.rules().substr(1));
   line("dataflow", r.schedule.text);
   line("tiling", tiling_line(r));
   if (!r.workers.empty()) {
@@ -182,6 +204,10 @@ std::string to_text(const job::Result& r, const std::string& hardware) {
   }
   line("cycles", with_commas(r.cycles));
   line("time", fmt::format("{} at {}", with_prefix(r.seconds(), "s"), with_prefix(r.frequency_hz, "Hz")));
+  if (n.layers > 1) {
+    line("model", fmt::format("attention of {} layers {}, {:.5g} tokens a second", n.layers,
+                              with_prefix(r.seconds() * n.layers, "s"), tokens_per_second(r)));
+  }
   std::string golden = golden_text(r);
   if (r.golden_checked) {
     golden += fmt::format("  (max error {:.3g}, {} ulp)", r.golden.max_abs_error, r.golden.max_ulp_error);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/arith/half.h"
+#include "models/engine/row_mask.h"
 
 namespace attnvp::rtl {
 
@@ -28,7 +29,12 @@ struct VecWork : RowWork {
   std::uint8_t flags = 0;  // kOnline, kFirst, kScalar, kGiven
   Rows in;
   Rows max_in;                   // online: the running maxima, one a row
-  std::vector<arith::Half> out;  // rows x columns
+  std::vector<arith::Half> out;  // rows x columns; of what a row sees, one behind the other
+  std::vector<RowMask::Columns> seen;  // masked: of each row
+  // Elements of a row that are fed: what sees nothing gets one of -inf, which leaves the online form's results alone.
+  std::uint64_t fed(std::uint64_t row) const {
+    return seen.empty() ? columns : seen[row].count() > 0 ? seen[row].count() : 1;
+  }
   struct OfRow {
     arith::Half max = 0;
     std::uint32_t sum = 0, scale = 0;  // FP32

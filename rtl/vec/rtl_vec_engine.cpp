@@ -111,7 +111,7 @@ bool RtlVecEngine::run_fill(const hal::Descriptor& d, const Plan& plan, StreamPa
 bool RtlVecEngine::run_body(const hal::Descriptor& d, const Plan& plan) {
   const std::shared_ptr<Work> work = begun_.front();
   const RowWork& at = work->rows();
-  if (d.opcode != Opcode::kSoftmax) {
+  if (d.opcode != Opcode::kSoftmax || (d.flags & hal::kMasked) != 0) {
     // Rows need not take equally long: all are fed, and the slower of block and traffic sets the pace.
     for (std::uint64_t row = 1; row < at.rows; ++row) feed(*work, row);
     return run_execute(plan.body);

@@ -27,7 +27,7 @@ void RtlVecUnit::begin_row(std::uint64_t now) {
   requests_.pop_front();
   feeding_ = true;
   feeds_ = {kFeedWhole};
-  if (fed_.work->columns > rtl_.buffer()) {
+  if (fed_.work->fed(fed_.row) > rtl_.buffer()) {
     feeds_ = {kFeedMax, kFeedSum, kFeedOut};
     if ((fed_.work->flags & kOnline) != 0) feeds_ = {kFeedMax, kFeedOut};  // no sum is needed for the output
   }
@@ -37,7 +37,7 @@ void RtlVecUnit::begin_row(std::uint64_t now) {
 
 void RtlVecUnit::next_feed() {
   const VecWork& work = *fed_.work;
-  command_ = {static_cast<std::uint8_t>(work.flags | feeds_[feed_]), static_cast<std::uint32_t>(work.columns), 0};
+  command_ = {static_cast<std::uint8_t>(work.flags | feeds_[feed_]), static_cast<std::uint32_t>(work.fed(fed_.row)), 0};
   if (work.max_in.first != nullptr) {
     std::memcpy(&command_.running_max, work.max_in.at(fed_.row), sizeof command_.running_max);
   }
@@ -51,8 +51,18 @@ void RtlVecUnit::next_feed() {
 void RtlVecUnit::next_word() {
   const VecWork& work = *fed_.work;
   if (work.in.first == nullptr) return;
-  const std::uint64_t count = std::min<std::uint64_t>(word_.size(), work.columns - fed_elements_);
-  std::memcpy(word_.data(), work.in.at(fed_.row) + fed_elements_ * sizeof(arith::Half), count * sizeof(arith::Half));
+  const std::uint64_t count = std::min<std::uint64_t>(word_.size(), work.fed(fed_.row) - fed_elements_);
+  const auto* const row = reinterpret_cast<const arith::Half*>(work.in.at(fed_.row));
+  if (work.seen.empty()) {
+    std::copy_n(row + fed_elements_, count, word_.data());
+    return;
+  }
+  const RowMask::Columns& seen = work.seen[fed_.row];
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::uint64_t at = fed_elements_ + i;
+    word_[i] = seen.count() == 0 ? static_cast<arith::Half>(arith::kHalfInfinity | arith::kHalfSign)
+                                 : row[at < seen.head ? at : at - seen.head + seen.first];
+  }
 }
 
 void RtlVecUnit::collect(const VecRtl::Edge& edge, std::uint64_t now) {
@@ -66,7 +76,7 @@ void RtlVecUnit::collect(const VecRtl::Edge& edge, std::uint64_t now) {
   if (edge.gives_beat) {
     Result& result = results_.front();
     VecWork& work = *result.work;
-    const std::uint64_t count = std::min<std::uint64_t>(rtl_.lanes(), work.columns - result.elements);
+    const std::uint64_t count = std::min<std::uint64_t>(rtl_.lanes(), work.fed(result.row) - result.elements);
     if (!work.out.empty()) rtl_.beat(work.out.data() + result.row * work.columns + result.elements, count);
     result.elements += count;
     if (edge.last_beat) {

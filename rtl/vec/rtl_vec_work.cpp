@@ -50,6 +50,8 @@ std::shared_ptr<VecWork> RtlVecEngine::softmax_of(const hal::Descriptor& d) {
   work->columns = vector ? 1 : d.operand[0].columns;
   work->in = rows_of(d.operand[0]);
   if (ctx_.full_data) work->out.resize(work->rows * work->columns);
+  const RowMask mask(d, work->columns);
+  for (std::uint64_t row = 0; mask.masked() && !vector && row < work->rows; ++row) work->seen.push_back(mask.of(row));
   if (!online) return work;
   work->flags = static_cast<std::uint8_t>(kOnline | (first ? kFirst : 0) | (vector ? kScalar : 0));
   if (!first) work->max_in = rows_of(d.operand[vector ? 1 : 2]);
@@ -121,7 +123,12 @@ void RtlVecEngine::store_softmax(const hal::Descriptor& d, const VecWork& work) 
     std::memcpy(l1_bytes(d.operand[operand].address + row * d.operand[operand].row_stride) + offset, data, bytes);
   };
   for (std::uint64_t row = 0; row < work.rows; ++row) {
-    if (d.opcode != Opcode::kOnlineMax) {
+    if (!work.seen.empty()) {
+      unsigned char* const to = l1_bytes(d.operand[1].address + row * d.operand[1].row_stride);
+      RowMask(d, work.columns)
+          .scatter(work.out.data() + row * work.columns, work.seen[row], reinterpret_cast<arith::Half*>(to),
+                   arith::Half{0});
+    } else if (d.opcode != Opcode::kOnlineMax) {
       put(1, row, work.out.data() + row * work.columns, work.columns * sizeof(arith::Half));
     }
     if (d.opcode == Opcode::kSoftmax) continue;

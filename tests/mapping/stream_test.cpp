@@ -108,12 +108,13 @@ TEST_P(CommandStream, AgreesWithTheSimulation) {
   for (std::uint32_t i = 0; i < kCasesPerShard; ++i) {
     Random r((GetParam() * kCasesPerShard + i) * 2654435761U + 99);
     const MachineConfig machine = random_machine(r);
-    const config::Network network = random_network(r);
+    config::Network network = random_network(r);
+    if (i % 2 == 1) runs::random_rules(r, network);
     config::check_machine(machine, {"random"});
     const std::vector<job::Schedule> schedules = all_schedules();
     const job::Schedule& open = schedules[r.from(0, static_cast<std::uint32_t>(schedules.size() - 1))];
-    SCOPED_TRACE(fmt::format("case {}: {} on B={},H={},NQ={},NKV={},E={}\n{}", GetParam() * kCasesPerShard + i,
-                             open.text, network.batch, network.heads, network.seq_q, network.seq_kv, network.emb,
+    SCOPED_TRACE(fmt::format("case {}: {} on B={},H={},NQ={},NKV={},E={}{}\n{}", GetParam() * kCasesPerShard + i,
+                             open.text, network.batch, network.heads, network.seq_q, network.seq_kv, network.emb, network.rules(),
                              config::to_yaml(machine)));
     job::Schedule chosen;
     try {

@@ -81,13 +81,101 @@ TEST(Network, RefusesBadInlineShapes) {
   EXPECT_EQ(inline_refusal("H=1,N=4194305,E=64"), "key 'N': found '4194305'; allowed is 1 to 4194304");
   EXPECT_EQ(inline_refusal("H=1,N=8,E=4097"), "key 'E': found '4097'; allowed is 1 to 4096");
   EXPECT_EQ(inline_refusal("B=65537,H=1,N=8,E=1"), "key 'B': found '65537'; allowed is 1 to 65536");
-  EXPECT_EQ(inline_refusal("H=1,N=8,E=8,D=2"), "key 'D' is unknown; allowed: B, H, N, NQ, NKV, E, HKV, L");
-  EXPECT_EQ(inline_refusal("h=1,N=8,E=8"), "key 'h' is unknown; allowed: B, H, N, NQ, NKV, E, HKV, L");
+  EXPECT_EQ(inline_refusal("H=1,N=8,E=8,D=2"), "key 'D' is unknown; allowed: B, H, N, NQ, NKV, E, HKV, L, causal, history, window, "
+            "sinks, prefix, scale, phase, batch, cache, page, pages, layers");
+  EXPECT_EQ(inline_refusal("h=1,N=8,E=8"), "key 'h' is unknown; allowed: B, H, N, NQ, NKV, E, HKV, L, causal, history, window, "
+            "sinks, prefix, scale, phase, batch, cache, page, pages, layers");
   EXPECT_EQ(inline_refusal("H=1,N=8,E=8,H=1"), "key 'H' is given twice");
   EXPECT_EQ(inline_refusal("H=1,N=8,E=8,"), "found '' without '='; allowed is a shape such as H=12,N=512,E=64");
   EXPECT_EQ(inline_refusal("H=1,N,E=8"), "found 'N' without '='; allowed is a shape such as H=12,N=512,E=64");
   EXPECT_EQ(inline_refusal("H=99999999999999999999,N=8,E=8"),
             "key 'H': found '99999999999999999999', which is out of range; allowed is a plain whole number");
+}
+
+TEST(Network, MasksAndScale) {
+  const Network plain = load_network("H=2,N=64,E=16,causal=1,scale=1/sqrt(E)");
+  EXPECT_EQ(plain.mask.causal, 1u);
+  EXPECT_EQ(plain.mask.queries, 64u);
+  EXPECT_EQ(plain.mask.history, 0u);
+  EXPECT_EQ(plain.scale, 0.25F);
+  const Network chunk = load_network("H=2,N=16,history=48,E=16,causal=1,window=8,sinks=2");
+  EXPECT_EQ(chunk.seq_q, 16u);
+  EXPECT_EQ(chunk.seq_kv, 64u);
+  EXPECT_EQ(chunk.mask.history, 48u);
+  EXPECT_EQ(chunk.mask.window, 8u);
+  EXPECT_EQ(chunk.mask.sinks, 2u);
+  EXPECT_EQ(load_network("H=2,NQ=4,NKV=9,E=16,causal=1").mask.history, 5u);
+  const Network folded = load_network("H=4,HKV=2,N=8,E=16,causal=1").folded();
+  EXPECT_EQ(folded.seq_q, 16u);
+  EXPECT_EQ(folded.mask.queries, 8u);
+  EXPECT_EQ(folded.visible_scores(), 4u * 36);
+  TemporaryFolder folder;
+  EXPECT_EQ(load_network(folder.write("m.yaml", "heads: 1\nseq: 8\nemb: 4\ncausal: 1\nscale: 1/2\n")).scale, 0.5F);
+}
+
+TEST(Network, ModelsByNameWithKeys) {
+  const Network prefill = load_network("llama3.1-8b");
+  EXPECT_EQ(prefill.heads, 32u);
+  EXPECT_EQ(prefill.kv_heads, 8u);
+  EXPECT_EQ(prefill.seq_q, 2048u);
+  EXPECT_EQ(prefill.seq_kv, 2048u);
+  EXPECT_EQ(prefill.mask.causal, 1u);
+  EXPECT_EQ(prefill.layers, 32u);
+  const Network decode = load_network("llama3.1-8b,phase=decode,batch=32,cache=4096");
+  EXPECT_EQ(decode.name, "llama3.1-8b,phase=decode,batch=32,cache=4096");
+  EXPECT_EQ(decode.batch, 32u);
+  EXPECT_EQ(decode.seq_q, 1u);
+  EXPECT_EQ(decode.seq_kv, 4097u);
+  EXPECT_EQ(decode.mask.history, 4096u);
+  EXPECT_EQ(load_network("gpt2,phase=decode").seq_kv, 1024u);
+  const Network chunk = load_network("qwen2.5-7b,N=64,cache=256");
+  EXPECT_EQ(chunk.seq_q, 64u);
+  EXPECT_EQ(chunk.seq_kv, 320u);
+  EXPECT_EQ(message_of([] { load_network("gpt2,cache=2,history=3"); }),
+            "--net gpt2,cache=2,history=3: key 'history' is given twice");
+}
+
+TEST(Network, HuggingFaceConfigurations) {
+  TemporaryFolder folder;
+  const auto load = [&](const std::string& text) { return load_network("hf:" + folder.write("config.json", text)); };
+  const Network llama = load(
+      R"({"model_type": "llama", "num_attention_heads": 32, "num_key_value_heads": 8, "hidden_size": 4096,
+          "num_hidden_layers": 32, "max_position_embeddings": 131072})");
+  EXPECT_EQ(llama.heads, 32u);
+  EXPECT_EQ(llama.kv_heads, 8u);
+  EXPECT_EQ(llama.emb, 128u);
+  EXPECT_EQ(llama.layers, 32u);
+  EXPECT_EQ(llama.mask.causal, 1u);
+  EXPECT_EQ(llama.seq_q, 2048u);
+  const Network vit = load(
+      R"({"model_type": "vit", "num_attention_heads": 12, "hidden_size": 768, "num_hidden_layers": 12,
+          "image_size": 224, "patch_size": 16})");
+  EXPECT_EQ(vit.seq_q, 197u);
+  EXPECT_FALSE(vit.mask.any());
+  const auto refusal = [&](const std::string& text) {
+    const std::string message = message_of([&] { load(text); });
+    return message.substr(message.find("config.json"));
+  };
+  EXPECT_EQ(refusal("{}"), "config.json: key 'model_type' is missing, or no text");
+  EXPECT_EQ(refusal("[1]"), "config.json: it is no JSON object");
+  EXPECT_EQ(refusal(R"({"model_type": "llama"})"), "config.json: key 'num_attention_heads' is missing");
+  EXPECT_EQ(refusal(R"({"model_type": "llama", "num_attention_heads": "many"})"),
+            "config.json: key 'num_attention_heads': found '\"many\"'; allowed is a whole number from 1 on");
+  EXPECT_EQ(refusal(R"({"model_type": "llama", "num_attention_heads": 3, "hidden_size": 100, "num_hidden_layers": 1})"),
+            "config.json: key 'hidden_size': found 100, no multiple of 3 heads");
+}
+
+TEST(Network, RefusesMasksThatCannotBe) {
+  EXPECT_EQ(inline_refusal("H=1,N=8,E=8,window=0"), "key 'window': found '0'; allowed is 1 to 4194304");
+  EXPECT_EQ(inline_refusal("H=1,N=64,NKV=100,E=8,causal=1,history=40"),
+            "key 'history': found 40; allowed is at most 36, as 64 new tokens come behind it and there are 100 keys");
+  EXPECT_EQ(inline_refusal("H=1,NQ=9,NKV=8,E=8,causal=1"),
+            "key 'NQ': found 9; under a mask every query has a key: allowed is at most 'NKV', 8");
+  EXPECT_EQ(inline_refusal("H=1,N=8,E=8,sinks=2"), "key 'sinks': found 2; it needs 'causal' or 'window'");
+  EXPECT_EQ(inline_refusal("H=1,N=8,E=8,causal=1,sinks=9"), "key 'sinks': found 9; allowed is at most 'NKV', 8");
+  EXPECT_EQ(inline_refusal("H=1,N=8,E=8,scale=-1"),
+            "key 'scale': found '-1'; allowed is a number of 2^-24 to 1024, a quotient such as 1/8, or 1/sqrt(E)");
+  EXPECT_EQ(inline_refusal("H=1,L=8+9,NQ=1,E=8,causal=1"), "key 'L': batches of different lengths take no mask");
 }
 
 TEST(Network, RefusesShapesBeyond64BitCounters) {
@@ -117,7 +205,9 @@ TEST(Network, RefusesBadFiles) {
   EXPECT_EQ(file_refusal("head: 3\n"), "my.yaml:1: key 'head' is unknown; did you mean 'heads'?");
   EXPECT_EQ(
       file_refusal("hidden: 3\n"),
-      "my.yaml:1: key 'hidden' is unknown; allowed: name, batch, heads, seq, seq_q, seq_kv, kv_heads, contexts, emb, provenance");
+      "my.yaml:1: key 'hidden' is unknown; allowed: name, batch, heads, seq, seq_q, seq_kv, kv_heads, contexts, "
+      "causal, history, window, sinks, prefix, scale, phase, page, pages, layers, emb, "
+      "provenance");
   EXPECT_EQ(file_refusal("heads: 3\nseq: 0\n"), "my.yaml:2: key 'seq': found '0'; allowed is 1 to 4194304");
   EXPECT_EQ(file_refusal("emb: 3\nemb: 3\n"), "my.yaml:2: key 'emb' is given twice, first in line 1");
   EXPECT_EQ(message_of([] { load_network("bert-bas"); }).find("'bert-bas' is not in "), 0u);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <initializer_list>
 #include <random>
+#include <utility>
 
 #include "platform/config/hardware.h"
 #include "platform/config/network.h"
@@ -67,6 +68,25 @@ inline config::Network random_network(Random& r) {
   n.seq_kv = r.one_in(2) ? n.seq_q : r.one_in(6) ? 1 : r.from(1, 120);
   n.emb = r.one_in(8) ? r.from(1, 3) : r.one_in(2) ? 16 * r.from(1, 4) : r.from(1, 70);
   return n;
+}
+
+// A mask, groups of heads, a scale: what a layer may have besides.
+inline void random_rules(Random& r, config::Network& n) {
+  if (r.one_in(2)) {
+    n.kv_heads = r.from(1, 2);
+    n.heads = n.kv_heads * r.from(1, 4);
+  }
+  if (r.one_in(3)) n.scale = r.one_in(2) ? 0.125F : 0.3F;
+  if (r.one_in(6)) return;
+  hal::Mask& m = n.mask;
+  if (n.seq_q > n.seq_kv) std::swap(n.seq_q, n.seq_kv);
+  const std::uint32_t most = n.seq_kv - n.seq_q;
+  m.queries = n.seq_q;
+  m.history = r.one_in(4) ? r.from(0, most) : most;
+  m.causal = r.one_in(4) ? 0 : 1;
+  if (m.causal == 0 || r.one_in(2)) m.window = r.from(1, n.seq_kv);
+  if (r.one_in(3)) m.sinks = r.from(0, std::min(n.seq_kv, 20U));
+  if (r.one_in(5)) m.prefix = r.from(0, n.seq_kv);
 }
 
 }  // namespace attnvp::runs

@@ -1,0 +1,89 @@
+// DRAM behind a cache that all clusters share, as the L2 of a GPU is: `dram.policy: cached`. The cache has lines,
+// replaced least recently used, and a bandwidth and latency of its own; what misses takes the DRAM's bus as `fixed`
+// does. A line on its way serves whoever asks for it when it has come. Writes stay in the cache, and take the DRAM's
+// bus at once: what leaves a line later is not followed. Time is annotated.
+//
+// With `l2_keep` the lines outlive a job: the next one on the same machine finds what the last one left, as a kernel
+// does that is timed repeatedly.
+#pragma once
+
+#include <tlm_utils/simple_target_socket.h>
+
+#include <cstdint>
+#include <list>
+#include <string>
+#include <unordered_map>
+
+#include "models/memory.h"
+#include "models/storage/paged_memory.h"
+
+namespace attnvp {
+
+struct CacheConfig {
+  std::uint64_t size_bytes = 40ULL << 20;
+  std::uint64_t line_bytes = 4096;
+  double bytes_per_second = 4e12;
+  double latency_seconds = 200e-9;
+  bool keep = false;
+
+  static void describe(config::Keys<CacheConfig>& key) {
+    using namespace config;
+    using C = CacheConfig;
+    key(number("l2_size", Unit::kBytes, 4096, kTiB, "cache before the DRAM"), &C::size_bytes);
+    key(power_of_two("l2_line", Unit::kBytes, 32, 65536, "of the cache; what is replaced together"), &C::line_bytes);
+    key(number("l2_bandwidth", Unit::kBandwidth, 1e6, 1e15, "of the cache, all clusters together"),
+        &C::bytes_per_second);
+    key(number("l2_latency", Unit::kTime, 0, 1e-3, "request to first data where it is in the cache"),
+        &C::latency_seconds);
+    key(flag("l2_keep", "the next job finds the lines that this one leaves"), &C::keep);
+  }
+};
+
+class CachedDram : public Memory {
+ public:
+  CachedDram(sc_core::sc_module_name name, const Site& site);
+
+  tlm::tlm_target_socket<>& in(std::uint32_t /*initiator*/) override { return in_; }
+  std::uint64_t size_bytes() const override { return config_.size_bytes; }
+  void reset() override;
+
+  Counter read_words{*this, "read_words", "16-bit words", "words that missed the cache", {"attnvp.dram", "read"}};
+  Counter write_words{*this, "write_words", "16-bit words", "words written", {"attnvp.dram", "write"}};
+  Counter hit_words{*this, "hit_words", "16-bit words", "words read that the cache had"};
+  Counter busy_cycles{*this, "busy_cycles", "cycles", "cycles in which data crosses the DRAM's bus"};
+
+ private:
+  // Takes transfers in the order in which they are asked for; no sum of roundings.
+  class Bus {
+   public:
+    explicit Bus(double bytes_per_cycle) : bytes_per_cycle_(bytes_per_cycle) {}
+    std::uint64_t take(std::uint64_t arrival, std::uint64_t bytes);  // when it has crossed
+    std::uint64_t cycles() const;                                    // busy until now
+    void reset() { from_ = bytes_ = all_ = 0; }
+
+   private:
+    double bytes_per_cycle_;
+    std::uint64_t from_ = 0, bytes_ = 0, all_ = 0;
+  };
+  struct Line {
+    std::list<std::uint64_t>::iterator place;
+    std::uint64_t ready = 0;  // cycle
+  };
+
+  void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  unsigned transport_dbg(tlm::tlm_generic_payload& payload);
+  bool inside(const tlm::tlm_generic_payload& payload) const;
+  bool touch(std::uint64_t line, Line*& found);  // whether it was there; it is now, used last
+
+  tlm_utils::simple_target_socket<CachedDram> in_{"in"};
+  DramConfig config_;
+  CacheConfig cache_;
+  std::uint64_t base_;
+  PagedMemory memory_;
+  Bus dram_, l2_;
+  std::uint64_t latency_cycles_, l2_latency_cycles_, most_lines_;
+  std::list<std::uint64_t> used_;  // lines, the last used first
+  std::unordered_map<std::uint64_t, Line> lines_;
+};
+
+}  // namespace attnvp

@@ -1,0 +1,135 @@
+#include "platform/config/hugging_face.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <initializer_list>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "platform/config/words.h"
+
+namespace attnvp::config {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::uint64_t kMostTokens = 2048;  // where nothing else is asked for
+
+// What a model's type says of its attention.
+struct Family {
+  bool causal = true, scaled = true;
+};
+const std::map<std::string, Family>& families() {
+  static const std::map<std::string, Family> all = {
+      {"llama", {}},       {"mistral", {}},     {"mixtral", {}},      {"qwen2", {}},  {"qwen3", {}},
+      {"qwen2_moe", {}},   {"qwen3_moe", {}},   {"gemma", {}},        {"gemma2", {}}, {"gemma3", {}},
+      {"gemma3_text", {}}, {"phi", {}},         {"phi3", {}},         {"gpt2", {}},   {"bert", {false, true}},
+      {"roberta", {false, true}}, {"vit", {false, true}}, {"t5", {false, false}}};
+  return all;
+}
+
+class Reader {
+ public:
+  Reader(const json& root, std::string source) : root_(&root), source_(std::move(source)) {}
+
+  const json* find(std::initializer_list<const char*> names) const {
+    for (const char* name : names) {
+      const auto at = root_->find(name);
+      if (at != root_->end() && !at->is_null()) return &*at;
+    }
+    return nullptr;
+  }
+  // The first of these keys; 0 where none is there.
+  std::uint64_t whole(std::initializer_list<const char*> names) const {
+    const json* value = find(names);
+    if (value == nullptr) return 0;
+    const bool number = value->is_number_unsigned() && value->get<std::uint64_t>() >= 1;
+    if (!number || value->get<std::uint64_t>() > UINT32_MAX) {
+      refuse(fmt::format("key '{}': found {}; allowed is a whole number from 1 on", name_of(names),
+                         in_quotes(value->dump())));
+    }
+    return value->get<std::uint64_t>();
+  }
+  std::uint64_t needed(std::initializer_list<const char*> names) const {
+    const std::uint64_t value = whole(names);
+    if (value == 0) refuse(fmt::format("key '{}' is missing", *names.begin()));
+    return value;
+  }
+  std::string text(const char* name) const {
+    const json* value = find({name});
+    if (value == nullptr || !value->is_string()) refuse(fmt::format("key '{}' is missing, or no text", name));
+    return value->get<std::string>();
+  }
+  [[noreturn]] void refuse(const std::string& why) const { throw ConfigError(source_ + ": " + why); }
+
+ private:
+  std::string name_of(std::initializer_list<const char*> names) const {
+    for (const char* name : names) {
+      if (root_->contains(name)) return name;
+    }
+    return *names.begin();
+  }
+  const json* root_;
+  std::string source_;
+};
+
+}  // namespace
+
+std::vector<Setting> read_hugging_face(const std::string& given) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const std::string path = fs::is_directory(given, error) ? (fs::path(given) / "config.json").string() : given;
+  if (!fs::exists(path, error)) throw ConfigError(fmt::format("{}: no such file", shown_path(path)));
+  const std::string source = shown_path(path);
+  json root = json::parse(read_text_file(path), nullptr, false);
+  if (root.is_discarded() || !root.is_object()) throw ConfigError(source + ": it is no JSON object");
+  if (const auto text = root.find("text_config"); text != root.end() && text->is_object()) root = json(*text);
+  const Reader r(root, source);
+
+  const std::string type = r.text("model_type");
+  const auto family = families().find(type);
+  if (family == families().end()) {
+    std::vector<std::string> names;
+    for (const auto& [name, unused] : families()) names.push_back(name);
+    r.refuse(fmt::format("key 'model_type': found {}; allowed: {}", in_quotes(type), fmt::join(names, ", ")));
+  }
+  std::vector<Setting> settings;
+  const auto set = [&](const char* key, const std::string& value) { settings.push_back({key, value, {source}}); };
+  const std::uint64_t heads = r.needed({"num_attention_heads", "n_head", "num_heads"});
+  set("heads", std::to_string(heads));
+  const std::uint64_t kv_heads = r.whole({"num_key_value_heads"});
+  if (kv_heads > 0 && kv_heads != heads) set("kv_heads", std::to_string(kv_heads));
+  std::uint64_t emb = r.whole({"head_dim", "d_kv"});
+  if (emb == 0) {
+    const std::uint64_t hidden = r.needed({"hidden_size", "n_embd", "d_model"});
+    if (hidden % heads != 0) r.refuse(fmt::format("key 'hidden_size': found {}, no multiple of {} heads", hidden, heads));
+    emb = hidden / heads;
+  }
+  set("emb", std::to_string(emb));
+  set("layers", std::to_string(r.needed({"num_hidden_layers", "n_layer", "num_layers"})));
+  std::uint64_t tokens = r.whole({"max_position_embeddings", "n_positions"});
+  if (type == "vit") {
+    const std::uint64_t side = r.needed({"image_size"}) / r.needed({"patch_size"});
+    tokens = side * side + 1;  // and the class token
+  }
+  set("seq", std::to_string(tokens == 0 ? kMostTokens : std::min(tokens, kMostTokens)));
+  if (family->second.causal) set("causal", "1");
+  // Heads of some models are scaled by another width than their own.
+  const std::uint64_t scalar = r.whole({"query_pre_attn_scalar"});
+  if (scalar > 0) {
+    set("scale", fmt::format("{:.9g}", 1 / std::sqrt(static_cast<double>(scalar))));
+  } else if (family->second.scaled) {
+    set("scale", "1/sqrt(E)");
+  }
+  const json* use = r.find({"use_sliding_window"});
+  if (use == nullptr || !use->is_boolean() || use->get<bool>()) {
+    if (const std::uint64_t window = r.whole({"sliding_window"}); window > 0) set("window", std::to_string(window));
+  }
+  return settings;
+}
+
+}  // namespace attnvp::config

@@ -1,0 +1,62 @@
+// Jobs under masks as the shipped machines run them: how much they save, that cores end together, and what is read once.
+#include <algorithm>
+
+#include "tests/platform/runs.h"
+
+namespace attnvp::runs {
+namespace {
+
+job::Result timed(const std::string& network, const std::string& dataflow, const std::string& tiling = "") {
+  const MachineConfig machine = config::load_hardware("edge");
+  job::Runner runner(machine, config::load_energy(machine.energy), false);
+  job::Schedule schedule = job::parse_dataflow(dataflow);
+  if (!tiling.empty()) schedule.tiling = job::parse_tiling(tiling);
+  return runner.run(config::load_network(network), schedule, nullptr, {});
+}
+
+class CausalPrefill : public testing::TestWithParam<const char*> {};
+
+TEST_P(CausalPrefill, TakesHalfTheTimeOnBothCores) {
+  const job::Result full = timed("H=1,N=4096,E=64", GetParam()), causal = timed("H=1,N=4096,E=64,causal=1", GetParam());
+  EXPECT_LE(static_cast<double>(causal.cycles), 0.53 * static_cast<double>(full.cycles));
+  const std::uint64_t one = causal.sum("core0.mac", "busy_cycles"), other = causal.sum("core1.mac", "busy_cycles");
+  EXPECT_LE(static_cast<double>(std::max(one, other)), 1.01 * static_cast<double>(std::min(one, other)));
+  EXPECT_EQ(causal.sum("core0.mac", "macs"), causal.sum("core1.mac", "macs"));
+}
+INSTANTIATE_TEST_SUITE_P(Dataflows, CausalPrefill, testing::Values("mas", "flat", "cascade", "tileflow"));
+
+// Row blocks of 32: each meets the keys up to its last row's, in C and in O.
+TEST(Masks, ComputeTilesThatHoldAnUnmaskedElement) {
+  std::uint64_t scores = 0;
+  for (std::uint64_t block = 0; block < 16; ++block) scores += 32 * 32 * (block + 1);
+  for (const char* dataflow : {"mas", "flat", "softpipe", "layerwise", "tileflow"}) {
+    EXPECT_EQ(timed("H=1,N=512,E=64,causal=1", dataflow, "nq=32,nkv=32").sum("mac", "macs"), 2 * 64 * scores);
+  }
+  // In a window of 64: two blocks before the own one.
+  scores = 0;
+  for (std::uint64_t block = 0; block < 16; ++block) scores += 32 * std::min<std::uint64_t>(32 * (block + 1), 63 + 32);
+  EXPECT_EQ(timed("H=1,N=512,E=64,causal=1,window=64", "mas", "nq=32,nkv=32").sum("mac", "macs"), 2 * 64 * scores);
+}
+
+class GroupedQueries : public testing::TestWithParam<const char*> {};
+
+TEST_P(GroupedQueries, ReadKeysAndValuesOnce) {
+  for (const char* mask : {"", ",causal=1", ",causal=1,window=100"}) {
+    const job::Result r = timed(std::string("H=32,HKV=8,N=256,E=64") + mask, GetParam());
+    EXPECT_EQ(2 * r.sum("dram", "read_words"), 2 * 64 * (32U * 256 + 2 * 8 * 256)) << mask;
+    EXPECT_EQ(2 * r.sum("dram", "write_words"), 2 * 64 * 32U * 256) << mask;
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Dataflows, GroupedQueries,
+                         testing::Values("mas", "flat", "tileflow", "cascade", "fusemax"));
+
+// A token behind a long cache in a window reads the window alone.
+TEST(Masks, DecodeInAWindowReadsTheWindow) {
+  for (const char* dataflow : {"mas", "flat", "cascade"}) {
+    const job::Result r = timed("H=8,HKV=2,N=1,history=4000,E=64,causal=1,window=512", dataflow);
+    EXPECT_EQ(2 * r.sum("dram", "read_words"), 2 * 64 * (8U + 2 * 2 * 512)) << dataflow;
+  }
+}
+
+}  // namespace
+}  // namespace attnvp::runs
