@@ -450,6 +450,7 @@ bool is_inline(const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos) return false;
   const std::string_view first = trimmed(std::string_view(text).substr(0, equals));
+  if (first.find(',') != std::string_view::npos) return false;  // a name, and keys behind it
   const auto named = [&](const auto& entry) { return entry.first == first; };
   return !is_path(text) || std::any_of(inline_names().begin(), inline_names().end(), named);
 }
