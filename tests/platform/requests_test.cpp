@@ -10,7 +10,7 @@
 namespace attnvp::runs {
 namespace {
 
-using config::TemporaryFolder;
+using attnvp::testing::TemporaryFolder;
 
 struct Batch {
   std::string csv;
@@ -48,7 +48,7 @@ Batch random_batch(Random& r, std::uint32_t page) {
   return batch;
 }
 
-class Requests : public testing::TestWithParam<int> {};
+class Requests : public ::testing::TestWithParam<int> {};
 
 TEST_P(Requests, AreGoldenAndCounted) {
   TemporaryFolder folder;
@@ -81,7 +81,7 @@ TEST_P(Requests, AreGoldenAndCounted) {
     }
   }
 }
-INSTANTIATE_TEST_SUITE_P(Random, Requests, testing::Range(0, 10));
+INSTANTIATE_TEST_SUITE_P(Random, Requests, ::testing::Range(0, 10));
 
 // Where a page lies does not matter to what comes out.
 TEST(Requests, OfPagesInAnyOrderGiveTheSameBytes) {
