@@ -9,13 +9,15 @@
 #include <iostream>
 #include <new>
 
+#include "cli/command_text.h"
 #include "cli/commands.h"
+#include "cli/describe_options.h"
 #include "cli/explore_commands.h"
 #include "cli/manual.h"
 #include "cli/options.h"
+#include "cli/reproduce_options.h"
 #include "cli/validate_options.h"
 #include "cli/validators.h"
-#include "explore/reproduce/commands.h"
 #include "models/registry.h"
 #include "models/riscv_processor/untimed.h"
 #include "models/storage/host_memory.h"
@@ -207,6 +209,21 @@ int dispatch(int argc, char** argv) {
       ->allow_extra_args(false);
   run_command->add_option("--trace-from", run_arguments.trace_from, "trace from this cycle, or time, on")
       ->check(not_empty());
+  run_command
+      ->add_option(
+          "--profile", run_arguments.profile,
+          "write where RISC-V firmware's cycles go: call stacks in the folded form, or a flame graph where the "
+          "name ends in .html")
+      ->check(not_empty());
+  run_command
+      ->add_option("--instruction-trace", run_arguments.instruction_trace,
+                   "write RISC-V firmware's instructions as Spike logs them, from --trace-from to --trace-to")
+      ->check(not_empty());
+  run_command
+      ->add_option("--gdb", run_arguments.gdb_port,
+                   "let gdb debug RISC-V firmware at this port of localhost; 0: a free one")
+      ->check(within(0, 65535));
+  run_command->add_flag("--gdb-wait", run_arguments.gdb_wait, "with --gdb: no firmware starts before gdb is there");
   run_command->add_option("--trace-to", run_arguments.trace_to, "trace up to this cycle, or time")->check(not_empty());
   run_command
       ->add_option("--action-counts", run_arguments.action_counts, "write action counts in Accelergy's form (YAML)")
@@ -238,22 +255,7 @@ int dispatch(int argc, char** argv) {
   list_command->callback([&] { status = list(kind); });
 
   DescribeArguments describe_arguments;
-  CLI::App* describe_command = app.add_subcommand("describe",
-                                                  "all there is to know of a machine (effective config, address map), "
-                                                  "network, dataflow, streaming graph, or of all keys");
-  describe_command->add_option("what", describe_arguments.what, "a name, a path, 'keys' or 'tiling'")->required();
-  describe_command->add_option("--set", describe_arguments.settings, "set any key of the machine: key=value")
-      ->allow_extra_args(false);
-  CLI::Option* area =
-      describe_command->add_flag("--area", describe_arguments.area, "what the machine takes of a chip, by module");
-  describe_command->add_option("--svg", describe_arguments.svg, "with --area: write a treemap")
-      ->check(not_empty())
-      ->needs(area);
-  describe_command
-      ->add_option("--json", describe_arguments.json, "with --area: write JSON to a file, or alone to stdout with '-'")
-      ->check(not_empty())
-      ->needs(area);
-  describe_command->callback([&] { status = describe(describe_arguments); });
+  add_describe(app, describe_arguments, status);
 
   SearchArguments search_arguments;
   CLI::App* search_command = app.add_subcommand("search", "the best tiling for a layer on a machine");
@@ -281,64 +283,10 @@ int dispatch(int argc, char** argv) {
       ->check(not_empty());
   search_command->callback([&] { status = search(search_arguments); });
 
-  ReproduceArguments reproduce_arguments;
-  CLI::App* reproduce_command = app.add_subcommand("reproduce", "a paper's tables beside this platform's");
-  reproduce_command->require_subcommand(1);
-  CLI::App* reproduce_mas_command = reproduce_command->add_subcommand(
-      "mas", "MAS-Attention: tables 2 and 3, DRAM accesses, breakdown, and where they disagree");
-  reproduce_mas_command->add_option("--hw", reproduce_arguments.hardware, "machine")->capture_default_str();
-  reproduce_mas_command
-      ->add_option("--data", reproduce_arguments.data, "full golden-checks every run; timing gives the same numbers")
-      ->check(one_of({"full", "timing"}))
-      ->capture_default_str();
-  reproduce_mas_command->add_flag("--limits", reproduce_arguments.limits,
-                                  "search the longest sequences too (some 20 s)");
-  reproduce_mas_command
-      ->add_option("--json", reproduce_arguments.json, "write JSON to a file, or alone to stdout with '-'")
-      ->check(not_empty());
-  reproduce_mas_command->add_option("--csv", reproduce_arguments.csv, "write CSV")->check(not_empty());
-  reproduce_mas_command->add_option("--markdown", reproduce_arguments.markdown, "write the page (with limits)")
-      ->check(not_empty());
-  reproduce_mas_command->callback([&] { status = reproduce_mas(reproduce_arguments); });
-
-  ReproduceFusemaxArguments fusemax_arguments;
-  CLI::App* reproduce_fusemax_command = reproduce_command->add_subcommand(
-      "fusemax", "FuseMax: cycles, speed-up, utilisation, DRAM traffic and energy, 1K to 1M tokens");
-  reproduce_fusemax_command->add_option("--tokens", fusemax_arguments.tokens, "the longest sequence")
-      ->check(CLI::Range(1024U, 1U << 20))
-      ->capture_default_str();
-  reproduce_fusemax_command
-      ->add_option("--json", fusemax_arguments.json, "write JSON to a file, or alone to stdout with '-'")
-      ->check(not_empty());
-  reproduce_fusemax_command->add_option("--csv", fusemax_arguments.csv, "write CSV")->check(not_empty());
-  reproduce_fusemax_command->add_option("--markdown", fusemax_arguments.markdown, "write the page")->check(not_empty());
-  reproduce_fusemax_command->callback([&] { status = reproduce_fusemax(fusemax_arguments); });
+  ReproduceCommands reproduce_commands;
+  reproduce_commands.add_to(app, status);
   SweepCommands sweep_commands;
   sweep_commands.add_to(app, status);
-
-  ReproduceLeanArguments lean_arguments;
-  CLI::App* reproduce_lean_command = reproduce_command->add_subcommand(
-      "lean", "LeanAttention: decoding under stream-K, FlashDecoding and FlashAttention-2");
-  reproduce_lean_command->add_option("--hw", lean_arguments.hardware, "machine")->capture_default_str();
-  reproduce_lean_command->add_option("--json", lean_arguments.json, "write JSON to a file, or alone to stdout with '-'")
-      ->check(not_empty());
-  reproduce_lean_command->add_option("--csv", lean_arguments.csv, "write CSV")->check(not_empty());
-  reproduce_lean_command->add_option("--markdown", lean_arguments.markdown, "write the page")->check(not_empty());
-  reproduce_lean_command->callback([&] { status = reproduce_lean(lean_arguments); });
-
-  ReproduceStreamingArguments streaming_arguments;
-  CLI::App* reproduce_streaming_command = reproduce_command->add_subcommand(
-      "streaming", "Streaming SDPA: memory and throughput over N, depths of the long FIFO");
-  reproduce_streaming_command->add_option("--longest", streaming_arguments.longest, "longest sequence")
-      ->check(within(64, 32768))
-      ->capture_default_str();
-  reproduce_streaming_command
-      ->add_option("--json", streaming_arguments.json, "write JSON to a file, or alone to stdout with '-'")
-      ->check(not_empty());
-  reproduce_streaming_command
-      ->add_option("--markdown", streaming_arguments.markdown, "write the page, and its plots beside it")
-      ->check(not_empty());
-  reproduce_streaming_command->callback([&] { status = reproduce_streaming(streaming_arguments); });
 
   ScheduleArguments schedule_arguments;
   CLI::App* schedule_command = app.add_subcommand(
@@ -354,6 +302,19 @@ int dispatch(int argc, char** argv) {
 
   ValidateArguments validate_arguments;
   add_validate(app, validate_arguments, status);
+
+  NewFirmwareArguments new_arguments;
+  CLI::App* new_command = app.add_subcommand("new", "a project of one's own to begin with");
+  new_command->require_subcommand(1);
+  CLI::App* new_firmware_command =
+      new_command->add_subcommand("firmware", "a dataflow as firmware for RISC-V control processors, built with make");
+  new_firmware_command->add_option("folder", new_arguments.folder, "is made; it must not have files")
+      ->required()
+      ->check(not_empty());
+  new_firmware_command->add_option("--hw", new_arguments.hardware, "the machine that it is for")->capture_default_str();
+  new_firmware_command->add_option("--name", new_arguments.name, "of the dataflow (default: the folder's)")
+      ->check(not_empty());
+  new_firmware_command->callback([&] { status = new_firmware(new_arguments); });
 
   RiscvArguments riscv_arguments;
   CLI::App* riscv_command = app.add_subcommand(
@@ -388,8 +349,9 @@ int dispatch(int argc, char** argv) {
       ->check(not_empty());
   bench_command->callback([&] { status = bench(bench_arguments); });
 
-  for (CLI::App* command : {run_command, compare_command, search_command, reproduce_command, stream_command,
-                            app.get_subcommand("sweep"), bench_command, app.get_subcommand("validate")}) {
+  for (CLI::App* command :
+       {run_command, compare_command, search_command, app.get_subcommand("reproduce"), stream_command,
+        app.get_subcommand("sweep"), bench_command, app.get_subcommand("validate")}) {
     add_memory_limit(*command);
   }
 
@@ -423,6 +385,7 @@ int dispatch(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
+    text::set_command(command_text(argc, argv));
     return dispatch(argc, argv);
   } catch (const config::ConfigError& e) {
     text::complain(e.what());

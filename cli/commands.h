@@ -26,6 +26,10 @@ struct RunArguments {
   std::string timeline;  // Chrome trace events
   std::vector<std::string> trace_scopes;
   std::string trace_from, trace_to;  // cycles, or a time
+  std::string profile;               // of firmware: folded stacks, or a page where it ends in .html
+  std::string instruction_trace;
+  int gdb_port = -1;  // -1: no debugger; 0: a free one
+  bool gdb_wait = false;
   std::string action_counts;         // Accelergy's form
   bool energy_range = false;
   std::string json;  // "-" is stdout, alone
@@ -38,6 +42,7 @@ struct DescribeArguments {
   std::vector<std::string> settings;
   bool area = false;
   std::string svg, json;  // of areas; json "-" is stdout, alone
+  std::string ert, art;   // in Accelergy's form
 };
 int describe(const DescribeArguments& arguments);
 int list(const std::string& kind);  // "", "hardware", "networks", "dataflows", "energy"
@@ -64,6 +69,13 @@ struct StreamArguments {
   std::string json;  // "-" is stdout, alone
 };
 int stream(const StreamArguments& arguments);
+
+struct NewFirmwareArguments {
+  std::string folder;
+  std::string hardware = "edge";
+  std::string name;  // of the dataflow; empty: the folder's
+};
+int new_firmware(const NewFirmwareArguments& arguments);
 
 struct RiscvArguments {
   std::string program;  // an ELF file

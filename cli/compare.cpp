@@ -6,10 +6,12 @@
 
 #include "cli/commands.h"
 #include "cli/prepared.h"
+#include "cli/progress.h"
 #include "explore/processes/processes.h"
 #include "explore/search/search.h"
 #include "mapping/programs.h"
 #include "platform/config/error.h"
+#include "platform/config/hardware.h"
 #include "platform/files/outputs.h"
 #include "platform/report/power.h"
 #include "platform/report/report.h"
@@ -65,7 +67,8 @@ Outcome run_one(const Prepared& p, const std::string& dataflow, const RunArgumen
     job::Runner runner(p.machine, p.energy, p.full);
     const job::Result result = runner.run(p.network, schedule, tensors, {});
     outcome.row = report::comparison_row(result);
-    outcome.json = report::to_json(result, p.machine.name, {"", a.energy_range});
+    outcome.json = report::to_json(result, p.machine.name,
+                                   {"", a.energy_range, a.settings, config::machine_hash(p.machine), a.seed});
     outcome.spent.schedule.text = result.schedule.text;
     outcome.spent.counters = result.counters;
     if (result.golden_checked && !result.golden.passed) {
@@ -119,10 +122,16 @@ int compare(const RunArguments& a) {
 
   job::Tensors tensors;
   if (p.full) tensors = job::random_tensors(p.network, a.seed);
-  const std::vector<std::string> answers = explore::in_processes(names.size(), a.jobs, [&](std::size_t i) {
+  const auto work = [&](std::size_t i) {
     return json(run_one(p, names[i], a, p.full ? &tensors : nullptr))
         .dump(-1, ' ', false, json::error_handler_t::replace);
-  });
+  };
+  std::vector<std::string> answers;
+  {
+    ProgressBar bar;
+    const auto progress = [&](std::size_t done) { bar.update(done, names.size(), ""); };
+    answers = explore::in_processes(names.size(), a.jobs, work, progress);
+  }  // wipes the bar
 
   std::vector<Outcome> outcomes;
   std::string left_out, failures;

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/accelergy.h"
 #include "cli/area.h"
 #include "cli/commands.h"
 #include "cli/firmware.h"
@@ -107,11 +108,16 @@ void describe_area(const DescribeArguments& a) {
   const MachineConfig machine = config::load_hardware(a.what, a.settings);
   files::Outputs outputs;
   files::Output* const svg = outputs.open("--svg", a.svg);
+  files::Output* const ert = outputs.open("--ert", a.ert);
+  files::Output* const art = outputs.open("--art", a.art);
   files::Output* const json = outputs.open_or_stdout("--json", a.json);
   const std::string document = area_json(machine);
   if (svg != nullptr) svg->write(area_svg(machine));
   if (json != nullptr) json->write(document);
+  if (ert != nullptr) ert->write(ert_yaml(machine));
+  if (art != nullptr) art->write(art_yaml(machine));
   outputs.commit();
+  if (!a.area) return;
   print(a.json == "-" ? document : area_text(machine));
 }
 
@@ -146,7 +152,8 @@ void describe_network(const std::string& what) {
 
 void describe_energy(const std::string& what) {
   print(config::read_text_file(config::load_energy(what).source()));
-  print("\n# where each energy comes from\n" + provenance_text(config::energy_provenance(what)));
+  const config::Provenances of_actions = config::energy_provenance(what);
+  if (!of_actions.empty()) print("\n# where each energy comes from\n" + provenance_text(of_actions));
 }
 
 void describe_stream(const std::string& what) {
@@ -260,14 +267,14 @@ int list(const std::string& kind) {
 
 int describe(const DescribeArguments& a) {
   const std::vector<Kind> kinds = kinds_of(a.what);
-  if ((!a.settings.empty() || a.area) && std::find(kinds.begin(), kinds.end(), Kind::kMachine) == kinds.end()) {
-    throw config::ConfigError(
-        fmt::format("{} is for machines, which {} is not", a.area ? "--area" : "--set", config::in_quotes(a.what)));
+  const bool chip = a.area || !a.ert.empty() || !a.art.empty();
+  if ((!a.settings.empty() || chip) && std::find(kinds.begin(), kinds.end(), Kind::kMachine) == kinds.end()) {
+    throw config::ConfigError(fmt::format("{} for machines, which {} is not",
+                                          chip ? "--area, --ert and --art are" : "--set is",
+                                          config::in_quotes(a.what)));
   }
-  if (a.area) {
-    describe_area(a);
-    return 0;
-  }
+  if (chip) describe_area(a);
+  if (chip) return 0;
   for (const Kind kind : kinds) {
     if (kind != kinds.front()) print("\n");
     describe_as(kind, a);

@@ -8,6 +8,7 @@
 
 #include "cli/commands.h"
 #include "cli/firmware.h"
+#include "cli/firmware_files.h"
 #include "cli/prepared.h"
 #include "cli/trace_files.h"
 #include "explore/search/search.h"
@@ -72,6 +73,10 @@ std::string seen_from(const std::string& file, const std::string& path) {
   return std::filesystem::proximate(path, std::filesystem::absolute(file).parent_path()).string();
 }
 
+std::string title_of(const Prepared& p, const job::Schedule& schedule) {
+  return fmt::format("{} on {}, {}", schedule.text, p.network.name, p.machine.name);
+}
+
 }  // namespace
 
 int run(const RunArguments& a) {
@@ -87,6 +92,7 @@ int run(const RunArguments& a) {
   if (p.full) tensors = make_tensors(a, p.network);
   files::Outputs outputs;  // after all inputs are known
   TraceFiles trace(a, p.machine.clock_hz, outputs);
+  FirmwareFiles firmware(a, p.machine.clock_hz, outputs);
   files::Output* const json_file = outputs.open_or_stdout("--json", a.json);
   files::Output* const out_file = outputs.open("--out", a.out);
   files::Output* const counts_file = outputs.open("--action-counts", a.action_counts);
@@ -94,19 +100,23 @@ int run(const RunArguments& a) {
   if (a.tiling == "auto") schedule.tiling = explore::find_tiling(p.machine, p.network, schedule, p.energy);
   job::RunOptions options;
   options.trace = trace.session();
+  options.watch = firmware.watch();
   job::Runner runner(p.machine, p.energy, p.full);
   job::Result result;
   try {
     result = runner.run(p.network, schedule, p.full ? &tensors : nullptr, options);
   } catch (const job::StoppedError& e) {
     trace.write();
+    firmware.write(title_of(p, schedule));
     outputs.commit();
     throw job::RunError(e.what() + trace.where());
   }
 
-  const report::JsonParts parts{seen_from(a.json, a.timeline), a.energy_range};
+  const report::JsonParts parts{seen_from(a.json, a.timeline), a.energy_range, a.settings,
+                                config::machine_hash(p.machine), a.seed};
   const std::string json = report::to_json(result, p.machine.name, parts);
   trace.write();
+  firmware.write(title_of(p, schedule));
   if (counts_file != nullptr) counts_file->write(report::action_counts_yaml(result));
   if (json_file != nullptr) json_file->write(json);
   if (out_file != nullptr) {

@@ -18,6 +18,7 @@
 #include "platform/report/table.h"
 #include "platform/text/complaint.h"
 #include "platform/text/printable.h"
+#include "platform/text/version.h"
 
 namespace attnvp::cli {
 
@@ -102,6 +103,7 @@ std::string to_text(const explore::SweepFile& sweep, const explore::Plan& plan, 
 }  // namespace
 
 int sweep(const SweepArguments& a) {
+  text::set_command({});  // rows say which command runs their job
   const explore::SweepFile file = explore::load_sweep(a.sweep);
   const Share share = parse_share(a.shard);
   const std::string database = !a.database.empty() ? a.database

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <tuple>
 
 #include "platform/config/error.h"
 #include "platform/config/units.h"
@@ -35,6 +36,17 @@ std::uint64_t parse_cycle(const char* option, const std::string& text, double cl
 
 std::string file_name(const std::string& path) { return fs::path(path).filename().string(); }
 
+std::pair<std::uint64_t, std::uint64_t> trace_window(const RunArguments& a, double clock_hz) {
+  std::uint64_t from = 0, to = UINT64_MAX;
+  if (!a.trace_from.empty()) from = parse_cycle("--trace-from", a.trace_from, clock_hz);
+  if (!a.trace_to.empty()) to = parse_cycle("--trace-to", a.trace_to, clock_hz);
+  if (from >= to) {
+    throw config::ConfigError(
+        fmt::format("--trace-from is cycle {}, --trace-to cycle {}: allowed is a later one", from, to));
+  }
+  return {from, to};
+}
+
 WaveformPaths::WaveformPaths(const std::string& path) : vcd(path) {
   if (path.empty() || files::is_stream(path)) return;
   gtkw = fs::path(path).replace_extension(".gtkw").string();
@@ -55,18 +67,15 @@ TraceFiles::TraceFiles(const RunArguments& a, double clock_hz, files::Outputs& o
   request.waveform = !waveform_.vcd.empty();
   request.timeline = !timeline_.empty();
   request.scopes = a.trace_scopes;
-  if (!a.trace_from.empty()) request.from_cycle = parse_cycle("--trace-from", a.trace_from, clock_hz);
-  if (!a.trace_to.empty()) request.to_cycle = parse_cycle("--trace-to", a.trace_to, clock_hz);
-  if (request.from_cycle >= request.to_cycle) {
-    throw config::ConfigError(fmt::format("--trace-from is cycle {}, --trace-to cycle {}: allowed is a later one",
-                                          request.from_cycle, request.to_cycle));
-  }
+  std::tie(request.from_cycle, request.to_cycle) = trace_window(a, clock_hz);
   if (!request.waveform && !request.timeline) {
     const char* option = !a.trace_scopes.empty() ? "--trace-scope"
                          : !a.trace_from.empty() ? "--trace-from"
                          : !a.trace_to.empty()   ? "--trace-to"
                                                  : nullptr;
-    if (option != nullptr) throw config::ConfigError(fmt::format("{} needs --vcd or --timeline", option));
+    if (option != nullptr && a.instruction_trace.empty()) {
+      throw config::ConfigError(fmt::format("{} needs --vcd, --timeline or --instruction-trace", option));
+    }
     return;
   }
   session_ = std::make_unique<trace::Session>(std::move(request));

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "cli/commands.h"
 #include "platform/files/outputs.h"
@@ -17,6 +18,8 @@ struct WaveformPaths {
   std::string encode(std::string text) const;  // VCD to what the name asks for
 };
 std::string file_name(const std::string& path);
+// --trace-from and --trace-to, in cycles.
+std::pair<std::uint64_t, std::uint64_t> trace_window(const RunArguments& arguments, double clock_hz);
 
 class TraceFiles {
  public:

@@ -7,6 +7,8 @@ install(DIRECTORY configs DESTINATION ${CMAKE_INSTALL_DATADIR}/attnvp)
 if(TARGET attnvp_firmware_elf)
   install(FILES ${PROJECT_BINARY_DIR}/firmware/riscv/attnvp.elf DESTINATION ${CMAKE_INSTALL_DATADIR}/attnvp/firmware)
 endif()
+# What firmware out of tree is built with (attnvp new firmware).
+install(DIRECTORY firmware DESTINATION ${CMAKE_INSTALL_DATADIR}/attnvp)
 install(DIRECTORY traces/views DESTINATION ${CMAKE_INSTALL_DATADIR}/attnvp/traces)
 install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)

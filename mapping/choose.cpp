@@ -6,6 +6,7 @@
 
 #include "mapping/costs.h"
 #include "mapping/estimate.h"
+#include "mapping/programs.h"
 
 namespace attnvp::mapping {
 
@@ -15,9 +16,9 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr std::size_t kCommands = 1000;      // of a stream that are looked at, at first,
 constexpr std::size_t kAllCommands = 10000;  //   and of the best ones'
 constexpr std::size_t kClosely = 12;         // how many those are
-constexpr std::size_t kDescents = 1;     // from the best of the first guesses
-constexpr int kRounds = 3;               // over all parameters
-constexpr double kBetter = 1 - 5e-4;     // an estimate is no exact number: what gains less is left as it is
+constexpr std::size_t kDescents = 1;         // from the best of the first guesses
+constexpr int kRounds = 3;                   // over all parameters
+constexpr double kBetter = 1 - 5e-4;         // an estimate is no exact number: what gains less is left as it is
 
 class Chooser {
  public:
@@ -37,6 +38,9 @@ class Chooser {
       std::vector<std::pair<double, Words>> starts;
       each_structure(0, given_, [&](const Words& fixed) {
         Words words = guess(fixed);
+        if (shrink(words, fixed)) starts.emplace_back(cycles_of(words), words);
+        if (costs_.control() == 0) return;  // commands cost their bus accesses and nothing else
+        words = few_commands(guess(fixed));
         if (shrink(words, fixed)) starts.emplace_back(cycles_of(words), words);
       });
       std::stable_sort(starts.begin(), starts.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -85,6 +89,16 @@ class Chooser {
     };
     if (nq_ >= 0) fill(static_cast<std::size_t>(nq_));
     for (std::size_t i = 0; i < count_; ++i) fill(i);
+    return words;
+  }
+
+  // The largest tiles in place of what is open.
+  Words few_commands(Words words) const {
+    for (std::size_t i = 0; i < count_; ++i) {
+      const firmware::Extent extent = parameter(i).extent;
+      const bool rows = extent == firmware::Extent::kKeys || extent == firmware::Extent::kQueries;
+      if (open(i) && rows && words[i] != hal::kWord) words[i] = largest(parameter(i), job_);
+    }
     return words;
   }
 
@@ -155,6 +169,8 @@ class Chooser {
     if (fit(words)) {
       Job job = job_;
       std::copy(words.begin(), words.end(), job.block.parameter);
+      if (!measured_) costs_.set_control(cycles_of_a_command(job, costs_.machine(), kCommands));
+      measured_ = true;
       cycles = estimate(job, costs_, kCommands);
     }
     cycles_[words] = cycles;
@@ -216,6 +232,7 @@ class Chooser {
   const Job& job_;
   const firmware::Dataflow& dataflow_;
   Costs costs_;
+  bool measured_ = false;  // what firmware takes for a command
   std::size_t count_ = 0;
   int nq_ = -1;
   Words given_;

@@ -29,6 +29,9 @@ struct Cost {
 class Costs {
  public:
   explicit Costs(const MachineConfig& machine);
+  // Of the processor for each command, beyond its bus accesses; in cycles of the platform.
+  double control() const { return control_; }
+  void set_control(double cycles) { control_ = cycles; }
   const MachineConfig& machine() const { return machine_; }
   // A number for all commands that cost the same.
   std::uint32_t number_of(Unit unit, const hal::Descriptor& descriptor);
@@ -49,6 +52,7 @@ class Costs {
   VecPlanner vec_;
   std::unordered_map<Shape, std::uint32_t, Hash> numbers_;
   std::vector<Cost> costs_;
+  double control_ = 0;
 };
 
 }  // namespace attnvp::mapping

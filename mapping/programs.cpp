@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -170,6 +171,35 @@ const Dataflow* find_dataflow(const std::string& name) {
     if (name == d->name) return d;
   }
   return nullptr;
+}
+
+namespace {
+class CommandCount final : public Reader {
+ public:
+  explicit CommandCount(std::size_t most) : most_(most) {}
+  void command(const Queue& /*queue*/, const hal::Descriptor& /*descriptor*/) override { ++count; }
+  bool enough() const override { return count >= most_; }
+  std::size_t count = 0;
+
+ private:
+  std::size_t most_;
+};
+}  // namespace
+
+double cycles_of_a_command(const Job& job, const MachineConfig& machine, std::size_t most) {
+  if (machine.control.cpu != "riscv") return 0;
+  const auto& config = machine.own<RiscvConfig>();
+  const std::shared_ptr<const riscv::ElfFile> program = riscv::open_program(config);
+  const auto cycles = [&](const Job& of, CommandCount& reader) {
+    Bus bus(of, 0, reader);
+    return static_cast<double>(riscv::run_untimed(*program, riscv::core_config(config, 0), bus));
+  };
+  Job dry = job;
+  dry.block.flags |= hal::kDryRun;
+  CommandCount none(most), some(most);
+  const double all = cycles(job, some), start = cycles(dry, none);
+  const double of_a_command = std::max(all - start, 0.0) / static_cast<double>(std::max<std::size_t>(some.count, 1));
+  return of_a_command * machine.clock_hz / config.clock_hz;
 }
 
 void run_firmware(hal::Cpu& cpu, std::uint32_t cluster) {

@@ -2,11 +2,13 @@
 // tells of itself in a section. Readers of command streams run whichever it is.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "firmware/runtime/dataflow.h"
+#include "mapping/bus.h"
 #include "models/control_processor/cpu.h"
 #include "models/machine.h"
 
@@ -18,6 +20,10 @@ void use_firmware_of(const MachineConfig& machine);
 
 const std::vector<const firmware::Dataflow*>& dataflows();
 const firmware::Dataflow* find_dataflow(const std::string& name);  // nullptr: there is none
+
+// What RISC-V firmware takes for a command of that job, in cycles of the platform, bus accesses not counted; found by
+// running it up to so many commands. 0 where control is native.
+double cycles_of_a_command(const Job& job, const MachineConfig& machine, std::size_t most);
 
 // Runs a cluster's firmware against that bus, at once. Throws riscv::ProgramError where it cannot go on.
 void run_firmware(hal::Cpu& cpu, std::uint32_t cluster);

@@ -40,6 +40,7 @@ class Recorder final : public Reader {
  private:
   void add(Recording::Step step) {
     step.bus_bytes = r_.bus_bytes;
+    step.commands = r_.commands.size();
     r_.steps.push_back(step);
   }
   Recording& r_;

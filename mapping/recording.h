@@ -17,6 +17,7 @@ struct Recording {
     std::uint32_t command = 0;  //   which is commands[command]
     std::uint32_t event = 0, tokens = 0;
     std::uint64_t bus_bytes = 0;  // of the processor's accesses up to here, rounded up to whole bus words
+    std::uint64_t commands = 0;   // up to here
   };
   // What of a descriptor time depends on.
   struct Command {

@@ -98,11 +98,16 @@ class Machine {
     return q.unit == Unit::kDma ? 2 * m_.cores + q.index : 2 * q.index + (q.unit == Unit::kVec ? 1 : 0);
   }
 
+  // What firmware takes by itself.
+  double own_time(std::uint64_t bus_bytes, std::uint64_t commands) const {
+    return beat_ * static_cast<double>(bus_bytes) + costs_.control() * static_cast<double>(commands);
+  }
+
   // Until it has to wait for tokens.
   void processor() {
     for (; step_ < r_.steps.size(); ++step_) {
       const Recording::Step& s = r_.steps[step_];
-      const double at = (bound_ ? 0 : beat_ * static_cast<double>(s.bus_bytes)) + stalled_;
+      const double at = (bound_ ? 0 : own_time(s.bus_bytes, s.commands)) + stalled_;
       if (s.kind == Recording::Kind::kTake && s.event < events_.size()) {
         if (at > now_) return plan(at, Happens::kCpu, 0);
         Event& e = events_[s.event];
@@ -124,7 +129,7 @@ class Machine {
         if (l.asleep) wake(id, l.entries.back().issued);
       }
     }
-    end_ = std::max(now_, bound_ ? boot_ : beat_ * static_cast<double>(r_.bus_bytes) + stalled_);
+    end_ = std::max(now_, bound_ ? boot_ : own_time(r_.bus_bytes, r_.commands.size()) + stalled_);
   }
 
   // Tokens that another cluster gives are there at once.

@@ -8,6 +8,8 @@
 
 namespace attnvp {
 
+class EventUnit;
+
 class Processor : public Module {
  public:
   using Module::Module;
@@ -17,6 +19,8 @@ class Processor : public Module {
   virtual void start() = 0;
   virtual bool finished() const = 0;
   virtual std::uint64_t finish_cycle() const = 0;
+  // Its cluster's events, for interrupts.
+  virtual void listen(EventUnit& /*events*/) {}
 };
 
 }  // namespace attnvp

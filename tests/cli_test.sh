@@ -99,8 +99,8 @@ wrong "unknown.yaml:3: key 'l1.sise' is unknown" describe "$in/unknown.yaml"
 for option in --out --q --k --v; do wrong "$option needs --data full" run --data timing "$option" x.npy; done
 
 # Traces.
-wrong '--trace-scope needs --vcd or --timeline' run "${small[@]}" --trace-scope mac
-wrong '--trace-to needs --vcd or --timeline' run "${small[@]}" --trace-to 5
+wrong '--trace-scope needs --vcd, --timeline or --instruction-trace' run "${small[@]}" --trace-scope mac
+wrong '--trace-to needs --vcd, --timeline or --instruction-trace' run "${small[@]}" --trace-to 5
 wrong "--trace-scope: 'core7' is no module of this machine; did you mean 'core" run "${small[@]}" --vcd r.vcd --trace-scope core7
 wrong '--trace-from is cycle 9, --trace-to cycle 5' run "${small[@]}" --vcd r.vcd --trace-from 9 --trace-to 5
 wrong "--trace-from: found '5 MiB'.* allowed units: ps, ns.*without a unit is cycles" run "${small[@]}" --vcd r.vcd --trace-from '5 MiB'

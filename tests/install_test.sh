@@ -34,7 +34,7 @@ words() { # WORD...: what completes the last one
 }
 [[ $(words comp) == $'compare\ncompletion' ]] || failed "comp: $(words comp)"
 [[ $(words run --timel) == --timeline ]] || failed "run --timel: $(words run --timel)"
-[[ $(words run --hw edge-s) == edge-small ]] || failed "run --hw edge-s: $(words run --hw edge-s)"
+[[ $(words run --hw edge-sm) == edge-small ]] || failed "run --hw edge-sm: $(words run --hw edge-sm)"
 [[ $(words reproduce stre) == streaming ]] || failed "reproduce stre: $(words reproduce stre)"
 
 # A module of one's own beside the platform's, by CMake's files and by pkg-config's.

@@ -1,6 +1,7 @@
 #!/bin/bash
 # A new kind of memory in one new folder, and nothing else: a copy of the tree with models/paged_dram builds, and
-# validation, documentation, simulation, report, page, sweep and waveform know it.
+# validation, documentation, simulation, report, page, sweep and waveform know it. The same for dataflows: one that
+# comes back under another name, and one of its own making, each one file and a line in a build list.
 #   new_kind_test.sh ATTNVP SOURCE_DIR BUILD_TYPE
 set -uo pipefail
 
@@ -30,7 +31,10 @@ wrong() {
 mkdir "$copy"
 tar -C "$source" --exclude=./build --exclude=./.git -cf - . | tar -C "$copy" -xf - || exit 1
 cp -r "$source/tests/new_kind/paged_dram" "$copy/models/"
-rm -rf "$copy/tests"
+cp "$source/tests/new_kind/staggered.cpp" "$copy/firmware/dataflows/"
+sed 's/"softpipe"/"newpipe"/; s/kSoftpipe/kNewpipe/g' "$source/firmware/dataflows/softpipe.cpp" >"$copy/firmware/dataflows/newpipe.cpp"
+rm -rf "$copy/tests" "$copy/firmware/dataflows/softpipe.cpp"
+sed -i 's:dataflows/softpipe.cpp:dataflows/newpipe.cpp\n  dataflows/staggered.cpp:' "$copy/firmware/CMakeLists.txt"
 # Two folders deep, as the presets' are: what the compiler cache holds of the other tree fits.
 { cmake -G Ninja -S "$copy" -B "$copy/build/copy" -DCMAKE_BUILD_TYPE="$3" -DATTNVP_TESTS=OFF -DATTNVP_RTL=OFF &&
   ninja -C "$copy/build/copy" attnvp; } >"$folder/build.log" 2>&1 || { tail -30 "$folder/build.log"; exit 1; }
@@ -39,7 +43,7 @@ cd -- "$folder" || exit 1
 
 shape=(--net H=2,N=128,E=64)
 paged=("${shape[@]}" --set dram.policy=paged --set "energy=$copy/models/paged_dram/energy.yaml")
-numbers='del(.simulation)'
+numbers='del(.simulation, .machine_hash)'
 
 ### What was there stays as it is
 
@@ -51,7 +55,7 @@ same 'a run of before' "$("$attnvp" run "${shape[@]}" --json - | jq "$numbers")"
 grep -qF '| `dram.policy` | choice | `fixed` | fixed, paged | timing of the DRAM; fixed is peak bandwidth plus latency; paged has one open row |' keys ||
   failed 'describe keys: no policy paged'
 grep -qF '| `dram.row` | bytes | `2 KiB` | a power of two from 64 B to 1 MiB |' keys || failed 'describe keys: no dram.row'
-"$new" describe edge --set dram.activate='10 ns' | grep -qxF '  activate: 10 ns' || failed 'describe edge: no dram.activate'
+"$new" describe edge --set dram.activate='10 ns' | grep -q '^  activate: 10 ns' || failed 'describe edge: no dram.activate'
 wrong "key 'dram.row': found '100 B'; allowed is a power of two" run --set 'dram.row=100 B'
 wrong "dram.rows.* did you mean 'dram.row'" run --set 'dram.rows=1 KiB'
 
@@ -102,6 +106,22 @@ cycles = {row["dram.activate"]: row["cycles"] for row in rows if row["dram.polic
 assert cycles[0] < cycles[30e-9], cycles
 PYTHON
 grep -q 'attnvp\.dram\.open_row' paged.gtkw || failed 'the waveform does not show the open row'
+
+### Dataflows: run, checked, compared, searched with a bound, swept
+
+"$new" compare "${shape[@]}" --json compared.json >/dev/null 2>&1 || failed 'compare'
+for name in newpipe staggered; do
+  same "golden of $name" true "$(jq ".[] | select(.dataflow == \"$name\") | .golden.passed" compared.json)"
+  "$new" search "${shape[@]}" --dataflow "$name" --budget 20 --json search.json >/dev/null 2>&1 || failed "search of $name"
+  same "bound of $name" true "$(jq '.best >= .lower_bound and .lower_bound > 0' search.json)"
+  "$new" schedule "${shape[@]}" --dataflow "$name" | grep -q '^core0.vec .* softmax' || failed "schedule of $name"
+  "$new" describe "$name" | grep -q 'nq' || failed "describe $name"
+done
+same 'another name, the same run' "$("$attnvp" run "${shape[@]}" --dataflow softpipe --json - | jq .cycles)" \
+  "$("$new" run "${shape[@]}" --dataflow newpipe --json - | jq .cycles)"
+wrong "softpipe.*allowed.*newpipe" run --dataflow softpipe
+printf 'network: H=2,N=128,E=64\naxes:\n  dataflow: [newpipe, staggered]\n' >dataflows.yaml
+"$new" sweep dataflows.yaml >sweep.txt 2>&1 || failed "the sweep of dataflows: $(<sweep.txt)"
 
 ((failures == 0)) && echo 'all as it should be'
 exit $((failures > 0))

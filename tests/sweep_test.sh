@@ -32,7 +32,9 @@ expect() {
 }
 holds() { grep -qE -- "$1" stdout || failed "no '$1' in: $(<stdout)"; }
 rows() { sqlite3 "$1" 'SELECT * FROM jobs ORDER BY key'; }
-same_rows() { cmp -s <(rows "$1") <(rows "$2") || failed "$1 and $2 differ"; }
+same_rows() {
+  cmp -s <(rows "$1") <(rows "$2") || failed "$1 and $2 differ: $(diff <(rows "$1") <(rows "$2") | cut -c1-2000 | head -4)"
+}
 
 cat >many.yaml <<'YAML'
 # 320 jobs
@@ -85,8 +87,15 @@ for ((i = 0; i < kills; ++i)); do
 done
 
 # Ctrl-C: what is done stays. A worker that dies: its job crashed, and is done by the next run.
-timeout --signal=INT 0.5 "$attnvp" sweep many.yaml --db stopped.db --jobs 1 >stdout 2>stderr
-[[ $(sqlite3 stopped.db 'SELECT count(*) FROM jobs') -gt 0 ]] || failed 'nothing was kept after an interrupt'
+env --default-signal=INT "$attnvp" sweep many.yaml --db stopped.db --jobs 1 >stdout 2>stderr &
+sweep=$!
+kept() { sqlite3 -readonly stopped.db 'SELECT count(*) FROM jobs' 2>/dev/null; }
+until [[ $(kept) -gt 0 ]]; do sleep 0.05 && kill -0 "$sweep" 2>/dev/null || break; done
+kill -INT "$sweep"
+wait "$sweep"
+status=$?
+[[ $status -eq 130 ]] || failed "exit status $status after an interrupt: $(<stderr)"
+[[ $(kept) -gt 0 && $(kept) -lt 320 ]] || failed "kept after an interrupt: '$(kept)' of 320 jobs"
 expect 0 '' sweep many.yaml --db stopped.db
 same_rows many.db stopped.db
 "$attnvp" sweep many.yaml --db crashed.db --jobs 2 >stdout 2>stderr &

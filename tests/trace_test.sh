@@ -85,7 +85,7 @@ jq -e '.runs[1] | .timeline as $t | ($t.tracks | index("cluster0.core0.mac")) as
 jq '.counters["attnvp.cluster0.core0.mac"].busy_cycles' mas.json >want
 same have want
 mkdir other && cp mas.json mas.timeline.json other/
-(cd other && run --net bert-base --timeline mas.timeline.json --json mas.json)
+(cd other && run --net bert-base --dataflow mas --timeline mas.timeline.json --json mas.json)
 "$attnvp" report flat.json other/mas.json plain.json -o again.html >/dev/null
 same page.html again.html
 "$attnvp" compare --data timing "${small[@]}" --json all.json >/dev/null

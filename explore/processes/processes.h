@@ -10,7 +10,10 @@ namespace attnvp::explore {
 
 // What `work(i)` returned for every i below `count`, as a line without its end; empty where the process ended before.
 // `jobs` processes, 0: as many as the host has processors.
+// `progress` is told whenever one more is done.
+using Progress = std::function<void(std::size_t done)>;
 std::vector<std::string> in_processes(std::size_t count, unsigned jobs,
-                                      const std::function<std::string(std::size_t)>& work);
+                                      const std::function<std::string(std::size_t)>& work,
+                                      const Progress& progress = {});
 
 }  // namespace attnvp::explore

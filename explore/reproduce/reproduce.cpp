@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "explore/reproduce/commands.h"
+#include "explore/reproduce/control_study.h"
 #include "explore/reproduce/output.h"
 #include "explore/reproduce/outputs.h"
 #include "platform/config/hardware.h"
@@ -16,6 +17,7 @@ int reproduce_mas(const ReproduceArguments& a) {
   const MachineConfig machine = config::load_hardware(a.hardware);
   rp::Study study;
   std::vector<rp::Limit> limits;
+  rp::ControlStudy control;
   {
     rp::Progress progress;
     study = rp::run_study(machine, a.data == "full", [&](const std::string& network, const std::string& dataflow) {
@@ -25,10 +27,13 @@ int reproduce_mas(const ReproduceArguments& a) {
       limits = rp::find_limits(machine, study.paper.dataflows, [&](const std::string& dataflow, std::uint32_t cores) {
         progress.show(fmt::format("longest sequence of {} on {} cores per cluster", dataflow, cores));
       });
+      control = rp::run_control_study(machine, study.paper.networks, study.paper.dataflows,
+                                      [&](const std::string& what) { progress.show(what); });
     }
   }
 
-  const std::vector<rp::Section> sections = rp::sections(study, limits);
+  std::vector<rp::Section> sections = rp::sections(study, limits);
+  if (!control.rows.empty()) sections.push_back(rp::control_section(control));
   std::size_t passed = 0;
   int status = 0;
   for (const auto& [place, result] : study.results) {

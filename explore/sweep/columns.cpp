@@ -80,7 +80,7 @@ void add_results(std::vector<Column>& all) {
   all.push_back(real("frequency_hz", kHertz, "the platform clock"));
   all.push_back(real("seconds", kSeconds, "simulated time"));
   count("golden.checked", "1: the output was compared with the reference");
-  count("golden.passed", "1: and every element is within its bound");
+  count("golden.passed", "1: and every element is within its bound; none where it was not checked");
   all.push_back(real("golden.max_abs_error", kPlain, "largest difference"));
   count("golden.max_ulp_error", "the same in units in the last place");
   for (const char* name : {"utilization.mac", "utilization.vec", "utilization.dma", "utilization.dram"}) {
@@ -109,6 +109,17 @@ void add_results(std::vector<Column>& all) {
   for (const std::string& component : energy_components()) {
     all.push_back(real("energy_pj." + job::part_of(component), kPicojoules, "energy"));
   }
+  all.push_back(real("power_w.total", kPlain, "mean power, watts"));
+  for (const std::string& component : energy_components()) {
+    all.push_back(real("power_w." + job::part_of(component), kPlain, "mean power, watts"));
+  }
+  all.push_back(real("area_mm2.total", kPlain, "floorplan without DRAM, square millimetres"));
+  for (const char* part : {"l1", "events", "dma", "cpu", "l0", "mac", "vec", "spare"}) {
+    all.push_back(real(std::string("area_mm2.") + part, kPlain, "of all modules of that name, square millimetres"));
+  }
+  all.push_back(text("bound.resource", Role::kResult, "what is needed for the most cycles, whatever the others do"));
+  all.push_back(real("bound.cycles", kPlain, "for how many: no run is shorter"));
+  all.push_back(real("bound.share", kPlain, "of all cycles"));
   for (const char* name : {"machine.macs_per_cycle", "machine.vec_lanes"}) {
     count(name, "what all clusters together can do at most");
   }

@@ -29,6 +29,7 @@ Cell result_cell(const nlohmann::json& report, const Column& column) {
     at = &*next;
     start = dot + 1;
   }
+  if (at->is_null()) return {};
   if (column.is_text()) return at->is_string() ? at->get<std::string>() : at->dump();
   if (*column.sql_type == 'R') return at->get<double>();
   return at->is_boolean() ? cell(at->get<bool>() ? 1U : 0U) : cell(at->get<std::uint64_t>());

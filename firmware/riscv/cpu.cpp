@@ -53,7 +53,13 @@ bool write(Cpu& /*cpu*/, std::uint64_t address, const void* data, std::size_t by
   const std::uint32_t at = seen(address);
   const auto* from = static_cast<const std::uint32_t*>(data);
   Guarded guarded;
-  for (std::size_t i = 0; i < bytes / 4; ++i) word(at + 4 * i) = from[i];
+  std::size_t i = 0;
+  for (const std::size_t words = bytes / 4; i + 8 <= words; i += 8) {
+    auto* to = reinterpret_cast<volatile std::uint32_t*>(at + 4 * i);
+    const std::uint32_t *f = from + i, a = f[0], b = f[1], c = f[2], d = f[3], e = f[4], g = f[5], h = f[6], k = f[7];
+    to[0] = a, to[1] = b, to[2] = c, to[3] = d, to[4] = e, to[5] = g, to[6] = h, to[7] = k;
+  }
+  for (; i < bytes / 4; ++i) word(at + 4 * i) = from[i];
   return guarded.end();
 }
 

@@ -9,6 +9,8 @@ _start:
   la sp, __stack_top
   la t0, trap_entry
   csrw mtvec, t0
+  la t0, trap_stack
+  csrw mscratch, t0
   call main
   la t0, __finish
   sw a0, 0(t0)
@@ -16,10 +18,12 @@ _start:
   wfi
   j 1b
 
-# Saves what a function may change, and calls trap(cause, pc, value), which returns where to go on.
+# Saves what a function may change, on a stack of its own as the other may be what is wrong, and calls
+# trap(cause, pc, value), which returns where to go on.
   .balign 4
   .globl trap_entry
 trap_entry:
+  csrrw sp, mscratch, sp
   addi sp, sp, -64
   sw ra, 0(sp)
   sw t0, 4(sp)
@@ -59,4 +63,10 @@ trap_entry:
   lw a6, 56(sp)
   lw a7, 60(sp)
   addi sp, sp, 64
+  csrrw sp, mscratch, sp
   mret
+
+  .bss
+  .balign 16
+  .space 512
+trap_stack:

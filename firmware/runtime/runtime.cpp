@@ -64,9 +64,7 @@ Command matmul_abt(const Matrix& a, const Matrix& b, const Matrix& c, const L0Ti
   return command;
 }
 
-Command matmul_ab(const Matrix& a, const Matrix& b, const Matrix& c, const L0Tile& l0) {
-  return matmul(a, b, c, l0);
-}
+Command matmul_ab(const Matrix& a, const Matrix& b, const Matrix& c, const L0Tile& l0) { return matmul(a, b, c, l0); }
 
 Command matmul_ab(const Matrix& a, const Matrix& b, const Matrix& c, const Matrix& partials, Accumulate place,
                   const L0Tile& l0) {
@@ -88,7 +86,9 @@ Accumulate place_of(uint32_t term, uint32_t terms) {
 }
 
 Command softmax(const Matrix& in, const Matrix& out) {
-  return Command(hal::Opcode::kSoftmax, in.rows).operand(0, in).operand(1, out);
+  Command command(hal::Opcode::kSoftmax, in.rows);
+  command.operand(0, in).operand(1, out);
+  return command;
 }
 
 Command copy(const Matrix& from, const Matrix& to) {
@@ -180,19 +180,21 @@ uint32_t Runtime::read32(uint64_t address) {
 
 void Runtime::push(uint64_t queue, const Command& command, Side side) {
   if (!ok()) return;
-  const Descriptor* descriptor = &command.raw();
+  if (lock_step_.span == 0) return enqueue(queue, command);
+  if (side != side_) settle();
+  side_ = side;
+  ++pending_;
   Command stepped = command;
-  if (lock_step_.span > 0) {
-    if (side != side_) settle();
-    side_ = side;
-    ++pending_;
-    descriptor = &stepped.then(lock_step_).raw();
-  }
-  if (!command.complete() || !stepped.complete()) {
+  enqueue(queue, stepped.then(lock_step_));
+}
+
+void Runtime::enqueue(uint64_t queue, const Command& command) {
+  if (!ok()) return;
+  if (!command.complete()) {
     fail(Status::kTooManyEvents);
     return;
   }
-  const bool written = hal::write(cpu_, queue + hal::kQueueDescriptor, descriptor, descriptor->length) &&
+  const bool written = hal::write(cpu_, queue + hal::kQueueDescriptor, &command.raw(), command.raw().length) &&
                        hal::write32(cpu_, queue + hal::kQueueDoorbell, 1);
   if (!written) fail(Status::kEngineFault, queue);
 }

@@ -20,8 +20,15 @@ using std::uint64_t;
 constexpr uint32_t kHalfBytes = hal::element_bytes(hal::ElementType::kFp16);
 constexpr uint32_t kPartialBytes = hal::element_bytes(hal::ElementType::kFp32);
 
-constexpr uint64_t ceil_div(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
-constexpr uint64_t round_up(uint64_t a, uint64_t b) { return ceil_div(a, b) * b; }
+// In 32 bits where both are: divisions of 64 are long loops on such a processor.
+template <class A, class B>
+constexpr auto ceil_div(A a, B b) -> decltype(a + b) {
+  return a / b + (a % b != 0 ? 1 : 0);
+}
+template <class A, class B>
+constexpr auto round_up(A a, B b) -> decltype(a + b) {
+  return ceil_div(a, b) * b;
+}
 template <typename T>
 constexpr T min(T a, T b) {
   return b < a ? b : a;
@@ -139,7 +146,7 @@ class Runtime {
   // L1 space, aligned to 64 bytes; 0 (and status kL1TooSmall) when there is none left.
   uint64_t allocate(uint64_t bytes, L1Region region = L1Region::kOther);
   uint64_t allocated() const { return l1_used_; }
-  void free_to(uint64_t mark);  // everything allocated since allocated() was `mark`
+  void free_to(uint64_t mark);     // everything allocated since allocated() was `mark`
   bool has_space(uint64_t bytes);  // of L1 from its beginning on; otherwise status kL1TooSmall
   // The L1 bytes that `build` would allocate. Nothing of it stays: no space, no event, no failure.
   template <typename Build>
@@ -185,6 +192,7 @@ class Runtime {
  private:
   enum class Side : std::uint8_t { kCompute, kTransfer };
   void push(uint64_t queue, const Command& command, Side side);
+  void enqueue(uint64_t queue, const Command& command);
   void take_parameters(uint32_t* words, uint32_t count);
   uint32_t read32(uint64_t address);
 

@@ -172,7 +172,18 @@ uint32_t Work::rounds(uint32_t group) const {
   return static_cast<uint32_t>(ceil_div(s.last - s.first, lanes_));
 }
 
+// Steps ask for the same few items again and again.
 Item Work::item(uint32_t group, uint32_t round, uint32_t lane) const {
+  Memo& memo = memo_[(round * lanes_ + lane) % kMemos];
+  if (memo.group != group || memo.round != round || memo.item.lane != lane) {
+    memo.item = made_item(group, round, lane);
+    memo.group = group;
+    memo.round = round;
+  }
+  return memo.item;
+}
+
+Item Work::made_item(uint32_t group, uint32_t round, uint32_t lane) const {
   const Span s = span(group);
   const bool back = cut_.uneven() && ((round ^ global(group)) & 1) != 0;
   const uint32_t turn = !cut_.uneven() ? (lane + lanes_ - global(group) % lanes_) % lanes_

@@ -136,6 +136,12 @@ class Work {
   struct Span {  // a group's items that belong to this cluster
     uint32_t first, last;
   };
+  static constexpr uint32_t kMemos = 16;
+  struct Memo {
+    uint32_t group = kNoRound, round = kNoRound;
+    Item item;
+  };
+  Item made_item(uint32_t group, uint32_t round, uint32_t lane) const;
   uint32_t global(uint32_t group) const { return first_group_ + group; }
   uint32_t members_global(uint32_t group) const;
   uint32_t block_at(uint32_t place) const { return cut_.uneven() ? blocks_ - 1 - place : place; }
@@ -149,6 +155,7 @@ class Work {
   uint32_t all_groups_;
   uint32_t first_group_ = 0, groups_ = 0;
   uint32_t first_item_ = 0, last_item_ = 0;
+  mutable Memo memo_[kMemos];
 };
 
 // The item's rows of a tensor in DRAM: [batch, heads, seq_q, columns].

@@ -14,6 +14,16 @@ namespace attnvp {
 namespace {
 enum State : std::uint64_t { kIdle, kWaitEvent, kTransfer, kFault };
 const char* const kStateNames[] = {"idle", "wait_event", "transfer", "fault", nullptr};
+
+// The target may say later when it is done.
+template <class Socket>
+bool request_later(Socket& socket, tlm::tlm_generic_payload& payload, CompletionExtension& completion,
+                   sc_core::sc_time& delay) {
+  payload.set_extension(&completion);
+  const bool ok = request(socket, payload, delay);
+  payload.clear_extension(&completion);
+  return ok;
+}
 }  // namespace
 
 DmaController::Channel::Channel(DmaController& owner, std::uint32_t i)
@@ -71,6 +81,7 @@ DmaController::DmaController(sc_core::sc_module_name name, Context& context, con
       in_flight_(config.outstanding),
       buffers_(config.outstanding, std::vector<unsigned char>(config.burst_bytes)) {
   control.register_b_transport(this, &DmaController::control_transport);
+  control.register_transport_dbg(this, &DmaController::control_peek);
   for (std::uint32_t i = 0; i < config.channels; ++i) {
     channels_.push_back(std::make_unique<Channel>(*this, i));
     Channel* channel = channels_.back().get();
@@ -101,6 +112,14 @@ void DmaController::control_transport(tlm::tlm_generic_payload& payload, sc_core
   const std::size_t level = queue.pushed_count();
   queue.access(payload, offset % hal::kQueueStride);
   if (queue.pushed_count() != level) channels_[channel]->ages.push_back(++doorbells_);
+}
+
+// Reading registers has no effects.
+unsigned DmaController::control_peek(tlm::tlm_generic_payload& payload) {
+  const std::uint64_t offset = payload.get_address() - place_.control_base, channel = offset / hal::kQueueStride;
+  if (!payload.is_read() || channel >= channels_.size()) return 0;
+  channels_[channel]->queue.access(payload, offset % hal::kQueueStride);
+  return payload.is_response_ok() ? payload.get_data_length() : 0;
 }
 
 std::string DmaController::waiting_for() const {
@@ -285,7 +304,7 @@ bool DmaController::read(const Channel& channel, const Burst& burst, unsigned ch
   fill_payload(issue_payload_, tlm::TLM_READ_COMMAND, burst.source, data, burst.bytes);
   if (channel.from_l1) return access(l1, issue_payload_);
   read_bytes += burst.bytes;
-  return request(bus, issue_payload_, delay);
+  return request_later(bus, issue_payload_, completion_, delay);
 }
 
 // Begins after `delay`.
@@ -328,19 +347,23 @@ bool DmaController::send(Channel& channel) {
 
   const std::uint64_t begin = ctx_.clock.now();
   sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+  completion_.ticket = tickets_;
+  completion_.deferred = false;
   bool ok = read(channel, burst, data, delay);
   bus_waits_ = bus_waits_ || (!channel.from_l1 && ctx_.clock.now() != begin);
   entry.written = channel.from_l1 && !channel.to_l1;
   if (ok && entry.written) {
     fill_payload(issue_payload_, tlm::TLM_WRITE_COMMAND, burst.destination, data, burst.bytes);
     write_bytes += burst.bytes;
-    ok = request(bus, issue_payload_, delay);
+    ok = request_later(bus, issue_payload_, completion_, delay);
   }
   if (!ok) {
     stop_with(channel, FaultCode::kUnmapped, burst.source, "a burst was answered with an error");
     return false;
   }
   bursts += 1;
+  ++tickets_;
+  entry.open = completion_.deferred;
   entry.done_cycle = ctx_.clock.now() + ctx_.clock.ceil_cycles(delay);
   if (burst.last) {
     channel.ending.push_back({channel.current, channel.id});
@@ -387,10 +410,18 @@ void DmaController::give_credit() {
   credit_.notify();
 }
 
+void DmaController::completed(std::uint64_t ticket, std::uint64_t cycle) {
+  InFlight& entry = in_flight_[in_flight_.size() - (tickets_ - ticket)];
+  entry.open = false;
+  entry.done_cycle = cycle;
+  answered_.notify();
+}
+
 void DmaController::retire() {
   while (true) {
     while (in_flight_.empty()) sent_.wait();
     InFlight& entry = in_flight_.front();
+    while (entry.open) answered_.wait();
     sc_core::sc_time delay = ctx_.clock.cycles(entry.done_cycle - std::min(entry.done_cycle, ctx_.clock.now()));
     if (entry.written) arrive(delay);
     if (!entry.written && !write(entry, delay)) {

@@ -16,6 +16,7 @@
 #include <memory>
 #include <vector>
 
+#include "models/bus/completion.h"
 #include "models/dma_controller/transfer.h"
 #include "models/engine/command_queue.h"
 #include "models/engine/descriptor_check.h"
@@ -26,7 +27,7 @@
 
 namespace attnvp {
 
-class DmaController : public Module {
+class DmaController : public Module, private Completions {
  public:
   struct Place {
     std::uint64_t control_base = 0;
@@ -98,16 +99,19 @@ class DmaController : public Module {
     Channel* channel = nullptr;
     bool to_l1 = false;
     bool written = false;
+    bool open = false;             // its target has yet to say when it is done
     std::uint64_t done_cycle = 0;  // read, or read and written
     std::size_t buffer = 0;
   };
 
   void control_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  unsigned control_peek(tlm::tlm_generic_payload& payload);
   void front(Channel& channel);  // one thread per channel: takes events, checks, makes a transfer ready
   void issue();                  // one thread: reads channels' bursts
   bool send(Channel& channel);
   void give_credit();
   static bool alone();
+  void completed(std::uint64_t ticket, std::uint64_t cycle) override;
   void retire();  // one thread: writes what has been read, ends descriptors that are done
   Channel* choose();
   bool own_l1(const hal::Operand& operand) const;
@@ -129,7 +133,9 @@ class DmaController : public Module {
   bool stopped_ = false;
   bool starved_ = false;    // the issue stage waits for a burst to be done
   bool bus_waits_ = false;  // a target on the bus lets its initiator wait instead of annotating its time
-  Wake work_, credit_, sent_;
+  Wake work_, credit_, sent_, answered_;
+  std::uint64_t tickets_ = 0;              // of bursts sent, one each
+  CompletionExtension completion_{*this};  // of the issue stage's payload
   // One payload per thread: a blocking call keeps its payload for as long as it takes.
   tlm::tlm_generic_payload issue_payload_, retire_payload_;
   Signal busy_{*this, "busy", 1};

@@ -37,6 +37,7 @@ Engine::Engine(sc_core::sc_module_name name, const Site& site, std::uint32_t que
   });
   halts_.sparse();
   control.register_b_transport(this, &Engine::control_transport);
+  control.register_transport_dbg(this, &Engine::control_peek);
   SC_HAS_PROCESS(Engine);
   SC_THREAD(fetch);
   SC_THREAD(execute);
@@ -47,6 +48,14 @@ void Engine::control_transport(tlm::tlm_generic_payload& payload, sc_core::sc_ti
   const std::uint64_t offset = payload.get_address() - control_base_;
   if (!CommandQueue::builds(payload, offset)) arrive(delay);
   if (!control_access(payload, offset)) queue_.access(payload, offset);
+}
+
+// Reading registers has no effects.
+unsigned Engine::control_peek(tlm::tlm_generic_payload& payload) {
+  if (!payload.is_read()) return 0;
+  const std::uint64_t offset = payload.get_address() - control_base_;
+  if (!control_access(payload, offset)) queue_.access(payload, offset);
+  return payload.is_response_ok() ? payload.get_data_length() : 0;
 }
 
 bool Engine::control_access(tlm::tlm_generic_payload& payload, std::uint64_t offset) {

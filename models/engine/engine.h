@@ -85,6 +85,7 @@ class Engine : public Module {
   };
 
   void control_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  unsigned control_peek(tlm::tlm_generic_payload& payload);
   void fetch();
   void execute();
   void drain();

@@ -13,6 +13,7 @@ namespace attnvp {
 EventUnit::EventUnit(sc_core::sc_module_name name, Context& context, const EventUnitConfig& config, std::uint64_t base)
     : Module(name, context), base_(base), slots_(config.events) {
   in.register_b_transport(this, &EventUnit::b_transport);
+  in.register_transport_dbg(this, &EventUnit::transport_dbg);
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     slots_[i].signal = std::make_unique<Signal>(*this, "event" + std::to_string(i), 16);
     slots_[i].signal->sparse();
@@ -27,6 +28,20 @@ void EventUnit::reset() {
 void EventUnit::set(Slot& slot, std::uint32_t tokens) {
   slot.tokens = tokens;
   slot.signal->set(tokens);
+  if (listener_ != nullptr) listener_->notify(sc_core::SC_ZERO_TIME);
+}
+
+// Counts are where firmware reads them; everything else is zero.
+unsigned EventUnit::transport_dbg(tlm::tlm_generic_payload& payload) {
+  if (!payload.is_read()) return 0;
+  const std::uint64_t offset = payload.get_address() - base_;
+  for (std::uint64_t i = 0; i < payload.get_data_length(); ++i) {
+    const std::uint64_t event = (offset + i) / hal::kEventStride, within = (offset + i) % hal::kEventStride;
+    const bool counts = event < slots_.size() && within >= hal::kEventCount && within < hal::kEventCount + 4;
+    const std::uint32_t tokens = counts ? slots_[event].tokens : 0;
+    payload.get_data_ptr()[i] = static_cast<unsigned char>(tokens >> 8 * (within % 4));
+  }
+  return payload.get_data_length();
 }
 
 bool EventUnit::take(Slot& slot, std::uint32_t tokens) {

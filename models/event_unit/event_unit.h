@@ -19,8 +19,11 @@ class EventUnit : public Module {
 
   tlm_utils::simple_target_socket<EventUnit> in{"in"};
 
+  std::uint32_t count() const { return static_cast<std::uint32_t>(slots_.size()); }
   std::uint32_t count(std::uint32_t event) const { return slots_.at(event).tokens; }
   void reset() override;
+  // Notified whenever there are other tokens.
+  void tell(sc_core::sc_event* listener) { listener_ = listener; }
 
   Counter signals{*this, "signals", "accesses", "tokens given", {"attnvp.events", "signal", true}};
   Counter takes{*this, "takes", "accesses", "tokens taken", {"attnvp.events", "take", true}};
@@ -32,11 +35,13 @@ class EventUnit : public Module {
     std::unique_ptr<Signal> signal;
   };
   void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  unsigned transport_dbg(tlm::tlm_generic_payload& payload);
   bool take(Slot& slot, std::uint32_t tokens);
   void set(Slot& slot, std::uint32_t tokens);
 
   std::uint64_t base_;
   std::vector<Slot> slots_;
+  sc_core::sc_event* listener_ = nullptr;
 };
 
 }  // namespace attnvp

@@ -18,7 +18,7 @@ class IdealInterconnect : public Interconnect {
 };
 
 const bool kRegistered = add_kind<Interconnect>(
-    {"interconnect", "ideal", "is a full crossbar without time of its own", {"attnvp.network"}, [](const Site& site) {
+    {"interconnect", "ideal", "is a full crossbar without time of its own", {}, [](const Site& site) {
        return std::make_unique<IdealInterconnect>(site.name, site.context);
      }});
 

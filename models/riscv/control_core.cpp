@@ -34,6 +34,12 @@ const char* name_of(std::uint32_t cause) {
   }
 }
 
+// Of the platform's own addresses, what a hart has any business with: a wild access is an error at once, not when the
+// store buffer is sent off.
+constexpr auto kMailbox = static_cast<std::uint32_t>(hal::kMailboxBase);
+constexpr auto kControl = static_cast<std::uint32_t>(hal::kControlBase);
+constexpr std::uint32_t kControlEnd = kControl + 1024 * static_cast<std::uint32_t>(hal::kClusterStride);
+
 // Of a stack that has outgrown its place: accesses right below the data memory.
 constexpr std::uint32_t kBelowStack = 0x1'0000;
 
@@ -93,7 +99,7 @@ bool ControlCore::translate(std::uint32_t address, std::uint64_t& far) const {
     far = hal::l1_base(config_.clusters_l1) + (address - hal::kHartL1);
   } else if (address >= hal::kHartFar) {
     far = window_ + (address - hal::kHartFar);
-  } else if (address < hal::kHartOwnEnd) {
+  } else if (address - kMailbox < hal::kMailboxSize || address - kControl < kControlEnd - kControl) {
     far = address;
   } else {
     return false;
@@ -124,8 +130,8 @@ bool ControlCore::device(bool write, std::uint32_t offset, std::uint32_t& value,
     }
     case hal::kHartWatch:
       if (write) {
+        if (!port_.watch(value)) return false;
         watch_ = value;
-        port_.watch(value);
         hart_.stop();  // the lines are looked at anew
       } else {
         value = watch_;

@@ -26,7 +26,7 @@ class Port {
   // The hart has come to `cycle`; sets it to when the access is answered. Posted stores may be answered later.
   virtual bool transfer(bool write, std::uint64_t address, void* data, std::uint32_t bytes, std::uint64_t& cycle) = 0;
   virtual void console(char c, std::uint64_t cycle) = 0;
-  virtual void watch(std::uint32_t event) = 0;  // 1 + an event, 0: none
+  virtual bool watch(std::uint32_t event) = 0;  // 1 + an event, 0: none; false: there is no such event
 
  protected:
   ~Port() = default;
@@ -55,7 +55,7 @@ class ControlCore final : private Bus {
   std::string place() { return place_of(hart_.pc()); }  // "pc 0x... in f (x.cpp:3)"
   std::string place_of(std::uint32_t pc) const;
 
-  // Memory of any kind, by its address as the hart sees it, without time. `far` is for what lies behind the port.
+  // Where what the hart sees at an address is in the platform; false: it is the hart's own, or nothing.
   bool translate(std::uint32_t address, std::uint64_t& far) const;
 
  private:

@@ -11,7 +11,7 @@ namespace attnvp {
 struct RiscvConfig {
   static constexpr const char* kShipped = "shipped";
   double clock_hz = 1e9;
-  std::uint64_t code_bytes = 128 << 10, data_bytes = 256 << 10;
+  std::uint64_t code_bytes = 256 << 10, data_bytes = 256 << 10;
   std::uint32_t store_bytes = 128;
   std::uint32_t base_cycles = 1, load_use_cycles = 1, branch_cycles = 2, multiply_cycles = 1, divide_cycles = 16;
   std::uint32_t quantum = 10000;

@@ -32,7 +32,7 @@ class Nowhere final : public Port {
     return false;
   }
   void console(char /*c*/, std::uint64_t /*cycle*/) override {}
-  void watch(std::uint32_t /*event*/) override {}
+  bool watch(std::uint32_t /*event*/) override { return true; }
 };
 
 }  // namespace

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "firmware/hal/registers.h"
 #include "models/bus/initiator.h"
 #include "models/bus/stream.h"
+#include "models/event_unit/event_unit.h"
 #include "models/registry.h"
 #include "models/riscv_processor/program.h"
 
@@ -22,6 +24,15 @@ const bool kRegistered =
                              [](const Site& site) { return std::make_unique<RiscvProcessor>(site.name, site); })
                  .with_keys<RiscvConfig>()
                  .with_problem([](const MachineConfig& m) { return riscv::program_problem(m.own<RiscvConfig>()); }));
+
+// Of a queue in a cluster's control window.
+bool is_doorbell(std::uint64_t address) {
+  if (address < hal::kControlBase || address >= hal::kControlBase + 1024 * hal::kClusterStride) return false;
+  const std::uint64_t offset = (address - hal::kControlBase) % hal::kClusterStride;
+  const bool queue =
+      (offset >= hal::kDmaOffset && offset < hal::kDmaOffset + hal::kDmaSize) || offset >= hal::kCoreOffset;
+  return queue && offset % hal::kQueueStride == hal::kQueueDoorbell;
+}
 
 }  // namespace
 
@@ -54,6 +65,8 @@ void RiscvProcessor::run() {
   while (true) {
     core_.reset();
     line_.clear();
+    bus_cycles_ = 0;
+    watched_ = 0;
     start_fs_ = sc_core::sc_time_stamp().value();
     running_.set(1);
     state_.set(kRun);
@@ -63,6 +76,7 @@ void RiscvProcessor::run() {
     pc_.set_none();
     const riscv::Hart& hart = core_.hart();
     instructions += hart.retired();
+    busy_cycles += platform_cycle(hart.cycle() - hart.stalled() - hart.slept()) + bus_cycles_;
     hart_cycles += hart.cycle();
     hart_stalls += hart.stalled();
     sc_core::wait(start_);
@@ -73,7 +87,7 @@ void RiscvProcessor::run() {
 void RiscvProcessor::execute() {
   riscv::Hart& hart = core_.hart();
   while (true) {
-    core_.set_lines(ctx_.faults.any());
+    core_.set_lines(external());
     const std::uint64_t now = hart.cycle();
     std::uint64_t limit = cycle_at(sc_core::sc_time_stamp().value()) + own_.quantum;
     if (core_.clint().deadline() > now) limit = std::min(limit, core_.clint().deadline());
@@ -96,6 +110,21 @@ void RiscvProcessor::execute() {
   fault(FaultCode::kBadAccess, hart.pc(), core_.complaint());
 }
 
+void RiscvProcessor::listen(EventUnit& events) {
+  events_ = &events;
+  events.tell(&wake_);
+}
+
+bool RiscvProcessor::watch(std::uint32_t event) {
+  if (event > events_->count()) return false;
+  watched_ = event;
+  return true;
+}
+
+bool RiscvProcessor::external() const {
+  return ctx_.faults.any() || (watched_ > 0 && events_->count(watched_ - 1) > 0);
+}
+
 void RiscvProcessor::wait_until(std::uint64_t cycle) {
   const std::uint64_t then = time_of(cycle), now = sc_core::sc_time_stamp().value();
   if (then > now) sc_core::wait(sc_core::sc_time::from_value(then - now));
@@ -107,7 +136,7 @@ void RiscvProcessor::sleep() {
   wait_until(hart.cycle());
   asleep_ = true;
   state_.set(kSleep);
-  core_.set_lines(ctx_.faults.any());
+  core_.set_lines(external());
   while (!hart.csrs().wakes()) {
     const std::uint64_t deadline = core_.clint().deadline();
     if (hart.csrs().hears(riscv::kTimerInterrupt) && deadline != UINT64_MAX) {
@@ -117,7 +146,7 @@ void RiscvProcessor::sleep() {
       sc_core::wait(wake_);
     }
     hart.sleep_until(std::max(hart.cycle(), cycle_at(sc_core::sc_time_stamp().value())));
-    core_.set_lines(ctx_.faults.any());
+    core_.set_lines(external());
   }
   asleep_ = false;
   state_.set(kRun);
@@ -128,7 +157,8 @@ bool RiscvProcessor::transfer(bool write, std::uint64_t address, void* data, std
   const std::uint64_t beats = (bytes + config_.bus_bytes - 1) / config_.bus_bytes;
   const std::uint64_t cycles = beats * config_.access_cycles;
   accesses += 1;
-  busy_cycles += cycles;
+  if (write && is_doorbell(address)) doorbells += 1;
+  bus_cycles_ += cycles;
   current_address_ = address;
   state_.set(kBus);
   address_.set(address);
@@ -166,6 +196,7 @@ std::string RiscvProcessor::waiting_for() const {
   if (finished_) return {};
   auto& core = const_cast<riscv::ControlCore&>(core_);
   if (asleep_) return fmt::format("hart {} waits for an interrupt, {}", cluster_, core.place());
+  if (current_address_ == 0) return fmt::format("hart {} runs, {}", cluster_, core.place());
   return fmt::format("firmware is stalled at the bus access to {:#x}, {}", current_address_, core.place());
 }
 

@@ -18,11 +18,20 @@ class RiscvProcessor : public Processor, private riscv::Port {
   bool finished() const override { return finished_; }
   std::uint64_t finish_cycle() const override { return finish_cycle_; }
   std::string waiting_for() const override;
+  void listen(EventUnit& events) override;
   riscv::ControlCore& core() { return core_; }
+  const std::shared_ptr<const riscv::ElfFile>& program() const { return program_; }
+  // When the hart's cycle is, in cycles of the platform since the start.
+  std::uint64_t platform_cycle(std::uint64_t cycle) const {
+    return cycle * hart_clock_.period_fs() / ctx_.clock.period_fs();
+  }
 
-  Counter accesses{*this, "accesses", "accesses", "bus accesses"};
-  Counter busy_cycles{*this, "busy_cycles", "cycles", "cycles spent on bus accesses, stalls not counted"};
-  Counter instructions{*this, "instructions", "instructions", "instructions retired"};
+  Counter accesses{*this, "accesses", "accesses", "bus accesses", {"attnvp.control", "access", true}};
+  Counter busy_cycles{*this, "busy_cycles", "cycles",
+                      "cycles in which it executes, or is on the bus; stalls not counted"};
+  Counter instructions{
+      *this, "instructions", "instructions", "instructions retired", {"attnvp.control", "instruction", true}};
+  Counter doorbells{*this, "doorbells", "commands", "commands put into queues"};
   Counter hart_cycles{*this, "hart_cycles", "cycles", "cycles of its own clock"};
   Counter hart_stalls{*this, "hart_stalls", "cycles", "of these, in which it waited for the bus"};
 
@@ -31,13 +40,14 @@ class RiscvProcessor : public Processor, private riscv::Port {
   void execute();
   bool transfer(bool write, std::uint64_t address, void* data, std::uint32_t bytes, std::uint64_t& cycle) override;
   void console(char c, std::uint64_t cycle) override;
-  void watch(std::uint32_t event) override { watched_ = event; }
+  bool watch(std::uint32_t event) override;
   // Hart cycles to time since the start, and back to the first cycle that is not before it.
   std::uint64_t time_of(std::uint64_t cycle) const { return start_fs_ + cycle * hart_clock_.period_fs(); }
   std::uint64_t cycle_at(std::uint64_t fs) const {
     return (fs - start_fs_ + hart_clock_.period_fs() - 1) / hart_clock_.period_fs();
   }
   void wait_until(std::uint64_t cycle);
+  bool external() const;  // the external interrupt's line
   void sleep();
 
   ControlConfig config_;
@@ -51,7 +61,9 @@ class RiscvProcessor : public Processor, private riscv::Port {
   std::uint64_t finish_cycle_ = 0, start_fs_ = 0;
   std::uint64_t current_address_ = 0;
   bool asleep_ = false;
-  std::uint32_t watched_ = 0;
+  EventUnit* events_ = nullptr;
+  std::uint32_t watched_ = 0;  // 1 + an event; 0: none
+  std::uint64_t bus_cycles_ = 0;
   std::string line_;  // of the console
   sc_core::sc_event start_, wake_;
   tlm::tlm_generic_payload payload_;

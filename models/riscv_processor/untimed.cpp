@@ -17,13 +17,13 @@ class Direct final : public Port {
     return write ? cpu_.write(address, data, bytes) : cpu_.read(address, data, bytes);
   }
   void console(char /*c*/, std::uint64_t /*cycle*/) override {}
-  void watch(std::uint32_t /*event*/) override {}
+  bool watch(std::uint32_t /*event*/) override { return true; }
   hal::Cpu& cpu_;
 };
 
 }  // namespace
 
-void run_untimed(const ElfFile& program, const CoreConfig& config, hal::Cpu& cpu) {
+std::uint64_t run_untimed(const ElfFile& program, const CoreConfig& config, hal::Cpu& cpu) {
   Direct port(cpu);
   ControlCore core(config, port);
   core.load(program);
@@ -41,6 +41,7 @@ void run_untimed(const ElfFile& program, const CoreConfig& config, hal::Cpu& cpu
     }
   }
   if (!core.finished() || core.code() != 0) throw ProgramError(fmt::format("{}: {}", program.path(), core.complaint()));
+  return hart.cycle();
 }
 
 }  // namespace attnvp::riscv

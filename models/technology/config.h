@@ -41,7 +41,7 @@ struct TechnologyConfig {
     key(number("tdp", Unit::kPower, 0, 1e5,
                "power that the device may draw; 0 W: no limit; reports say when it is exceeded"),
         &C::tdp_watts);
-    key(number("power_window", Unit::kCycles, 1, 1e12, "waveforms and timelines show the mean power of so many cycles"),
+    key(number("power_window", Unit::kCycles, 1, 1e9, "waveforms and timelines show the mean power of so many cycles"),
         &C::power_window);
   }
 };

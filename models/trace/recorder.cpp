@@ -45,7 +45,7 @@ void Recorder::start() {
   origin_ = sc_core::sc_time_stamp().value();
   time_ = 0;
   running_ = true;
-  begun_ = closed_ = false;
+  begun_ = announced_ = closed_ = false;
   later_.clear();
   told_.clear();
   for (const TracedSignal& s : signals_) told_.push_back(s.signal->value());
@@ -98,8 +98,16 @@ void Recorder::advance(std::uint64_t time) {
 void Recorder::begin() {
   begun_ = true;
   span_from_ = window_.from;
-  for (Rate& rate : rates_) rate.before = rate.probe.read();
-  for (TraceListener* listener : listeners_) listener->begin(window_.from, told_);
+  // At the run's begin nothing is summed up yet, whenever the first change comes.
+  for (Rate& rate : rates_) rate.before = window_.from == 0 ? 0 : rate.probe.read();
+  first_ = told_;
+  if (rates_.empty()) announce();
+}
+
+void Recorder::announce() {
+  if (announced_) return;
+  announced_ = true;
+  for (TraceListener* listener : listeners_) listener->begin(window_.from, first_);
 }
 
 // All changes of one instant.
@@ -129,8 +137,13 @@ void Recorder::sample_rates() {
     rate.before = now;
     if (told_[rate.probe.id] == value) continue;
     told_[rate.probe.id] = value;
+    if (!announced_) {
+      first_[rate.probe.id] = value;
+      continue;
+    }
     for (TraceListener* listener : listeners_) listener->change(span_from_, rate.probe.id, value);
   }
+  announce();
   span_from_ = time_;
   tell_later();
 }
@@ -167,6 +180,7 @@ void Recorder::finish() {
   if (!begun_) begin();
   time_ = std::max(end, window_.from);
   if (!closed_) sample();
+  announce();
   tell_later();
   for (TraceListener* listener : listeners_) listener->end(time_);
 }

@@ -68,6 +68,7 @@ class Recorder : public TraceSink {
   void sample_rates();
   void tell_later();
   void begin();
+  void announce();
   void detach();
 
   class Probes : public CounterOwner {};
@@ -91,11 +92,12 @@ class Recorder : public TraceSink {
   std::vector<std::unique_ptr<Signal>> probe_signals_;
   std::vector<Probe> probes_;
   std::vector<Rate> rates_;
-  std::uint64_t span_from_ = 0;  // of rates
-  std::vector<Change> later_;    // that wait for the span's end
+  std::uint64_t span_from_ = 0;       // of rates
+  std::vector<Change> later_;         // that wait for the span's end
+  std::vector<std::uint64_t> first_;  // the window's first values, which are not whole before its first rates are known
   std::vector<TraceListener*> listeners_;
 
-  bool running_ = false, begun_ = false;
+  bool running_ = false, begun_ = false, announced_ = false;
   bool closed_ = false;  // the window's last sample is taken
   std::uint64_t origin_ = 0;
   std::uint64_t time_ = 0;  // of the changes being collected

@@ -172,6 +172,12 @@ void check_machine(const MachineConfig& machine, const Origin& origin) {
 
 std::string to_yaml(const MachineConfig& machine) { return to_yaml(machine, {}); }
 
+std::string machine_hash(const MachineConfig& machine) {
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  for (const char c : to_yaml(machine)) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return fmt::format("{:016x}", hash);
+}
+
 std::string to_yaml(const MachineConfig& machine, const Provenances& provenance) {
   constexpr std::size_t kCommentColumn = 30;
   std::string out;

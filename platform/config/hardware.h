@@ -33,5 +33,7 @@ void check_machine(const MachineConfig& machine, const Origin& origin);
 
 // All keys with their values, in the table's order: YAML that load_hardware reads back to the same machine.
 std::string to_yaml(const MachineConfig& machine);
+// Equal for machines that are alike in every key: 16 hexadecimal digits.
+std::string machine_hash(const MachineConfig& machine);
 
 }  // namespace attnvp::config

@@ -1,4 +1,7 @@
+#include <fmt/format.h>
+
 #include <filesystem>
+#include <utility>
 
 #include "platform/config/catalog.h"
 #include "platform/config/energy.h"
@@ -59,6 +62,18 @@ Provenances energy_provenance(const std::string& name_or_path) {
 }
 
 Provenances energy_provenance(const Document& table) {
+  if (const YAML::Node model = table.root()["MODEL"]) {
+    Provenances of_figures;
+    for (const auto& [list, name] : {std::pair{"figures", "name"}, std::pair{"dram", "type"}}) {
+      for (const YAML::Node& figure : model[list]) {
+        of_figures[figure[name].Scalar()] = parse_provenance(
+            fmt::format("{}{} {}", figure["provenance"].Scalar(), figure["provenance"].Scalar() == "assumed" ? "," : "",
+                        figure["source"].Scalar()),
+            table.origin(figure));
+      }
+    }
+    return of_figures;
+  }
   std::vector<std::string> paths;
   for (const YAML::Node& component : table.root()["ERT"]["tables"]) {
     for (const YAML::Node& action : component["actions"]) {

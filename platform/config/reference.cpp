@@ -94,9 +94,15 @@ ERT:
           energy_per_kib: 0.05025    # AttnVP's own key: added per KiB of the instance's size; may be left out
 ```
 
-An action that is counted but has no energy here is an error, not 0. Components and actions in use: `attnvp.dram`,
+An action that is counted but has no energy here is an error, not 0, but for what only moves and waits (`attnvp.network`,
+`attnvp.events`, `attnvp.dma`, `attnvp.control`, `attnvp.gating`, `accumulate` of `attnvp.mac`): tables of papers leave that out.
+`low` and `high` are factors, the range in which an energy may be. Components and actions in use: `attnvp.dram`,
 `attnvp.l1` and `attnvp.l0` with `read` and `write`; `attnvp.mac` and `attnvp.vec` with `compute`; of streaming graphs
-`attnvp.fifo` with `read` and `write` (of 16-bit words), `attnvp.node` with `compute`, `exp` and `divide`.
+`attnvp.fifo` with `read` and `write` (of 16-bit words), `attnvp.node` with `compute`, `exp` and `divide`. By the cycle:
+`attnvp.leakage` and `attnvp.clock` with a module's name, `attnvp.dram` with `background`.
+
+Instead of an `ERT:` a file may have a `MODEL:`, figures from which energies, leakage and area of a machine follow
+([docs/energy.md](../docs/energy.md)).
 )";
 
 constexpr const char* kProvenance =

@@ -82,6 +82,7 @@ Cluster::Cluster(sc_core::sc_module_name name, Context& context, const MachineCo
   bus.add_target(dma_range(cluster)).bind(dma.control);
   if (l1->control() != nullptr) bus.add_target(l1_control_range(cluster)).bind(*l1->control());
   cpu->bus.bind(bus.add_initiator(at + "cpu"));
+  cpu->listen(events);
   bus.add_target(l1_range(m, cluster)).bind(l1->in(l1_socket_of_bus(m)));
   dma.bus.bind(bus.add_initiator(at + "dma"));
   dma.l1.bind(l1->in(l1_socket_of_dma(m)));

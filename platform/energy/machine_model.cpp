@@ -150,7 +150,7 @@ void MachineModel::fill(config::EnergyTable& table) const {
   set("attnvp.dma", "burst", pj("burst"));
   set("attnvp.dma", "byte", (pj("register_read") + pj("register_write")) * kBitsPerByte);
   set("attnvp.control", "access", pj("instruction"));
-  for (const char* of_core : {"alu", "multiply", "divide", "load", "store", "branch"}) {
+  for (const char* of_core : {"instruction", "multiply", "divide", "load", "store", "branch"}) {
     set("attnvp.control", of_core, pj("instruction"));
   }
   set("attnvp.events", "signal", pj("event"));

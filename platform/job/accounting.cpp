@@ -5,63 +5,11 @@
 
 #include "platform/elaboration/platform.h"
 #include "platform/job/job.h"
+#include "platform/trace/reason.h"
 
 namespace attnvp::job {
 
 namespace {
-
-const char* const kTensors[] = {"data", "Q", "K", "V", "C", "P", "O", "partial results"};
-
-std::string producer(const Cause& cause) {
-  switch (cause.by) {
-    case Operation::kLoad:
-      return std::string(kTensors[cause.tag]) + " from DRAM";
-    case Operation::kStore:
-      return "scores in DRAM";
-    case Operation::kMatmulAbt:
-      return "C from MAC";
-    case Operation::kMatmulAb:
-      return "O from MAC";
-    case Operation::kSoftmax:
-    case Operation::kOnlineSoftmax:
-      return "P from VEC";
-    case Operation::kOnlineMax:
-      return "running max from VEC";
-    case Operation::kScaleAdd:
-    case Operation::kRescale:
-      return "sums from VEC";
-    case Operation::kDivide:
-      return "O from VEC";
-    case Operation::kScoreTile:
-      return "row maxima from MAC";
-    case Operation::kAttendTile:
-      return "sums from MAC";
-    case Operation::kNone:
-    case Operation::kNop:
-    case Operation::kUnknown:
-      break;
-  }
-  return "order";
-}
-
-std::string reason(const Cause& cause) {
-  switch (cause.kind) {
-    case Cause::kProcessor:
-      return "processor";
-    case Cause::kFill:
-      return "fill";
-    case Cause::kDrain:
-      return "drain";
-    case Cause::kOperand:
-      return producer(cause);
-    case Cause::kSpace:
-      return "space";
-    case Cause::kOrder:
-    case Cause::kPending:
-      break;
-  }
-  return "order";
-}
 
 // Reasons that say the same stand together; nothing for none.
 void add(UnitTime& unit, const std::string& reason, std::uint64_t cycles) {
@@ -110,7 +58,7 @@ std::vector<UnitTime> unit_times(Platform& platform, std::uint64_t cycles) {
         add(unit, "L1 bandwidth", l.stall_cycles);
       }
       for (const auto& [cause, n] : l.idle) {
-        add(unit, reason(cause), n);
+        add(unit, trace::reason(cause), n);
         all_idle += n;
       }
       add(unit, "end", cycles - std::min(cycles, l.busy_cycles + all_idle));

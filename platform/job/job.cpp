@@ -15,6 +15,7 @@
 #include "platform/config/units.h"
 #include "platform/elaboration/platform.h"
 #include "platform/energy/machine_model.h"
+#include "platform/firmware/firmware_watch.h"
 #include "platform/job/random_tensors.h"
 #include "platform/trace/session.h"
 
@@ -48,6 +49,24 @@ class Tracing {
 
  private:
   trace::Session* session_;
+};
+
+class Watching {
+ public:
+  Watching(firmware_watch::Watch* watch, Platform& platform) : watch_(watch), platform_(platform) {
+    if (watch_ != nullptr) watch_->begin(platform_);
+  }
+  ~Watching() {
+    if (watch_ == nullptr) return;
+    if (!platform_.all_finished()) watch_->stuck(platform_.waiting());
+    watch_->end();
+  }
+  Watching(const Watching&) = delete;
+  Watching& operator=(const Watching&) = delete;
+
+ private:
+  firmware_watch::Watch* watch_;
+  Platform& platform_;
 };
 
 // With the queries of a group of heads behind one another.
@@ -189,6 +208,11 @@ std::vector<std::string> Result::energy_parts() const {
   for (const CounterValue& c : counters) {
     if (!c.component.empty()) add_new(parts, part_of(c.component));
   }
+  // What only moves and waits comes last.
+  for (const char* part : {"network", "events", "dma", "control", "gating", "clock", "leakage"}) {
+    const auto found = std::find(parts.begin(), parts.end(), part);
+    if (found != parts.end()) std::rotate(found, found + 1, parts.end());
+  }
   return parts;
 }
 
@@ -302,6 +326,7 @@ Result Runner::run_once(const config::Network& network, const Schedule& schedule
   const auto start = std::chrono::steady_clock::now();
   {
     const Tracing tracing(options.trace, p, energy_);
+    const Watching watching(options.watch, p);
     result.cycles = p.run();
   }
   result.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -28,6 +28,9 @@ class Platform;
 namespace attnvp::trace {
 class Session;
 }
+namespace attnvp::firmware_watch {
+class Watch;
+}
 
 namespace attnvp::job {
 
@@ -105,6 +108,7 @@ struct RunOptions {
   bool full_data = true;
   bool check_golden = true;         // full data only
   trace::Session* trace = nullptr;  // records the run, one that fails included
+  firmware_watch::Watch* watch = nullptr;  // looks at RISC-V control processors
 };
 
 // A machine ready to run jobs, one after the other, without elaborating again. After a RunError it is spent.

@@ -39,7 +39,11 @@ constexpr auto kReplace = ordered_json::error_handler_t::replace;
 
 }  // namespace
 
-ordered_json json_document() { return {{"schema", 1}, {"version", text::version()}}; }
+ordered_json json_document() {
+  ordered_json document{{"schema", 1}, {"version", text::version()}};
+  if (!text::command().empty()) document["command"] = text::command();
+  return document;
+}
 
 std::string json_text(const ordered_json& document) { return document.dump(2, ' ', false, kReplace) + "\n"; }
 

@@ -6,7 +6,7 @@
 
 namespace attnvp::report {
 
-// An object with "schema" and "version" to go on from.
+// An object with "schema", "version" and "command" to go on from.
 nlohmann::ordered_json json_document();
 
 // As all files have it: indented, with a newline at the end. What is no UTF-8 is replaced, not complained of.

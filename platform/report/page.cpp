@@ -77,6 +77,25 @@ struct Track {
   std::size_t place = 0;
 };
 
+// Watts over time by kind of module, all of a kind together: {kinds, points: [cycle, watts...]}.
+ordered_json power_of(const ordered_json& events, std::uint64_t first_cycle) {
+  std::vector<std::string> kinds;
+  ordered_json points = ordered_json::array();
+  for (const ordered_json& e : events) {
+    if (e.at("ph") != "C" || e.at("name") != "power [W]") continue;
+    std::map<std::string, double> watts;
+    for (const auto& [module, value] : e.at("args").items()) {
+      const std::string kind = module.substr(module.rfind('.') + 1);
+      if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) kinds.push_back(kind);
+      watts[kind] += value.get<double>();
+    }
+    ordered_json point = ordered_json::array({std::max(e.at("ts").get<std::uint64_t>(), first_cycle)});
+    for (const std::string& kind : kinds) point.push_back(watts[kind]);
+    points.push_back(std::move(point));
+  }
+  return {{"kinds", kinds}, {"points", points}};
+}
+
 // Chrome's trace events as page.js wants them: names once, a slice a short array.
 ordered_json compact(const std::string& path, const ordered_json& run) {
   const ordered_json file = read_json(path);
@@ -98,7 +117,7 @@ ordered_json compact(const std::string& path, const ordered_json& run) {
       if (ph != "X") continue;
       Track& track = tracks.at(e.at("tid"));
       track.used = true;
-      track.waits = track.waits || name.compare(0, 7, "before ") == 0 || name.compare(0, 10, "waits for ") == 0;
+      track.waits = track.waits || name.compare(0, 10, "waits for ") == 0;
     }
     ordered_json out{{"window", {other.at("first_cycle"), other.at("last_cycle")}},
                      {"tracks", ordered_json::array()},
@@ -109,6 +128,7 @@ ordered_json compact(const std::string& path, const ordered_json& run) {
       out["tracks"].push_back(track.name);
       out["waits"].push_back(track.waits);
     }
+    out["power"] = power_of(events, other.at("first_cycle"));
     std::vector<std::string> names, details;
     const auto number = [](std::vector<std::string>& list, const std::string& text) {
       const auto it = std::find(list.begin(), list.end(), text);
@@ -148,11 +168,39 @@ void label(std::vector<ordered_json>& runs) {
   const auto hardware = [](const ordered_json& r) { return r.at("hardware").get<std::string>(); };
   const auto network = [](const ordered_json& r) { return r.at("network").at("name").get<std::string>(); };
   const bool with_hardware = differ(hardware), with_network = differ(network);
-  std::map<std::string, int> seen;
-  for (ordered_json& r : runs) {
+  // Keys of the machine and the tiling that not all runs have alike, where nothing else tells runs apart.
+  const auto member = [](const ordered_json& r, const char* group, const std::string& key) {
+    const auto found = r.find(group);
+    if (found == r.end() || !found->contains(key)) return std::string("default");
+    return found->at(key).is_string() ? found->at(key).get<std::string>() : found->at(key).dump();
+  };
+  const auto details = [&](const char* group) {
+    std::vector<std::string> keys;
+    for (const ordered_json& r : runs) {
+      const ordered_json members = r.value(group, ordered_json::object());
+      for (const auto& [key, value] : members.items()) {
+        const bool known = std::find(keys.begin(), keys.end(), key) != keys.end();
+        if (!known && differ([&, k = key](const ordered_json& x) { return member(x, group, k); })) keys.push_back(key);
+      }
+    }
+    return keys;
+  };
+  const std::vector<std::string> overrides = details("overrides"), tiling = details("tiling");
+  std::map<std::string, int> alike;  // but for their tilings
+  const auto name = [&](const ordered_json& r) {
     std::string text = r.at("dataflow").get<std::string>();
     if (with_network) text += " " + network(r);
     if (with_hardware) text += " on " + hardware(r);
+    for (const std::string& key : overrides) text += fmt::format(" {}={}", key, member(r, "overrides", key));
+    return text;
+  };
+  for (const ordered_json& r : runs) ++alike[name(r)];
+  std::map<std::string, int> seen;
+  for (ordered_json& r : runs) {
+    std::string text = name(r);
+    if (alike[text] > 1) {
+      for (const std::string& key : tiling) text += fmt::format(" {}={}", key, member(r, "tiling", key));
+    }
     const int times = ++seen[text];
     r["label"] = times == 1 ? text : fmt::format("{} ({})", text, times);
   }

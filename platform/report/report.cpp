@@ -95,6 +95,15 @@ std::string to_json(const job::Result& r, const std::string& hardware, const Jso
   using nlohmann::ordered_json;
   ordered_json j = json_document();
   j["hardware"] = hardware;
+  if (!parts.machine_hash.empty()) {
+    j["machine_hash"] = parts.machine_hash;
+    j["overrides"] = ordered_json::object();
+    for (const std::string& text : parts.overrides) {
+      const std::size_t at = text.find('=');
+      j["overrides"][text.substr(0, at)] = text.substr(at + 1);
+    }
+    if (r.golden_checked) j["seed"] = parts.seed;
+  }
   j["network"] = {{"name", r.network.name},   {"batch", r.network.batch},   {"heads", r.network.heads},
                   {"seq_q", r.network.seq_q}, {"seq_kv", r.network.seq_kv}, {"emb", r.network.emb}};
   if (r.network.heads_of_kv() != r.network.heads) j["network"]["kv_heads"] = r.network.heads_of_kv();
@@ -214,6 +223,13 @@ std::string to_text(const job::Result& r, const std::string& hardware) {
     if (!r.golden.passed) golden += "\n             " + r.golden.to_string();
   }
   line("golden", golden);
+  if (r.sum("cpu", "instructions") > 0) {
+    const auto instructions = static_cast<double>(r.sum("cpu", "instructions"));
+    const auto working = static_cast<double>(r.sum("cpu", "hart_cycles") - r.sum("cpu", "hart_stalls"));
+    const double commands = static_cast<double>(std::max<std::uint64_t>(r.sum("cpu", "doorbells"), 1));
+    line("control", fmt::format("{} instructions at CPI {:.2f}, {:.0f} cycles of its clock a command",
+                                with_commas(r.sum("cpu", "instructions")), working / instructions, working / commands));
+  }
   if (r.statistic("overwrites.count") > 0) {
     line("overwrites",
          fmt::format("{} of K, {} of V  ({} loaded again)", r.statistic("overwrites.k"), r.statistic("overwrites.v"),

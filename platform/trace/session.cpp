@@ -112,7 +112,8 @@ std::string Session::gtkw(const std::string& vcd, const std::string& names) cons
 }
 
 std::string Session::timeline() const {
-  return trace::timeline(*journal_, *timeline_, platform_->map(), platform_->machine().clock_hz, cycles_, wanted_);
+  return trace::timeline(*journal_, *timeline_, platform_->map(), platform_->context().givers,
+                         platform_->machine().clock_hz, cycles_, wanted_);
 }
 
 }  // namespace attnvp::trace

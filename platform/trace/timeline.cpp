@@ -9,6 +9,7 @@
 #include "firmware/hal/registers.h"
 #include "models/trace/operation.h"
 #include "platform/text/version.h"
+#include "platform/trace/reason.h"
 
 namespace attnvp::trace {
 
@@ -83,9 +84,10 @@ class Tracks {
 
 class Timeline {
  public:
-  Timeline(const Journal& journal, const TimelineSignals& signals, const AddressMap& map,
+  Timeline(const Journal& journal, const TimelineSignals& signals, const AddressMap& map, const Givers& givers,
            const std::function<bool(const std::string& path)>& wanted)
       : journal_(journal), signals_(signals), map_(map) {
+    causes(givers);
     for (const Journal::Entry& e : journal.entries()) shown_.push_back(wanted(e.track));
   }
 
@@ -123,6 +125,21 @@ class Timeline {
       }
       spans_.push_back(is_nop(e.descriptor) ? Span{} : clipped(from, e.end));
       waits_.push_back(clipped(e.fetched, e.ready));
+    }
+  }
+
+  // Who gave the last token that a descriptor waited for, and what that was.
+  void causes(const Givers& givers) {
+    Givers one;
+    one.ranges = givers.ranges;
+    std::map<std::size_t, const Journal::Arrow*> last;
+    for (const Journal::Arrow& a : journal_.arrows()) {
+      const Journal::Arrow*& known = last[a.to - 1];
+      if (known == nullptr || a.given >= known->given) known = &a;
+    }
+    for (const auto& [to, arrow] : last) {
+      one.gave(0, journal_.entries()[arrow->from - 1].descriptor);
+      cause_[to] = reason(one.cause(0, journal_.entries()[to].descriptor));
     }
   }
 
@@ -164,8 +181,10 @@ class Timeline {
         slice(e.track, name, spans_[i], args);
       }
       if (!waits_[i].empty()) {
-        slice(e.track + " waits", "before " + name, waits_[i],
-              fmt::format("\"head\":{},\"row_block\":{}", e.descriptor.head, e.descriptor.row_block));
+        const auto cause = cause_.find(i);
+        slice(e.track + " waits", "waits for " + (cause == cause_.end() ? "order" : cause->second), waits_[i],
+              fmt::format("\"before\":\"{}\",\"head\":{},\"row_block\":{}", name, e.descriptor.head,
+                          e.descriptor.row_block));
       }
     }
   }
@@ -219,15 +238,17 @@ class Timeline {
   const AddressMap& map_;
   std::vector<bool> shown_;
   std::vector<Span> spans_, waits_;  // per entry
+  std::map<std::size_t, std::string> cause_;
   Tracks tracks_;
   std::string out_;
 };
 
 }  // namespace
 
-std::string timeline(const Journal& journal, const TimelineSignals& signals, const AddressMap& map, double clock_hz,
-                     std::uint64_t cycles, const std::function<bool(const std::string& path)>& wanted) {
-  std::string events = Timeline(journal, signals, map, wanted).events();
+std::string timeline(const Journal& journal, const TimelineSignals& signals, const AddressMap& map,
+                     const Givers& givers, double clock_hz, std::uint64_t cycles,
+                     const std::function<bool(const std::string& path)>& wanted) {
+  std::string events = Timeline(journal, signals, map, givers, wanted).events();
   if (events.compare(0, 1, ",") == 0) events.erase(0, 1);
   return fmt::format(
       "{{\"displayTimeUnit\":\"ms\",\n\"otherData\":{{\"unit\":\"1 us is 1 "

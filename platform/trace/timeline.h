@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/account/account.h"
 #include "models/interconnect/address_map.h"
 #include "models/trace/journal.h"
 #include "models/trace/recorder.h"
@@ -67,7 +68,8 @@ class TimelineSignals : public TraceListener {
 };
 
 // `cycles`: of the whole run. `wanted` selects tracks by path.
-std::string timeline(const Journal& journal, const TimelineSignals& signals, const AddressMap& map, double clock_hz,
-                     std::uint64_t cycles, const std::function<bool(const std::string& path)>& wanted);
+std::string timeline(const Journal& journal, const TimelineSignals& signals, const AddressMap& map,
+                     const Givers& givers, double clock_hz, std::uint64_t cycles,
+                     const std::function<bool(const std::string& path)>& wanted);
 
 }  // namespace attnvp::trace

@@ -40,7 +40,7 @@ TEST(Overwrite, TakesV) {
   const job::Result r = run_overwrite(config::load_hardware("overwrite-v"), "H=2,N=512,E=64", "nq=64", true);
   expect_accounted_for(r);
   EXPECT_GT(r.statistic("overwrites.v"), 0U);
-  EXPECT_EQ(r.statistic("overwrites.k"), 0U);
+  EXPECT_LE(r.statistic("overwrites.k"), 1U);  // when there is no C to come
 }
 
 TEST(Overwrite, TakesK) {

@@ -30,7 +30,9 @@ TEST(Registry, EveryPlaceHasItsDefaultKind) {
 }
 
 TEST(Registry, ComponentsComeInTheOrderOfTheModuleTree) {
-  const std::vector<std::string> expected = {"attnvp.dram", "attnvp.l1", "attnvp.l0", "attnvp.mac", "attnvp.vec"};
+  const std::vector<std::string> expected = {"attnvp.dram",    "attnvp.l1",      "attnvp.l0",     "attnvp.mac",
+                                             "attnvp.vec",     "attnvp.network", "attnvp.events", "attnvp.dma",
+                                             "attnvp.control", "attnvp.gating",  "attnvp.clock",  "attnvp.leakage"};
   EXPECT_EQ(energy_components(), expected);
 }
 

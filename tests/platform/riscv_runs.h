@@ -24,7 +24,7 @@ struct RiscvRun {
 };
 
 inline RiscvRun run_job(const MachineConfig& machine, const std::string& network_text, const std::string& dataflow,
-                        bool full = true) {
+                        bool full = true, const job::Tiling& tiling = {}) {
   const config::Network network = config::load_network(network_text);
   job::Tensors tensors;
   if (full) tensors = job::random_tensors(network, 1);
@@ -32,7 +32,9 @@ inline RiscvRun run_job(const MachineConfig& machine, const std::string& network
   Journal journal;
   runner.platform().context().journal = &journal;
   RiscvRun run;
-  run.result = runner.run(network, job::parse_dataflow(dataflow), full ? &tensors : nullptr, {});
+  job::Schedule schedule = job::parse_dataflow(dataflow);
+  schedule.tiling = tiling;
+  run.result = runner.run(network, schedule, full ? &tensors : nullptr, {});
   for (const Journal::Entry& e : journal.entries()) {
     run.descriptors[e.track].emplace_back(reinterpret_cast<const char*>(&e.descriptor), sizeof e.descriptor);
   }

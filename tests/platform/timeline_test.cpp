@@ -213,7 +213,13 @@ TEST(Timeline, WindowAndScope) {
       EXPECT_LE(s.to, o.to);
     }
   }
-  EXPECT_EQ(t.counters.size(), 1U);
+  std::set<std::string> charts;
+  for (const auto& [name, points] : t.counters) {
+    charts.insert(name);
+    EXPECT_GE(points.front().at("ts").get<std::uint64_t>(), o.from) << name;
+    EXPECT_LE(points.back().at("ts").get<std::uint64_t>(), o.to) << name;
+  }
+  EXPECT_EQ(charts, (std::set<std::string>{"attnvp/power [W]", "attnvp/DRAM bytes per cycle"}));
 }
 
 }  // namespace

@@ -140,6 +140,32 @@ function roofline() {
   }));
 }
 
+// Watts of the run in the Gantt chart, by kind of module, one on top of the other.
+function power() {
+  const run = gantt.run, trace = run && run.timeline.power;
+  $('power-section').hidden = !trace || !trace.points.length;
+  if ($('power-section').hidden) return;
+  const [first, last] = run.timeline.window;
+  const ends = trace.points.map((p, i) => i + 1 < trace.points.length ? trace.points[i + 1][0] : last);
+  const totals = trace.points.map(p => p.slice(1).reduce((a, b) => a + b, 0));
+  const peak = totals.indexOf(Math.max(...totals));
+  const mean = totals.reduce((sum, w, i) => sum + w * (ends[i] - trace.points[i][0]), 0) / Math.max(last - first, 1);
+  const kind = trace.kinds.reduce((most, k, i) => trace.points[peak][i + 1] > trace.points[peak][most + 1] ? i : most, 0);
+  $('power-text').textContent = `${run.label}: ${prefixed(mean, 'W')} on average, at most ${prefixed(totals[peak], 'W')} in cycles ` +
+      `${whole(trace.points[peak][0])} to ${whole(ends[peak])}, most of it in ${trace.kinds[kind].toUpperCase()}.`;
+  const steps = i => [...trace.points.map(p => ({x: p[0], y: p[i + 1]})), {x: last, y: trace.points[trace.points.length - 1][i + 1]}];
+  draw('power', {
+    type: 'line',
+    data: {datasets: trace.kinds.map((k, i) => ({label: k.toUpperCase(), data: steps(i), stepped: true, fill: true, pointRadius: 0, borderWidth: 1,
+                                                 borderColor: palette(i), backgroundColor: palette(i)}))},
+    options: {
+      scales: {x: {type: 'linear', min: first, max: last, title: {display: true, text: 'cycles'}, ticks: {callback: v => whole(Math.round(v)), maxRotation: 0}},
+               y: {stacked: true, title: {display: true, text: 'W'}}},
+      plugins: {tooltip: {callbacks: {label: c => `${c.dataset.label}: ${prefixed(c.raw.y, 'W')}`}}},
+    },
+  }, $('power-text').textContent);
+}
+
 // The Gantt chart. A run's timeline: {tracks, names, details, slices: [track, from, to, name, head, row block, detail]}.
 const gantt = {run: null, from: 0, to: 1, drag: null};
 const shown = {matmul_abt: 'QK^T', matmul_ab: 'PV', score_tile: 'QK^T', attend_tile: 'PV'};
@@ -252,7 +278,7 @@ function setUpGantt() {
   }
   traced.forEach((r, i) => $('gantt-run').add(new Option(r.label, i)));
   $('gantt-pick').hidden = traced.length < 2;
-  $('gantt-run').onchange = e => { pick(traced[e.target.value]); drawGantt(); };
+  $('gantt-run').onchange = e => { pick(traced[e.target.value]); drawGantt(); power(); };
   $('gantt-waits').onchange = drawGantt;
   for (const button of document.querySelectorAll('[data-gantt]')) button.onclick = () => moves[button.dataset.gantt]();
   const keys = {'+': 'in', '=': 'in', '-': 'out', ArrowLeft: 'left', ArrowRight: 'right', 0: 'all'};
@@ -289,6 +315,7 @@ function render() {
   overview();
   roofline();
   if (gantt.run) drawGantt();
+  power();
 }
 
 Chart.defaults.animation = false;

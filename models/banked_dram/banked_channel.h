@@ -1,0 +1,53 @@
+// A channel of banked DRAM as a module: what is counted of it and what a waveform shows.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "models/banked_dram/channel.h"
+#include "models/module.h"
+
+namespace attnvp {
+
+class BankedChannel : public Module, private DramListener {
+ public:
+  using Done = std::function<void(std::uint64_t tag, Tick end)>;
+  BankedChannel(sc_core::sc_module_name name, Context& context, const BankedConfig& config, Done done);
+
+  Counter bytes{*this, "bytes", "bytes", "bytes that crossed the channel's data buses"};
+  Counter activates{*this, "activates", "commands", "rows opened", {"attnvp.dram", "activate"}};
+  Counter refreshes{*this, "refreshes", "commands", "refreshes of a rank", {"attnvp.dram", "refresh"}};
+  Counter bank_refreshes{*this, "bank_refreshes", "commands", "refreshes of a bank", {"attnvp.dram", "refresh_bank"}};
+  Counter precharges{*this, "precharges", "commands", "rows closed, but for those closed by a read or write"};
+  Counter row_hits{*this, "row_hits", "pieces", "pieces of accesses whose row was open"};
+  Counter row_misses{*this, "row_misses", "pieces", "pieces of accesses whose bank had no row open"};
+  Counter row_conflicts{*this, "row_conflicts", "pieces", "pieces of accesses whose bank had another row open"};
+  Counter turnarounds{*this, "turnarounds", "times", "changes between reading and writing of a data bus"};
+  Counter queued{*this, "queued", "pieces", "most pieces of accesses that waited at a time"};
+
+  void push(const DramRequest& request, Tick arrival);
+  Tick next() { return channel_.next(); }
+  void step() { channel_.step(); }
+  Tick burst_clocks() const { return data_clocks_; }  // in which data crossed a bus
+  void start(std::uint64_t epoch_fs);                 // anew: the clock's zero
+
+ private:
+  void issued(const DramCommandRun& run) override;
+  void done(std::uint64_t tag, Tick end) override;
+  void show(const DramCommandRun& run);
+  void show_efficiency(const DramCommandRun& run);
+  std::uint64_t time_of(Tick tick) const { return epoch_fs_ + static_cast<std::uint64_t>(tick) * tick_fs_; }
+
+  BankedConfig config_;
+  Done done_;
+  DramChannel channel_;
+  std::uint64_t tick_fs_, epoch_fs_ = 0;
+  Tick data_clocks_ = 0;
+  Tick window_ = 0, window_clocks_ = 0;  // data in the current stretch of time
+  std::vector<std::unique_ptr<Signal>> banks_;
+  Signal depth_{*this, "queued", 16};
+  Signal efficiency_{*this, "efficiency", Signal::Real{"%"}};
+};
+
+}  // namespace attnvp

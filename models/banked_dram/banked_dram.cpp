@@ -1,0 +1,243 @@
+#include "models/banked_dram/banked_dram.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <stdexcept>
+
+#include "models/bus/initiator.h"
+#include "models/bus/stream.h"
+#include "models/registry.h"
+
+namespace attnvp {
+
+namespace {
+
+constexpr std::uint32_t kMostChannels = 64;
+
+// As many as are asked for, or the power of two whose bandwidth is nearest to the wanted one, by ratio.
+std::uint32_t channels_of(const BankedConfig& config, double bytes_per_second) {
+  if (config.channels > 0) return config.channels;
+  const double wanted = std::log2(bytes_per_second / config.channel_bytes_per_second());
+  return std::uint32_t{1} << static_cast<unsigned>(std::clamp(std::lround(wanted), 0L, 6L));
+}
+
+void settle_banked(MachineConfig& machine) {
+  const auto& config = machine.own<BankedConfig>();
+  const std::uint32_t channels = channels_of(config, machine.dram.bytes_per_second);
+  machine.dram.bytes_per_second = channels * config.channel_bytes_per_second();
+  machine.dram.size_bytes = channels * config.channel_bytes();
+}
+
+std::string problem_of(const MachineConfig& machine) {
+  const auto& config = machine.own<BankedConfig>();
+  const std::uint32_t channels = channels_of(config, machine.dram.bytes_per_second);
+  if ((channels & (channels - 1)) != 0) {
+    return fmt::format("key 'dram.channels': found {}; allowed are powers of two up to {}", channels, kMostChannels);
+  }
+  if (config.burst_length % config.data_rate != 0 || config.columns < config.burst_length) {
+    return fmt::format(
+        "key 'dram.burst_length': found {}; allowed are whole clocks of dram.data_rate, {}, and a row at most",
+        config.burst_length, config.data_rate);
+  }
+  if (config.write_queue > 0 && (config.write_high > config.write_queue || config.write_low >= config.write_high)) {
+    return fmt::format(
+        "keys 'dram.write_low', 'dram.write_high': found {} and {}; allowed is low < high <= "
+        "dram.write_queue, {}",
+        config.write_low, config.write_high, config.write_queue);
+  }
+  try {
+    const AddressMapping mapping(config.mapping, config, channels);
+    if (mapping.piece_bytes() < config.burst_bytes()) {
+      return fmt::format("key 'dram.mapping': found '{}'; the lowest bits must be those of a burst of {} bytes",
+                         config.mapping, config.burst_bytes());
+    }
+  } catch (const std::invalid_argument& problem) {
+    return fmt::format("key 'dram.mapping': {}", problem.what());
+  }
+  return {};
+}
+
+const bool kRegistered = add_kind(
+    Kind<Memory>("dram", "banked", "has channels, banks and rows, as a part's data sheet says", {"attnvp.dram"},
+                 [](const Site& site) { return std::make_unique<BankedDram>(site.name, site); })
+        .with_keys<BankedConfig>()
+        .with_settling(settle_banked)
+        .with_problem(problem_of));
+
+}  // namespace
+
+BankedDram::BankedDram(sc_core::sc_module_name name, const Site& site)
+    : Memory(name, site.context),
+      config_(site.machine.own<BankedConfig>()),
+      size_bytes_(site.machine.dram.size_bytes),
+      base_(site.base),
+      tick_fs_(static_cast<std::uint64_t>(std::llround(config_.tCK_seconds * 1e15))),
+      memory_(size_bytes_),
+      mapping_(config_.mapping, config_, channels_of(config_, site.machine.dram.bytes_per_second)) {
+  const std::uint32_t channels = channels_of(config_, site.machine.dram.bytes_per_second);
+  for (std::uint32_t i = 0; i < channels; ++i) {
+    channels_.push_back(
+        std::make_unique<BankedChannel>(fmt::format("channel{}", i).c_str(), site.context, config_,
+                                        [this](std::uint64_t access, Tick end) { piece_done(access, end); }));
+  }
+  in_.register_b_transport(this, &BankedDram::b_transport);
+  in_.register_transport_dbg(this, &BankedDram::transport_dbg);
+  SC_HAS_PROCESS(BankedDram);
+  SC_METHOD(serve);
+  sensitive << due_;
+  dont_initialize();
+}
+
+void BankedDram::reset() {
+  epoch_fs_ = sc_core::sc_time_stamp().value();
+  for (const auto& channel : channels_) channel->start(epoch_fs_);
+  accesses_.clear();
+  free_.clear();
+  wakes_ = DramChannel::kNever;
+  due_.cancel();
+}
+
+bool BankedDram::inside(const tlm::tlm_generic_payload& payload) const {
+  const std::uint64_t bytes = payload.get_data_length();
+  if (payload.get_address() < base_) return false;
+  const std::uint64_t offset = payload.get_address() - base_;
+  return bytes <= size_bytes_ && offset <= size_bytes_ - bytes;
+}
+
+void BankedDram::move(tlm::tlm_generic_payload& payload) {
+  unsigned char* const here = memory_.data() + (payload.get_address() - base_);
+  if (payload.is_read()) std::memcpy(payload.get_data_ptr(), here, payload.get_data_length());
+  if (payload.is_write()) std::memcpy(here, payload.get_data_ptr(), payload.get_data_length());
+}
+
+// One piece for each row that is touched, and channel: what lies apart in a row is one run all the same.
+void BankedDram::cut(std::uint64_t offset, std::uint64_t bytes, bool read) {
+  pieces_.clear();
+  const std::uint64_t piece = mapping_.piece_bytes(), burst = config_.burst_bytes(), end = offset + bytes;
+  while (offset < end) {
+    const std::uint64_t until = std::min(end, (offset / piece + 1) * piece);
+    const auto bursts = static_cast<std::uint32_t>((until + burst - 1) / burst - offset / burst);
+    const DramPlace place = mapping_.place(offset);
+    const auto same =
+        std::find_if(pieces_.begin(), pieces_.end(), [&](const DramRequest& r) { return r.place.same_row(place); });
+    if (same != pieces_.end()) {
+      same->bursts += bursts;
+    } else {
+      pieces_.push_back({0, read, place, bursts});
+    }
+    offset = until;
+  }
+}
+
+std::uint32_t BankedDram::new_access() {
+  if (free_.empty()) {
+    accesses_.emplace_back();
+    return static_cast<std::uint32_t>(accesses_.size() - 1);
+  }
+  const std::uint32_t index = free_.back();
+  free_.pop_back();
+  return index;
+}
+
+void BankedDram::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
+  const std::uint64_t bytes = payload.get_data_length();
+  if (bytes == 0 || !inside(payload)) {
+    payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
+    return;
+  }
+  if (payload.get_byte_enable_ptr() != nullptr) {
+    payload.set_response_status(tlm::TLM_BYTE_ENABLE_ERROR_RESPONSE);
+    return;
+  }
+  if (!payload.is_read() && !payload.is_write()) {
+    payload.set_response_status(tlm::TLM_COMMAND_ERROR_RESPONSE);
+    return;
+  }
+  (payload.is_read() ? read_words : write_words) += bytes / 2;
+  if (payload.get_extension<TimingOnlyExtension>() == nullptr) move(payload);
+  payload.set_response_status(tlm::TLM_OK_RESPONSE);
+
+  const Tick arrival = tick_of(sc_core::sc_time_stamp().value() + delay.value());
+  cut(payload.get_address() - base_, bytes, payload.is_read());
+  const std::uint32_t index = new_access();
+  auto* const later = payload.get_extension<CompletionExtension>();
+  accesses_[index] = {static_cast<std::uint32_t>(pieces_.size()), 0, later != nullptr ? later->to : nullptr,
+                      later != nullptr ? later->ticket : 0};
+  for (DramRequest& piece : pieces_) {
+    piece.tag = index;
+    channels_[piece.place.channel]->push(piece, arrival);
+  }
+  // What happens at once, such as hits of open rows, needs no event.
+  calling_ = index;
+  Tick next = DramChannel::kNever;
+  for (const DramRequest& piece : pieces_) {
+    BankedChannel& channel = *channels_[piece.place.channel];
+    while (channel.next() <= arrival) channel.step();
+    next = std::min(next, channel.next());
+  }
+  calling_ = kNobody;
+  wake_at(next);
+  if (accesses_[index].pieces > 0) {
+    if (later != nullptr) {
+      later->deferred = true;
+      return;
+    }
+    while (accesses_[index].pieces > 0) sc_core::wait(done_);
+  }
+  const std::uint64_t end_fs = time_of(accesses_[index].end), now_fs = sc_core::sc_time_stamp().value();
+  free_.push_back(index);
+  delay = sc_core::sc_time::from_value(end_fs > now_fs ? end_fs - now_fs : 0);
+}
+
+void BankedDram::piece_done(std::uint64_t index, Tick end) {
+  Access& access = accesses_[index];
+  access.end = std::max(access.end, end);
+  if (--access.pieces > 0) return;
+  count();
+  if (index == calling_) return;
+  if (access.to == nullptr) {
+    done_.notify(sc_core::SC_ZERO_TIME);
+    return;
+  }
+  const std::uint64_t cycle = (time_of(access.end) + ctx_.clock.period_fs() - 1) / ctx_.clock.period_fs();
+  free_.push_back(static_cast<std::uint32_t>(index));
+  access.to->completed(access.ticket, cycle);
+}
+
+void BankedDram::count() {
+  Tick data = 0;
+  for (const auto& channel : channels_) data += channel->burst_clocks();
+  const double buses = static_cast<double>(channels_.size()) * config_.pseudo_channels;
+  const double clocks_per_cycle = static_cast<double>(ctx_.clock.period_fs()) / static_cast<double>(tick_fs_);
+  busy_cycles.raise_to(static_cast<std::uint64_t>(std::llround(static_cast<double>(data) / buses / clocks_per_cycle)));
+}
+
+void BankedDram::serve() {
+  wakes_ = DramChannel::kNever;
+  const Tick now = static_cast<Tick>((sc_core::sc_time_stamp().value() - epoch_fs_) / tick_fs_);
+  Tick next = DramChannel::kNever;
+  for (const auto& channel : channels_) {
+    while (channel->next() <= now) channel->step();
+    next = std::min(next, channel->next());
+  }
+  wake_at(next);
+}
+
+void BankedDram::wake_at(Tick next) {
+  if (next >= wakes_) return;
+  wakes_ = next;
+  const std::uint64_t at = time_of(next), now = sc_core::sc_time_stamp().value();
+  due_.cancel();
+  due_.notify(sc_core::sc_time::from_value(at > now ? at - now : 0));
+}
+
+unsigned BankedDram::transport_dbg(tlm::tlm_generic_payload& payload) {
+  if (!inside(payload)) return 0;
+  move(payload);
+  return payload.get_data_length();
+}
+
+}  // namespace attnvp

@@ -1,0 +1,70 @@
+// DRAM with the `banked` policy: channels with banks, as a part's data sheet has them (config.h), each behind a
+// controller of its own (channel.h). An access is cut into pieces that lie in one row; it is over when all of them are.
+// Initiators that know Completions are told when; others wait. Data are moved when the access comes.
+#pragma once
+
+#include <tlm_utils/simple_target_socket.h>
+
+#include <memory>
+#include <vector>
+
+#include "models/banked_dram/banked_channel.h"
+#include "models/bus/completion.h"
+#include "models/memory.h"
+#include "models/storage/paged_memory.h"
+
+namespace attnvp {
+
+class BankedDram : public Memory {
+ public:
+  BankedDram(sc_core::sc_module_name name, const Site& site);
+
+  tlm::tlm_target_socket<>& in(std::uint32_t /*initiator*/) override { return in_; }
+  std::uint64_t size_bytes() const override { return size_bytes_; }
+  void reset() override;
+
+  Counter read_words{*this, "read_words", "16-bit words", "words read", {"attnvp.dram", "read"}};
+  Counter write_words{*this, "write_words", "16-bit words", "words written", {"attnvp.dram", "write"}};
+  Counter busy_cycles{*this, "busy_cycles", "cycles",
+                      "cycles in which data crosses the buses, of all channels the mean"};
+
+ private:
+  struct Access {
+    std::uint32_t pieces = 0;  // not done yet
+    Tick end = 0;
+    Completions* to = nullptr;  // nullptr: who made it waits
+    std::uint64_t ticket = 0;
+  };
+  static constexpr std::uint32_t kNobody = UINT32_MAX;
+
+  void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  unsigned transport_dbg(tlm::tlm_generic_payload& payload);
+  bool inside(const tlm::tlm_generic_payload& payload) const;
+  void move(tlm::tlm_generic_payload& payload);
+  void cut(std::uint64_t offset, std::uint64_t bytes, bool read);
+  std::uint32_t new_access();
+  void piece_done(std::uint64_t index, Tick end);
+  void serve();  // what is to happen by now
+  void count();
+  void wake_at(Tick next);
+  std::uint64_t time_of(Tick tick) const { return epoch_fs_ + static_cast<std::uint64_t>(tick) * tick_fs_; }
+  Tick tick_of(std::uint64_t time_fs) const {
+    return static_cast<Tick>((time_fs - epoch_fs_ + tick_fs_ - 1) / tick_fs_);
+  }
+
+  BankedConfig config_;
+  std::uint64_t size_bytes_, base_, tick_fs_;
+  PagedMemory memory_;
+  AddressMapping mapping_;
+  std::vector<std::unique_ptr<BankedChannel>> channels_;
+  std::vector<DramRequest> pieces_;  // of the access that is being cut
+  std::vector<Access> accesses_;
+  std::vector<std::uint32_t> free_;
+  std::uint64_t epoch_fs_ = 0;       // the clock starts with the job
+  std::uint32_t calling_ = kNobody;  // the access that is within b_transport: its end needs no message
+  Tick wakes_ = DramChannel::kNever;
+  sc_core::sc_event due_, done_;
+  tlm_utils::simple_target_socket<BankedDram> in_{"in"};
+};
+
+}  // namespace attnvp

@@ -1,0 +1,14 @@
+// The words for what an engine waits for: the same in reports, pages and timelines.
+#pragma once
+
+#include <string>
+
+#include "models/account/account.h"
+
+namespace attnvp::trace {
+
+// "K from DRAM", "P from VEC", "space", "processor", "order" and the like. A load's tag is the place of its tensor in
+// Q, K, V, C, P, O, partial results, from 1 on.
+std::string reason(const Cause& cause);
+
+}  // namespace attnvp::trace

@@ -1,0 +1,131 @@
+#!/usr/bin/env bash
+# Firmware out of tree, as somebody new meets it: made, built, described, run, profiled, debugged; and its mistakes.
+. "$(dirname -- "$0")/harness.sh" "$1" "$2"
+export ATTNVP_CONFIGS=$configs
+
+wrong "found 'UPPER'" new firmware UPPER
+mkdir "$in/full" && touch "$in/full/file"
+wrong 'not an empty folder' new firmware "$in/full"
+wrong 'is not in' new firmware "$in/none" --hw nothing
+wrong 'no such file' run --firmware nothing.elf
+wrong 'control.cpu is native' run --net H=1,N=32,E=16 --data timing --profile p.folded
+wrong '--gdb-wait needs --gdb' run --cpu native --gdb-wait --net H=1,N=32,E=16
+wrong 'nobody can listen|control.cpu is native|allowed is 0 to 65535' run --gdb 65536
+
+gcc=riscv64-unknown-elf-gcc
+if ! command -v $gcc >/dev/null; then
+  finish
+  exit 77
+fi
+
+"$attnvp" new firmware "$in/mine" >"$log/new" 2>&1 || failed "$(<"$log/new")"
+make -s -C "$in/mine" >"$log/make" 2>&1 || failed "$(<"$log/make")"
+elf=$in/mine/mine.elf
+done_well describe "$elf"
+grep -q 'prefetch=on|off' "$log/stdout" || failed 'describe does not know its options'
+grep -q 'N_KV' "$log/stdout" || failed 'describe does not know its parameters'
+
+net=H=2,N=96,E=32
+done_well run --firmware "$elf" --net $net --json -
+mv "$log/stdout" "$in/plain.json"
+holds '.dataflow == "mine" and .golden.passed and .cycles > 0' "$in/plain.json"
+done_well run --firmware "$elf" --net $net --dataflow mine:prefetch=off --tiling nq=32,nkv=32
+grep -q 'nq=32 nkv=32' "$log/stdout" || failed 'the tiling is not as given'
+wrong "option 'nothing' is unknown" run --firmware "$elf" --net $net --dataflow mine:nothing=1
+wrong "dataflow 'flat' is unknown" run --firmware "$elf" --net $net --dataflow flat
+done_well schedule --firmware "$elf" --net $net
+grep -q 'cluster 0\|mac' "$log/stdout" || failed 'no commands'
+
+# What looks at firmware changes nothing, and tells the same every time.
+for n in 1 2; do
+  "$attnvp" run --firmware "$elf" --net $net --json "$in/watched.json" --profile "$in/p$n.folded" \
+    --instruction-trace "$in/i$n.log" --trace-to 5000 >/dev/null 2>"$log/stderr" || failed "$(<"$log/stderr")"
+done
+same "$in/p1.folded" "$in/p2.folded"
+same "$in/i1.log" "$in/i2.log"
+[[ $(jq .cycles "$in/watched.json") == $(jq .cycles "$in/plain.json") ]] || failed 'looking changes cycles'
+grep -qE '^hart 0;.*;main;.*boot.*;.*run.* [0-9]+$' "$in/p1.folded" || failed 'no call stacks'
+head -1 "$in/i1.log" | grep -qE '^core   0: 3 0x60000000 \(0x[0-9a-f]{8}\) x' || failed "$(head -1 "$in/i1.log")"
+hart_cycles=$(jq '.counters["attnvp.cluster0.cpu"].hart_cycles' "$in/plain.json")
+[[ $(awk '{n += $NF} END {print n}' "$in/p1.folded") == "$hart_cycles" ]] || failed 'the profile has not all cycles'
+done_well run --firmware "$elf" --net $net --profile "$in/page.html"
+grep -q '<script' "$in/page.html" || failed 'no page'
+
+# Mistakes of firmware: one sentence with hart, pc, function and line.
+broken() { # PATTERN STATEMENT
+  cp -r "$in/mine" "$in/broken"
+  sed -i "s|  attention.finish();.*|  $2|" "$in/broken/dataflow.cpp"
+  make -s -C "$in/broken" >"$log/make" 2>&1 || failed "$(<"$log/make")"
+  run run --firmware "$in/broken/mine.elf" --net H=1,N=32,E=16 --tiling nq=32,nkv=32,kv=1,rb=1,bb=1,hh=1,m0=16,n0=16,k0=16
+  [[ $status -eq 1 ]] || failed "exit status $status: $(<"$log/stderr")"
+  grep -E '^attnvp: ' "$log/stderr" | grep -qE -- "$1" || failed "no '$1' in: $(<"$log/stderr")"
+  rm -r "$in/broken"
+}
+broken 'store access fault at address 0x40, pc 0x6000.*run.*dataflow.cpp:[0-9]+' '*reinterpret_cast<volatile int*>(0x40) = 1;'
+broken 'instruction access fault at address 0x1234' 'reinterpret_cast<void (*)()>(0x1234)();'
+broken 'illegal instruction.*dataflow.cpp' 'asm volatile(".word 0");'
+broken 'gave up with code 5' '*reinterpret_cast<volatile int*>(0x70000004) = 5;'
+broken 'stack overflow' 'asm volatile("1: addi sp, sp, -1024; sw zero, 0(sp); j 1b");'
+
+# Asleep until an engine has given a token, and until a time: interrupts end wfi.
+cp -r "$in/mine" "$in/asleep"
+sed -i 's|  attention.finish();.*|  attention.finish();\n'\
+'  const Events done = rt.events(1);\n'\
+'  *reinterpret_cast<volatile unsigned*>(0x70000010) = 1 + done.first;\n'\
+'  rt.vec(0, fence().then(done));\n'\
+'  asm volatile("csrw mie, %0; wfi" ::"r"(1u << 11));\n'\
+'  rt.wait(done);\n'\
+'  *reinterpret_cast<volatile unsigned*>(0x02004000) = *reinterpret_cast<volatile unsigned*>(0x0200bff8) + 50000;\n'\
+'  *reinterpret_cast<volatile unsigned*>(0x02004004) = 0;\n'\
+'  asm volatile("csrw mie, %0; wfi" ::"r"(1u << 7));|' "$in/asleep/dataflow.cpp"
+make -s -C "$in/asleep" >"$log/make" 2>&1 || failed "$(<"$log/make")"
+tiling=$(jq -r '.tiling | to_entries | map("\(.key)=\(.value)") | join(",")' "$in/plain.json")
+done_well run --firmware "$in/asleep/mine.elf" --net $net --tiling "$tiling" --json -
+mv "$log/stdout" "$in/asleep.json"
+slept=$(($(jq .cycles "$in/asleep.json") - $(jq .cycles "$in/plain.json")))
+[[ $slept -gt 187500 && $slept -lt 200000 ]] || failed "slept $slept cycles, not a little more than 187,500 (50,000 at 1 GHz)"
+
+# The debugger.
+if command -v gdb-multiarch >/dev/null; then
+  debugged() { # stdin: lines for gdb; what it says is in $log/gdb, the run's JSON in $in/debugged.json
+    rm -f "$log/stderr" "$in/debugged.json"
+    "$attnvp" run --firmware "$elf" --net $net --json "$in/debugged.json" --gdb 0 --gdb-wait >"$log/run" 2>"$log/stderr" &
+    local process=$!
+    for _ in {1..100}; do
+      grep -q 'on port' "$log/stderr" 2>/dev/null && break
+      sleep 0.1
+    done
+    local port
+    port=$(sed -n 's/.*on port \([0-9]*\)$/\1/p' "$log/stderr")
+    { printf 'set pagination off\nset architecture riscv:rv32\ntarget remote localhost:%s\n' "$port"; cat; } >"$in/script.gdb"
+    timeout 100 gdb-multiarch -batch -x "$in/script.gdb" "$elf" >"$log/gdb" 2>&1
+    wait $process
+    checks=$((checks + 1))
+    command="gdb: $(tail -n +4 "$in/script.gdb" | tr '\n' ';')"
+    [[ $(jq .cycles "$in/debugged.json" 2>/dev/null) == $(jq .cycles "$in/plain.json") ]] || failed "other cycles: $(tail -3 "$log/gdb")"
+  }
+  says() { grep -qE -- "$1" "$log/gdb" || failed "no '$1' in: $(<"$log/gdb")"; }
+
+  printf '%s\n' 'break dataflow.cpp:21' continue bt 'print tiling' 'info threads' next step finish 'delete' continue |
+    debugged
+  says 'Breakpoint 1, .*run'
+  says 'nq = [0-9]+, nkv = [0-9]+'
+  says 'attnvp.cluster0.cpu'
+  says 'exited normally'
+  printf '%s\n' 'watch *(int*)0xC0000000' continue 'monitor cycle' 'info registers mcycle mstatus' 'monitor events' \
+    'monitor engines' 'monitor queues' 'monitor nothing' 'x/2xw 0xC0000000' 'x/xw 0x08000000' \
+    delete 'monitor trace on' 'stepi 3' 'monitor trace off' 'x/xw 0x70000000' | debugged
+  says 'Old value = 0'
+  says 'cycle [0-9]+ of its clock'
+  says 'mcycle  '
+  says 'cluster 0 event [0-9]+: [0-9]+ tokens'
+  says 'queue_level='
+  says 'Cannot access memory at address 0x70000000'
+  printf '%s\n' 'hbreak main' continue 'stepi 1000' 'print $pc' 'set $t3 = 5' 'print $t3' 'tbreak Runtime::finish' \
+    continue detach | debugged
+  says '= 5$'
+  # Halting where it pleases leaves everything as it is.
+  { for n in {1..60}; do echo "stepi $((n * 37 % 211 + 1))"; done; echo continue; } | debugged
+  says 'exited normally'
+fi
+finish
