@@ -43,36 +43,6 @@ DmaController::Channel::Channel(DmaController& owner, std::uint32_t i)
   events.show_waiting_in(&waits_for);
 }
 
-// The oldest descriptor under way, or nothing.
-void DmaController::Channel::show() {
-  const UnderWay* now = under_way.empty() ? nullptr : &under_way.front();
-  operation.set(static_cast<std::uint64_t>(now != nullptr ? operation_of(now->descriptor) : Operation::kNone));
-  number.set(now != nullptr ? now->number : Signal::kNone);
-  head.set(now != nullptr ? now->descriptor.head : Signal::kNone);
-  row_block.set(now != nullptr ? now->descriptor.row_block : Signal::kNone);
-}
-
-void DmaController::Channel::begun() {
-  if (!operation.on()) return;
-  under_way.push_back({current, taken});
-  show();
-}
-
-void DmaController::Channel::settle(std::uint64_t now) {
-  const bool is_busy = ready || !ending.empty();
-  if (is_busy == busy) return;
-  busy = is_busy;
-  if (!busy) busy_cycles += now - busy_since;
-  busy_since = now;
-  account.unit(busy ? Account::kBusy : Account::kIdle, now);
-}
-
-void DmaController::Channel::done() {
-  if (under_way.empty()) return;
-  under_way.pop_front();
-  show();
-}
-
 DmaController::DmaController(sc_core::sc_module_name name, Context& context, const DmaConfig& config,
                              const Place& place)
     : Module(name, context),

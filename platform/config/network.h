@@ -10,8 +10,9 @@
 
 namespace attnvp::config {
 
-// softmax(Q.K^T).V for `batch` x `heads` pairs of Q: seq_q x emb, K and V: seq_kv x emb, in elements (FP16). With
-// grouped queries each of `kv_heads` heads of K and V serves heads / kv_heads consecutive heads of Q.
+constexpr double kLongestSequence = 4194304;
+constexpr std::size_t kMostContexts = 1024;
+
 // One of a batch: new tokens behind those in the cache, and the pages that hold all of them.
 struct Request {
   std::uint32_t new_tokens = 0, cached_tokens = 0;
@@ -19,6 +20,8 @@ struct Request {
   std::uint32_t tokens() const { return new_tokens + cached_tokens; }
 };
 
+// softmax(Q.K^T).V for `batch` x `heads` pairs of Q: seq_q x emb, K and V: seq_kv x emb, in elements (FP16). With
+// grouped queries each of `kv_heads` heads of K and V serves heads / kv_heads consecutive heads of Q.
 struct Network {
   std::string name;
   std::uint32_t batch = 1;

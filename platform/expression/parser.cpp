@@ -270,7 +270,7 @@ class Parser {
   }
 
   std::string meant(const std::string& word) const {
-    constexpr std::size_t kFew = 4, kSome = 12;
+    constexpr std::size_t kFew = 4, kSome = 16;
     std::vector<std::string> names;
     for (const auto& [known, type] : symbols_) names.push_back(known);
     const auto inside = [&](const std::string& name) { return name.compare(0, word.size() + 1, word + ".") == 0; };

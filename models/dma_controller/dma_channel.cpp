@@ -1,0 +1,37 @@
+// What a channel shows of itself, and its account of time.
+#include "models/dma_controller/dma_controller.h"
+#include "models/trace/operation.h"
+
+namespace attnvp {
+
+// The oldest descriptor under way, or nothing.
+void DmaController::Channel::show() {
+  const UnderWay* now = under_way.empty() ? nullptr : &under_way.front();
+  operation.set(static_cast<std::uint64_t>(now != nullptr ? operation_of(now->descriptor) : Operation::kNone));
+  number.set(now != nullptr ? now->number : Signal::kNone);
+  head.set(now != nullptr ? now->descriptor.head : Signal::kNone);
+  row_block.set(now != nullptr ? now->descriptor.row_block : Signal::kNone);
+}
+
+void DmaController::Channel::begun() {
+  if (!operation.on()) return;
+  under_way.push_back({current, taken});
+  show();
+}
+
+void DmaController::Channel::settle(std::uint64_t now) {
+  const bool is_busy = ready || !ending.empty();
+  if (is_busy == busy) return;
+  busy = is_busy;
+  if (!busy) busy_cycles += now - busy_since;
+  busy_since = now;
+  account.unit(busy ? Account::kBusy : Account::kIdle, now);
+}
+
+void DmaController::Channel::done() {
+  if (under_way.empty()) return;
+  under_way.pop_front();
+  show();
+}
+
+}  // namespace attnvp
