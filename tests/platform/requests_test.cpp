@@ -84,7 +84,7 @@ TEST_P(Requests, AreGoldenAndCounted) {
 INSTANTIATE_TEST_SUITE_P(Random, Requests, ::testing::Range(0, 10));
 
 // Where a page lies does not matter to what comes out.
-TEST(Requests, OfPagesInAnyOrderGiveTheSameBytes) {
+TEST(RequestFiles, OfPagesInAnyOrderGiveTheSameBytes) {
   TemporaryFolder folder;
   const MachineConfig machine = config::load_hardware("edge");
   std::vector<std::vector<arith::Half>> outputs;
@@ -100,7 +100,7 @@ TEST(Requests, OfPagesInAnyOrderGiveTheSameBytes) {
   EXPECT_EQ(outputs[0], outputs[1]);
 }
 
-TEST(Requests, RefuseWhatCannotBe) {
+TEST(RequestFiles, RefuseWhatCannotBe) {
   TemporaryFolder folder;
   const auto refusal = [&](const std::string& csv, const char* more = ",page=16,pages=8") {
     const config::Network n = config::load_network(std::string("H=4,N=8,E=16,causal=1") + more);
@@ -124,7 +124,7 @@ TEST(Requests, RefuseWhatCannotBe) {
   EXPECT_EQ(refusal("new_tokens,cached_tokens\n0,20\n"), "r.csv:2: found '0'; allowed is a whole number of 1 to 4194304");
   EXPECT_EQ(refusal("new_tokens,cached_tokens\n1,many\n"),
             "r.csv:2: found 'many'; allowed is a whole number of 0 to 4194303");
-  EXPECT_EQ(refusal("new,cached\n1,2\n").substr(0, 34), "r.csv:1: found columns 'new,cached'");
+  EXPECT_EQ(refusal("new,cached\n1,2\n").substr(0, 35), "r.csv:1: found columns 'new,cached'");
 }
 
 }  // namespace
