@@ -16,7 +16,7 @@ enum State : std::uint64_t { kOff, kRun, kBus, kStall };
 const char* const kStateNames[] = {"off", "run", "bus", "stall", nullptr};
 
 const bool kRegistered =
-    add_kind(Kind<Processor>("control", "native", "runs the firmware compiled into the program", {"attnvp.control"},
+    add_kind(Kind<Processor>("control", "native", "runs the firmware compiled into the program", {},
                              [](const Site& site) { return std::make_unique<ControlProcessor>(site.name, site); })
                  .with_keys<LaunchConfig>());
 }  // namespace

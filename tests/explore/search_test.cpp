@@ -120,7 +120,11 @@ TEST(Search, AutoIsNoWorseThanTheDefault) {
 // passes divide evenly within 0.5% of the bound.
 TEST(Search, ShippedTilingsHold) {
   int checked = 0;
+  const std::vector<config::CatalogEntry> tilings = config::list(config::Folder::kTilings);
   for (const config::CatalogEntry& entry : config::list(config::Folder::kNetworks)) {
+    const bool shipped = std::any_of(tilings.begin(), tilings.end(),
+                                     [&](const config::CatalogEntry& t) { return t.name == entry.name; });
+    if (!shipped) continue;
     const Problem p = problem(entry.name);
     const job::Tiling tiling = job::parse_tiling(entry.name);
     const std::uint64_t cycles = simulate(p, tiling).cycles;
