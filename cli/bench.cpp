@@ -11,7 +11,9 @@
 #include "cli/commands.h"
 #include "explore/search/search.h"
 #include "models/arith/half.h"
+#include "models/banked_dram/traffic.h"
 #include "models/registry.h"
+#include "platform/config/dram_part.h"
 #include "platform/config/hardware.h"
 #include "platform/elaboration/platform.h"
 #include "platform/job/job.h"
@@ -57,6 +59,17 @@ StreamRate stream_rate(double budget) {
   StreamRate rate;
   rate.seconds = best_seconds(budget, [&] { rate.transfers = runner.run(options).transfers; });
   return rate;
+}
+
+// Requests of one burst that a channel of LPDDR4-3200 serves in a second of the host's time.
+double dram_rate(double budget, std::uint64_t step_bytes) {
+  BankedConfig part;
+  config::apply_dram_part(part, "lpddr4-3200");
+  TrafficConfig traffic;
+  traffic.requests = 100000;
+  traffic.bytes = part.burst_bytes();
+  traffic.step_bytes = step_bytes;
+  return static_cast<double>(traffic.requests) / best_seconds(budget, [&] { DramTraffic(part, traffic).run(); });
 }
 
 }  // namespace
@@ -153,6 +166,12 @@ Figures measure(const BenchArguments& a) {
   timed(fmt::format("streaming graph, {:.2g} M transfers", static_cast<double>(streaming.transfers) * 1e-6),
         streaming.seconds,
         fmt::format("{:.1f} M transfers/s", static_cast<double>(streaming.transfers) * 1e-6 / streaming.seconds));
+  const auto dram = [&](const char* label, std::uint64_t step_bytes) {
+    const double rate = dram_rate(a.seconds, step_bytes);
+    timed(label, 100000 / rate, fmt::format("{:.2f} M requests/s", rate * 1e-6));
+  };
+  dram("banked DRAM, 100,000 requests of 32 B, stream", 32);
+  dram("banked DRAM, 100,000 requests of 32 B, random", 0);
   return figures;
 }
 

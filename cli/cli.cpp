@@ -251,7 +251,7 @@ int dispatch(int argc, char** argv) {
   CLI::App* list_command = app.add_subcommand(
       "list", "what there is: machines, networks, dataflows, tilings, sweeps, streams, energy tables");
   list_command->add_option("kind", kind, "only one of them")
-      ->check(one_of({"hardware", "networks", "dataflows", "tilings", "sweeps", "streams", "operations", "energy"}));
+      ->check(one_of({"hardware", "networks", "dataflows", "tilings", "sweeps", "dram", "streams", "operations", "energy"}));
   list_command->callback([&] { status = list(kind); });
 
   DescribeArguments describe_arguments;

@@ -259,6 +259,7 @@ int list(const std::string& kind) {
   section("dataflows", [] { list_dataflows(); });
   section("tilings", [] { list_folder("tiling", config::Folder::kTilings); });
   section("sweeps", [] { list_folder("sweep", config::Folder::kSweeps); });
+  section("dram", [] { list_folder("DRAM part", config::Folder::kDram); });
   section("streams", [] { list_folder("streaming graph", config::Folder::kStreams); });
   section("operations", [] { list_operations(); });
   section("energy", [] { list_folder("energy table", config::Folder::kEnergy); });

@@ -21,6 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kDramPart = "dram.part";
+constexpr const char* kPlugin = "plugin:";            // before a library's name, as a policy
 constexpr std::size_t kLongestChain = 32;             // of bases
 constexpr std::uint64_t kMostL1Bytes = 256ULL << 30;  // all clusters together
 
@@ -127,6 +128,11 @@ void apply_override(MachineConfig& machine, const std::string& assignment) {
 }
 
 void apply_setting(MachineConfig& machine, const Setting& setting) {
+  if (setting.path == "dram.policy" && setting.text.rfind(kPlugin, 0) == 0) {
+    apply_setting(machine, {"dram.library", setting.text.substr(std::string(kPlugin).size()), setting.origin});
+    apply_setting(machine, {"dram.policy", "plugin", setting.origin});
+    return;
+  }
   hardware_schema().apply(machine, setting);
   auto& dram = machine.own<BankedConfig>();
   try {

@@ -24,6 +24,8 @@ them; a test keeps the two equal.
 | `energy/` | energy per action | the machine's or the graph's key `energy` |
 | `tilings/` | tile sizes | `--tiling NAME` or `--tiling PATH` |
 | `sweeps/` | many jobs ([docs/sweeps.md](../docs/sweeps.md)) | `attnvp sweep NAME` or `attnvp sweep PATH` |
+| `dram/` | DRAM parts ([docs/memory.md](../docs/memory.md)) | the machine's key `dram.part` |
+| `validation/` | measurements by others | `attnvp validate NAME` |
 
 A name is a file's name without `.yaml`; text with a `/` or ending in `.yaml` is a path. The environment variable
 `ATTNVP_CONFIGS` names another folder to take the place of this one. A file's first line, a comment, is what

@@ -144,6 +144,8 @@ void MachineModel::fill(config::EnergyTable& table) const {
   const std::string& dram = keys_.dram_type;
   set("attnvp.dram", "read", technology_.dram_pj_per_bit(dram) * kWordBits);
   set("attnvp.dram", "write", technology_.dram_pj_per_bit(dram) * kWordBits);
+  // The figure of a bit has its activation in it, that of a kept GiB its refreshes.
+  for (const char* of_rows : {"activate", "refresh", "refresh_bank"}) set("attnvp.dram", of_rows, Figure{});
   set("attnvp.dram", "background",
       technology_.dram_mw_per_gib(dram) * (static_cast<double>(m.dram.size_bytes) / kGiB * cycle_s * kPjPerMwSecond));
 

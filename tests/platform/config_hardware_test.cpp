@@ -197,7 +197,7 @@ TEST_F(Hardware, RefusesBadValuesWithLineAndKey) {
   EXPECT_EQ(refusal("dma: {arbitration: fifo}\n"),
             "my.yaml:1: key 'dma.arbitration': found 'fifo'; allowed: age, priority, round-robin");
   EXPECT_EQ(refusal("dram: {policy: perfect}\n"),
-            "my.yaml:1: key 'dram.policy': found 'perfect'; allowed: banked, cached, fixed");
+            "my.yaml:1: key 'dram.policy': found 'perfect'; allowed: banked, cached, fixed, plugin");
   EXPECT_EQ(refusal("cores: two\n"),
             "my.yaml:1: key 'cores': found 'two', which is not a number; allowed is a plain whole number");
   EXPECT_EQ(refusal("clock: .nan\n"),
