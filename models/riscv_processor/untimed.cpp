@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace attnvp::riscv {
 
 namespace {
@@ -29,13 +31,20 @@ std::uint64_t run_untimed(const ElfFile& program, const CoreConfig& config, hal:
   core.load(program);
   Hart& hart = core.hart();
   Stop stop = Stop::kLimit;
+  core.set_lines(false);
   while (!core.finished() && stop != Stop::kLost) {
-    core.set_lines(false);
     stop = hart.run(kMostCycles);
     if (core.finished()) break;
-    if (stop == Stop::kWait)
+    if (stop == Stop::kWait) {  // whatever it waits for is done, and time is nobody's
+      core.set_lines(true);
+      if (!hart.csrs().wakes() && hart.csrs().hears(kTimerInterrupt) && core.clint().deadline() < kMostCycles) {
+        hart.sleep_until(std::max(hart.cycle(), core.clint().deadline()));
+        core.set_lines(true);
+      }
+      if (hart.csrs().wakes()) continue;
       throw ProgramError(
           fmt::format("{}: hart {} waits for an interrupt, {}", program.path(), config.hart, core.place()));
+    }
     if (hart.cycle() >= kMostCycles) {
       throw ProgramError(fmt::format("{}: hart {} does not end, {}", program.path(), config.hart, core.place()));
     }
