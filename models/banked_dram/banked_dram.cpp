@@ -187,9 +187,9 @@ void BankedDram::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time
     }
     while (accesses_[index].pieces > 0) sc_core::wait(done_);
   }
-  const std::uint64_t end_fs = time_of(accesses_[index].end), now_fs = sc_core::sc_time_stamp().value();
+  const std::uint64_t end = cycle_of(accesses_[index].end), now = ctx_.clock.now();
   free_.push_back(index);
-  delay = sc_core::sc_time::from_value(end_fs > now_fs ? end_fs - now_fs : 0);
+  delay = ctx_.clock.cycles(end - std::min(end, now));
 }
 
 void BankedDram::piece_done(std::uint64_t index, Tick end) {
@@ -202,7 +202,7 @@ void BankedDram::piece_done(std::uint64_t index, Tick end) {
     done_.notify(sc_core::SC_ZERO_TIME);
     return;
   }
-  const std::uint64_t cycle = (time_of(access.end) + ctx_.clock.period_fs() - 1) / ctx_.clock.period_fs();
+  const std::uint64_t cycle = cycle_of(access.end);
   free_.push_back(static_cast<std::uint32_t>(index));
   access.to->completed(access.ticket, cycle);
 }
@@ -229,9 +229,10 @@ void BankedDram::serve() {
 void BankedDram::wake_at(Tick next) {
   if (next >= wakes_) return;
   wakes_ = next;
-  const std::uint64_t at = time_of(next), now = sc_core::sc_time_stamp().value();
+  // At whole cycles, so that a later job begins at one; the channels keep their own clock's time.
+  const std::uint64_t at = cycle_of(next), now = ctx_.clock.now();
   due_.cancel();
-  due_.notify(sc_core::sc_time::from_value(at > now ? at - now : 0));
+  due_.notify(ctx_.clock.cycles(at - std::min(at, now)));
 }
 
 unsigned BankedDram::transport_dbg(tlm::tlm_generic_payload& payload) {

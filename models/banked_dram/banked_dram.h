@@ -48,6 +48,9 @@ class BankedDram : public Memory {
   void count();
   void wake_at(Tick next);
   std::uint64_t time_of(Tick tick) const { return epoch_fs_ + static_cast<std::uint64_t>(tick) * tick_fs_; }
+  std::uint64_t cycle_of(Tick tick) const {  // the first that is not before
+    return (time_of(tick) + ctx_.clock.period_fs() - 1) / ctx_.clock.period_fs();
+  }
   Tick tick_of(std::uint64_t time_fs) const {
     return static_cast<Tick>((time_fs - epoch_fs_ + tick_fs_ - 1) / tick_fs_);
   }
