@@ -200,7 +200,7 @@ cycles=$(PATH=$(dirname -- "$attnvp"):$PATH bash -c "$command --json -" | jq .cy
 [[ $cycles == "$(tail -1 f.csv | cut -d, -f1)" ]] || failed "$command: $cycles cycles, not $(tail -1 f.csv | cut -d, -f1)"
 expect 0 '' pareto many.db -x 'cycles / 1000' -y 'l1.size * clusters' -z 'max:utilization.mac' --where 'cores == 2' --svg g.svg
 expect 2 '-x: expression .cycels.: .cycels. is unknown; did you mean .cycles.' pareto many.db -x cycels
-expect 2 '.energy_pj. is unknown; did you mean one of energy_pj.dram, .*energy_pj.total' pareto many.db -x energy_pj
+expect 2 '.energy_pj. is unknown; did you mean one of energy_pj.clock, .*energy_pj.total' pareto many.db -x energy_pj
 expect 2 '.bandwidth. is unknown; did you mean .dram.bandwidth.' pareto many.db --where 'bandwidth > 3 GB/s'
 expect 2 'none of its 320 rows is done and has cores > 64' pareto many.db --where 'cores > 64'
 expect 2 'nowhere/f.csv: cannot be written' pareto many.db --svg new.svg --csv nowhere/f.csv
