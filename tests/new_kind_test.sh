@@ -114,8 +114,10 @@ for name in newpipe staggered; do
   same "golden of $name" true "$(jq ".[] | select(.dataflow == \"$name\") | .golden.passed" compared.json)"
   "$new" search "${shape[@]}" --dataflow "$name" --budget 20 --json search.json >/dev/null 2>&1 || failed "search of $name"
   same "bound of $name" true "$(jq '.best >= .lower_bound and .lower_bound > 0' search.json)"
-  "$new" schedule "${shape[@]}" --dataflow "$name" | grep -q '^core0.vec .* softmax' || failed "schedule of $name"
-  "$new" describe "$name" | grep -q 'nq' || failed "describe $name"
+  "$new" schedule "${shape[@]}" --dataflow "$name" >schedule.txt
+  grep -q '^core0.vec .* softmax' schedule.txt || failed "schedule of $name"
+  "$new" describe "$name" >described.txt
+  grep -q 'nq' described.txt || failed "describe $name"
 done
 same 'another name, the same run' "$("$attnvp" run "${shape[@]}" --dataflow softpipe --json - | jq .cycles)" \
   "$("$new" run "${shape[@]}" --dataflow newpipe --json - | jq .cycles)"
