@@ -67,12 +67,12 @@ Bound bound(const job::Result& r, const MachineConfig& m) {
     return phases({{t.mac, 0, 0}, {0, t.vec, 0}});
   }
   if (dataflow == "tileflow") {
-    // Three stages, filled and drained per head: two steps more than row blocks, which are whole passes of
-    // the array.
-    const double blocks = std::ceil(1.0 * n.seq_q / m.mac.rows);
+    // Three stages, filled and drained: two steps more than row blocks.
+    const job::Tiling& tiling = r.schedule.tiling;
+    const double blocks = std::ceil(1.0 * n.seq_q / tiling["nq"]) * tiling["hh"] * tiling["bb"];
     if (t.mac * (1 + 2 / blocks) < t.dram) return phases({{0, 0, t.dram}});
     Bound filled = phases({{t.mac, 0, 0}, {t.mac * 2 / blocks, 0, 0}});
-    filled.text += fmt::format(" to fill and drain with row blocks of {}", m.mac.rows);
+    filled.text += fmt::format(" to fill and drain every {:.0f} row blocks", blocks);
     return filled;
   }
   return phases({t});

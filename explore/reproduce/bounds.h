@@ -22,7 +22,8 @@ struct Bound {
   double cycles = 0;
   std::string text;  // which terms it is made of: "DRAM 1.18 + DRAM 1.97 + DRAM 1.18"
 };
-// What the dataflow's order of work leaves at least, with any tile sizes.
+// What the dataflow's order of work leaves at least, with any tile sizes; of tileflow, which drains its pipeline for
+// every group of heads in L1, with the run's row blocks.
 Bound bound(const job::Result& result, const MachineConfig& machine);
 
 }  // namespace attnvp::reproduce

@@ -17,16 +17,19 @@ nlohmann::ordered_json entries_json(const std::vector<Entry>& entries) {
                  {"paper", e.paper},
                  {"ours", e.ours},
                  {"ratio", e.ratio()},
-                 {"why", e.why}});
+                 {"why", e.why},
+                 {"schedule", e.schedule.empty() ? e.dataflow : e.schedule},
+                 {"calibrated", e.calibrated.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(e.calibrated)}});
   }
   return j;
 }
 
 std::string entries_csv(const std::vector<Entry>& entries) {
-  std::string out = "quantity,network,dataflow,paper,ours,ratio,why\n";
+  std::string out = "quantity,network,dataflow,paper,ours,ratio,why,schedule,calibrated\n";
   for (const Entry& e : entries) {
-    out += fmt::format("{},{},{},{},{},{:.6f},{}\n", e.quantity, e.network, csv_cell(e.dataflow), e.paper, e.ours,
-                       e.ratio(), csv_cell(e.why));
+    out += fmt::format("{},{},{},{},{},{:.6f},{},{},{}\n", e.quantity, e.network, csv_cell(e.dataflow), e.paper,
+                       e.ours, e.ratio(), csv_cell(e.why), csv_cell(e.schedule.empty() ? e.dataflow : e.schedule),
+                       e.calibrated);
   }
   return out;
 }

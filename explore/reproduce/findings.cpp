@@ -82,7 +82,7 @@ std::string mas_bound(const Study& s) {
   }
   std::string text = fmt::format(
       "The paper's mas is within {:.1f}% of the machine's bound, the longest of MAC, VEC and DRAM, on every network, "
-      "so nothing can be faster; ours is at most {:.1f}% above it.",
+      "below which no schedule can be; ours is at most {:.1f}% above it.",
       100 * paper_worst, 100 * worst);
   if (!dram.empty()) text += fmt::format(" DRAM binds on {}; MAC on the others.", fmt::join(dram, ", "));
   return text;

@@ -46,7 +46,7 @@ std::vector<Entry> fusemax_entries(const FusemaxStudy& s) {
   std::vector<Entry> all;
   const auto add = [&all](const char* quantity, const std::string& network, const std::string& dataflow, double paper,
                           double ours, const std::string& why) {
-    Entry e{quantity, network, dataflow, paper, ours, {}};
+    Entry e{quantity, network, dataflow, paper, ours, {}, {}, {}};
     if (noteworthy(e.ratio())) e.why = why;
     all.push_back(std::move(e));
   };

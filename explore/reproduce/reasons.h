@@ -25,7 +25,8 @@ struct EnergyFits {
 };
 EnergyFits fit_energies(const Study& study);
 
-// Empty unless noteworthy.
+// What is known of a difference: measured quantities in a sentence; "conjecture: " and what would decide it; or
+// "unexplained: " and what was measured of it. Empty unless noteworthy.
 std::string why_cycles(const Study& study, const std::string& network, const std::string& dataflow);
 std::string why_energy(const Study& study, const EnergyFits& fits, const std::string& network,
                        const std::string& dataflow);

@@ -20,9 +20,11 @@ int reproduce_mas(const ReproduceArguments& a) {
   rp::ControlStudy control;
   {
     rp::Progress progress;
-    study = rp::run_study(machine, a.data == "full", [&](const std::string& network, const std::string& dataflow) {
+    const auto show = [&](const std::string& network, const std::string& dataflow) {
       progress.show(network + " with " + dataflow);
-    });
+    };
+    study = rp::run_study(machine, config::hardware_provenance(a.hardware), a.data == "full", show);
+    rp::find_best(study, show);
     if (a.limits || outputs.page()) {
       limits = rp::find_limits(machine, study.paper.dataflows, [&](const std::string& dataflow, std::uint32_t cores) {
         progress.show(fmt::format("longest sequence of {} on {} cores per cluster", dataflow, cores));

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "explore/search/descent.h"
 #include "platform/config/energy.h"
 #include "platform/config/network.h"
 
@@ -11,7 +12,23 @@ namespace {
 
 std::string in_paper(const std::string& dataflow) { return dataflow == kFlatLockStep ? kFlat : dataflow; }
 
+std::string calibrated(const config::Provenances& machine, const char* table, const std::string& network,
+                       const std::string& dataflow) {
+  return config::calibrated_by(machine, std::string(table) + "/" + network + "/" + in_paper(dataflow));
+}
+
 }  // namespace
+
+std::string papers_setting(const std::string& dataflow) {
+  return dataflow == "tileflow" ? "tileflow:row_blocks=8" : dataflow;
+}
+
+std::string Study::calibrated_cycles(const std::string& network, const std::string& dataflow) const {
+  return calibrated(provenance, "mas_table2_cycles", network, dataflow);
+}
+std::string Study::calibrated_energy(const std::string& network, const std::string& dataflow) const {
+  return calibrated(provenance, "mas_table3_energy", network, dataflow);
+}
 
 double Study::paper_cycles(const std::string& network, const std::string& dataflow) const {
   return paper.cycles.at({network, in_paper(dataflow)});
@@ -20,10 +37,11 @@ double Study::paper_energy_pj(const std::string& network, const std::string& dat
   return paper.energy_pj.at({network, in_paper(dataflow)});
 }
 
-Study run_study(const MachineConfig& machine, bool full_data,
-                const std::function<void(const std::string& network, const std::string& dataflow)>& progress) {
+Study run_study(const MachineConfig& machine, const config::Provenances& provenance, bool full_data,
+                const StudyProgress& progress) {
   Study study;
   study.machine = machine;
+  study.provenance = provenance;
   study.paper = load_paper();
   study.full_data = full_data;
   for (const std::string& dataflow : study.paper.dataflows) {
@@ -37,13 +55,27 @@ Study run_study(const MachineConfig& machine, bool full_data,
     if (full_data) tensors = job::random_tensors(network, 1);
     for (const std::string& dataflow : study.dataflows) {
       progress(name, dataflow);
-      const job::Schedule schedule = job::parse_dataflow(dataflow);
+      const job::Schedule schedule = job::parse_dataflow(papers_setting(dataflow));
       job::Result result = runner.run(network, schedule, full_data ? &tensors : nullptr, {});
       result.output = {};
       study.results.emplace(std::pair(name, dataflow), std::move(result));
     }
   }
   return study;
+}
+
+void find_best(Study& study, const StudyProgress& progress) {
+  const config::EnergyTable energy = config::load_energy(study.machine.energy);
+  job::Runner runner(study.machine, energy, false);
+  for (const std::string& network : study.paper.networks) {
+    for (const std::string& dataflow : study.paper.dataflows) {
+      progress(network, dataflow + " at its best");
+      const explore::Problem problem{study.machine, config::load_network(network), job::parse_dataflow(dataflow),
+                                     energy};
+      explore::Descent found = explore::descend(runner, problem, kBestBudget);
+      study.best[{network, dataflow}] = {std::move(found.best), found.simulations};
+    }
+  }
 }
 
 double geometric_mean(const std::vector<std::string>& networks,

@@ -1,6 +1,7 @@
 // The paper's tables, paper beside ours.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ std::vector<Entry> entries(const Study& study);
 
 Section cycles_table(const Study& study);
 Section speedup_table(const Study& study);
+Section best_table(const Study& study);  // of a study with find_best
 Section bounds_table(const Study& study);
 Section energy_table(const Study& study);
 Section saving_table(const Study& study);

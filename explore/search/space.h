@@ -36,6 +36,7 @@ class Space {
 
   std::uint64_t size() const { return size_; }  // points
   std::size_t dimensions() const { return dimensions_.size(); }
+  const std::string& name(std::size_t dimension) const { return dimensions_[dimension].name; }
   const std::vector<std::uint32_t>& values(std::size_t dimension) const { return dimensions_[dimension].values; }
   // Points that agree in dimensions [0, dimension): how many, the product of the other dimensions' sizes.
   std::uint64_t points_below(std::size_t dimension) const { return below_[dimension]; }

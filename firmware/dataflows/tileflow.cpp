@@ -9,7 +9,7 @@ namespace attnvp::firmware {
 namespace {
 
 const char* const kRowBlocks[] = {"any", "8", nullptr};
-const DataflowOption kOptions[] = {{"row_blocks", kRowBlocks, "per head: any number, or the MAS-Attention paper's"},
+const DataflowOption kOptions[] = {{"row_blocks", kRowBlocks, "per head: any number, or the MAS-Attention paper's, a head at a time"},
                                    {nullptr, nullptr, nullptr}};
 
 // Stages advance together: O_i belongs to the same step as C_{i+2}, so it starts when C_{i+1} is done, and at the end
@@ -41,6 +41,9 @@ void run(Runtime& rt) {
     const uint64_t row_blocks = ceil_div(8, lanes.count) * lanes.count;
     const uint64_t rows = round_up(ceil_div(rt.layer().seq_q, row_blocks), rt.machine().mac_rows);
     if (tiling.nq != min<uint64_t>(rows, rt.layer().seq_q)) rt.refuse(RowTiling::kNq, tiling.nq);
+    constexpr uint32_t kBb = 0, kHh = 1;  // of the parameters
+    if (tiling.bb > 1) rt.refuse(kBb, tiling.bb);
+    if (tiling.hh > 1) rt.refuse(kHh, tiling.hh);
   }
   if (!rt.ok()) return;
 

@@ -1,0 +1,47 @@
+#include "explore/search/descent.h"
+
+#include <algorithm>
+#include <set>
+
+#include "explore/search/bound.h"
+
+namespace attnvp::explore {
+
+Descent descend(job::Runner& runner, const Problem& problem, std::uint32_t budget) {
+  const Space space(problem);
+  const Bound bound(problem);
+  Descent d;
+  job::Schedule schedule = problem.schedule;
+  d.best = runner.run(problem.network, schedule, nullptr, {});
+  d.simulations = 1;
+  std::set<std::string> tried;
+  // One parameter's value, the others as in the best.
+  const auto try_value = [&](std::size_t dimension, std::uint32_t value) {
+    schedule.tiling = d.best.schedule.tiling;
+    schedule.tiling.set(space.name(dimension), value);
+    std::string text;
+    for (const auto& [key, shown] : job::tiling_text(schedule.tiling)) text += key + "=" + shown + " ";
+    if (d.simulations >= budget || !tried.insert(text).second || !bound.fits(schedule.tiling)) return false;
+    ++d.simulations;
+    job::Result result = runner.run(problem.network, schedule, nullptr, {});
+    if (result.cycles >= d.best.cycles) return false;
+    d.best = std::move(result);
+    return true;
+  };
+  for (bool better = true; better && d.simulations < budget;) {
+    better = false;
+    for (std::size_t i = 0; i < space.dimensions(); ++i) {
+      const std::vector<std::uint32_t>& values = space.values(i);
+      for (const int step : {1, -1}) {
+        const auto here = static_cast<std::ptrdiff_t>(space.nearest(d.best.schedule.tiling)[i]);
+        for (std::ptrdiff_t at = here + step; at >= 0 && at < static_cast<std::ptrdiff_t>(values.size()); at += step) {
+          if (!try_value(i, values[static_cast<std::size_t>(at)])) break;
+          better = true;
+        }
+      }
+    }
+  }
+  return d;
+}
+
+}  // namespace attnvp::explore
