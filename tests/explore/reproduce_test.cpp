@@ -127,7 +127,9 @@ TEST(Reproduce, ReasonsClaimNoMoreThanWasMeasured) {
   for (const Entry& e : entries(paper_study())) {
     EXPECT_EQ(e.why.find("artefact"), std::string::npos) << e.why;
     EXPECT_EQ(e.why.find("Conjecture") == std::string::npos, e.why.find("would decide it") == std::string::npos) << e.why;
-    if (!e.why.empty()) EXPECT_NE(e.why.find_first_of("0123456789"), std::string::npos) << e.why;
+    if (!e.why.empty()) {
+      EXPECT_NE(e.why.find_first_of("0123456789"), std::string::npos) << e.why;
+    }
   }
 }
 
