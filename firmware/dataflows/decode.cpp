@@ -2,7 +2,6 @@
 // (stream-K); FlashDecoding cuts every context into the same number of pieces; FlashAttention-2 does not cut at all.
 #include "firmware/runtime/decode.h"
 
-
 namespace attnvp::firmware {
 
 namespace {
@@ -10,15 +9,18 @@ namespace {
 enum class Deal : std::uint8_t { kStreamed, kSplit, kWhole };
 
 void run(Runtime& rt, Deal deal) {
-  const DecodePlan plan = plan_decode(rt);
+  const DecodePlan plan = plan_decode(rt, deal != Deal::kStreamed);
   if (!rt.ok()) return;
   const Contexts contexts(rt, plan.tiling.nq, plan.tiling.nkv);
-  const uint32_t slots = rt.machine().clusters * rt.cores();
+  const uint32_t slots = rt.machine().clusters * rt.cores() * plan.share;
   const uint32_t heads = contexts.heads() * contexts.count();
+  // The public kernels reckon with two thread blocks on a multiprocessor, however many there are.
+  const bool blocks = plan.grid == Grid::kBlocks;
+  const uint32_t fill = blocks ? 2 * rt.machine().clusters * rt.cores() : slots;
   const uint32_t splits = deal == Deal::kStreamed ? 0
                           : deal == Deal::kWhole  ? 1
-                                                  : StreamK::flash_decoding_splits(heads, slots, contexts.most_tiles());
-  const StreamK work(contexts, slots, splits);
+                                                  : StreamK::flash_decoding_splits(heads, fill, contexts.most_tiles());
+  const StreamK work(contexts, slots, splits, blocks);
   Decode decode(rt, plan, contexts, work);
   if (rt.ok()) decode.run();
 }
@@ -36,23 +38,15 @@ const Dataflow kLean = {"lean",
                         hal::kScoresOnChip,
                         kRagged | kOnePass | kMerged};
 ATTNVP_DATAFLOW(kLean);
-const Dataflow kFlashDecoding = {"flash-decoding",
-                                 "FlashDecoding: every context in the same number of pieces",
-                                 run_flash_decoding,
-                                 kDecodeParameters,
-                                 nullptr,
-                                 kPartitionStatistics,
-                                 hal::kScoresOnChip,
-                                 kRagged | kOnePass | kMerged};
+const Dataflow kFlashDecoding = {"flash-decoding",   "FlashDecoding: every context in the same number of pieces",
+                                 run_flash_decoding, kDecodeParameters,
+                                 kGridOptions,       kPartitionStatistics,
+                                 hal::kScoresOnChip, kRagged | kOnePass | kMerged};
 ATTNVP_DATAFLOW(kFlashDecoding);
-const Dataflow kFlash2 = {"flash2",
-                          "FlashAttention-2: a whole context per worker",
-                          run_flash2,
-                          kDecodeParameters,
-                          nullptr,
-                          kPartitionStatistics,
-                          hal::kScoresOnChip,
-                          kRagged | kOnePass};
+const Dataflow kFlash2 = {"flash2",           "FlashAttention-2: a whole context per worker",
+                          run_flash2,         kDecodeParameters,
+                          kGridOptions,       kPartitionStatistics,
+                          hal::kScoresOnChip, kRagged | kOnePass};
 ATTNVP_DATAFLOW(kFlash2);
 
 }  // namespace
