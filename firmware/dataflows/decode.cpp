@@ -6,10 +6,11 @@ namespace attnvp::firmware {
 
 namespace {
 
-enum class Deal : std::uint8_t { kStreamed, kSplit, kWhole };
+enum class Deal : std::uint8_t { kStreamed, kSplit, kWhole, kPipelined };
 
 void run(Runtime& rt, Deal deal) {
   const DecodePlan plan = plan_decode(rt, deal != Deal::kStreamed);
+  if (rt.ok() && deal == Deal::kPipelined && plan.lag == 0) rt.refuse(7, plan.kv_ring);
   if (!rt.ok()) return;
   const Contexts contexts(rt, plan.tiling.nq, plan.tiling.nkv);
   const uint32_t slots = rt.machine().clusters * rt.cores() * plan.share;
@@ -18,7 +19,7 @@ void run(Runtime& rt, Deal deal) {
   const bool blocks = plan.grid == Grid::kBlocks;
   const uint32_t fill = blocks ? 2 * rt.machine().clusters * rt.cores() : slots;
   const uint32_t splits = deal == Deal::kStreamed ? 0
-                          : deal == Deal::kWhole  ? 1
+                          : deal != Deal::kSplit  ? 1
                                                   : StreamK::flash_decoding_splits(heads, fill, contexts.most_tiles());
   const StreamK work(contexts, slots, splits, blocks);
   Decode decode(rt, plan, contexts, work);
@@ -48,6 +49,17 @@ const Dataflow kFlash2 = {"flash2",           "FlashAttention-2: a whole context
                           kGridOptions,       kPartitionStatistics,
                           hal::kScoresOnChip, kRagged | kOnePass};
 ATTNVP_DATAFLOW(kFlash2);
+// Softmax of a tile beside the matmuls of the next: two tiles of K and V under way at least.
+void run_flash3(Runtime& rt) { run(rt, Deal::kPipelined); }
+const Dataflow kFlash3 = {"flash3",
+                          "FlashAttention-3: as flash2, softmax of a tile beside the matmuls of the next",
+                          run_flash3,
+                          kDecodeParameters,
+                          kGridOptions,
+                          kPartitionStatistics,
+                          hal::kScoresOnChip,
+                          kRagged | kOnePass};
+ATTNVP_DATAFLOW(kFlash3);
 
 }  // namespace
 

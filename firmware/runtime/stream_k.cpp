@@ -129,7 +129,7 @@ uint64_t Contexts::key_row(Runtime& rt, uint32_t context, uint32_t head, uint32_
 
 // Grid and loads as in the public implementation of LeanAttention; its 2 workers an SM are the slots here.
 StreamK::StreamK(const Contexts& contexts, uint32_t slots, uint32_t splits, bool waves)
-    : contexts_(contexts), splits_(splits) {
+    : contexts_(contexts), splits_(splits), waves_(waves) {
   const uint32_t tiles = contexts.total_tiles(), heads = contexts.heads() * contexts.count();
   if (splits > 0) {
     workers_ = static_cast<uint32_t>(min<uint64_t>(slots, uint64_t{heads} * splits));
@@ -203,7 +203,7 @@ Segment StreamK::streamed(uint32_t worker, uint32_t n) const {
 Segment StreamK::piece(uint32_t item) const {
   Segment s;
   const uint32_t global = item / splits_, part = item % splits_;
-  if (splits_ == 1 && contexts_.uneven()) {
+  if (splits_ == 1 && (contexts_.uneven() || waves_)) {
     contexts_.in_order(global, s.context, s.head);
   } else {
     s.context = global / contexts_.heads();

@@ -101,6 +101,7 @@ class StreamK {
 
   const Contexts& contexts_;
   uint32_t splits_;
+  bool waves_;
   uint32_t workers_ = 0, most_ = 0, high_load_ = 0;  // high_load_ workers have most_ tiles, the others one fewer
 };
 
