@@ -189,7 +189,8 @@ int dispatch(int argc, char** argv) {
   CLI::App* run_command = app.add_subcommand("run", "run one layer with one dataflow on one machine");
   add_machine_options(*run_command, run_arguments);
   std::string dataflow = "mas";
-  run_command->add_option("--dataflow", dataflow, "dataflow[:option=value,...], see `attnvp list dataflows`")
+  run_command->add_option("--dataflow", dataflow,
+                          "dataflow[:option=value,...], see `attnvp list dataflows`; auto picks the fastest")
       ->capture_default_str();
   run_command->add_option("--q", run_arguments.q, "Q from a .npy file, [B,H,N,E] or [H,N,E], float16 or float32")
       ->check(not_empty());

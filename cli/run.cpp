@@ -11,6 +11,7 @@
 #include "cli/firmware_files.h"
 #include "cli/prepared.h"
 #include "cli/trace_files.h"
+#include "explore/automatic/automatic.h"
 #include "explore/search/search.h"
 #include "firmware/runtime/dataflow.h"
 #include "platform/config/error.h"
@@ -81,8 +82,11 @@ std::string title_of(const Prepared& p, const job::Schedule& schedule) {
 
 int run(const RunArguments& a) {
   const Prepared p = prepare(a);
-  job::Schedule schedule = job::parse_dataflow(default_dataflow(a.dataflows.front()));
-  schedule.tiling = p.tiling;
+  const std::string wanted = default_dataflow(a.dataflows.front());
+  explore::Automatic picked;
+  if (wanted == "auto") picked = explore::pick_dataflow(p.machine, p.network, p.tiling, p.energy);
+  job::Schedule schedule = wanted == "auto" ? picked.schedule() : job::parse_dataflow(wanted);
+  if (wanted != "auto") schedule.tiling = p.tiling;
   if (!p.full) {
     for (const auto& [option, value] : {std::pair{"--q", &a.q}, {"--k", &a.k}, {"--v", &a.v}, {"--out", &a.out}}) {
       if (!value->empty()) throw ConfigError(fmt::format("{} needs --data full: timing moves no tensors", option));
@@ -115,8 +119,13 @@ int run(const RunArguments& a) {
     throw job::RunError(e.what() + trace.where());
   }
 
-  const report::JsonParts parts{seen_from(a.json, a.timeline), a.energy_range, a.settings,
-                                config::machine_hash(p.machine), a.seed};
+  report::JsonParts parts{seen_from(a.json, a.timeline), a.energy_range, a.settings, config::machine_hash(p.machine),
+                          a.seed};
+  parts.least_cycles = picked.least_cycles;
+  for (std::size_t i = 1; i < picked.contenders.size(); ++i) {
+    const explore::Contender& c = picked.contenders[i];
+    parts.beaten.push_back({c.schedule.text, c.estimate, c.cycles});
+  }
   const std::string json = report::to_json(result, p.machine.name, parts);
   files::note("tiling", job::tiling_line(result.schedule.tiling));
   trace.write();
@@ -130,6 +139,7 @@ int run(const RunArguments& a) {
   outputs.commit();
   print(a.json == "-" ? json
                       : report::to_text(result, p.machine.name) +
+                            (picked.contenders.empty() ? "" : "\nauto: " + picked.sentence() + "\n") +
                             (a.energy_range ? "\n" + report::energy_range_text(result) : ""));
   return exit_status(result);
 }

@@ -72,6 +72,20 @@ holds 'all(.cycles as $n | .time | all(add == $n))' "$log/stdout"
 done_well compare "${small[@]}" --jobs 1 --json -
 done_well compare "${small[@]}"
 grep -q '1.00x$' "$log/stdout" || failed 'the first row is not what the others are held against'
+
+# auto takes what compare finds fastest, says what it beat, and keeps what is given of the tiling.
+for job in '--net H=4,N=200,E=32' '--net H=8,HKV=2,N=160,E=32,causal=1' '--hw cluster3 --net H=4,NQ=1,NKV=2048,E=64'; do
+  # shellcheck disable=SC2086
+  done_well compare $job --data timing --json -
+  best=$(jq '.[0].cycles' "$log/stdout")
+  # shellcheck disable=SC2086
+  done_well run $job --dataflow auto --data timing --json -
+  holds ".cycles <= 1.02 * $best and .auto.least_cycles <= .cycles and (.auto.beaten | length) > 0" "$log/stdout"
+done
+done_well run "${small[@]}" --dataflow auto --tiling nq=32
+grep -q '^auto: .* beats ' "$log/stdout" || failed 'auto does not say what it beat'
+grep -q 'nq=32' "$log/stdout" || failed 'auto does not keep the tiling that was given'
+
 done_well run --net bert-large --data timing --set 'l1.port_bandwidth=4 B/cycle' --json -
 holds '.bound.resource == "l1_port"' "$log/stdout"
 done_well run --net bert-large --data timing --set control.access_cycles=1000 --json -

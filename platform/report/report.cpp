@@ -174,6 +174,14 @@ std::string to_json(const job::Result& r, const std::string& hardware, const Jso
                   {"dram_bytes_per_cycle", r.peak.dram_bytes_per_cycle},
                   {"l1_bytes_per_cycle", r.peak.l1_bytes_per_cycle},
                   {"l1_bytes", r.peak.l1_bytes}};
+  if (parts.least_cycles > 0) {
+    j["auto"] = {{"least_cycles", parts.least_cycles}, {"beaten", ordered_json::array()}};
+    for (const Alternative& a : parts.beaten) {
+      j["auto"]["beaten"].push_back({{"dataflow", a.dataflow},
+                                     {"estimated_cycles", a.estimated_cycles},
+                                     {"cycles", a.cycles == 0 ? ordered_json() : ordered_json(a.cycles)}});
+    }
+  }
   if (!parts.timeline.empty()) j["timeline"] = parts.timeline;
   for (const job::CounterValue& c : r.counters) j["counters"][c.module][c.name] = c.value;
   j["simulation"] = {{"wall_seconds", r.wall_seconds}, {"events", r.events}};

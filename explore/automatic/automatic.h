@@ -1,0 +1,37 @@
+// `--dataflow auto`: which dataflow, with which tiling, for a layer on a machine.
+//
+// Every dataflow that takes the layer gets the tiling that mapping chooses for it, and an estimate from its whole
+// command stream (mapping/estimate.h). Those whose estimates come near the best are simulated, timing only, the
+// likeliest first; the fastest is taken.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/machine.h"
+#include "platform/config/energy.h"
+#include "platform/job/schedule.h"
+
+namespace attnvp::explore {
+
+struct Contender {
+  job::Schedule schedule;    // complete
+  double estimate = 0;       // cycles
+  std::uint64_t cycles = 0;  // simulated; 0: the estimate was enough
+  double rank() const { return cycles == 0 ? estimate : static_cast<double>(cycles); }
+};
+
+struct Automatic {
+  std::vector<Contender> contenders;  // the one that is taken first, then those that were simulated, then the others
+  double least_cycles = 0;            // what any schedule of the layer must move and compute takes as long
+  std::string left_out;               // dataflows that do not take the layer, and why
+  const job::Schedule& schedule() const { return contenders.front().schedule; }
+  std::string sentence() const;  // what it beat, by how much, and how far from the least it is
+};
+
+// `tiling`: what is given of it, for all. Throws config::ConfigError or job::RunError where no dataflow takes the job.
+Automatic pick_dataflow(const MachineConfig& machine, const config::Network& network, const job::Tiling& tiling,
+                        const config::EnergyTable& energy);
+
+}  // namespace attnvp::explore
