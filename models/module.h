@@ -70,6 +70,7 @@ struct Context {
   std::vector<sc_core::sc_event*> fault_line;
   Givers givers{};             // of the events' tokens, for accounts
   Journal* journal = nullptr;  // descriptors are written down while there is one
+  std::vector<std::string> l1_tags{"other"};  // names of the tags that firmware gives its L1 space; for people
 };
 
 class Module : public sc_core::sc_module, public CounterOwner {

@@ -53,11 +53,11 @@ constexpr std::uint64_t kEventCount = 0x8;        // R32
 constexpr std::uint64_t kEventsFault = 0x1'0000;  // R32  1 after an engine raised a fault
 
 // Scratchpad performance monitor.
-constexpr std::uint64_t kL1Allocated = 0x0;  // W64  bytes that firmware's allocator holds | L1Region << 56
-// For people: what the space is for that was added or given back; kOther when giving back the latest, whatever it was.
-enum class L1Region : std::uint8_t { kOther, kQ, kK, kV, kScores, kO, kPartials };
+constexpr std::uint64_t kL1Allocated = 0x0;  // W64  bytes that firmware's allocator holds | tag << 56
+// The tag, for people, is firmware's own: what the space is for that was added or given back; 0 when giving back the
+// latest, whatever it was.
 constexpr std::uint64_t kL1AllocatedBytes = (std::uint64_t{1} << 40) - 1;
-constexpr int kL1RegionShift = 56;
+constexpr int kL1TagShift = 56;
 
 constexpr std::uint64_t cluster_base(std::uint32_t cluster) { return kControlBase + cluster * kClusterStride; }
 constexpr std::uint64_t events_base(std::uint32_t cluster) { return cluster_base(cluster) + kEventsOffset; }

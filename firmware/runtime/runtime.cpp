@@ -163,7 +163,7 @@ uint64_t Runtime::scratch(uint64_t bytes) {
 
 void Runtime::note_allocated(uint64_t bytes, L1Region region) {
   if (!ok()) return;
-  const uint64_t value = bytes | static_cast<uint64_t>(region) << hal::kL1RegionShift;
+  const uint64_t value = bytes | static_cast<uint64_t>(region) << hal::kL1TagShift;
   if (!hal::write(cpu_, hal::l1_control_base(cluster_) + hal::kL1Allocated, &value, sizeof value)) {
     fail(Status::kEngineFault, hal::l1_control_base(cluster_));
   }

@@ -7,12 +7,12 @@
 #include "firmware/hal/cpu.h"
 #include "firmware/hal/descriptor.h"
 #include "firmware/hal/job.h"
+#include "firmware/runtime/l1_region.h"
 #include "firmware/runtime/tiling.h"
 
 namespace attnvp::firmware {
 
 using hal::Descriptor;
-using hal::L1Region;
 using hal::Status;
 using std::uint32_t;
 using std::uint64_t;

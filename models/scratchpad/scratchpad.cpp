@@ -12,8 +12,6 @@
 namespace attnvp {
 
 namespace {
-const char* const kRegionNames[] = {"other", "q", "k", "v", "scores", "o", "partials"};  // as hal::L1Region
-
 const bool kRegistered =
     add_kind<Memory>({"l1",
                       "scratchpad",
@@ -40,7 +38,7 @@ Scratchpad::Scratchpad(sc_core::sc_module_name name, const Site& site)
     socket->register_transport_dbg(this, &Scratchpad::transport_dbg, static_cast<int>(i));
     sockets_.push_back(std::move(socket));
   }
-  for (const char* region : kRegionNames) {
+  for (const std::string& region : ctx_.l1_tags) {
     regions_.push_back(std::make_unique<Signal>(*this, std::string("regions.") + region + "_bytes", 40));
     regions_.back()->sparse();
   }
@@ -59,22 +57,22 @@ void Scratchpad::reset() {
 }
 
 // The difference to what was held before belongs to the region; what shrinks without one is given back newest first.
-void Scratchpad::show_allocation(std::uint64_t bytes, hal::L1Region region) {
+void Scratchpad::show_allocation(std::uint64_t bytes, std::uint64_t tag) {
   const std::uint64_t before = allocated_.value();
-  const auto signal = [this](hal::L1Region r) -> Signal& { return *regions_.at(static_cast<std::size_t>(r)); };
+  const auto signal = [this](std::uint64_t t) -> Signal& { return *regions_.at(t); };
   if (bytes > before) {
     const std::uint64_t more = bytes - before;
-    allocations_.push_back({region, more});
-    signal(region).set(signal(region).value() + more);
+    allocations_.push_back({tag, more});
+    signal(tag).set(signal(tag).value() + more);
   }
   std::uint64_t less = bytes < before ? before - bytes : 0;
   for (std::size_t i = allocations_.size(); less > 0 && i-- > 0;) {
     Allocation& a = allocations_[i];
-    if (region != hal::L1Region::kOther && region != a.region) continue;
+    if (tag != 0 && tag != a.tag) continue;
     const std::uint64_t n = std::min(less, a.bytes);
     less -= n;
     a.bytes -= n;
-    signal(a.region).set(signal(a.region).value() - n);
+    signal(a.tag).set(signal(a.tag).value() - n);
     if (a.bytes == 0) allocations_.erase(allocations_.begin() + static_cast<std::ptrdiff_t>(i));
   }
 }
@@ -95,12 +93,12 @@ void Scratchpad::control_transport(tlm::tlm_generic_payload& payload, sc_core::s
   std::uint64_t value = 0;
   std::memcpy(&value, payload.get_data_ptr(), sizeof value);
   const std::uint64_t bytes = value & hal::kL1AllocatedBytes;
-  const std::uint64_t region = value >> hal::kL1RegionShift;
-  if (region >= regions_.size()) {
+  const std::uint64_t tag = value >> hal::kL1TagShift;
+  if (tag >= regions_.size()) {
     payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
     return;
   }
-  if (allocated_.on()) show_allocation(bytes, static_cast<hal::L1Region>(region));
+  if (allocated_.on()) show_allocation(bytes, tag);
   allocated_.set(bytes);
   peak_bytes.raise_to(bytes);
   if (!memory_.empty() && !host_.raise_to(bytes)) {  // what is allocated is going to be touched

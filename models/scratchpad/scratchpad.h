@@ -67,15 +67,15 @@ class Scratchpad : public Memory {
   std::deque<sc_core::sc_event> events_;
   std::vector<sc_core::sc_event*> free_events_;
   std::vector<std::unique_ptr<tlm_utils::simple_target_socket_tagged<Scratchpad>>> sockets_;
-  void show_allocation(std::uint64_t bytes, hal::L1Region region);
+  void show_allocation(std::uint64_t bytes, std::uint64_t tag);
   void show_rates();
 
   Signal allocated_{*this, "allocated_bytes", 40};
-  std::vector<std::unique_ptr<Signal>> regions_;  // by hal::L1Region
+  std::vector<std::unique_ptr<Signal>> regions_;  // by firmware's tags (Context::l1_tags)
   Signal active_{*this, "active_streams", 8};
   std::vector<std::unique_ptr<Signal>> rates_;  // bytes per cycle, one per port
   struct Allocation {
-    hal::L1Region region;
+    std::uint64_t tag;
     std::uint64_t bytes;
   };
   std::vector<Allocation> allocations_;  // what firmware holds, oldest first; kept while a waveform is written

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "firmware/hal/registers.h"
+#include "firmware/runtime/l1_region.h"
 #include "models/bus/stream.h"
 #include "models/registry.h"
 
@@ -109,6 +110,7 @@ Platform::Platform(sc_core::sc_module_name name, const MachineConfig& m, bool fu
       bus(make<Interconnect>({"interconnect", "bus", context_, machine_})),
       mailbox("mailbox", context_, hal::kMailboxBase, hal::kMailboxSize),
       dram(make<Memory>({"dram", "dram", context_, machine_, hal::kDramBase})) {
+  context_.l1_tags.assign(std::begin(firmware::kL1RegionNames), std::end(firmware::kL1RegionNames));
   bus->add_target(mailbox_range()).bind(mailbox.in);
   bus->add_target(dram_range(m)).bind(dram->in(0));
   host_.bind(bus->add_initiator("host"));
