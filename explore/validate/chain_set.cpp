@@ -20,7 +20,8 @@ class ChainSet : public JobSet {
 
   std::vector<Point> predict(const Row& row) override {
     const std::uint64_t m = row.whole("M"), n = row.whole("N"), k = row.whole("K"), l = row.whole("L");
-    if (n != k) config::fail(row.origin(), fmt::format("column 'N': found {}; allowed is that of column 'K', {}", n, k));
+    if (n != k)
+      config::fail(row.origin(), fmt::format("column 'N': found {}; allowed is that of column 'K', {}", n, k));
     const config::Network layer = layer_of(row, fmt::format("H=1,NQ={},NKV={},E={},softmax=none", m, l, k));
     const auto least = [&](const char* column, std::uint64_t extent) {
       const std::uint64_t tile = row.whole(column);

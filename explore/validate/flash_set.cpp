@@ -42,7 +42,7 @@ class FlashSet : public JobSet {
         layer_of(row, fmt::format("B={},H={},N={},E={},causal={}", batch, heads, length, emb, causal > 0 ? 1 : 0));
     const std::uint32_t rows = std::min(kRows, layer.seq_q), keys = std::min(kKeys, layer.seq_kv);
     const job::Result r =
-        run(third ? machine_ : synchronous_, layer, third ? "flash3:grid=blocks,share=2" : "flash2:grid=blocks",
+        run(third ? machine_ : synchronous_, layer, third ? "flash3:grid=blocks" : "flash2:grid=blocks",
             {{"nq", rows}, {"nkv", keys}, {"m0", kRows}, {"n0", kKeys}, {"k0", 32}, {"kv", third ? 2 : 1}, {"rb", 1}});
     const double flop = 4.0 * static_cast<double>(length) * static_cast<double>(length) *
                         static_cast<double>(emb * heads * batch) / (causal > 0 ? 2 : 1);
