@@ -47,7 +47,12 @@ Kind chain_kind() {
   return {"chains",
           "fused pairs of GEMMs in RTL",
           {"M", "N", "K", "L", "mM", "mK1", "mK2", "rtl_cycles"},
-          [](const Options& options) { return std::make_unique<ChainSet>(options); }};
+          [](const Options& options) { return std::make_unique<ChainSet>(options); },
+          "Calibrated: depth of the array's pipeline, latency of main memory. Sums between slices of the depth pass "
+          "through the "
+          "buffer in 32 bits; in RTL they take less. Trust it least where row blocks are large and tiles small: there "
+          "it does not "
+          "follow the RTL from tile to tile"};
 }
 
 }  // namespace attnvp::validate

@@ -59,7 +59,11 @@ Kind flash_kind() {
   return {"flash",
           "FlashAttention-2 and -3 forward on a GPU",
           {"kernel", "head_dim", "causal", "seq_len", "tflops"},
-          [](const Options& options) { return std::make_unique<FlashSet>(options); }};
+          [](const Options& options) { return std::make_unique<FlashSet>(options); },
+          "Calibrated: the clock under full load and launch of a thread block. FlashAttention-2's matrix instructions "
+          "reach 62% of the "
+          "array's rate, which is a machine of its own. Not modelled: the warps within a thread block, clocks that "
+          "change with load"};
 }
 
 }  // namespace attnvp::validate

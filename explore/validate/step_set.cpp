@@ -61,7 +61,10 @@ Kind step_kind() {
   return {"gemm-softmax",
           "GEMM and softmax by themselves on a GPU",
           {"op", "m", "n", "k", "ms", "gelem_per_s"},
-          [](const Options& options) { return std::make_unique<StepSet>(options); }};
+          [](const Options& options) { return std::make_unique<StepSet>(options); },
+          "Calibrated: launch of a kernel, lane-cycles of softmax. One tile shape for all GEMMs; no choice of a "
+          "library's kernels. "
+          "Trust it least for softmax of short rows"};
 }
 
 }  // namespace attnvp::validate
