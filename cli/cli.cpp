@@ -307,6 +307,8 @@ int dispatch(int argc, char** argv) {
 
   ValidateArguments validate_arguments;
   add_validate(app, validate_arguments, status);
+  ValidateArguments calibrate_arguments;
+  add_calibrate(app, calibrate_arguments, status);
 
   NewFirmwareArguments new_arguments;
   CLI::App* new_command = app.add_subcommand("new", "a project of one's own to begin with");

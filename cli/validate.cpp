@@ -5,6 +5,7 @@
 
 #include "cli/validate_options.h"
 #include "cli/validators.h"
+#include "explore/validate/calibrate.h"
 #include "explore/validate/output.h"
 #include "platform/config/error.h"
 #include "platform/files/outputs.h"
@@ -14,23 +15,42 @@ namespace attnvp::cli {
 namespace {
 
 int validate(const ValidateArguments& a) {
-  if (a.set.empty() == a.data.empty()) {
-    throw config::ConfigError(a.set.empty() ? "validate needs a set, or a file: --data FILE.csv"
-                                            : "validate takes a set or --data, not both");
+  if (!a.set.empty() && !a.data.empty()) throw config::ConfigError("validate takes a set or --data, not both");
+  const bool all = a.set.empty() && a.data.empty();
+  std::vector<std::string> paths = {a.data};
+  if (all) paths = validate::files_of_sets();
+  if (!a.set.empty()) paths = {validate::file_of_set(a.set)};
+  if (all && (!a.hardware.empty() || !a.network.empty() || !a.settings.empty() || !a.csv.empty())) {
+    throw config::ConfigError(
+        "without a set or --data every set is run on its own machine: --hw, --net, --set and --csv "
+        "need one of them");
   }
-  const std::string path = a.data.empty() ? validate::file_of_set(a.set) : a.data;
   files::Outputs outputs;
   files::Output* const csv_file = outputs.open("--csv", a.csv);
   files::Output* const html_file = outputs.open("--html", a.html);
+  files::Output* const markdown_file = outputs.open("--markdown", a.markdown);
   files::Output* const json_file = outputs.open_or_stdout("--json", a.json);
 
-  const validate::Result result = validate::validate(path, {a.hardware, a.network, a.settings});
-  const std::string json = validate::to_json(result);
-  if (csv_file != nullptr) csv_file->write(validate::to_csv(result), files::Form::kCsv);
-  if (html_file != nullptr) html_file->write(validate::to_html(result), files::Form::kHtml);
+  std::vector<validate::Result> results;
+  for (const std::string& path : paths) {
+    results.push_back(validate::validate(path, {a.hardware, a.network, a.settings}));
+  }
+  const std::string json = all ? validate::to_json(results) : validate::to_json(results.front());
+  if (csv_file != nullptr) csv_file->write(validate::to_csv(results.front()), files::Form::kCsv);
+  if (html_file != nullptr) html_file->write(validate::to_html(results), files::Form::kHtml);
+  if (markdown_file != nullptr) markdown_file->write(validate::to_markdown(results), files::Form::kOwn);
   if (json_file != nullptr) json_file->write(json, files::Form::kOwn);
   outputs.commit();
-  std::fputs((a.json == "-" ? json : validate::to_text(result)).c_str(), stdout);
+  const std::string text = all ? validate::summary(results) : validate::to_text(results.front());
+  std::fputs((a.json == "-" ? json : text).c_str(), stdout);
+  return 0;
+}
+
+int calibrate(const ValidateArguments& a) {
+  const validate::Fit fit =
+      validate::calibrate(a.data, {a.hardware, a.network, a.settings}, a.keys,
+                          [](const std::string& line) { std::fprintf(stderr, "attnvp: %s\n", line.c_str()); });
+  std::fputs(validate::to_text(fit).c_str(), stdout);
   return 0;
 }
 
@@ -39,7 +59,10 @@ int validate(const ValidateArguments& a) {
 void add_validate(CLI::App& app, ValidateArguments& a, int& status) {
   CLI::App* const command =
       app.add_subcommand("validate", "measurements by others beside this platform's predictions, with the errors");
-  command->add_option("set", a.set, "a set that comes with the program: a name under configs/validation")
+  command
+      ->add_option(
+          "set", a.set,
+          "a set that comes with the program: a name under configs/validation; without it and --data all of them")
       ->check(not_empty());
   command->add_option("--data", a.data, "a file of measurements (CSV), known by its columns")->check(not_empty());
   command->add_option("--hw", a.hardware, "machine (default: the set's own)")->check(not_empty());
@@ -47,8 +70,23 @@ void add_validate(CLI::App& app, ValidateArguments& a, int& status) {
   command->add_option("--set", a.settings, "set any key of the machine: key=value")->allow_extra_args(false);
   command->add_option("--csv", a.csv, "write all rows as CSV")->check(not_empty());
   command->add_option("--html", a.html, "write a page with a plot and all rows")->check(not_empty());
+  command->add_option("--markdown", a.markdown, "write a page of errors and worst rows, as docs/validation.md")
+      ->check(not_empty());
   command->add_option("--json", a.json, "write JSON to a file, or alone to stdout with '-'")->check(not_empty());
   command->callback([&a, &status] { status = validate(a); });
+}
+
+void add_calibrate(CLI::App& app, ValidateArguments& a, int& status) {
+  CLI::App* const command =
+      app.add_subcommand("calibrate", "fit at most three of a machine's values to measurements, and print them");
+  command->add_option("--data", a.data, "a file of measurements (CSV), known by its columns")
+      ->required()
+      ->check(not_empty());
+  command->add_option("--hw", a.hardware, "machine (default: the set's own)")->check(not_empty());
+  command->add_option("--net", a.network, "layer: what of the shape is not in the columns")->check(not_empty());
+  command->add_option("--key", a.keys, "a key to fit; once for each")->required()->allow_extra_args(false);
+  command->add_option("--set", a.settings, "set any key of the machine: key=value")->allow_extra_args(false);
+  command->callback([&a, &status] { status = calibrate(a); });
 }
 
 }  // namespace attnvp::cli

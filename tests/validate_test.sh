@@ -4,7 +4,7 @@
 . "$(dirname -- "$0")/harness.sh"
 
 # Mistakes.
-wrong 'needs a set, or a file' validate
+wrong 'need one of them' validate --hw edge
 wrong 'nowhere.csv: no such file' validate --data nowhere.csv
 wrong "set 'nowhere' is unknown" validate nowhere
 wrong 'not both' validate some --data nowhere.csv
@@ -52,5 +52,27 @@ holds '.set == "attention" and .hardware == "rtx4090" and (.rows | length) == 7 
 done_well validate --data "$in/attention.csv" --hw rtxpro6000 --json blackwell.json
 holds '.hardware == "rtxpro6000" and (.rows | length) == 7 and ([.rows[].predicted] | max) < 60' blackwell.json
 rm -- attention.json blackwell.json
+
+# Pairs of GEMMs in RTL, all rows; steps and FlashAttention on GPUs, small ones.
+done_well validate chains --json chains.json
+holds '.set == "chains" and .hardware == "tileflow-accelerator" and (.rows | length) == 76 and .mape < 0.02' chains.json
+grep -E '^(op|gemm,8192,64|gemm,8192,256|softmax,64,|softmax,256,)' "$configs/validation/gemm-softmax.csv" >"$in/steps.csv"
+done_well validate --data "$in/steps.csv" --json steps.json --html steps.html
+holds '.set == "gemm-softmax" and .hardware == "a100-80gb" and (.rows | length) == 4 and .mape < 0.12' steps.json
+grep -E '^(kernel|fa2,128,1,512)' "$configs/validation/flash.csv" >"$in/flash.csv"
+done_well validate --data "$in/flash.csv" --json flash.json
+holds '.set == "flash" and .hardware == "h100" and (.rows | length) == 1 and .mape < 0.15' flash.json
+rm -- chains.json steps.json steps.html flash.json
+printf 'kernel,head_dim,causal,seq_len,tflops\nfa9,64,0,512,300\n' >"$in/flash.csv"
+wrong "flash.csv:2: column 'kernel': found 'fa9'; allowed: fa2, fa3" validate --data "$in/flash.csv"
+
+# A value that was made wrong is found again.
+grep -E '^(M,N|512,64,64,512,16,)' "$configs/validation/chains.csv" >"$in/pairs.csv"
+"$attnvp" calibrate --data "$in/pairs.csv" --set dram.latency=12ns --key dram.latency >fit.txt 2>/dev/null ||
+  failed "calibrate failed"
+grep -q 'dram.latency: calibrated to set chains; mean error of the set 0\.' fit.txt || failed "a poor fit: $(cat fit.txt)"
+rm -- fit.txt
+wrong 'no such key' calibrate --data "$in/pairs.csv" --key dram.colour
+wrong 'at most 3' calibrate --data "$in/pairs.csv" --key clock --key clock --key clock --key clock
 
 finish

@@ -84,8 +84,8 @@ std::string to_text(const Result& r) {
   return errors_text(r) + "\nworst rows\n" + table_of(r, worst).text();
 }
 
-std::string to_json(const Result& r) {
-  nlohmann::ordered_json document = report::json_document();
+namespace {
+void fill(nlohmann::ordered_json& document, const Result& r) {
   document["set"] = r.set;
   document["hardware"] = r.hardware;
   document["rows"] = nlohmann::ordered_json::array();
@@ -101,7 +101,52 @@ std::string to_json(const Result& r) {
   document["bias"] = r.errors.bias;
   document["spearman"] = r.errors.spearman;
   document["worst"] = r.errors.worst;
+}
+}  // namespace
+
+std::string to_json(const Result& r) {
+  nlohmann::ordered_json document = report::json_document();
+  fill(document, r);
   return report::json_text(document);
+}
+
+std::string to_json(const std::vector<Result>& results) {
+  nlohmann::ordered_json document = report::json_document();
+  document["sets"] = nlohmann::ordered_json::array();
+  for (const Result& r : results) fill(document["sets"].emplace_back(), r);
+  return report::json_text(document);
+}
+
+std::string summary(const std::vector<Result>& results) {
+  report::Table table;
+  using Align = report::Table::Align;
+  table.column("set", Align::kLeft), table.column("hardware", Align::kLeft);
+  table.column("rows"), table.column("mean error"), table.column("bias"), table.column("rank correlation");
+  table.column("worst error");
+  for (const Result& r : results) {
+    table.row({text::printable(r.set), text::printable(r.hardware), fmt::format("{}", r.lines.size()),
+               report::percent(r.errors.mape), signed_percent(r.errors.bias), fmt::format("{:.4f}", r.errors.spearman),
+               report::percent(r.errors.worst)});
+  }
+  return table.text();
+}
+
+std::string to_markdown(const std::vector<Result>& results) {
+  std::string out =
+      "# Predictions beside measurements\n\nWritten by `attnvp validate --markdown docs/validation.md`. An error is "
+      "predicted / "
+      "measured - 1; the mean is of magnitudes, the bias of errors. What of a machine is calibrated says its file, "
+      "`attnvp describe MACHINE`.\n\n```\n" +
+      summary(results) + "```\n";
+  for (const Result& r : results) {
+    const Kind& kind = *std::find_if(kinds().begin(), kinds().end(), [&](const Kind& k) { return k.name == r.set; });
+    std::vector<std::size_t> worst = worst_first(r);
+    worst.resize(std::min(worst.size(), kWorstShown));
+    out += fmt::format("\n## {}\n\n{}, on `{}`.", kind.name, kind.description, r.hardware);
+    if (!kind.limits.empty()) out += " " + kind.limits;
+    out += fmt::format("\n\n```\n{}\nworst rows\n{}```\n", errors_text(r), table_of(r, worst).text());
+  }
+  return out;
 }
 
 std::string to_csv(const Result& r) {
@@ -120,14 +165,22 @@ std::string to_csv(const Result& r) {
   return out;
 }
 
-std::string to_html(const Result& r) {
+namespace {
+std::string section_of(const Result& r) {
+  return fmt::format("<h1>{}</h1>\n<pre>{}</pre>\n{}<h2>All rows, worst first</h2>\n<pre>{}</pre>\n",
+                     text::escaped_for_html("Predictions of " + r.set), text::escaped_for_html(errors_text(r)),
+                     plots(r), text::escaped_for_html(table_of(r, worst_first(r)).text()));
+}
+}  // namespace
+
+std::string to_html(const std::vector<Result>& results) {
+  std::string body;
+  for (const Result& r : results) body += section_of(r);
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
       "<title>{}</title><style>body {{ font: 15px/1.5 sans-serif; color: #222; max-width: 1180px; margin: 24px auto; "
-      "padding: 0 16px; }} pre {{ overflow-x: auto; }}</style></head><body>\n<h1>{}</h1>\n<pre>{}</pre>\n{}"
-      "<h2>All rows, worst first</h2>\n<pre>{}</pre>\n</body></html>\n",
-      text::escaped_for_html(r.set), text::escaped_for_html("Predictions of " + r.set),
-      text::escaped_for_html(errors_text(r)), plots(r), text::escaped_for_html(table_of(r, worst_first(r)).text()));
+      "padding: 0 16px; }} pre {{ overflow-x: auto; }}</style></head><body>\n{}</body></html>\n",
+      text::escaped_for_html(results.size() == 1 ? results.front().set : "validation"), body);
 }
 
 }  // namespace attnvp::validate

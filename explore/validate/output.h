@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "explore/validate/validate.h"
 
@@ -9,7 +10,12 @@ namespace attnvp::validate {
 
 std::string to_text(const Result& result);  // errors and the worst rows
 std::string to_json(const Result& result);
-std::string to_csv(const Result& result);   // one line a point
-std::string to_html(const Result& result);  // a log-log plot and all points
+std::string to_csv(const Result& result);                 // one line a point
+std::string to_html(const std::vector<Result>& results);  // a log-log plot and all points of each
+
+// Several sets: docs/validation.md, one line a set on the terminal, and a document with all of theirs.
+std::string to_markdown(const std::vector<Result>& results);
+std::string summary(const std::vector<Result>& results);
+std::string to_json(const std::vector<Result>& results);
 
 }  // namespace attnvp::validate

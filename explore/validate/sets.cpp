@@ -10,7 +10,8 @@
 namespace attnvp::validate {
 
 const std::vector<Kind>& kinds() {
-  static const std::vector<Kind> all = {dram_kind(), sram_kind(), attention_kind(), chain_kind(), step_kind(), flash_kind()};
+  static const std::vector<Kind> all = {dram_kind(),  sram_kind(), attention_kind(),
+                                        chain_kind(), step_kind(), flash_kind()};
   return all;
 }
 

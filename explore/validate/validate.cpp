@@ -83,6 +83,16 @@ Result validate(const std::string& path, const Options& options) {
   return result;
 }
 
+std::vector<std::string> files_of_sets() {
+  std::vector<std::string> files;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(fs::path(config::config_root()) / "validation", error)) {
+    if (entry.path().extension() == ".csv") files.push_back(entry.path().string());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
 std::string file_of_set(const std::string& name) {
   const fs::path folder = fs::path(config::config_root()) / "validation";
   std::vector<std::string> names;

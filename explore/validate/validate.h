@@ -25,5 +25,6 @@ Result validate(const std::string& path, const Options& options);
 
 // The file of a set that comes with the program: configs/validation/NAME.csv. Throws config::ConfigError.
 std::string file_of_set(const std::string& name);
+std::vector<std::string> files_of_sets();  // all of them, sorted
 
 }  // namespace attnvp::validate

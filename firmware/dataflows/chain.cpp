@@ -1,6 +1,6 @@
-// A fused pair of GEMMs: C = A.B^T and D = C.E, head by head with C on chip. Row blocks of nq rows of A stay in L1; B goes by
-// in tiles of nkv rows and slices of kd of its depth, E in tiles of nkv rows; a tile is asked for
-// when the one before has come. For layers without softmax.
+// A fused pair of GEMMs: C = A.B^T and D = C.E, head by head with C on chip. Row blocks of nq rows of A stay in L1; B
+// goes by in tiles of nkv rows and slices of kd of its depth, E in tiles of nkv rows; a tile is asked for when the one
+// before has come. For layers without softmax.
 #include "firmware/runtime/gemm.h"
 
 namespace attnvp::firmware {
@@ -116,8 +116,7 @@ class Chain {
                         .then(e_ready_.of(core))
                         .then(e_came_.of(core))
                         .label(head, j));
-    Command multiply =
-        matmul_ab(c, e, d, at.d_sums.of(0, rows, emb_), firmware::place_of(j, tiles_), t_.l0);
+    Command multiply = matmul_ab(c, e, d, at.d_sums.of(0, rows, emb_), firmware::place_of(j, tiles_), t_.l0);
     multiply.after(c_ready_.of(core)).after(e_ready_.of(core)).then(c_free_.of(core)).then(e_free_.of(core));
     const bool last = j + 1 == tiles_;
     if (last) multiply.after(d_free_.of(core)).then(d_ready_.of(core));
@@ -137,7 +136,8 @@ class Chain {
   GemmTiling t_;
   uint32_t emb_, slices_, tiles_, blocks_;
   Core core_[kMostCores];
-  Events a_ready_, a_free_, b_ready_, b_free_, e_ready_, e_free_, b_came_, e_came_, c_ready_, c_free_, d_ready_, d_free_, stored_;
+  Events a_ready_, a_free_, b_ready_, b_free_, e_ready_, e_free_, b_came_, e_came_, c_ready_, c_free_, d_ready_,
+      d_free_, stored_;
   uint32_t stores_ = 0;
 };
 

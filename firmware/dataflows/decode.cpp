@@ -51,14 +51,11 @@ const Dataflow kFlash2 = {"flash2",           "FlashAttention-2: a whole context
 ATTNVP_DATAFLOW(kFlash2);
 // Softmax of a tile beside the matmuls of the next: two tiles of K and V under way at least.
 void run_flash3(Runtime& rt) { run(rt, Deal::kPipelined); }
-const Dataflow kFlash3 = {"flash3",
-                          "FlashAttention-3: as flash2, softmax of a tile beside the matmuls of the next",
-                          run_flash3,
-                          kDecodeParameters,
-                          kGridOptions,
-                          kPartitionStatistics,
-                          hal::kScoresOnChip,
-                          kRagged | kOnePass};
+const Dataflow kFlash3 = {
+    "flash3",           "FlashAttention-3: as flash2, softmax of a tile beside the matmuls of the next",
+    run_flash3,         kDecodeParameters,
+    kGridOptions,       kPartitionStatistics,
+    hal::kScoresOnChip, kRagged | kOnePass};
 ATTNVP_DATAFLOW(kFlash3);
 
 }  // namespace

@@ -13,9 +13,9 @@ enum Bus : std::uint64_t { kIdle, kRead, kWrite };
 const char* const kBusNames[] = {"idle", "read", "write", nullptr};
 
 const bool kRegistered =
-    add_kind(Kind<Memory>("dram", "fixed", "is peak bandwidth plus latency", {"attnvp.dram"},
-                          [](const Site& site) { return std::make_unique<Dram>(site.name, site); })
-                 .with_keys<FixedDramConfig>());
+    add_kind(Kind<Memory>("dram", "fixed", "is peak bandwidth plus latency", {"attnvp.dram"}, [](const Site& site) {
+               return std::make_unique<Dram>(site.name, site);
+             }).with_keys<FixedDramConfig>());
 }  // namespace
 
 Dram::Dram(sc_core::sc_module_name name, const Site& site)

@@ -1,0 +1,124 @@
+#include "explore/validate/calibrate.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <memory>
+#include <variant>
+
+#include "platform/config/hardware.h"
+#include "platform/config/words.h"
+#include "platform/report/table.h"
+
+namespace attnvp::validate {
+
+namespace {
+
+using config::ConfigError;
+using config::Unit;
+
+constexpr std::size_t kMostKeys = 3;
+constexpr double kFirstStep = 0.3, kLastStep = 0.04;  // factors e^step and e^-step
+
+// The number as a setting has it.
+std::string written(Unit unit, double value) {
+  switch (unit) {
+    case Unit::kTime:
+      return fmt::format("{:.4g}ns", value * 1e9);
+    case Unit::kFrequency:
+      return fmt::format("{:.5g}MHz", value / 1e6);
+    case Unit::kBandwidth:
+      return fmt::format("{:.5g}GB/s", value / 1e9);
+    case Unit::kBytesPerCycle:
+      return fmt::format("{:.0f}B/cycle", value);
+    default:
+      return fmt::format("{:.0f}", value);
+  }
+}
+
+struct Dimension {
+  std::string key;
+  Unit unit = Unit::kCount;
+  double value = 0;
+  std::string text() const { return written(unit, value); }
+};
+
+Dimension dimension_of(const MachineConfig& machine, const std::string& name) {
+  for (const auto& key : config::hardware_schema().keys()) {
+    if (key.path != name) continue;
+    const config::Value value = key.get(machine);
+    Dimension d{name, key.unit, 0};
+    if (const auto* whole = std::get_if<std::uint64_t>(&value)) {
+      d.value = static_cast<double>(*whole);
+    } else if (const auto* number = std::get_if<double>(&value)) {
+      d.value = *number;
+    } else {
+      throw ConfigError(fmt::format("--key {}: it is no number", config::in_quotes(name)));
+    }
+    if (!(d.value > 0)) {
+      throw ConfigError(
+          fmt::format("--key {}: it is 0; --set gives it a value to begin with", config::in_quotes(name)));
+    }
+    return d;
+  }
+  throw ConfigError(fmt::format("--key {}: a machine has no such key", config::in_quotes(name)));
+}
+
+}  // namespace
+
+Fit calibrate(const std::string& path, const Options& options, const std::vector<std::string>& keys,
+              const std::function<void(const std::string&)>& progress) {
+  if (keys.size() > kMostKeys) {
+    throw ConfigError(
+        fmt::format("--key: found {} keys; allowed are at most {}, as more fit anything", keys.size(), kMostKeys));
+  }
+  const Result first = validate(path, options);
+  Fit fit{first.set, first.hardware, {}, first.errors, first.errors, 1};
+  const MachineConfig machine =
+      config::load_hardware(options.hardware.empty() ? first.hardware : options.hardware, options.settings);
+  std::vector<Dimension> at;
+  for (const std::string& key : keys) {
+    at.push_back(dimension_of(machine, key));
+    fit.values.push_back({key, at.back().text(), at.back().text()});
+  }
+  const auto run = [&](const std::vector<Dimension>& point) {
+    Options there = options;
+    for (const Dimension& d : point) there.settings.push_back(d.key + "=" + d.text());
+    ++fit.runs;
+    return validate(path, there).errors;
+  };
+  for (double step = kFirstStep; step >= kLastStep; step /= 2) {
+    for (std::size_t i = 0; i < at.size(); ++i) {
+      for (const double direction : {step, -step}) {
+        std::vector<Dimension> next = at;
+        next[i].value *= std::exp(direction);
+        if (next[i].text() == at[i].text()) continue;
+        const Errors errors = run(next);
+        progress(fmt::format("{}={}: mean error {:.2f}%", next[i].key, next[i].text(), 100 * errors.mape));
+        if (errors.mape >= fit.after.mape) continue;
+        fit.after = errors;
+        at = next;
+        break;
+      }
+    }
+  }
+  for (std::size_t i = 0; i < at.size(); ++i) fit.values[i].after = at[i].text();
+  return fit;
+}
+
+std::string to_text(const Fit& fit) {
+  report::Table table;
+  table.column("key", report::Table::Align::kLeft), table.column("before"), table.column("fitted");
+  for (const Fit::Value& v : fit.values) table.row({v.key, v.before, v.after});
+  table.row({"mean error", report::percent(fit.before.mape), report::percent(fit.after.mape)});
+  table.row({"worst error", report::percent(fit.before.worst), report::percent(fit.after.worst)});
+  std::string text =
+      fmt::format("{} on {}, {} runs of the set\n\n{}\nprovenance:\n", fit.set, fit.hardware, fit.runs, table.text());
+  for (const Fit::Value& v : fit.values) {
+    text += fmt::format("  {}: calibrated to set {}; mean error of the set {:.1f} %\n", v.key, fit.set,
+                        100 * fit.after.mape);
+  }
+  return text;
+}
+
+}  // namespace attnvp::validate
