@@ -145,8 +145,9 @@ void Attention::produce_p(const Work::Round& i) {
     for (uint32_t e = 0; e < engines; ++e) {
       const uint32_t row = item.rows * e / engines;
       const Matrix rows = rows_of(block, row, item.rows * (e + 1) / engines - row);
-      Command command = rows.rows > 0 ? softmax(rows, rows) : fence();
-      if (rows.rows > 0) mask(rt_, command, item.row + row, item.key);
+      const bool work = rows.rows > 0 && !rt_.plain();
+      Command command = work ? softmax(rows, rows) : fence();
+      if (work) mask(rt_, command, item.row + row, item.key);
       command.after(lanes_.of_engine(c_ready_, c, e))
           .then(lanes_.of_engine(p_ready_, c, e))
           .label(item.head, item.block);

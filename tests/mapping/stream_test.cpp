@@ -159,7 +159,7 @@ TEST(Estimate, IsNearTheSimulation) {
     try {
       const job::Schedule chosen = job::complete(machine, network, open);
       mapping::Costs costs(machine);
-      const double estimate = mapping::estimate(job::make_job(machine, network, chosen), costs, 100000);
+      const double estimate = mapping::estimate(job::make_job(machine, network, chosen), costs, 100000).cycles;
       job::Runner runner(machine, config::load_energy("fusemax-45nm"), false);
       ratios.push_back(estimate / static_cast<double>(runner.run(network, chosen, nullptr, {}).cycles));
     } catch (const std::runtime_error&) {
