@@ -12,6 +12,7 @@ attnvp_script(Inputs inputs_test.sh TIMEOUT 900)
 attnvp_script(Limits limits_test.sh TIMEOUT 900)
 attnvp_script(Install install_test.sh TIMEOUT 600 ARGUMENTS ${PROJECT_BINARY_DIR})
 attnvp_script(Readme readme_test.sh TIMEOUT 900) # the commands of README.md
+attnvp_script(Script vp_test.sh TIMEOUT 600) # vp itself
 attnvp_script(RiscvPrograms riscv_test.sh TIMEOUT 300) # ATTNVP_RISCV_TESTS: a checkout of the public tests
 attnvp_script(Firmware firmware_test.sh TIMEOUT 600) # out of tree, with the debugger
 attnvp_script(Sweep sweep_test.sh TIMEOUT 900)

@@ -64,6 +64,21 @@ for view in "$root"/traces/views/*.gtkw; do
 done
 [[ $views -ge 6 ]] || failed "only $views views"
 
+# A wait has the same name and length in waveform and timeline.
+run --net bert-base --dataflow mas --vcd waits.vcd --timeline waits.json
+awk -v code="$(sed -n 's/ K from DRAM$//p' waits.names)" -v period=266667 '
+  function number(bits, n, i) { for (i = 2; i <= length(bits); ++i) n = 2 * n + substr(bits, i, 1); return n }
+  $1 == "$scope" { path = path "." $3 } $1 == "$upscope" { sub(/\.[^.]*$/, "", path) }
+  $1 == "$var" && $5 == "waits_for" && path == ".attnvp.cluster0.core0.mac" { id = $4 }
+  /^#/ { time = substr($1, 2) }
+  /^b/ && $2 == id { if (on) sum += time - from; on = $1 != "bz" && number($1) == code; from = time }
+  END { print sum / period }' waits.vcd >have
+jq '.traceEvents | (map(select(.name == "thread_name" and .args.name == "mac waits"))[0].tid) as $mac
+  | map(select(.ph == "X" and .tid == $mac and .name == "waits for K from DRAM").dur) | add' waits.json >want
+[[ $(<want) -gt 0 ]] || failed 'no wait for K'
+same have want
+grep -q '{waits_for} attnvp.cluster0.core0.mac.waits_for' waits.gtkw || failed 'the view does not show what is waited for'
+
 # A report: everything in one file, the runs' own numbers, equal for equal runs.
 for dataflow in flat mas; do run --net bert-base --dataflow $dataflow --timeline $dataflow.timeline.json --json $dataflow.json; done
 run "${small[@]}" --json plain.json

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
+#include <map>
+#include <utility>
 
 namespace attnvp {
 
@@ -25,15 +27,35 @@ struct Scope {
   std::string name;
   std::vector<Scope> children;
   std::vector<std::uint32_t> signals;
+  std::vector<std::size_t> annotations;
 
   Scope& child(const std::string& path) {
     const std::size_t dot = path.find('.');
     const std::string first = path.substr(0, dot);
     auto it = std::find_if(children.begin(), children.end(), [&](const Scope& s) { return s.name == first; });
-    if (it == children.end()) it = children.insert(children.end(), Scope{first, {}, {}});
+    if (it == children.end()) it = children.insert(children.end(), Scope{first, {}, {}, {}});
     return dot == std::string::npos ? *it : it->child(path.substr(dot + 1));
   }
 };
+
+unsigned bits_for(std::size_t codes) {
+  unsigned bits = 1;
+  while ((std::size_t{1} << bits) < codes) ++bits;
+  return bits;
+}
+
+// As VCD has numbers: binary, without leading zeros.
+void append_binary(std::string& out, std::uint64_t value) {
+  char digits[64];
+  char* first = std::end(digits);
+  do {
+    *--first = static_cast<char>('0' + (value & 1));
+    value >>= 1;
+  } while (value != 0);
+  out += 'b';
+  out.append(first, std::end(digits));
+  out += ' ';
+}
 
 }  // namespace
 
@@ -45,6 +67,7 @@ EnumCodes::EnumCodes(sc_core::sc_object& root) {
       }
     }
   });
+  bits_ = bits_for(names_.size());
 }
 
 std::uint64_t EnumCodes::code(const Signal& signal, std::uint64_t value) const {
@@ -52,11 +75,11 @@ std::uint64_t EnumCodes::code(const Signal& signal, std::uint64_t value) const {
   return static_cast<std::uint64_t>(it - names_.begin());
 }
 
-unsigned EnumCodes::bits() const {
-  unsigned bits = 1;
-  while ((std::size_t{1} << bits) < names_.size()) ++bits;
-  return bits;
+std::uint64_t EnumCodes::code(const std::string& name) const {
+  return static_cast<std::uint64_t>(std::find(names_.begin(), names_.end(), name) - names_.begin());
 }
+
+unsigned EnumCodes::note_bits() const { return bits_for(names_.size()); }
 
 VcdWriter::VcdWriter(const Recorder& recorder, const EnumCodes& codes) : signals_(recorder.signals()), codes_(codes) {
   for (std::size_t id = 0; id < signals_.size(); ++id) {
@@ -118,15 +141,7 @@ void VcdWriter::write_value(std::string& out, std::uint32_t id, std::uint64_t va
   } else if (bits(id) == 1) {
     out += value != 0 ? '1' : '0';
   } else {
-    char digits[64];
-    char* first = std::end(digits);
-    do {
-      *--first = static_cast<char>('0' + (value & 1));
-      value >>= 1;
-    } while (value != 0);
-    out += 'b';
-    out.append(first, std::end(digits));
-    out += ' ';
+    append_binary(out, value);
   }
   out += ids_[id];
   out += '\n';
@@ -135,18 +150,25 @@ void VcdWriter::write_value(std::string& out, std::uint32_t id, std::uint64_t va
 std::string VcdWriter::text() const {
   std::string out = "$timescale 1 fs $end\n$comment numbers of names:";
   for (std::size_t code = 0; code < codes_.names().size(); ++code) {
-    out += fmt::format(" {}={}", code, codes_.names()[code]);
+    std::string name = codes_.names()[code];
+    std::replace(name.begin(), name.end(), ' ', '_');
+    out += fmt::format(" {}={}", code, name);
   }
   out += " $end\n";
   Scope root;
   for (std::uint32_t id = 0; id < signals_.size(); ++id) {
     if (shows(id)) root.child(signals_[id].scope).signals.push_back(id);
   }
+  for (std::size_t i = 0; i < annotations_.size(); ++i) root.child(annotations_[i].scope).annotations.push_back(i);
   const auto declare = [&](const auto& self, const Scope& scope) -> void {
     out += fmt::format("$scope module {} $end\n", scope.name);
     for (const std::uint32_t id : scope.signals) {
       const bool real = signals_[id].signal->kind() == Signal::Kind::kReal;
       out += fmt::format("$var {} {} {} {} $end\n", real ? "real" : "wire", bits(id), ids_[id], signals_[id].name);
+    }
+    for (const std::size_t i : scope.annotations) {
+      const Annotation& a = annotations_[i];
+      out += fmt::format("$var wire {} {} {} $end\n", codes_.note_bits(), a.id, a.name);
     }
     for (const Scope& child : scope.children) self(self, child);
     out += "$upscope $end\n";
@@ -156,8 +178,60 @@ std::string VcdWriter::text() const {
   for (std::uint32_t id = 0; id < signals_.size(); ++id) {
     if (shows(id)) write_value(out, id, first_[id]);
   }
+  for (const Annotation& a : annotations_) {
+    std::uint64_t code = Signal::kNone;
+    for (const Note& note : a.notes) {
+      if (note.time <= begin_) code = note.code;
+    }
+    write_note(out, a, code);
+  }
   out += "$end\n";
-  return out + body_;
+  return out + (annotations_.empty() ? body_ : body_with_notes());
+}
+
+void VcdWriter::annotate(const std::string& scope, const std::string& name, std::vector<Note> notes) {
+  annotations_.push_back({scope, name, id_of(signals_.size() + annotations_.size()), std::move(notes)});
+}
+
+std::string VcdWriter::noted(const std::string& scope, const std::string& name) const {
+  for (const Annotation& a : annotations_) {
+    if (a.scope == scope && a.name == name) return fmt::format("{}.{}[{}:0]", scope, name, codes_.note_bits() - 1);
+  }
+  return {};
+}
+
+void VcdWriter::write_note(std::string& out, const Annotation& annotation, std::uint64_t code) const {
+  if (code == Signal::kNone) {
+    out += "bz ";
+  } else {
+    append_binary(out, code);
+  }
+  out += annotation.id + "\n";
+}
+
+// The body's blocks, each a time and its changes, with the notes among them.
+std::string VcdWriter::body_with_notes() const {
+  std::map<std::uint64_t, std::string> changes;
+  for (const Annotation& a : annotations_) {
+    for (const Note& note : a.notes) {
+      if (note.time > begin_ && note.time <= time_) write_note(changes[note.time], a, note.code);
+    }
+  }
+  std::string out;
+  auto next = changes.begin();
+  for (std::size_t at = 0; at < body_.size();) {
+    const std::size_t mark = body_.find("\n#", at);
+    const std::size_t end = mark == std::string::npos ? body_.size() : mark + 1;
+    std::uint64_t time = begin_;  // what comes before the first time
+    if (body_[at] == '#') std::from_chars(body_.data() + at + 1, body_.data() + end, time);
+    for (; next != changes.end() && next->first < time; ++next)
+      out += fmt::format("#{}\n{}", next->first, next->second);
+    out.append(body_, at, end - at);
+    if (next != changes.end() && next->first == time) out += (next++)->second;
+    at = end;
+  }
+  for (; next != changes.end(); ++next) out += fmt::format("#{}\n{}", next->first, next->second);
+  return out;
 }
 
 }  // namespace attnvp

@@ -17,10 +17,15 @@ class EnumCodes {
   explicit EnumCodes(sc_core::sc_object& root);
   std::uint64_t code(const Signal& signal, std::uint64_t value) const;
   const std::vector<std::string>& names() const { return names_; }  // by code
-  unsigned bits() const;
+  unsigned bits() const { return bits_; }
+  // More of them, for notes (VcdWriter); the modules' own keep their numbers and width.
+  void add(const std::vector<std::string>& names) { names_.insert(names_.end(), names.begin(), names.end()); }
+  std::uint64_t code(const std::string& name) const;
+  unsigned note_bits() const;
 
  private:
   std::vector<std::string> names_;
+  unsigned bits_ = 1;
 };
 
 class VcdWriter : public TraceListener {
@@ -32,6 +37,13 @@ class VcdWriter : public TraceListener {
   void end(std::uint64_t time) override { write_time(time); }
 
   std::string text() const;  // the whole file, once the recorder has finished
+  // What is known only then: a signal beside a scope's own, by its codes from a time on (Signal::kNone: none), in order
+  // of time. Before the first it is none.
+  struct Note {
+    std::uint64_t time, code;
+  };
+  void annotate(const std::string& scope, const std::string& name, std::vector<Note> notes);
+  std::string noted(const std::string& scope, const std::string& name) const;  // as GTKWave calls it; empty: is none
   std::uint64_t first_time() const { return begin_; }
   std::uint64_t last_time() const { return time_; }
   // Whether the file has the signal: sparse ones that never changed are left out.
@@ -45,8 +57,16 @@ class VcdWriter : public TraceListener {
   void write_value(std::string& out, std::uint32_t id, std::uint64_t value) const;
   unsigned bits(std::uint32_t id) const;
 
+  struct Annotation {
+    std::string scope, name, id;
+    std::vector<Note> notes;
+  };
+  void write_note(std::string& out, const Annotation& annotation, std::uint64_t code) const;
+  std::string body_with_notes() const;
+
   const std::vector<TracedSignal>& signals_;
   const EnumCodes& codes_;
+  std::vector<Annotation> annotations_;
   std::vector<std::vector<std::uint64_t>> enum_codes_;  // per signal and value
   std::vector<std::string> ids_;
   std::vector<bool> used_;

@@ -284,7 +284,12 @@ class SaveFile {
     const auto all = [&] {
       for (const Row& r : rows) {
         const auto it = there->second.find(r.name);
-        if (it != there->second.end()) row(it->second, r, r.name);
+        if (it == there->second.end()) continue;
+        row(it->second, r, r.name);
+        const bool waits = std::string(r.name) == "waits_for_event";
+        if (const std::string note = waits ? vcd_.noted(scope, "waits_for") : ""; !note.empty()) {
+          line(fmt::format("@{:x}\n^1 /{}\n+{{waits_for}} {}", static_cast<unsigned>(kNames), view_.names, note));
+        }
       }
     };
     if (title.empty()) {

@@ -6,6 +6,7 @@
 #include "platform/job/counters.h"
 #include "platform/trace/gtkw.h"
 #include "platform/trace/scope.h"
+#include "platform/trace/waits.h"
 
 namespace attnvp::trace {
 
@@ -46,17 +47,18 @@ void Session::begin(Platform& platform, const config::EnergyTable& energy) {
   add_energy(energy);
   if (request_.waveform) {
     codes_ = std::make_unique<EnumCodes>(platform);
+    codes_->add(wait_words());
     vcd_ = std::make_unique<VcdWriter>(*recorder_, *codes_);
     first_pv_ = std::make_unique<FirstPv>(*recorder_);
     recorder_->add(*vcd_);
     recorder_->add(*first_pv_);
   }
   if (request_.timeline) {
-    journal_ = std::make_unique<Journal>();
     timeline_ = std::make_unique<TimelineSignals>(*recorder_, period);
     recorder_->add(*timeline_);
-    platform.context().journal = journal_.get();
   }
+  journal_ = std::make_unique<Journal>();
+  platform.context().journal = journal_.get();
   recorder_->start();
 }
 
@@ -102,7 +104,26 @@ void Session::end() {
   recorder_->finish();
   cycles_ = (sc_core::sc_time_stamp().value() - start_fs_) / platform_->context().clock.period_fs();
   platform_->context().journal = nullptr;
+  if (vcd_ != nullptr) add_waits();
   recorded_ = true;
+}
+
+// What each engine's descriptors waited for: known when the token is there, shown from when the wait began.
+void Session::add_waits() {
+  const std::map<std::size_t, std::string> reasons = wait_reasons(*journal_, platform_->context().givers);
+  const std::uint64_t period = platform_->context().clock.period_fs();
+  std::map<std::string, std::vector<VcdWriter::Note>> notes;
+  for (std::size_t i = 0; i < journal_->entries().size(); ++i) {
+    const Journal::Entry& e = journal_->entries()[i];
+    const std::uint64_t ready = std::min(e.ready, cycles_);
+    if (e.fetched >= ready || !wanted_(e.track)) continue;
+    const auto reason = reasons.find(i);
+    std::vector<VcdWriter::Note>& of = notes[e.track];
+    if (!of.empty() && of.back().time == e.fetched * period) of.pop_back();
+    of.push_back({e.fetched * period, codes_->code(reason == reasons.end() ? "order" : reason->second)});
+    of.push_back({ready * period, Signal::kNone});
+  }
+  for (auto& [track, list] : notes) vcd_->annotate(track, "waits_for", std::move(list));
 }
 
 std::string Session::names() const { return trace::names(*codes_); }

@@ -55,6 +55,7 @@ class Session {
   std::string timeline() const;
 
  private:
+  void add_waits();
   void add_energy(const config::EnergyTable& energy);
 
   Request request_;

@@ -11,7 +11,7 @@
 #include "models/trace/operation.h"
 #include "platform/files/origin.h"
 #include "platform/text/printable.h"
-#include "platform/trace/reason.h"
+#include "platform/trace/waits.h"
 
 namespace attnvp::trace {
 
@@ -88,8 +88,7 @@ class Timeline {
  public:
   Timeline(const Journal& journal, const TimelineSignals& signals, const AddressMap& map, const Givers& givers,
            const std::function<bool(const std::string& path)>& wanted)
-      : journal_(journal), signals_(signals), map_(map) {
-    causes(givers);
+      : journal_(journal), signals_(signals), map_(map), cause_(wait_reasons(journal, givers)) {
     for (const Journal::Entry& e : journal.entries()) shown_.push_back(wanted(e.track));
   }
 
@@ -127,21 +126,6 @@ class Timeline {
       }
       spans_.push_back(is_nop(e.descriptor) ? Span{} : clipped(from, e.end));
       waits_.push_back(clipped(e.fetched, e.ready));
-    }
-  }
-
-  // Who gave the last token that a descriptor waited for, and what that was.
-  void causes(const Givers& givers) {
-    Givers one;
-    one.ranges = givers.ranges;
-    std::map<std::size_t, const Journal::Arrow*> last;
-    for (const Journal::Arrow& a : journal_.arrows()) {
-      const Journal::Arrow*& known = last[a.to - 1];
-      if (known == nullptr || a.given >= known->given) known = &a;
-    }
-    for (const auto& [to, arrow] : last) {
-      one.gave(0, journal_.entries()[arrow->from - 1].descriptor);
-      cause_[to] = reason(one.cause(0, journal_.entries()[to].descriptor));
     }
   }
 

@@ -15,6 +15,7 @@
 #include "platform/config/energy.h"
 #include "platform/config/error.h"
 #include "platform/config/hardware.h"
+#include "platform/text/version.h"
 
 namespace attnvp::reproduce {
 namespace {
@@ -150,6 +151,7 @@ TEST(ReproduceFusemax, PageIsFresh) {
   a.markdown = place + "page.md";
   a.json = place + "page.json";
   a.csv = place + "page.csv";
+  text::set_command("attnvp reproduce fusemax");
   testing::internal::CaptureStdout();
   EXPECT_EQ(cli::reproduce_fusemax(a), 0);
   testing::internal::GetCapturedStdout();

@@ -18,6 +18,7 @@
 #include "platform/config/document.h"
 #include "platform/config/error.h"
 #include "platform/config/hardware.h"
+#include "platform/text/version.h"
 
 namespace attnvp::reproduce {
 namespace {
@@ -87,7 +88,7 @@ TEST(Reproduce, CalibratedCellsAreMarked) {
     const bool energy = e.quantity == "energy_pj" || e.quantity == "saving_percent";
     const bool row = e.network.rfind("geomean", 0) != 0;
     const bool flat = e.dataflow.rfind("flat", 0) == 0 && (e.network == "llama3-8b" || e.network == "xlm");
-    EXPECT_EQ(e.calibrated, cycles && flat    ? "vec.softmax_lane_cycles"
+    EXPECT_EQ(e.calibrated, cycles && flat  ? "vec.softmax_lane_cycles"
                             : energy && row ? "energy"
                                             : "")
         << e.quantity << " " << e.network << " " << e.dataflow;
@@ -101,7 +102,8 @@ TEST(Reproduce, CalibratedCellsAreMarked) {
   EXPECT_EQ(marks, cells);
   // On another machine nothing is fitted.
   Study other = s;
-  other.provenance = config::hardware_provenance("edge", {"vec.softmax_lane_cycles=32", "energy=pat", "mac.accumulators=l0"});
+  other.provenance =
+      config::hardware_provenance("edge", {"vec.softmax_lane_cycles=32", "energy=pat", "mac.accumulators=l0"});
   for (const Entry& e : entries(other)) EXPECT_EQ(e.calibrated, "") << e.quantity << " " << e.network;
 }
 
@@ -126,7 +128,8 @@ TEST(Reproduce, TheBestIsNoSlowerThanTheChoice) {
 TEST(Reproduce, ReasonsClaimNoMoreThanWasMeasured) {
   for (const Entry& e : entries(paper_study())) {
     EXPECT_EQ(e.why.find("artefact"), std::string::npos) << e.why;
-    EXPECT_EQ(e.why.find("Conjecture") == std::string::npos, e.why.find("would decide it") == std::string::npos) << e.why;
+    EXPECT_EQ(e.why.find("Conjecture") == std::string::npos, e.why.find("would decide it") == std::string::npos)
+        << e.why;
     if (!e.why.empty()) {
       EXPECT_NE(e.why.find_first_of("0123456789"), std::string::npos) << e.why;
     }
@@ -185,6 +188,7 @@ TEST(Reproduce, PageIsFresh) {
   a.markdown = page;
   a.json = json;
   a.csv = csv;
+  text::set_command("attnvp reproduce mas");
   testing::internal::CaptureStdout();
   const int status = cli::reproduce_mas(a);
   testing::internal::GetCapturedStdout();

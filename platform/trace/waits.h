@@ -1,0 +1,20 @@
+// What descriptors waited for, in words: by the journal of a run, once it is over.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "models/account/account.h"
+#include "models/trace/journal.h"
+
+namespace attnvp::trace {
+
+// Of the journal's entries that got a token from another: what the last of them brought ("K from DRAM").
+std::map<std::size_t, std::string> wait_reasons(const Journal& journal, const Givers& givers);
+
+// All that it can be, in a fixed order.
+std::vector<std::string> wait_words();
+
+}  // namespace attnvp::trace
