@@ -18,6 +18,7 @@
 #include "cli/reproduce_options.h"
 #include "cli/validate_options.h"
 #include "cli/validators.h"
+#include "cli/worker.h"
 #include "models/registry.h"
 #include "models/riscv_processor/untimed.h"
 #include "models/storage/host_memory.h"
@@ -361,6 +362,9 @@ int dispatch(int argc, char** argv) {
         app.get_subcommand("sweep"), bench_command, app.get_subcommand("validate")}) {
     add_memory_limit(*command);
   }
+
+  app.add_subcommand("worker", "commands that come over stdin, a socket, each in a process of its own; for programs")
+      ->callback([&] { status = worker(); });
 
   std::vector<std::string> topic;
   CLI::App* help_command = app.add_subcommand("help", "help for a command, as its --help");

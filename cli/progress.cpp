@@ -8,7 +8,7 @@
 
 namespace attnvp::cli {
 
-ProgressBar::ProgressBar() : terminal_(isatty(STDERR_FILENO) != 0), start_(Clock::now()) {}
+ProgressBar::ProgressBar() : terminal_(reports_ >= 0 || isatty(STDERR_FILENO) != 0), start_(Clock::now()) {}
 
 ProgressBar::~ProgressBar() {
   if (shown_) std::fputs("\r\x1b[K", stderr);
@@ -18,6 +18,11 @@ void ProgressBar::update(std::uint64_t done, std::uint64_t total, const std::str
   const Clock::time_point now = Clock::now();
   if (!terminal_ || now - last_ < std::chrono::milliseconds(100)) return;
   last_ = now;
+  if (reports_ >= 0) {
+    const std::string line = fmt::format("progress {} {}\n", done, total);
+    if (::write(reports_, line.data(), line.size()) < 0) reports_ = -1;
+    return;
+  }
   shown_ = true;
   constexpr std::uint64_t kCells = 24;
   const std::uint64_t cells = total > 0 ? std::min(kCells, done * kCells / total) : 0;

@@ -1,0 +1,21 @@
+"""AttnVP: a virtual platform for attention accelerators.
+
+    import attnvp
+    result = attnvp.run(hw="edge", net="bert-base", dataflow="mas", set={"l1.size": "1 MiB"}, data="timing")
+    result.cycles, result.energy_pj["total"], result.utilization.mac
+
+Keywords are the command line's options. Every run has a process of its own, forked from a warm worker, so that any number
+of machines can be run, from several threads as well, and none of them can harm this process."""
+
+from ._commands import command, compare, describe, pareto, run, search, sweep, validate
+from ._error import Error
+from ._results import (Bound, Comparison, Description, Golden, Memory, Network, Overwrites, Record, Result, SearchResult,
+                       Utilization, Validation)
+from ._sweeps import Front, Sweep, Table
+
+__version__ = "0.9.0"
+__all__ = [
+    "run", "compare", "search", "sweep", "pareto", "describe", "validate", "command",
+    "Error", "Result", "Comparison", "SearchResult", "Sweep", "Front", "Table", "Validation", "Description", "Record",
+    "Bound", "Golden", "Memory", "Network", "Overwrites", "Utilization",
+]

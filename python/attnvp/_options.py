@@ -1,0 +1,45 @@
+"""Keywords become the command line's options: `trace_from=0` is `--trace-from 0`, True a flag, None nothing."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Iterable, List, Mapping
+
+_SHORT = {"x", "y", "z"}  # pareto's -x; --q, --k and --v are long ones
+_REPEATED = {"set"}       # one option a pair; elsewhere pairs are joined: --tiling nq=64,nkv=128
+
+
+def _one(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value if isinstance(value, str) else os.fsdecode(value) if isinstance(value, os.PathLike) else str(value)
+
+
+def _pairs(value: Mapping[str, Any]) -> List[str]:
+    return [f"{key}={_one(entry)}" for key, entry in value.items()]
+
+
+def _words(option: str, texts: Iterable[str]) -> List[str]:
+    words: List[str] = []
+    for text in texts:
+        words += [f"{option}={text}"] if text.startswith("-") and option.startswith("--") else [option, text]
+    return words
+
+
+def words_of(options: Mapping[str, Any]) -> List[str]:
+    """The words of a command line for keywords, in their order."""
+    words: List[str] = []
+    for name, value in options.items():
+        option = f"-{name}" if name in _SHORT else "--" + name.replace("_", "-")
+        if value is None or value is False:
+            continue
+        if value is True:
+            words.append(option)
+        elif isinstance(value, Mapping):
+            pairs = _pairs(value)
+            words += _words(option, pairs if name in _REPEATED else [",".join(pairs)])
+        elif isinstance(value, (list, tuple)):
+            words += _words(option, map(_one, value))
+        else:
+            words += _words(option, [_one(value)])
+    return words

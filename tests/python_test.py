@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+"""The Python package beside the command line: equal results, equal sentences. ATTNVP_PROGRAM names the program."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import typing
+import unittest
+from pathlib import Path
+
+import attnvp
+from attnvp import _worker
+
+try:
+    import numpy
+except ImportError:
+    numpy = None
+try:
+    import pandas
+except ImportError:
+    pandas = None
+
+SMALL = dict(H=2, N=64, E=16)
+SWEEP = """network: H=2,N=64,E=16
+dataflow: [flat, mas]
+axes:
+  l1.size: [256 KiB, 1 MiB]
+"""
+
+
+def command_line(*words):
+    return subprocess.run([_worker.program(), *words], capture_output=True, text=True)
+
+
+class Runs(unittest.TestCase):
+    def test_result_is_the_command_lines_json(self):
+        words = ["run", "--net", "H=2,N=64,E=16", "--set", "l1.size=1 MiB", "--data", "timing"]
+        expected = json.loads(command_line(*words, "--json", "-").stdout)
+        del expected["simulation"]
+        result = attnvp.run(net=SMALL, set={"l1.size": "1 MiB"}, data="timing")
+        self.assertEqual(result.to_dict(), expected)
+        self.assertEqual(result, attnvp.run(net=SMALL, set={"l1.size": "1 MiB"}, data="timing"))
+        self.assertNotEqual(result, attnvp.run(net=SMALL, data="timing"))
+
+    def test_attributes_have_their_types(self):
+        result = attnvp.run(net=SMALL)
+        self.assertIs(result.golden.passed, True)
+        self.assertEqual(result.energy_pj["total"], result.energy_pj.total)
+        self.assertIsInstance(result.utilization, attnvp.Utilization)
+        for name, kind in typing.get_type_hints(attnvp.Result).items():
+            if not name.startswith("_") and isinstance(kind, type):
+                self.assertIsInstance(getattr(result, name), kind, name)
+        with self.assertRaisesRegex(AttributeError, "no 'cycle'; there are: .*cycles"):
+            result.cycle
+        self.assertIn("<table>", result._repr_html_())
+
+    def test_errors_are_the_command_lines_sentence(self):
+        for words, options in (["--hw", "edgy"], dict(hw="edgy")), (["--trace-form", "3"], dict(trace_form=3)):
+            with self.assertRaises(attnvp.Error) as caught:
+                attnvp.run(**options)
+            self.assertEqual(f"attnvp: {caught.exception}\n", command_line("run", *words).stderr)
+            self.assertEqual(caught.exception.status, 2)
+        with self.assertRaisesRegex(attnvp.Error, "L1 is too small") as caught:
+            attnvp.run(net="bert-base", set={"l1.size": "96 KiB"}, tiling=dict(nq=512, nkv=512), data="timing")
+        self.assertEqual(caught.exception.status, 1)
+
+    def test_folder_and_environment_are_those_of_the_call(self):
+        with tempfile.TemporaryDirectory() as folder:
+            before = os.getcwd()
+            try:
+                os.chdir(folder)
+                attnvp.run(net=SMALL, data="timing", timeline="t.json")
+                self.assertTrue(Path(folder, "t.json").exists())
+                os.environ["ATTNVP_CONFIGS"] = "nowhere"
+                with self.assertRaisesRegex(attnvp.Error, "ATTNVP_CONFIGS names 'nowhere'"):
+                    attnvp.run()
+            finally:
+                os.environ.pop("ATTNVP_CONFIGS", None)
+                os.chdir(before)
+
+    def test_threads(self):
+        cycles = {}
+
+        def run(heads):
+            cycles[heads] = attnvp.run(net=dict(H=heads, N=64, E=16), data="timing").cycles
+
+        threads = [threading.Thread(target=run, args=(heads,)) for heads in range(1, 9)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(cycles, {n: attnvp.run(net=dict(H=n, N=64, E=16), data="timing").cycles for n in cycles})
+
+    def test_another_worker_takes_a_dead_ones_place(self):
+        first = attnvp.run(net=SMALL)
+        _worker._worker._process.kill()
+        _worker._worker._process.wait()
+        self.assertEqual(attnvp.run(net=SMALL), first)
+
+    def test_no_program(self):
+        os.environ["ATTNVP_PROGRAM"], before = "/nowhere", os.environ["ATTNVP_PROGRAM"]
+        try:
+            with self.assertRaisesRegex(attnvp.Error, "not at /nowhere, which ATTNVP_PROGRAM names"):
+                _worker.program()
+        finally:
+            os.environ["ATTNVP_PROGRAM"] = before
+
+
+class Interrupts(unittest.TestCase):
+    def test_ctrl_c_ends_the_run_and_not_the_worker(self):
+        attnvp.run(net=SMALL, data="timing")
+        threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        with self.assertRaises(KeyboardInterrupt):
+            attnvp.command("bench", "--seconds", "600")
+        worker = _worker._worker._process
+        children = Path(f"/proc/{worker.pid}/task/{worker.pid}/children")
+        for _ in range(100):
+            if not children.read_text():
+                break
+            time.sleep(0.05)
+        self.assertEqual(children.read_text(), "")
+        self.assertEqual(attnvp.run(net=SMALL, data="timing").hardware, "edge")
+        self.assertIsNone(worker.poll())
+
+    def test_a_process_that_dies_is_an_error(self):
+        def kill():
+            worker = _worker._worker._process
+            os.kill(int(Path(f"/proc/{worker.pid}/task/{worker.pid}/children").read_text().split()[0]), signal.SIGKILL)
+
+        attnvp.run(net=SMALL, data="timing")
+        threading.Timer(0.3, kill).start()
+        with self.assertRaisesRegex(attnvp.Error, "the simulator was ended: Killed"):
+            attnvp.command("bench", "--seconds", "600")
+
+
+@unittest.skipIf(numpy is None, "no NumPy")
+class Tensors(unittest.TestCase):
+    def test_arrays_in_and_out(self):
+        random = numpy.random.default_rng(1)
+        q = random.normal(size=(2, 32, 16)).astype(numpy.float16)
+        k = random.normal(size=(2, 48, 16)).astype(numpy.float16)
+        v = random.normal(size=(2, 48, 16)).astype(numpy.float32)
+        result = attnvp.run(q=q, k=k, v=v)
+        self.assertEqual((result.network.heads, result.network.seq_q, result.network.seq_kv), (2, 32, 48))
+        self.assertEqual((result.output.shape, result.output.dtype), ((1, 2, 32, 16), numpy.float16))
+        scores = q.astype(float) @ k.astype(float).transpose(0, 2, 1)
+        p = numpy.exp(scores - scores.max(-1, keepdims=True))
+        exact = p / p.sum(-1, keepdims=True) @ v.astype(float)
+        self.assertLess(abs(result.output[0] - exact).max(), 0.02)
+        self.assertEqual(result, attnvp.run(q=q[None], k=k[None], v=v[None]))
+
+    def test_wrong_shape(self):
+        with self.assertRaisesRegex(attnvp.Error, r"--q .*: found shape \(3, 3\); allowed is"):
+            attnvp.run(q=numpy.zeros((3, 3)), net=SMALL)
+
+    def test_no_output(self):
+        with self.assertRaisesRegex(attnvp.Error, "out=True"):
+            attnvp.run(net=SMALL).output
+
+
+class Others(unittest.TestCase):
+    def test_compare(self):
+        runs = attnvp.compare(net=SMALL, dataflow=["flat", "mas"], data="timing")
+        self.assertEqual({run.dataflow for run in runs}, {"flat", "mas"})
+        self.assertEqual(runs.best.cycles, min(run.cycles for run in runs))
+        self.assertEqual(runs["flat"].to_dict()["cycles"], runs["flat"].cycles)
+        self.assertIn("flat", runs._repr_html_())
+        self.assertIn("softmax", attnvp.compare(net=SMALL, data="timing").left_out)
+        if pandas is not None:
+            self.assertEqual(list(runs.frame()["cycles"]), [run.cycles for run in runs])
+
+    def test_search_describe_validate(self):
+        found = attnvp.search(net=SMALL, budget=8)
+        self.assertEqual(attnvp.run(net=SMALL, tiling=found.tiling, data="timing").cycles, found.cycles)
+        self.assertIn("l1.size", attnvp.describe("edge", set={"l1.size": "3 MiB"}) + attnvp.describe("keys"))
+        self.assertIn("mas", attnvp.command("list", "dataflows"))
+
+    def test_sweep_and_front(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file, db = Path(folder, "tiny.yaml"), Path(folder, "tiny.db")
+            file.write_text(SWEEP)
+            sweep = attnvp.sweep(file, db=db, jobs=1)
+            self.assertEqual((len(sweep), sweep.failed), (4, []))
+            row = sweep.rows('dataflow = \'mas\' and "l1.size" = 1048576')[0]
+            self.assertEqual(row["cycles"], attnvp.run(net=SMALL, set={"l1.size": "1 MiB"}, data="timing").cycles)
+            front = attnvp.pareto(sweep, x="cycles", y="l1.size")
+            self.assertEqual(front[0]["cycles"], min(row["cycles"] for row in sweep.rows()))
+            if pandas is not None:
+                self.assertEqual(len(sweep.frame()), 4)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
