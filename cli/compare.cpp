@@ -107,11 +107,6 @@ std::vector<std::string> names_in(const std::vector<std::string>& texts) {
   return names;
 }
 
-// Parts of layers and chains have their own comparisons. Workers that load ahead do as flash2 in flash3.
-bool takes_any_layer(const firmware::Dataflow& d) {
-  return !d.is(firmware::kOnlyChain) && !d.is(firmware::kOneStep) && std::string_view(d.name) != "flash3";
-}
-
 }  // namespace
 
 int compare(const RunArguments& a) {
@@ -119,9 +114,7 @@ int compare(const RunArguments& a) {
   std::vector<std::string> names = names_in(a.dataflows);
   const bool all = names.empty();
   if (all) {
-    for (const firmware::Dataflow* dataflow : mapping::dataflows()) {
-      if (takes_any_layer(*dataflow)) names.emplace_back(dataflow->name);
-    }
+    for (const firmware::Dataflow* d : mapping::dataflows_for(p.network.softmax)) names.emplace_back(d->name);
   }
   for (const std::string& name : names) job::parse_dataflow(name);  // before anything is run
   files::Outputs outputs;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "mapping/programs.h"
 #include "mapping/recording.h"
 #include "mapping/replay.h"
 
@@ -17,6 +18,7 @@ double ceil_div(double a, double b) { return std::ceil(a / b); }
 }  // namespace
 
 double layer_cycles(const Job& job, const MachineConfig& m) {
+  if (find_dataflow(job.block.dataflow)->is(firmware::kOneStep)) return 0;  // which is less than the layer
   const hal::Layer& l = job.block.layer;
   const double cores = 1.0 * m.clusters * m.cores;
   const double macs = 2.0 * job.scores() * l.emb;

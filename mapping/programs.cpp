@@ -166,6 +166,15 @@ const std::vector<const Dataflow*>& dataflows() {
   return compiled;
 }
 
+std::vector<const Dataflow*> dataflows_for(bool softmax) {
+  std::vector<const Dataflow*> some;
+  for (const Dataflow* d : dataflows()) {
+    const bool kind = softmax ? !d->is(firmware::kOnlyChain) : d->is(firmware::kChain);
+    if (kind && !d->is(firmware::kOneStep)) some.push_back(d);
+  }
+  return some;
+}
+
 const Dataflow* find_dataflow(const std::string& name) {
   for (const Dataflow* d : dataflows()) {
     if (name == d->name) return d;

@@ -16,7 +16,7 @@ extern const Parameter* const kGemmParameters[];
 struct Buffers {
   uint64_t base = 0;
   uint32_t slots = 1, rows = 0, columns = 0, bytes = kHalfBytes;
-  void make(Runtime& rt, hal::L1Region region) { base = rt.allocate(slots * slot_bytes(), region); }
+  void make(Runtime& rt, L1Region region) { base = rt.allocate(slots * slot_bytes(), region); }
   uint64_t slot_bytes() const { return round_up(uint64_t{rows} * columns * bytes, uint64_t{64}); }
   Matrix of(uint32_t n, uint32_t rows_there, uint32_t columns_there) const {
     const auto type = bytes == kHalfBytes ? hal::ElementType::kFp16 : hal::ElementType::kFp32;
