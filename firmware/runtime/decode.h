@@ -29,8 +29,8 @@ class Decode {
     Segment segment;
     uint32_t piece = 0, number = 0;  // of the worker
     uint32_t tile = 0;               // of the context
-    Item rows;
-    KeyBlocks::Part keys;  // of that tile
+    Item rows{};
+    KeyBlocks::Part keys;              // of that tile
     bool first = false, last = false;  // of the piece
   };
   struct Cursor {  // walks over a worker's tiles
