@@ -274,6 +274,10 @@ int dispatch(int argc, char** argv) {
   search_command->add_option("--budget", search_arguments.budget, "simulations; 0: all for grid, 400 otherwise")
       ->check(whole_number())
       ->capture_default_str();
+  search_command->add_option("--jobs,-j", search_arguments.jobs,
+                             "processes, of grid and ga; 0: as many as the host has processors. The result is the same")
+      ->check(within(0, 1024))
+      ->capture_default_str();
   search_command->add_option("--seed", search_arguments.seed, "seed")->check(whole_number())->capture_default_str();
   search_command->add_option("--csv", search_arguments.csv, "write the convergence as CSV")->check(not_empty());
   search_command->add_option("--svg", search_arguments.svg, "write the convergence as a plot")->check(not_empty());

@@ -7,8 +7,27 @@ namespace attnvp::cli {
 
 namespace {
 
-constexpr std::array kOutputs = {"--json", "--csv",      "--html",          "--svg",     "--out",   "--vcd",
-                                 "-o",     "--timeline", "--action-counts", "--profile", "--output"};
+// Where outputs go, and by how many processes they are made.
+constexpr std::array kNoMatter = {"--json",
+                                  "--csv",
+                                  "--html",
+                                  "--svg",
+                                  "--out",
+                                  "--output",
+                                  "-o",
+                                  "--vcd",
+                                  "--dot",
+                                  "--ert",
+                                  "--art",
+                                  "--save",
+                                  "--db",
+                                  "--profile",
+                                  "--action-counts",
+                                  "--instruction-trace",
+                                  "--jobs",
+                                  "-j",
+                                  "--timeline",
+                                  "--markdown"};
 
 std::string quoted(const std::string& word) {
   const auto plain = [](unsigned char c) {
@@ -26,10 +45,11 @@ std::string command_text(int argc, const char* const* argv) {
   std::string text = "attnvp";
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
-    const auto output = std::find_if(kOutputs.begin(), kOutputs.end(), [&](const std::string& option) {
-      return word == option || word.rfind(option + "=", 0) == 0;
+    const auto output = std::find_if(kNoMatter.begin(), kNoMatter.end(), [&](const std::string& option) {
+      const bool glued = option.size() == 2 ? word.rfind(option, 0) == 0 : word.rfind(option + "=", 0) == 0;
+      return word == option || glued;
     });
-    if (output == kOutputs.end()) {
+    if (output == kNoMatter.end()) {
       text += " " + quoted(word);
     } else if (word == *output) {
       ++i;  // its value

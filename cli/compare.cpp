@@ -162,7 +162,7 @@ int compare(const RunArguments& a) {
     spent.push_back(outcome.spent);
   }
   runs += "]\n";
-  if (json_file != nullptr) json_file->write(runs);
+  if (json_file != nullptr) json_file->write(runs, files::Form::kOwn);
   outputs.commit();
   std::string table = fmt::format("{} on {}\n\n{}", p.network.name, p.machine.name, report::comparison(rows));
   if (a.energy_range) table += "\n" + report::ranking_text(spent);

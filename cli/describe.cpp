@@ -106,16 +106,17 @@ void describe_machine(const MachineConfig& machine, const config::Provenances& p
 
 void describe_area(const DescribeArguments& a) {
   const MachineConfig machine = config::load_hardware(a.what, a.settings);
+  config::note_machine(machine, a.settings);
   files::Outputs outputs;
   files::Output* const svg = outputs.open("--svg", a.svg);
   files::Output* const ert = outputs.open("--ert", a.ert);
   files::Output* const art = outputs.open("--art", a.art);
   files::Output* const json = outputs.open_or_stdout("--json", a.json);
   const std::string document = area_json(machine);
-  if (svg != nullptr) svg->write(area_svg(machine));
-  if (json != nullptr) json->write(document);
-  if (ert != nullptr) ert->write(ert_yaml(machine));
-  if (art != nullptr) art->write(art_yaml(machine));
+  if (svg != nullptr) svg->write(area_svg(machine), files::Form::kSvg);
+  if (json != nullptr) json->write(document, files::Form::kOwn);
+  if (ert != nullptr) ert->write(ert_yaml(machine), files::Form::kHash);
+  if (art != nullptr) art->write(art_yaml(machine), files::Form::kHash);
   outputs.commit();
   if (!a.area) return;
   print(a.json == "-" ? document : area_text(machine));

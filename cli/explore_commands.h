@@ -15,6 +15,7 @@ struct SearchArguments {
   std::string objective = "cycles";   // energy, edp
   std::string strategy = "ga";        // grid, mcts
   std::uint64_t budget = 0;           // simulations; 0: all that the strategy wants (grid), 400 (ga, mcts)
+  unsigned jobs = 0;  // processes; 0: as many as the host has processors
   std::uint64_t seed = 1;
   std::string csv, svg;  // convergence
   std::string save;      // the best tiling, as --tiling reads it

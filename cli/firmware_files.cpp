@@ -21,14 +21,17 @@ FirmwareFiles::FirmwareFiles(const RunArguments& a, double clock_hz, files::Outp
     gdb_ = std::make_unique<firmware_watch::GdbServer>(static_cast<std::uint32_t>(a.gdb_port), a.gdb_wait);
     request.debugger = gdb_.get();
   }
-  if (request.profile || request.log || request.debugger != nullptr) watch_ = std::make_unique<firmware_watch::Watch>(request);
+  if (request.profile || request.log || request.debugger != nullptr)
+    watch_ = std::make_unique<firmware_watch::Watch>(request);
 }
 
 FirmwareFiles::~FirmwareFiles() = default;
 
 void FirmwareFiles::write(const std::string& title) {
-  if (profile_ != nullptr) profile_->write(page_ ? watch_->page(title) : watch_->folded());
-  if (log_ != nullptr) log_->write(watch_->log());
+  if (profile_ != nullptr) {
+    profile_->write(page_ ? watch_->page(title) : watch_->folded(), page_ ? files::Form::kHtml : files::Form::kOwn);
+  }
+  if (log_ != nullptr) log_->write(watch_->log(), files::Form::kOwn);
 }
 
 }  // namespace attnvp::cli

@@ -44,10 +44,11 @@ int pareto(const ParetoArguments& a) {
   files::Output* const csv = outputs.open("--csv", a.csv);
   files::Output* const svg = outputs.open("--svg", a.svg);
   files::Output* const html = outputs.open("--html", a.html);
-  if (csv != nullptr) csv->write(explore::front_csv(selection, front));
-  if (svg != nullptr) svg->write(explore::front_svg(selection, front, title));
+  if (csv != nullptr) csv->write(explore::front_csv(selection, front), files::Form::kCsv);
+  if (svg != nullptr) svg->write(explore::front_svg(selection, front, title), files::Form::kSvg);
   if (html != nullptr) {
-    html->write(explore::page_html({title, versus}, selection, front, explore::sensitivity_of(selection, front.goals)));
+    html->write(explore::page_html({title, versus}, selection, front, explore::sensitivity_of(selection, front.goals)),
+                files::Form::kHtml);
   }
   outputs.commit();
   std::string out = fmt::format("{} of {} jobs are on the front", front.rows.size(), selection.rows().size());
@@ -71,8 +72,8 @@ int sensitivity(const SensitivityArguments& a) {
   files::Outputs outputs;
   files::Output* const csv = outputs.open("--csv", a.csv);
   files::Output* const svg = outputs.open("--svg", a.svg);
-  if (csv != nullptr) csv->write(explore::sensitivity_csv(effects, goals));
-  if (svg != nullptr) svg->write(explore::sensitivity_svg(effects, goals));
+  if (csv != nullptr) csv->write(explore::sensitivity_csv(effects, goals), files::Form::kCsv);
+  if (svg != nullptr) svg->write(explore::sensitivity_svg(effects, goals), files::Form::kSvg);
   outputs.commit();
   std::fputs(explore::sensitivity_table(effects, goals).c_str(), stdout);
   return 0;

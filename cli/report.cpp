@@ -19,7 +19,7 @@ int report(const ReportArguments& a) {
   }
   const std::size_t count = runs.size();
   files::Outputs outputs;
-  outputs.open("--output", a.output)->write(report::page(std::move(runs)));
+  outputs.open("--output", a.output)->write(report::page(std::move(runs)), files::Form::kHtml);
   outputs.commit();
   std::fputs(fmt::format("{}: {} run{}\n", text::printable(a.output), count, count == 1 ? "" : "s").c_str(), stdout);
   return 0;

@@ -90,6 +90,8 @@ int run(const RunArguments& a) {
   }
   job::Tensors tensors;
   if (p.full) tensors = make_tensors(a, p.network);
+  config::note_machine(p.machine, a.settings);
+  files::note("seed", fmt::format("{}", a.seed));
   files::Outputs outputs;  // after all inputs are known
   TraceFiles trace(a, p.machine.clock_hz, outputs);
   FirmwareFiles firmware(a, p.machine.clock_hz, outputs);
@@ -106,6 +108,7 @@ int run(const RunArguments& a) {
   try {
     result = runner.run(p.network, schedule, p.full ? &tensors : nullptr, options);
   } catch (const job::StoppedError& e) {
+    files::note("tiling", job::tiling_line(job::complete(p.machine, p.network, schedule).tiling));
     trace.write();
     firmware.write(title_of(p, schedule));
     outputs.commit();
@@ -115,13 +118,14 @@ int run(const RunArguments& a) {
   const report::JsonParts parts{seen_from(a.json, a.timeline), a.energy_range, a.settings,
                                 config::machine_hash(p.machine), a.seed};
   const std::string json = report::to_json(result, p.machine.name, parts);
+  files::note("tiling", job::tiling_line(result.schedule.tiling));
   trace.write();
   firmware.write(title_of(p, schedule));
-  if (counts_file != nullptr) counts_file->write(report::action_counts_yaml(result));
-  if (json_file != nullptr) json_file->write(json);
+  if (counts_file != nullptr) counts_file->write(report::action_counts_yaml(result), files::Form::kHash);
+  if (json_file != nullptr) json_file->write(json, files::Form::kOwn);
   if (out_file != nullptr) {
     const config::Network& n = p.network;
-    out_file->write(tensors::npy_bytes({{n.batch, n.heads, n.seq_q, n.emb}, result.output}));
+    out_file->write(tensors::npy_bytes({{n.batch, n.heads, n.seq_q, n.emb}, result.output}), files::Form::kOwn);
   }
   outputs.commit();
   print(a.json == "-" ? json

@@ -12,6 +12,7 @@
 #include "platform/config/hardware.h"
 #include "platform/files/outputs.h"
 #include "platform/job/job.h"
+#include "platform/report/json.h"
 #include "platform/report/table.h"
 
 namespace attnvp::cli {
@@ -60,17 +61,20 @@ int schedule(const ScheduleArguments& a) {
 
   std::string json;
   if (!a.json.empty()) {
-    nlohmann::ordered_json j = {
-        {"schema", 1}, {"hardware", machine.name}, {"network", network.name}, {"dataflow", chosen.text}};
+    nlohmann::ordered_json j = report::json_document();
+    j["hardware"] = machine.name;
+    report::add_machine(j, config::machine_hash(machine), a.settings);
+    j["network"] = network.name;
+    j["dataflow"] = chosen.text;
     for (const auto& [name, value] : job::tiling_text(chosen.tiling)) j["tiling"][name] = value;
     j["bound_cycles"] = bound;
     j["commands"] = counts.commands;
     j["complete"] = all;
     j["stream"] = nlohmann::ordered_json::array();
     for (const mapping::Line& line : lines) j["stream"].push_back(to_json(line));
-    json = j.dump(1) + "\n";
+    json = report::json_text(j);
   }
-  if (file != nullptr) file->write(json);
+  if (file != nullptr) file->write(json, files::Form::kOwn);
   outputs.commit();
   if (a.json == "-") {
     std::fputs(json.c_str(), stdout);

@@ -16,7 +16,6 @@
 #include "platform/files/outputs.h"
 #include "platform/report/json.h"
 #include "platform/report/table.h"
-#include "platform/text/version.h"
 
 namespace attnvp::cli {
 
@@ -41,10 +40,10 @@ std::string cost_text(Objective objective, double cost) {
 }
 
 std::string tiling_yaml(const explore::Problem& p, const explore::SearchResult& r, Objective objective) {
-  std::string out = fmt::format("# {} under {} on {}: {} cycles, best of {} ({}, search, objective {})\n",
-                                p.network.name, p.schedule.text, p.machine.name, report::with_commas(r.cycles),
+  std::string out = fmt::format("# {} under {} on {}: {} cycles, best of {} (search, objective {})\n", p.network.name,
+                                p.schedule.text, p.machine.name, report::with_commas(r.cycles),
                                 r.complete ? "all tilings in the space" : fmt::format("{} tilings", r.evaluations),
-                                text::generator(), explore::name_of(objective));
+                                explore::name_of(objective));
   for (const auto& [key, value] : job::tiling_text(r.best)) out += fmt::format("{}: {}\n", key, value);
   return out;
 }
@@ -52,6 +51,7 @@ std::string tiling_yaml(const explore::Problem& p, const explore::SearchResult& 
 std::string to_json(const explore::Problem& p, const SearchArguments& a, const explore::SearchResult& r) {
   nlohmann::ordered_json j = report::json_document();
   j["hardware"] = p.machine.name;
+  report::add_machine(j, config::machine_hash(p.machine), a.settings);
   j["network"] = p.network.name;
   j["dataflow"] = p.schedule.text;
   j["objective"] = a.objective;
@@ -77,8 +77,6 @@ std::string to_text(const explore::Problem& p, Objective objective, const explor
   const auto line = [&out](const char* name, const std::string& value) {
     out += fmt::format("{:<13}{}\n", name, value);
   };
-  std::string tiling;
-  for (const auto& [key, value] : job::tiling_text(r.best)) tiling += fmt::format(" {}={}", key, value);
   line("machine", p.machine.name);
   line("network", p.network.name);
   line("dataflow", p.schedule.text);
@@ -87,7 +85,7 @@ std::string to_text(const explore::Problem& p, Objective objective, const explor
   line("lower bound", cost_text(objective, r.bound));
   line("gap", fmt::format("{:.3f}%{}", 100 * r.gap(),
                           r.complete ? "; no tiling of the space is better (all others simulated or ruled out)" : ""));
-  line("tiling", tiling.substr(1));
+  line("tiling", job::tiling_line(r.best));
   line("cycles", report::with_commas(r.cycles));
   line("energy", report::with_prefix(r.energy_pj * 1e-12, "J"));
   line("simulations", fmt::format("{} of {} tilings, {:.0f}/s{}", r.evaluations, r.points,
@@ -115,6 +113,7 @@ int search(const SearchArguments& a) {
   options.objective = objective;
   options.strategy = a.strategy;
   options.seed = a.seed;
+  options.jobs = a.jobs;
   options.budget = a.budget > 0 ? a.budget : a.strategy == "grid" ? 0 : kDefaultBudget;
   explore::SearchResult result;
   {
@@ -126,14 +125,17 @@ int search(const SearchArguments& a) {
     result = explore::search(problem, space, options);
   }
   const std::string json = to_json(problem, a, result);
-  if (csv_file != nullptr) csv_file->write(explore::convergence_csv(result));
+  config::note_machine(machine, a.settings);
+  files::note("tiling", job::tiling_line(result.best));
+  files::note("seed", fmt::format("{}", a.seed));
+  if (csv_file != nullptr) csv_file->write(explore::convergence_csv(result), files::Form::kCsv);
   if (svg_file != nullptr) {
-    svg_file->write(explore::convergence_svg(
-        result, objective,
-        fmt::format("{}, {} on {}: {}", problem.network.name, problem.schedule.text, machine.name, a.strategy)));
+    const std::string title =
+        fmt::format("{}, {} on {}: {}", problem.network.name, problem.schedule.text, machine.name, a.strategy);
+    svg_file->write(explore::convergence_svg(result, objective, title), files::Form::kSvg);
   }
-  if (tiling_file != nullptr) tiling_file->write(tiling_yaml(problem, result, objective));
-  if (json_file != nullptr) json_file->write(json);
+  if (tiling_file != nullptr) tiling_file->write(tiling_yaml(problem, result, objective), files::Form::kHash);
+  if (json_file != nullptr) json_file->write(json, files::Form::kOwn);
   outputs.commit();
   std::fputs((a.json == "-" ? json : to_text(problem, objective, result)).c_str(), stdout);
   return 0;

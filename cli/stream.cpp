@@ -20,6 +20,7 @@ int stream(const StreamArguments& a) {
   for (const std::string& depth : a.depths) stream::override_depth(graph, depth);
   const config::EnergyTable energy = config::load_energy(graph.energy);
 
+  files::note("seed", fmt::format("{}", a.seed));
   const WaveformPaths paths(a.vcd);
   files::Outputs outputs;
   files::Output* const vcd_file = outputs.open("--vcd", a.vcd);
@@ -38,11 +39,12 @@ int stream(const StreamArguments& a) {
 
   // A deadlock has a report, too.
   const std::string json = stream::to_json(result);
-  if (vcd_file != nullptr) vcd_file->write(paths.encode(waveform.vcd));
-  if (gtkw_file != nullptr) gtkw_file->write(waveform.gtkw);
-  if (names_file != nullptr) names_file->write(waveform.names);
-  if (json_file != nullptr) json_file->write(json);
-  if (dot_file != nullptr) dot_file->write(stream::to_dot(result));
+  if (vcd_file != nullptr)
+    vcd_file->write(paths.encode(files::with_origin(files::Form::kVcd, waveform.vcd)), files::Form::kOwn);
+  if (gtkw_file != nullptr) gtkw_file->write(waveform.gtkw, files::Form::kGtkw);
+  if (names_file != nullptr) names_file->write(waveform.names, files::Form::kOwn);
+  if (json_file != nullptr) json_file->write(json, files::Form::kOwn);
+  if (dot_file != nullptr) dot_file->write(stream::to_dot(result), files::Form::kSlashes);
   outputs.commit();
   std::fputs((a.json == "-" ? json : stream::to_text(result)).c_str(), stdout);
 

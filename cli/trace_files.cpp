@@ -84,10 +84,10 @@ TraceFiles::TraceFiles(const RunArguments& a, double clock_hz, files::Outputs& o
 void TraceFiles::write() {
   if (session_ == nullptr || !session_->recorded()) return;
   const WaveformPaths& w = waveform_;
-  if (vcd_ != nullptr) vcd_->write(w.encode(session_->vcd()));
-  if (names_ != nullptr) names_->write(session_->names());
-  if (gtkw_ != nullptr) gtkw_->write(session_->gtkw(file_name(w.vcd), file_name(w.names)));
-  if (timeline_file_ != nullptr) timeline_file_->write(session_->timeline());
+  if (vcd_ != nullptr) vcd_->write(w.encode(files::with_origin(files::Form::kVcd, session_->vcd())), files::Form::kOwn);
+  if (names_ != nullptr) names_->write(session_->names(), files::Form::kOwn);
+  if (gtkw_ != nullptr) gtkw_->write(session_->gtkw(file_name(w.vcd), file_name(w.names)), files::Form::kGtkw);
+  if (timeline_file_ != nullptr) timeline_file_->write(session_->timeline(), files::Form::kOwn);
 }
 
 std::string TraceFiles::where() const {

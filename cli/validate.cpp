@@ -26,9 +26,9 @@ int validate(const ValidateArguments& a) {
 
   const validate::Result result = validate::validate(path, {a.hardware, a.network, a.settings});
   const std::string json = validate::to_json(result);
-  if (csv_file != nullptr) csv_file->write(validate::to_csv(result));
-  if (html_file != nullptr) html_file->write(validate::to_html(result));
-  if (json_file != nullptr) json_file->write(json);
+  if (csv_file != nullptr) csv_file->write(validate::to_csv(result), files::Form::kCsv);
+  if (html_file != nullptr) html_file->write(validate::to_html(result), files::Form::kHtml);
+  if (json_file != nullptr) json_file->write(json, files::Form::kOwn);
   outputs.commit();
   std::fputs((a.json == "-" ? json : validate::to_text(result)).c_str(), stdout);
   return 0;

@@ -13,12 +13,17 @@ namespace attnvp::mapping {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr std::size_t kCommands = 1000;      // of a stream that are looked at, at first,
-constexpr std::size_t kAllCommands = 10000;  //   and of the best ones'
-constexpr std::size_t kClosely = 12;         // how many those are
-constexpr std::size_t kDescents = 1;         // from the best of the first guesses
-constexpr int kRounds = 3;                   // over all parameters
-constexpr double kBetter = 1 - 5e-4;         // an estimate is no exact number: what gains less is left as it is
+// How many commands of a stream are looked at: of all schedules at first, then of the best ones of those.
+struct Look {
+  std::size_t schedules, commands;
+};
+constexpr std::size_t kCommands = 1000;
+constexpr Look kCloser[] = {{12, 4000}, {3, 20000}};
+constexpr int kRounds = 3;            // over all parameters
+constexpr double kBetter = 1 - 5e-4;  // an estimate is no exact number: what gains less is left as it is
+
+// Of schedules that take nearly as long, the one that moves less: energy, and what others leave of the bus.
+double merit(const Estimate& e) { return e.cycles + e.bus / 30; }
 
 class Chooser {
  public:
@@ -35,20 +40,16 @@ class Chooser {
       choice.fits = fit(given_);
       choice.words = given_;
     } else {
-      std::vector<std::pair<double, Words>> starts;
+      std::pair<double, Words> modest{kNever, {}}, large{kNever, {}};
       each_structure(0, given_, [&](const Words& fixed) {
-        Words words = guess(fixed);
-        if (shrink(words, fixed)) starts.emplace_back(cycles_of(words), words);
-        if (costs_.control() == 0) return;  // commands cost their bus accesses and nothing else
-        words = few_commands(guess(fixed));
-        if (shrink(words, fixed)) starts.emplace_back(cycles_of(words), words);
+        start(modest, guess(fixed), fixed);
+        start(large, few_commands(guess(fixed)), fixed);
       });
-      std::stable_sort(starts.begin(), starts.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-      for (std::size_t i = 0; i < std::min(kDescents, starts.size()); ++i) descend(starts[i].second);
+      if (!modest.second.empty()) descend(modest.second);
+      if (!large.second.empty()) descend(large.second);
       look_closer();
       choice.fits = !best_.empty();
       choice.words = best_;
-      choice.cycles = best_cycles_;
     }
     choice.refusal = least_.result;
     choice.l1_bytes = least_.l1_bytes;
@@ -90,6 +91,12 @@ class Chooser {
     if (nq_ >= 0) fill(static_cast<std::size_t>(nq_));
     for (std::size_t i = 0; i < count_; ++i) fill(i);
     return words;
+  }
+
+  void start(std::pair<double, Words>& best, Words words, const Words& fixed) {
+    if (!shrink(words, fixed)) return;
+    const double cycles = cycles_of(words);
+    if (best.second.empty() || cycles < best.first) best = {cycles, words};
   }
 
   // The largest tiles in place of what is open.
@@ -171,23 +178,28 @@ class Chooser {
       std::copy(words.begin(), words.end(), job.block.parameter);
       if (!measured_) costs_.set_control(cycles_of_a_command(job, costs_.machine(), kCommands));
       measured_ = true;
-      cycles = estimate(job, costs_, kCommands);
+      cycles = merit(estimate(job, costs_, kCommands));
     }
     cycles_[words] = cycles;
     if (cycles < kNever) found_.emplace_back(cycles, words);
     return cycles;
   }
 
-  // The best of what was found, each by its whole stream as far as that is not too long.
+  // The best of what was found, by more of their streams.
   void look_closer() {
-    std::stable_sort(found_.begin(), found_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    for (std::size_t i = 0; i < std::min(kClosely, found_.size()); ++i) {
-      Job job = job_;
-      std::copy(found_[i].second.begin(), found_[i].second.end(), job.block.parameter);
-      const double cycles = estimate(job, costs_, kAllCommands);
-      if (!best_.empty() && cycles >= best_cycles_ * kBetter) continue;
-      best_ = found_[i].second;
-      best_cycles_ = cycles;
+    for (const Look& look : kCloser) {
+      std::stable_sort(found_.begin(), found_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+      found_.resize(std::min(look.schedules, found_.size()));
+      for (auto& [cycles, words] : found_) {
+        Job job = job_;
+        std::copy(words.begin(), words.end(), job.block.parameter);
+        cycles = merit(estimate(job, costs_, look.commands));
+      }
+    }
+    for (const auto& [cycles, words] : found_) {
+      if (!best_.empty() && cycles >= best_merit_ * kBetter) continue;
+      best_ = words;
+      best_merit_ = cycles;
     }
   }
 
@@ -241,7 +253,7 @@ class Chooser {
   std::vector<std::pair<double, Words>> found_;
   Need least_;
   Words best_;
-  double best_cycles_ = kNever;
+  double best_merit_ = kNever;
 };
 
 }  // namespace

@@ -14,7 +14,6 @@ namespace attnvp::mapping {
 struct Choice {
   bool fits = false;
   Words words;                 // complete, if it fits
-  double cycles = 0;           // its estimate; 0 where nothing was left open
   hal::JobResult refusal{};    // why it does not: firmware's word on the smallest schedule that was tried,
   std::uint64_t l1_bytes = 0;  //   and what that takes of L1
 };

@@ -2,8 +2,14 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <vector>
 
 #include "mapping/bound.h"
+#include "mapping/candidates.h"
+#include "mapping/programs.h"
 #include "mapping/recording.h"
 #include "mapping/replay.h"
 
@@ -12,6 +18,7 @@ namespace attnvp::mapping {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr std::uint32_t kClusters = 8;                      // of many, that are looked at
 constexpr std::uint64_t kEndless = std::uint64_t{1} << 39;  // L1 for a dry run
 
 class Nothing final : public Reader {
@@ -23,52 +30,133 @@ class Nothing final : public Reader {
 
 double work(const Job& job) { return job.scores() * job.block.layer.emb; }
 
-// Half of the layer: of its batches, its heads, its query rows. False: there is no half.
-bool halve(Job& job, std::uint32_t clusters) {
+// What of a layer is dealt at a time.
+struct Deal {
+  std::uint32_t heads = 1;
+  std::uint32_t rows = 1;  // of a head's queries, which share what comes from DRAM for them
+};
+
+// Half of the layer's batches, or heads. False: there is no half.
+bool halve_heads(Job& job, const Deal& deal) {
   hal::Layer& l = job.block.layer;
-  hal::Mask& mask = job.rules.mask;
-  const std::uint32_t rows = mask.any() ? mask.queries : l.seq_q;  // of a query head
-  if (l.ragged != 0) return false;
   if (l.batch > 1) {
     l.batch = (l.batch + 1) / 2;
-  } else if (l.heads > 2 * clusters) {
-    l.heads = (l.heads / 2 + 1) / 2 * 2;
-  } else if (rows > 1024) {
-    const std::uint32_t heads = l.seq_q / rows;
-    mask.queries = (rows / 2 + 255) / 256 * 256;
-    l.seq_q = heads * mask.queries;
+  } else if (l.heads > 2 * deal.heads * job.block.machine.clusters) {
+    l.heads = (l.heads / (4 * deal.heads) + (l.heads % (4 * deal.heads) != 0 ? 1 : 0)) * 2 * deal.heads;
   } else {
     return false;
   }
   return true;
 }
 
-double replayed(const Recording& r, const Costs& costs) { return replay(r, costs, Contention::kEstimate).cycles; }
+// Or of its query rows.
+bool halve(Job& job, const Deal& deal) {
+  hal::Layer& l = job.block.layer;
+  hal::Mask& mask = job.rules.mask;
+  if (l.ragged != 0) return false;
+  if (halve_heads(job, deal)) return true;
+  const std::uint32_t rows = mask.any() ? mask.queries : l.seq_q;  // of a query head
+  if (rows <= 2 * deal.rows) return false;
+  const std::uint32_t heads = l.seq_q / rows;
+  mask.queries = (rows / 2 + deal.rows - 1) / deal.rows * deal.rows;
+  l.seq_q = heads * mask.queries;
+  return true;
+}
+
+Deal deal_of(const Job& job) {
+  const hal::MachineInfo& m = job.block.machine;
+  const firmware::Dataflow& dataflow = *find_dataflow(job.block.dataflow);
+  Deal deal;
+  const int nq = index_of(dataflow, "nq");
+  for (std::size_t i = 0; dataflow.parameters[i] != nullptr; ++i) {
+    const std::uint32_t word = job.block.parameter[i], value = word == hal::kWord ? 1 : std::max(word, 1U);
+    const firmware::Extent extent = dataflow.parameters[i]->extent;
+    if (extent == firmware::Extent::kHeads) deal.heads *= value;
+    if (extent == firmware::Extent::kBlocks || static_cast<int>(i) == nq) deal.rows *= value;
+  }
+  const std::uint32_t heads = std::max(job.block.layer.batch * job.block.layer.heads, 1U);
+  deal.rows *= m.cores * std::max(m.clusters / heads, 1U);
+  return deal;
+}
+
+double replayed(const Recording& r, const Costs& costs, double share) {
+  return replay(r, costs, Contention::kEstimate, share).cycles;
+}
+
+// Clusters that are looked at, first and last among them.
+std::vector<std::uint32_t> some_of(std::uint32_t clusters) {
+  const std::uint32_t n = std::min(clusters, kClusters);
+  std::vector<std::uint32_t> some;
+  for (std::uint32_t i = 0; i < n; ++i) some.push_back(n == 1 ? 0 : i * (clusters - 1) / (n - 1));
+  return some;
+}
+
+// Whole streams, each with its share of the bus; nothing where they are too long together.
+std::optional<Estimate> whole(const Job& job, Costs& costs, std::size_t most) {
+  const std::uint32_t clusters = job.block.machine.clusters;
+  std::vector<Recording> some;
+  double bus = 0;
+  for (const std::uint32_t cluster : some_of(clusters)) {
+    some.push_back(record(job, cluster, costs, most));
+    const Recording& r = some.back();
+    if (!r.complete) return std::nullopt;
+    if (r.result.status != hal::Status::kDone) return Estimate{kNever, 0};
+    most -= r.commands.size();
+    bus += r.bus;
+  }
+  bus *= 1.0 * clusters / static_cast<double>(some.size());
+  double cycles = bus;
+  std::set<std::tuple<double, double, std::size_t>> looked_at;
+  for (const Recording& r : some) {
+    if (r.commands.empty() || !looked_at.insert({r.bus, r.macs, r.commands.size()}).second) continue;
+    cycles = std::max(cycles, replayed(r, costs, r.bus > 0 ? std::max(bus / r.bus, 1.0) : 1));
+  }
+  return Estimate{cycles, bus};
+}
 
 // As seen by one cluster.
-double estimate_of(const Job& job, std::uint32_t cluster, Costs& costs, std::size_t most) {
+Estimate sampled(const Job& job, const Deal& deal, std::uint32_t cluster, Costs& costs, std::size_t most) {
+  const std::uint32_t clusters = job.block.machine.clusters;
   Job sample = job;
-  Recording r = record(sample, cluster, costs, most);
+  Recording r = record(job, cluster, costs, most);
   while (!r.complete) {
+    // As much less as that many commands did too little.
+    const double enough = work(sample) * std::min(0.5, clusters * r.macs / (2 * work(sample)));
     Job half = sample;
-    if (!halve(half, job.block.machine.clusters)) break;
-    sample = half;
+    if (!halve(half, deal)) break;
+    do {
+      sample = half;
+    } while (work(sample) > enough && halve(half, deal));
     r = record(sample, cluster, costs, most);
   }
-  if (!r.complete) r = record(sample, cluster, costs, 4 * most);
-  if (r.complete && r.result.status != hal::Status::kDone) return kNever;
-  const double cycles = replayed(r, costs);
-  if (!r.complete) return cycles / std::clamp(r.macs / (2 * work(sample)), 1e-9, 1.0) *
-                          (work(job) / work(sample));
+  // A dataflow that leaves its scores in DRAM goes over the layer more than once: its first commands say little.
+  const bool once = find_dataflow(job.block.dataflow)->scores == hal::kScoresOnChip;
+  if (!r.complete) r = record(sample, cluster, costs, (once ? 4 : 32) * most);
+  if (r.complete && r.result.status != hal::Status::kDone) return {kNever, 0};
+  const Estimate e{replayed(r, costs, clusters), clusters * r.bus};
   const double all = work(job), here = work(sample);
-  if (all == here) return cycles;
-  Job half = sample;
-  if (!halve(half, job.block.machine.clusters)) return cycles * all / here;
+  if (!r.complete) {
+    const double part = std::clamp(clusters * r.macs / (2 * here), 1e-9, 1.0) * here / all;
+    return {e.cycles / part, e.bus / part};
+  }
+  // Rows that are added share the keys that come from DRAM for them, heads that are added do not.
+  Job half = sample, tall = job;
+  tall.block.layer.batch = sample.block.layer.batch;
+  tall.block.layer.heads = sample.block.layer.heads;
+  const bool rows = work(tall) > here;
+  if (!rows) tall = job;
+  if (here == all || !(rows ? halve(half, deal) : halve_heads(half, deal))) {
+    return {e.cycles * all / here, e.bus * all / here};
+  }
   const Recording less = record(half, cluster, costs, most);
-  const double fewer = work(half);
+  const double fewer = work(half), more = work(tall);
+  const auto extrapolated = [&](double of_half, double of_sample) {
+    return (of_sample + (of_sample - of_half) * (more - here) / (here - fewer)) * all / more;
+  };
+  const Estimate whole{extrapolated(replayed(less, costs, clusters), e.cycles),
+                       extrapolated(clusters * less.bus, e.bus)};
   // Less than what the layer takes of each resource it cannot be.
-  return std::max(cycles + (cycles - replayed(less, costs)) * (all - here) / (here - fewer),
-                  layer_cycles(job, costs.machine()));
+  return {std::max(whole.cycles, layer_cycles(job, costs.machine())), whole.bus};
 }
 
 }  // namespace
@@ -84,11 +172,15 @@ Need need_of(const Job& job) {
   return need;
 }
 
-// Where work is dealt unevenly, the first cluster or the last one has most.
-double estimate(const Job& job, Costs& costs, std::size_t most) {
-  const double first = estimate_of(job, 0, costs, most);
+Estimate estimate(const Job& job, Costs& costs, std::size_t most) {
+  if (const std::optional<Estimate> all = whole(job, costs, most)) return *all;
   const std::uint32_t clusters = job.block.machine.clusters;
-  return clusters == 1 ? first : std::max(first, estimate_of(job, clusters - 1, costs, most));
+  const Deal deal = deal_of(job);
+  // Where work is dealt unevenly, the first cluster or the last one has most.
+  const Estimate first = sampled(job, deal, 0, costs, most);
+  if (clusters == 1) return first;
+  const Estimate last = sampled(job, deal, clusters - 1, costs, most);
+  return {std::max(first.cycles, last.cycles), std::max(first.bus, last.bus)};
 }
 
 }  // namespace attnvp::mapping

@@ -9,13 +9,17 @@
 
 namespace attnvp::mapping {
 
-// Cycles; infinite where firmware refuses the schedule or it would never end. `most`: commands that are looked at.
-double estimate(const Job& job, Costs& costs, std::size_t most);
+struct Estimate {
+  double cycles = 0;  // infinite where firmware refuses the schedule or it would never end
+  double bus = 0;     // cycles of the DRAM bus that all copies take
+};
+// `most`: commands that are looked at.
+Estimate estimate(const Job& job, Costs& costs, std::size_t most);
 
 // What a schedule needs, found by making all of its buffers and doing none of its work.
 struct Need {
-  hal::JobResult result{};       // of firmware, with an L1 as large as it asks for
-  std::uint64_t l1_bytes = 0;    // peak
+  hal::JobResult result{};     // of firmware, with an L1 as large as it asks for
+  std::uint64_t l1_bytes = 0;  // peak
   bool fits(const Job& job) const {
     return result.status == hal::Status::kDone && l1_bytes <= job.block.machine.l1_bytes;
   }

@@ -18,6 +18,7 @@ class Recorder final : public Reader {
     if (d.remote != 0 && d.remote != cluster_ + 1) c.signal[hal::kSignals - 1] = {0};
     c.cost = costs_.number_of(queue.unit, d);
     c.transfer = d.opcode == hal::Opcode::kCopy;
+    if (c.transfer) r_.bus += costs_.of(c.cost).bus;
     c.deferrable = (d.flags & hal::kDeferrable) != 0;
     if (queue.unit == Unit::kMac && d.opcode != hal::Opcode::kNop) {
       const hal::Product p = hal::product_of(d);

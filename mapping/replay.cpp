@@ -24,10 +24,10 @@ struct Entry {  // a command in a queue
 struct Line {
   Unit unit = Unit::kMac;
   std::vector<Entry> entries;
-  std::size_t next = 0;  // the one that waits for tokens, or for its turn
+  std::size_t next = 0;                // the one that waits for tokens, or for its turn
   std::uint32_t wait = 0, within = 0;  // its event reference and, in that, event
-  bool ready = false;  // DMA: it has its tokens and waits for the bus
-  bool asleep = true;  // nothing will wake it but a new command, or tokens
+  bool ready = false;                  // DMA: it has its tokens and waits for the bus
+  bool asleep = true;                  // nothing will wake it but a new command, or tokens
   // Engines: the descriptor before, stage by stage.
   double fetched = 0, buffer_free = 0, executed = 0, drained = 0;
   double bus_free = 0;  // DMA channel with the bus to itself
@@ -35,8 +35,8 @@ struct Line {
 
 struct Event {
   std::uint32_t tokens = 0;
-  std::uint32_t waiting = 0;      // lines,
-  std::uint32_t line[4] = {};     //   the first ones of them;
+  std::uint32_t waiting = 0;        // lines,
+  std::uint32_t line[4] = {};       //   the first ones of them;
   std::vector<std::uint32_t> more;  // the others
 };
 
@@ -51,8 +51,8 @@ struct Happening {
 
 class Machine {
  public:
-  Machine(const Recording& recording, const Costs& costs, Contention contention)
-      : r_(recording), costs_(costs), m_(costs.machine()), bound_(contention == Contention::kBound) {
+  Machine(const Recording& recording, const Costs& costs, Contention contention, double share)
+      : r_(recording), costs_(costs), m_(costs.machine()), bound_(contention == Contention::kBound), share_(share) {
     events_.resize(m_.events.events);
     port_free_.resize(m_.l1.ports);
     lines_.resize(2 * std::size_t{m_.cores} + m_.dma.channels);
@@ -264,8 +264,7 @@ class Machine {
       const Line& l = lines_[id];
       if (!l.ready) continue;
       const Entry& e = l.entries[l.next];
-      const std::tuple<bool, double, std::uint32_t> age{r_.commands[e.command].deferrable,
-                                                        e.issued, e.command};
+      const std::tuple<bool, double, std::uint32_t> age{r_.commands[e.command].deferrable, e.issued, e.command};
       if (chosen == kProcessor || age < best) {
         best = age;
         chosen = id;
@@ -276,7 +275,7 @@ class Machine {
     const std::uint32_t command = l.entries[l.next].command;
     const Cost& c = costs_.of(r_.commands[command].cost);
     const double begin = std::max(bus_free_, now_ + c.latency);
-    bus_free_ = std::max(begin + std::max(c.bursts, c.bus * m_.clusters), through_l1(2 * m_.cores, c.l1_bytes));
+    bus_free_ = std::max(begin + std::max(c.bursts, c.bus * share_), through_l1(2 * m_.cores, c.l1_bytes));
     issue_free_ = std::max(now_, bus_free_ - m_.dma.outstanding * (m_.dma.burst_bytes / bytes_per_cycle_));
     plan(bus_free_ + c.drain, Happens::kSignal, command);
     l.ready = false;
@@ -290,6 +289,7 @@ class Machine {
   const Costs& costs_;
   const MachineConfig& m_;
   bool bound_, possible_ = true;
+  double share_;  // of the bus: one in so many bytes is this cluster's
   double bytes_per_cycle_ = 1, beat_ = 0, boot_ = 0, push_ = 0;
   std::vector<Line> lines_;  // MAC and VEC of each core, then the DMA's channels
   std::vector<Event> events_;
@@ -300,15 +300,15 @@ class Machine {
   bool bus_planned_ = false;
   std::vector<double> port_free_;  // of L1
   double banks_free_ = 0;
-  std::size_t step_ = 0;  // of the processor
-  double stalled_ = 0;    // cycles it has waited for tokens; bound: when it last had them
+  std::size_t step_ = 0;       // of the processor
+  double stalled_ = 0;         // cycles it has waited for tokens; bound: when it last had them
   double end_ = 0, last_ = 0;  // of firmware, of what was done
 };
 
 }  // namespace
 
-Replay replay(const Recording& recording, const Costs& costs, Contention contention) {
-  return Machine(recording, costs, contention).run();
+Replay replay(const Recording& recording, const Costs& costs, Contention contention, double share) {
+  return Machine(recording, costs, contention, share).run();
 }
 
 }  // namespace attnvp::mapping

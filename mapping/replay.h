@@ -3,8 +3,8 @@
 // units, its L1 port and the DRAM bus have had the time that they need.
 //
 //   estimate  whoever shares L1's ports and banks is served in the order in which commands begin, DRAM's bus serves one
-//             transfer at a time, the oldest descriptor's first, and the processor's bus accesses take their time in the
-//             program's order. For comparing schedules with each other.
+//             transfer at a time, the oldest descriptor's first, and the processor's bus accesses take their time in
+//             the program's order. For comparing schedules with each other.
 //   bound     every channel has the whole bus to itself, and a queue's descriptors wait for no other queue's to be
 //             written: no run of the schedule takes less.
 #pragma once
@@ -22,6 +22,7 @@ struct Replay {
   double cycles = 0;     // to the firmware's end; infinite where commands wait for each other
   bool finished = true;  // false: some command never began
 };
-Replay replay(const Recording& recording, const Costs& costs, Contention contention);
+// `share`: what all clusters load and store, over what this one does (estimate).
+Replay replay(const Recording& recording, const Costs& costs, Contention contention, double share = 1);
 
 }  // namespace attnvp::mapping

@@ -100,6 +100,38 @@ run run --net H=4,N=256,E=64 --data timing --json "$in/pipe" --vcd /dev/null
 [[ $status -eq 0 || $status -eq 2 ]] || failed "a reader that goes away: exit status $status"
 wait
 
+# Every output says what made it: version, command, overrides, tiling, seed and the machine's hash.
+cd "$in" || exit 1
+"$attnvp" run "${small[@]}" --set l1.size=2MiB --seed 7 --json o.json --vcd o.vcd --timeline o.timeline --action-counts o.counts >/dev/null
+"$attnvp" search "${small[@]}" --set l1.size=2MiB --seed 7 --budget 5 --json f.json --csv f.csv --svg f.svg --save f.yaml >/dev/null
+"$attnvp" report o.json -o o.html >/dev/null
+"$attnvp" stream "$in/g.yaml" --n 4 --dot o.dot >/dev/null
+"$attnvp" describe edge --set l1.size=2MiB --area --svg area.svg --ert o.ert --art o.art >/dev/null
+"$attnvp" schedule "${small[@]}" --set l1.size=2MiB --json schedule.json >/dev/null
+hash=$(jq -r .machine_hash o.json)
+version=$("$attnvp" --version | cut -d' ' -f2)
+tiling=$(jq -r '.tiling | to_entries | map("\(.key)=\(.value)") | join(" ")' o.json)
+says() { # FILE TEXT...
+  local file=$1 text
+  shift
+  command="attnvp ... $file"
+  for text; do grep -qF -- "$text" "$file" || failed "$file does not say $text"; done
+}
+of_run=("$version" "attnvp run ${small[*]} --set l1.size=2MiB --seed 7" "$hash" l1.size=2MiB "$tiling")
+for file in o.vcd o.gtkw o.timeline o.counts; do says $file "${of_run[@]}"; done
+says o.html "$version" 'content="attnvp report o.json"' "$hash" '"l1.size":"2MiB"' '"seed":7' "${of_run[1]}"
+of_search=("$version" "attnvp search ${small[*]} --set l1.size=2MiB --seed 7 --budget 5" "$hash" l1.size=2MiB)
+for file in f.csv f.svg f.yaml; do says $file "${of_search[@]}" 'nq='; done
+for file in area.svg o.ert o.art; do says $file "$version" 'attnvp describe edge --set l1.size=2MiB --area' "$hash" l1.size=2MiB; done
+says o.dot "$version" "attnvp stream $in/g.yaml --n 4"
+command='JSON of search and schedule'
+for file in f.json schedule.json; do
+  [[ $(jq -r '.version + .machine_hash + .overrides["l1.size"]' $file) == "$version${hash}2MiB" ]] || failed "$file: $(head -9 $file)"
+done
+[[ $(head -2 f.csv | tail -1 | awk -F, '{ print $NF }') == 7 ]] || failed "f.csv's last column is not the seed"
+"$attnvp" run --tiling f.yaml "${small[@]}" >/dev/null || failed 'the saved tiling cannot be read'
+cd "$folder/here" || exit 1
+
 # What cannot be printed is told of.
 if [[ -w /dev/full ]]; then
   for arguments in "run ${small[*]}" --help --version 'run --help' list 'describe keys' help; do

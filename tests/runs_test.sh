@@ -74,7 +74,7 @@ done_well compare "${small[@]}"
 grep -q '1.00x$' "$log/stdout" || failed 'the first row is not what the others are held against'
 done_well run --net bert-large --data timing --set 'l1.port_bandwidth=4 B/cycle' --json -
 holds '.bound.resource == "l1_port"' "$log/stdout"
-done_well run --net bert-large --data timing --set control.access_cycles=400 --json -
+done_well run --net bert-large --data timing --set control.access_cycles=1000 --json -
 holds '.bound.resource == "control"' "$log/stdout"
 done_well compare "${small[@]}" --dataflow flat:prefetch=off,overlap=off,flat --json -
 holds 'map(.dataflow) == ["flat", "flat:prefetch=off,overlap=off"]' "$log/stdout"

@@ -195,7 +195,7 @@ holds ' of 320 jobs are on the front'
 holds 'mas versus flat, cycles'
 [[ $(wc -l <f.csv) -ge 2 ]] && grep -q '</svg>' f.svg && grep -q 'const data = {' f.html || failed 'an output is missing'
 # The command of a row runs the job again, and gives its cycles.
-command=$(tail -1 f.csv | sed -E 's/.*,"?(attnvp run .*[^"])"?$/\1/; s/""/"/g')
+command=$(tail -1 f.csv | sed -E 's/.*,"?(attnvp run .*[^"])"?,[0-9.]+,"?attnvp pareto .*$/\1/; s/""/"/g')
 cycles=$(PATH=$(dirname -- "$attnvp"):$PATH bash -c "$command --json -" | jq .cycles)
 [[ $cycles == "$(tail -1 f.csv | cut -d, -f1)" ]] || failed "$command: $cycles cycles, not $(tail -1 f.csv | cut -d, -f1)"
 expect 0 '' pareto many.db -x 'cycles / 1000' -y 'l1.size * clusters' -z 'max:utilization.mac' --where 'cores == 2' --svg g.svg

@@ -76,6 +76,10 @@ for i in 0 1 2; do
   jq -S ".runs[$i] | del(.label, .timeline, .macs)" data.json >have
   same have want
 done
+# Where the time went, in the run's own words.
+grep -qF "$(jq -r '.bound.advice[0].text' mas.json | sed 's/"/\\"/g')" data.json || failed 'the page lacks what bounds mas'
+jq -e '.runs | map(.time["attnvp.cluster0.core0.mac"].useful > 0) | all' data.json >/dev/null || failed 'accounts of time'
+for id in time bounds origin; do grep -q "id=\"$id\"" page.html || failed "the page has no $id"; done
 jq -e '.runs | map(.label) == ["flat bert-base", "mas bert-base", "mas H=2,N=64,E=32"]' data.json >/dev/null || failed 'labels'
 jq -e '.runs | (map(has("timeline")) == [true, true, false]) and (.[1].macs == 402653184)' data.json >/dev/null ||
   failed 'timelines or MACs of the page'
@@ -87,6 +91,7 @@ same have want
 mkdir other && cp mas.json mas.timeline.json other/
 (cd other && run --net bert-base --dataflow mas --timeline mas.timeline.json --json mas.json)
 "$attnvp" report flat.json other/mas.json plain.json -o again.html >/dev/null
+sed -i '/<meta name="attnvp:command"/d' page.html again.html # which names the files
 same page.html again.html
 "$attnvp" compare --data timing "${small[@]}" --json all.json >/dev/null
 "$attnvp" report all.json -o all.html >/dev/null || failed 'a comparison has no page'

@@ -43,4 +43,14 @@ done_well validate dram-curves --json again.json
 same dram.json again.json
 rm -- dram.json dram.csv dram.html again.json
 
+# Attention kernels on GPUs: small rows of the set.
+{ grep -v '^#' "$configs/validation/attention.csv" | head -n 1
+  grep -E '^(0,0,1,16|0,0,2,128|0,0,16,64|0,0,4,1024|16,256,0,0|256,64,0,0|512,16,0,0),' \
+    "$configs/validation/attention.csv"; } >"$in/attention.csv"
+done_well validate --data "$in/attention.csv" --net llama3.1-8b --json attention.json
+holds '.set == "attention" and .hardware == "rtx4090" and (.rows | length) == 7 and .mape < 0.1' attention.json
+done_well validate --data "$in/attention.csv" --hw rtxpro6000 --json blackwell.json
+holds '.hardware == "rtxpro6000" and (.rows | length) == 7 and ([.rows[].predicted] | max) < 60' blackwell.json
+rm -- attention.json blackwell.json
+
 finish

@@ -127,13 +127,13 @@ std::string front_rows(const Selection& s, const Front& front) {
 std::string page_html(const Page& page, const Selection& s, const Front& front, const std::vector<Effect>& effects) {
   const std::string data = report::json_for_html(data_of(s, front));
   std::string out = fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta "
-      "charset=\"utf-8\"><meta name=\"generator\" content=\"{4}\"><title>{0}</title><style>{1}</style></head><body>\n"
+      "<!DOCTYPE html>\n<html lang=\"en\"><head>"
+      "<meta charset=\"utf-8\"><title>{0}</title><style>{1}</style></head><body>\n"
       "<h1>{0}</h1>\n<div id=\"top\"><div>{2}</div>\n"
       "<div id=\"job\"><b>A job</b>, <span id=\"which\"></span>; click a point for another one\n"
       "<table id=\"rows\"></table>\n<p>Runs it again: <button id=\"copy\">copy</button></p>\n"
       "<pre id=\"command\"></pre></div></div>\n<h2>The front</h2>\n<div id=\"front-rows\" class=\"scroll\">{3}</div>\n",
-      text::escaped_for_html(page.title), kStyle, front_svg(s, front, ""), front_rows(s, front), text::generator());
+      text::escaped_for_html(page.title), kStyle, front_svg(s, front, ""), front_rows(s, front));
   if (!page.versus.empty()) {
     out += fmt::format("<h2>Two dataflows</h2>\n<pre>{}</pre>\n", text::escaped_for_html(page.versus));
   }

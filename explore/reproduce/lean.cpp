@@ -10,6 +10,7 @@ int reproduce_lean(const ReproduceLeanArguments& a) {
   namespace rp = reproduce;
   rp::Outputs outputs(a.json, a.csv, a.markdown);
   const MachineConfig machine = config::load_hardware(a.hardware);
+  config::note_machine(machine, {});
   rp::LeanStudy study;
   {
     rp::Progress progress;

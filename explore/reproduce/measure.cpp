@@ -5,12 +5,13 @@
 #include <algorithm>
 
 #include "mapping/programs.h"
+#include "platform/elaboration/platform.h"
 
 namespace attnvp::reproduce {
 
 namespace {
 
-constexpr std::uint32_t kFewKeys = 1024;           // of one-pass dataflows: four tiles
+constexpr std::uint32_t kFewKeys = 1024;           // of one-pass dataflows: four tiles, and more where those are larger
 constexpr std::uint32_t kWholeHeads = 16384;       // tokens up to which heads are simulated whole,
 constexpr std::uint32_t kWholeUnfused = 65536;     // of dataflows that keep scores in DRAM, whose commands are larger
 constexpr std::uint32_t kWholeRows = 65536;        // tokens up to which the others' rows of scores stay on chip
@@ -27,14 +28,19 @@ std::uint32_t rows_of(const job::Schedule& schedule, std::uint32_t tokens) {
   return unfused(schedule) || tokens > kWholeRows ? kRowsOfTiles : kScoresOfRows / tokens;
 }
 
-Measure run(job::Runner& runner, job::Schedule schedule, std::uint32_t heads, std::uint32_t queries, std::uint32_t keys,
-            std::uint32_t emb, const job::Tiling& tiling) {
+config::Network layer(std::uint32_t heads, std::uint32_t queries, std::uint32_t keys, std::uint32_t emb) {
   config::Network n;
   n.name = fmt::format("H={},NQ={},NKV={},E={}", heads, queries, keys, emb);
   n.heads = heads;
   n.seq_q = queries;
   n.seq_kv = keys;
   n.emb = emb;
+  return n;
+}
+
+Measure run(job::Runner& runner, job::Schedule schedule, std::uint32_t heads, std::uint32_t queries, std::uint32_t keys,
+            std::uint32_t emb, const job::Tiling& tiling) {
+  const config::Network n = layer(heads, queries, keys, emb);
   if (!tiling.empty()) schedule.tiling = tiling;
   return measure(runner.run(n, schedule, nullptr, {}));
 }
@@ -82,8 +88,7 @@ Measure extrapolated(const Measure& low, double x_low, const Measure& high, doub
 
 Sample sample_for(const job::Schedule& schedule, std::uint32_t tokens) {
   if (tokens <= (unfused(schedule) ? kWholeUnfused : kWholeHeads)) return Sample::kHeads;
-  return mapping::find_dataflow(schedule.dataflow)->is(firmware::kOnePass) ? Sample::kHeadsAndKeys
-                                                                                    : Sample::kQueries;
+  return mapping::find_dataflow(schedule.dataflow)->is(firmware::kOnePass) ? Sample::kHeadsAndKeys : Sample::kQueries;
 }
 
 std::string sample_text(const job::Schedule& schedule, std::uint32_t tokens) {
@@ -91,7 +96,8 @@ std::string sample_text(const job::Schedule& schedule, std::uint32_t tokens) {
     case Sample::kHeads:
       return fmt::format("{} and {} whole heads", heads_of(tokens), 2 * heads_of(tokens));
     case Sample::kHeadsAndKeys:
-      return fmt::format("1 and 2 heads, all queries, {} and {} keys", kFewKeys, 2 * kFewKeys);
+      return fmt::format("1 and 2 heads, all queries, {} and {} keys (four and eight tiles where those are larger)",
+                         kFewKeys, 2 * kFewKeys);
     case Sample::kQueries:
       break;
   }
@@ -110,11 +116,14 @@ Line sampled(job::Runner& runner, const job::Schedule& schedule, std::uint32_t t
     line.high = run(runner, schedule, 2 * heads, tokens, tokens, emb, {});
     line.low = run(runner, schedule, heads, tokens, tokens, emb, line.high.tiling);
   } else if (sample == Sample::kHeadsAndKeys) {
+    job::Schedule chosen = schedule;
+    const config::Network n = layer(1, tokens, 2 * kFewKeys, emb);
+    chosen.tiling = job::complete(runner.platform().machine(), n, schedule).tiling;
+    const std::uint32_t few = std::max(kFewKeys, 4 * chosen.tiling["nkv"]);
     for (std::uint32_t heads = 1; heads <= 2; ++heads) {
-      const job::Tiling tiling = heads == 1 ? job::Tiling() : line.low.tiling;  // both have the same
-      const Measure high = run(runner, schedule, heads, tokens, 2 * kFewKeys, emb, tiling);
-      const Measure low = run(runner, schedule, heads, tokens, kFewKeys, emb, high.tiling);
-      (heads == 1 ? line.low : line.high) = extrapolated(low, kFewKeys, high, 2 * kFewKeys, tokens);
+      const Measure high = run(runner, chosen, heads, tokens, 2 * few, emb, {});
+      const Measure low = run(runner, chosen, heads, tokens, few, emb, {});
+      (heads == 1 ? line.low : line.high) = extrapolated(low, few, high, 2 * few, tokens);
     }
   } else {
     const std::uint32_t some = rows_of(schedule, tokens);

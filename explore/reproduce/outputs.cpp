@@ -12,9 +12,9 @@ Outputs::Outputs(const std::string& json, const std::string& csv, const std::str
 
 void Outputs::write(const std::string& json, const std::string& csv, const std::string& markdown,
                     const std::string& text) {
-  if (json_ != nullptr) json_->write(json);
-  if (csv_ != nullptr) csv_->write(csv);
-  if (markdown_ != nullptr) markdown_->write(markdown);
+  if (json_ != nullptr) json_->write(json, files::Form::kOwn);
+  if (csv_ != nullptr) csv_->write(csv, files::Form::kCsv);
+  if (markdown_ != nullptr) markdown_->write(markdown, files::Form::kMarkdown);
   files_.commit();
   std::fputs((json_on_stdout_ ? json : text).c_str(), stdout);
 }

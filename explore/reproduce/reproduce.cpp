@@ -15,6 +15,7 @@ int reproduce_mas(const ReproduceArguments& a) {
   namespace rp = reproduce;
   rp::Outputs outputs(a.json, a.csv, a.markdown);
   const MachineConfig machine = config::load_hardware(a.hardware);
+  config::note_machine(machine, {});
   rp::Study study;
   std::vector<rp::Limit> limits;
   rp::ControlStudy control;

@@ -24,15 +24,15 @@ int reproduce_streaming(const ReproduceStreamingArguments& a) {
 
   const std::vector<rp::Section> sections = rp::streaming_sections(study);
   const std::string json = rp::streaming_json(study);
-  if (json_file != nullptr) json_file->write(json);
+  if (json_file != nullptr) json_file->write(json, files::Form::kOwn);
   if (page_file != nullptr) {
     const std::vector<rp::StreamingPlot> plots = rp::streaming_plots(study);
     const std::filesystem::path page(a.markdown);
     for (const rp::StreamingPlot& plot : plots) {
       const std::string name = fmt::format("{}-{}.svg", page.stem().string(), plot.suffix);
-      outputs.open("a plot of --markdown", (page.parent_path() / name).string())->write(plot.svg);
+      outputs.open("a plot of --markdown", (page.parent_path() / name).string())->write(plot.svg, files::Form::kSvg);
     }
-    page_file->write(rp::streaming_markdown(sections, plots, page.stem().string()));
+    page_file->write(rp::streaming_markdown(sections, plots, page.stem().string()), files::Form::kMarkdown);
   }
   outputs.commit();
   std::fputs((a.json == "-" ? json : rp::streaming_text(sections)).c_str(), stdout);

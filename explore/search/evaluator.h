@@ -33,8 +33,9 @@ class Evaluator {
  public:
   struct Options {
     Objective objective = Objective::kCycles;
-    std::uint64_t budget = 0;                        // simulations
-    bool prune = true;                               // by the bound
+    std::uint64_t budget = 0;  // simulations
+    bool prune = true;         // by the bound
+    unsigned jobs = 1;         // processes that simulate what is known to be asked for next; 0: one per processor
     std::function<void(const Evaluator&)> progress;  // after every simulation
   };
   Evaluator(const Problem& problem, const Space& space, Options options);
@@ -43,6 +44,9 @@ class Evaluator {
   // The point's cost: simulated, remembered, or, where its bound shows that it cannot be better than the best, the
   // bound.
   double cost(std::uint64_t number);
+  // These will be asked for, in this order: simulated side by side, so that cost() finds them done. No result depends
+  // on it.
+  void expect(const std::vector<std::uint64_t>& numbers);
   // Simulates the tiling that a run chooses by itself, which need not be in the space; counts against the budget.
   double cost_of_default();
 
@@ -69,7 +73,16 @@ class Evaluator {
   double seconds() const;  // spent in simulations
 
  private:
-  Cost simulate(const job::Tiling& tiling);
+  // Of one simulation.
+  struct Run {
+    bool refused = true;
+    job::Tiling used;  // complete
+    std::uint64_t cycles = 0;
+    double energy_pj = 0;
+  };
+  Run run(const job::Tiling& tiling);
+  Cost count(const Run& run);  // among the results
+  Cost simulate(const job::Tiling& tiling) { return count(run(tiling)); }
   Cost bound_of(const job::Tiling& tiling) const;
 
   const Problem& problem_;
@@ -81,6 +94,7 @@ class Evaluator {
 
   std::unique_ptr<job::Runner> runner_;
   std::unordered_map<std::uint64_t, double> costs_;
+  std::unordered_map<std::uint64_t, Run> expected_;
   std::vector<Evaluation> log_;
   Cost best_;
   job::Tiling best_tiling_;

@@ -57,19 +57,27 @@ void Genetic::run(Evaluator& evaluator) {
   const auto cheaper = [](const Individual& a, const Individual& b) { return a.cost < b.cost; };
   std::vector<Individual> population;
   for (const Point& genes : start_) population.push_back({genes, cost(genes)});
-  while (population.size() < kPopulation && !evaluator.exhausted()) {
-    const Point genes = random_point(evaluator);
-    population.push_back({genes, cost(genes)});
-  }
+  const auto join = [&](std::vector<Individual>& members, const std::vector<Point>& all) {
+    std::vector<std::uint64_t> numbers;
+    for (const Point& genes : all) numbers.push_back(space.number(genes));
+    evaluator.expect(numbers);
+    for (const Point& genes : all) {
+      if (!evaluator.exhausted()) members.push_back({genes, cost(genes)});
+    }
+  };
+  std::vector<Point> first;
+  while (population.size() + first.size() < kPopulation) first.push_back(random_point(evaluator));
+  join(population, first);
   for (int idle = 0; idle < kIdleGenerations && !evaluator.exhausted();) {
     const std::size_t before = evaluator.log().size();
     std::stable_sort(population.begin(), population.end(), cheaper);
     std::vector<Individual> next(population.begin(),
                                  population.begin() + static_cast<std::ptrdiff_t>(std::min(kElite, population.size())));
-    while (next.size() < kPopulation && !evaluator.exhausted()) {
-      const Point genes = child_of(space, select(population).genes, select(population).genes);
-      next.push_back({genes, cost(genes)});
+    std::vector<Point> children;
+    while (next.size() + children.size() < kPopulation) {
+      children.push_back(child_of(space, select(population).genes, select(population).genes));
     }
+    join(next, children);
     population = std::move(next);
     idle = evaluator.log().size() == before ? idle + 1 : 0;
   }

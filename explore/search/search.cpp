@@ -19,7 +19,8 @@ const char* unit_of(Objective objective) {
 }
 
 SearchResult search(const Problem& problem, const Space& space, const SearchOptions& o) {
-  Evaluator evaluator(problem, space, {o.objective, o.budget > 0 ? o.budget : space.size() + 1, o.prune, o.progress});
+  Evaluator evaluator(problem, space,
+                      {o.objective, o.budget > 0 ? o.budget : space.size() + 1, o.prune, o.jobs, o.progress});
   std::vector<Point> start;
   if (o.start_from_default) {
     evaluator.cost_of_default();

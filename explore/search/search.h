@@ -15,6 +15,7 @@ struct SearchOptions {
   std::string strategy = "ga";  // grid, ga, mcts
   std::uint64_t budget = 400;   // simulations at most; 0: as many as the space has points
   std::uint64_t seed = 1;
+  unsigned jobs = 1;               // processes; 0: as many as the host has processors; mcts uses one
   bool prune = true;               // by the bound; off: every point that the strategy comes upon is simulated
   bool start_from_default = true;  // the choice that a run makes by itself is tried first; ga goes on from it
   std::function<void(const Evaluator&)> progress;
@@ -22,7 +23,7 @@ struct SearchOptions {
 
 struct SearchResult {
   job::Tiling best;  // complete
-  double cost = 0;     // cycles, pJ or J s
+  double cost = 0;   // cycles, pJ or J s
   std::uint64_t cycles = 0;
   double energy_pj = 0;
   double bound = 0;          // no tiling of the space costs less, nor does the default (proved); objective's unit

@@ -12,7 +12,6 @@
 #include "platform/report/json.h"
 #include "platform/report/table.h"
 #include "platform/text/printable.h"
-#include "platform/text/version.h"
 
 namespace attnvp::validate {
 
@@ -123,11 +122,11 @@ std::string to_csv(const Result& r) {
 
 std::string to_html(const Result& r) {
   return fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"generator\" content=\"{}\">"
+      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
       "<title>{}</title><style>body {{ font: 15px/1.5 sans-serif; color: #222; max-width: 1180px; margin: 24px auto; "
       "padding: 0 16px; }} pre {{ overflow-x: auto; }}</style></head><body>\n<h1>{}</h1>\n<pre>{}</pre>\n{}"
       "<h2>All rows, worst first</h2>\n<pre>{}</pre>\n</body></html>\n",
-      text::generator(), text::escaped_for_html(r.set), text::escaped_for_html("Predictions of " + r.set),
+      text::escaped_for_html(r.set), text::escaped_for_html("Predictions of " + r.set),
       text::escaped_for_html(errors_text(r)), plots(r), text::escaped_for_html(table_of(r, worst_first(r)).text()));
 }
 

@@ -2,23 +2,26 @@
 // (stream-K); FlashDecoding cuts every context into the same number of pieces; FlashAttention-2 does not cut at all.
 #include "firmware/runtime/decode.h"
 
-
 namespace attnvp::firmware {
 
 namespace {
 
-enum class Deal : std::uint8_t { kStreamed, kSplit, kWhole };
+enum class Deal : std::uint8_t { kStreamed, kSplit, kWhole, kPipelined };
 
 void run(Runtime& rt, Deal deal) {
-  const DecodePlan plan = plan_decode(rt);
+  const DecodePlan plan = plan_decode(rt, deal != Deal::kStreamed);
+  if (rt.ok() && deal == Deal::kPipelined && plan.lag == 0) rt.refuse(7, plan.kv_ring);
   if (!rt.ok()) return;
   const Contexts contexts(rt, plan.tiling.nq, plan.tiling.nkv);
-  const uint32_t slots = rt.machine().clusters * rt.cores();
+  const uint32_t slots = rt.machine().clusters * rt.cores() * plan.share;
   const uint32_t heads = contexts.heads() * contexts.count();
+  // The public kernels reckon with two thread blocks on a multiprocessor, however many there are.
+  const bool blocks = plan.grid == Grid::kBlocks;
+  const uint32_t fill = blocks ? 2 * rt.machine().clusters * rt.cores() : slots;
   const uint32_t splits = deal == Deal::kStreamed ? 0
-                          : deal == Deal::kWhole  ? 1
-                                                  : StreamK::flash_decoding_splits(heads, slots, contexts.most_tiles());
-  const StreamK work(contexts, slots, splits);
+                          : deal != Deal::kSplit  ? 1
+                                                  : StreamK::flash_decoding_splits(heads, fill, contexts.most_tiles());
+  const StreamK work(contexts, slots, splits, blocks);
   Decode decode(rt, plan, contexts, work);
   if (rt.ok()) decode.run();
 }
@@ -36,24 +39,27 @@ const Dataflow kLean = {"lean",
                         hal::kScoresOnChip,
                         kRagged | kOnePass | kMerged};
 ATTNVP_DATAFLOW(kLean);
-const Dataflow kFlashDecoding = {"flash-decoding",
-                                 "FlashDecoding: every context in the same number of pieces",
-                                 run_flash_decoding,
-                                 kDecodeParameters,
-                                 nullptr,
-                                 kPartitionStatistics,
-                                 hal::kScoresOnChip,
-                                 kRagged | kOnePass | kMerged};
+const Dataflow kFlashDecoding = {"flash-decoding",   "FlashDecoding: every context in the same number of pieces",
+                                 run_flash_decoding, kDecodeParameters,
+                                 kGridOptions,       kPartitionStatistics,
+                                 hal::kScoresOnChip, kRagged | kOnePass | kMerged};
 ATTNVP_DATAFLOW(kFlashDecoding);
-const Dataflow kFlash2 = {"flash2",
-                          "FlashAttention-2: a whole context per worker",
-                          run_flash2,
+const Dataflow kFlash2 = {"flash2",           "FlashAttention-2: a whole context per worker",
+                          run_flash2,         kDecodeParameters,
+                          kGridOptions,       kPartitionStatistics,
+                          hal::kScoresOnChip, kRagged | kOnePass};
+ATTNVP_DATAFLOW(kFlash2);
+// Softmax of a tile beside the matmuls of the next: two tiles of K and V under way at least.
+void run_flash3(Runtime& rt) { run(rt, Deal::kPipelined); }
+const Dataflow kFlash3 = {"flash3",
+                          "FlashAttention-3: as flash2, softmax of a tile beside the matmuls of the next",
+                          run_flash3,
                           kDecodeParameters,
-                          nullptr,
+                          kGridOptions,
                           kPartitionStatistics,
                           hal::kScoresOnChip,
                           kRagged | kOnePass};
-ATTNVP_DATAFLOW(kFlash2);
+ATTNVP_DATAFLOW(kFlash3);
 
 }  // namespace
 

@@ -67,7 +67,7 @@ void in_turn(Runtime& rt, const ScoreTiling& tiling, bool prefetch) {
 void run(Runtime& rt) {
   const auto tiling = rt.parameters<ScoreTiling>();
   if (!rt.ok()) return;
-  const bool prefetch = rt.job().option[0] == 0, overlap = rt.job().option[1] == 1;
+  const bool prefetch = rt.job().option[0] == 0, overlap = rt.job().option[1] == 1 && !rt.plain();
   if (!prefetch || !overlap) {
     in_turn(rt, tiling, prefetch);
   } else if (tiling.in_tiles()) {
@@ -77,7 +77,8 @@ void run(Runtime& rt) {
   }
 }
 
-const Dataflow kFlat = {"flat", "FLAT: fused on chip, operators one after the other", run, kScoreParameters, kOptions};
+const Dataflow kFlat = {"flat", "FLAT: fused on chip, operators one after the other", run, kScoreParameters, kOptions,
+                         nullptr, hal::kScoresOnChip, kChain};
 ATTNVP_DATAFLOW(kFlat);
 
 }  // namespace

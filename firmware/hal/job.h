@@ -37,6 +37,7 @@ constexpr std::uint32_t kWord = 0xFFFF'FFFF;  // of parameters with a word for i
 // Bits of the job's flags.
 constexpr std::uint32_t kDryRun = 1;  // make every buffer and event of the schedule, but compute nothing
 constexpr std::uint32_t kRuled = 2;   // the layer's Rules are at kRulesAddress
+constexpr std::uint32_t kPlain = 4;   // no softmax: P is C
 
 // What firmware must know of the machine; a ROM table on a real device.
 struct MachineInfo {

@@ -17,8 +17,8 @@ Attention::Attention(Runtime& rt, const Work& work, const RowTiling& tiling, con
       row_bytes_(rt.layer().emb * kHalfBytes),
       score_bytes_(keys_ * kHalfBytes),
       head_bytes_(uint64_t{rt.layer().seq_q} * row_bytes_),
-      plain_(!rt.mask().any() && work.full(work.first()) && lanes.o_offset == 0 && !scores.tokens && tiling.bb == 1 &&
-             tiling.hh == 1) {
+      plain_(!rt.plain() && !rt.mask().any() && work.full(work.first()) && lanes.o_offset == 0 && !scores.tokens &&
+             tiling.bb == 1 && tiling.hh == 1) {
   rt.check_l0(tiling.l0);
   if (lanes.count > kMaxLanes) rt.fail(Status::kBadJob);
   const uint64_t block_bytes = uint64_t{rows_} * row_bytes_;
@@ -200,7 +200,8 @@ void Attention::produce_p(const Work::Round& i) {
     // The lane's VEC engines take equal shares of the rows; without rows one only passes its token on.
     for (uint32_t e = 0, row = 0; e < engines; ++e) {
       const uint32_t end = e + 1 == engines ? item->rows : item->rows * (e + 1) / engines;
-      normalize(*item, lane.p, row, end - row, lanes_.of_engine(c_ready_, c, e), lanes_.of_engine(p_ready_, c, e));
+      const uint32_t rows = rt_.plain() ? 0 : end - row;  // without softmax, only the token
+      normalize(*item, lane.p, row, rows, lanes_.of_engine(c_ready_, c, e), lanes_.of_engine(p_ready_, c, e));
       rt_.vec(e == 0 ? lanes_.c_core(c) : lanes_.o_core(c), p_);
       row = end;
     }

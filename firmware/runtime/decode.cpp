@@ -1,24 +1,45 @@
 #include "firmware/runtime/decode.h"
 
+#include "firmware/hal/dispatch.h"
+
 namespace attnvp::firmware {
 
 namespace {
 
 constexpr uint32_t kMostRing = 3;
 constexpr uint32_t kMostRows = 128;  // that are not worth cutting
+constexpr uint32_t kParts = 8;       // partial results that a kernel which merges loads ahead
 
 uint32_t ring(const DecodePlan& p) { return p.lag + 2; }  // tiles' sums under way
 
-uint64_t q_bytes(const DecodePlan& p, uint32_t emb) { return round_up(uint64_t{p.tiling.nq} * emb * kHalfBytes, 64); }
+uint64_t q_bytes(const DecodePlan& p, uint32_t emb) { return round_up(uint64_t{p.rows} * emb * kHalfBytes, 64); }
 
 uint64_t slot_bytes(const DecodePlan& p, uint32_t emb) {
-  return q_bytes(p, emb) + round_up(Sums::bytes(p.tiling.nq, emb), 64);
+  return q_bytes(p, emb) + round_up(Sums::bytes(p.rows, emb), 64);
 }
+
+const char* const kGrids[] = {"workers", "blocks", nullptr};
+const char* const kShares[] = {"1", "2", "3", "4", nullptr};
+const char* const kKernels[] = {"0", "1", "2", "3", nullptr};
 
 }  // namespace
 
-DecodePlan plan_decode(Runtime& rt) {
+const DataflowOption kGridOptions[] = {
+    {"grid", kGrids,
+     "workers go on from piece to piece, loading ahead; blocks: a GPU's thread blocks, each dealt when the one before "
+     "is done, tiles padded to m0 x n0, pieces merged by a kernel of its own"},
+    {"share", kShares, "workers, or thread blocks, that share a core"},
+    {"kernels", kKernels, "kernels that are launched besides: what brings tensors into order before and after"},
+    {nullptr, nullptr, nullptr}};
+
+DecodePlan plan_decode(Runtime& rt, bool grids) {
   DecodePlan p;
+  if (grids) {
+    const uint32_t* option = rt.job().option;
+    p.grid = static_cast<Grid>(option[kGridOption]);
+    p.share = option[kShareOption] + 1;
+    p.kernels = option[kKernelsOption];
+  }
   p.tiling = rt.parameters<DecodeTiling>();
   // All queries that share K and V, but for prefill, which takes them in row blocks.
   const uint32_t rows = rt.layer().seq_q;
@@ -29,25 +50,30 @@ DecodePlan plan_decode(Runtime& rt) {
   p.lag = min(p.kv_ring - 1, uint32_t{1});
   p.ahead = p.kv_ring - 1 - p.lag;
   p.slots = p.ahead + p.lag + 2;
+  const bool blocks = p.grid == Grid::kBlocks;
+  p.rows = blocks ? round_up(p.tiling.nq, max(p.tiling.l0.m0, uint32_t{1})) : p.tiling.nq;
+  p.keys = blocks ? round_up(p.tiling.nkv, max(p.tiling.l0.n0, uint32_t{1})) : p.tiling.nkv;
+  p.parts = blocks ? kParts : ring(p);
   return p;
 }
 
 Decode::Decode(Runtime& rt, const DecodePlan& plan, const Contexts& contexts, const StreamK& work)
-    : rt_(rt), plan_(plan), contexts_(contexts), work_(work), most_rows_(plan.tiling.nq), emb_(rt.layer().emb) {
-  const uint32_t cores = rt.cores();
-  const DecodeTiling& t = plan.tiling;
+    : rt_(rt), plan_(plan), contexts_(contexts), work_(work), emb_(rt.layer().emb) {
+  const uint32_t cores = lanes();
   if (cores > kMaxCores) rt.fail(Status::kBadJob);
   for (uint32_t c = 0; rt.ok() && c < cores; ++c) {
     Lane& lane = lane_[c];
-    lane.k = rt.allocate(uint64_t{plan.kv_ring} * t.nkv * emb_ * kHalfBytes, L1Region::kK);
-    lane.v = rt.allocate(uint64_t{plan.kv_ring} * t.nkv * emb_ * kHalfBytes, L1Region::kV);
-    lane.tiles = rt.allocate(ring(plan) * round_up(Sums::bytes(most_rows_, emb_), 64), L1Region::kPartials);
-    lane.scores = rt.allocate(uint64_t{ring(plan)} * most_rows_ * t.nkv * kHalfBytes, L1Region::kScores);
+    lane.k = rt.allocate(uint64_t{plan.kv_ring} * plan.keys * emb_ * kHalfBytes, L1Region::kK);
+    lane.v = rt.allocate(uint64_t{plan.kv_ring} * plan.keys * emb_ * kHalfBytes, L1Region::kV);
+    lane.tiles = rt.allocate(ring(plan) * round_up(Sums::bytes(plan.rows, emb_), 64), L1Region::kPartials);
+    lane.scores = rt.allocate(uint64_t{ring(plan)} * plan.rows * plan.keys * kHalfBytes, L1Region::kScores);
     lane.slots = rt.allocate(plan.slots * slot_bytes(plan, emb_), L1Region::kQ);
-    lane.scales = rt.allocate(uint64_t{most_rows_} * 2 * kPartialBytes, L1Region::kPartials);
+    lane.scales = rt.allocate(uint64_t{plan.tiling.nq} * 2 * kPartialBytes, L1Region::kPartials);
+    lane.parts = lane.tiles;
+    if (blocks() && work.merges()) lane.parts = rt.allocate(kParts * part_bytes(), L1Region::kPartials);
     lane.load.segment = lane.compute.segment = work.segment(worker(c), 0);
   }
-  scratch_ = rt.scratch(work.records() * Sums::bytes(most_rows_, emb_));
+  scratch_ = rt.scratch(work.records() * Sums::bytes(plan.tiling.nq, emb_));
   q_ready_ = rt.events(cores);
   slot_free_ = rt.events(cores, plan.slots);
   k_ready_ = rt.events(cores);
@@ -61,8 +87,13 @@ Decode::Decode(Runtime& rt, const DecodePlan& plan, const Contexts& contexts, co
   o_ready_ = rt.events(cores);
   merged_ = rt.events(cores);
   part_ready_ = rt.events(cores);
+  part_free_ = blocks() ? rt.events(cores, kParts) : ring_free_;
+  over_ = blocks() ? rt.events(cores) : Events{};
   stored_ = rt.events(1);
 }
+
+// As long as the machine takes for it.
+void Decode::dispatch(uint32_t what) { rt_.write(hal::kDispatchAddress, &what, sizeof what); }
 
 uint32_t Decode::load_channel(uint32_t core) const { return core % (rt_.machine().dma_channels - 1); }
 
@@ -70,9 +101,7 @@ uint64_t Decode::slot(uint32_t core, uint32_t piece) const {
   return lane_[core].slots + piece % plan_.slots * slot_bytes(plan_, emb_);
 }
 
-Item Decode::rows_of(const Segment& s) const {
-  return contexts_.rows(s.context, s.head);
-}
+Item Decode::rows_of(const Segment& s) const { return contexts_.rows(s.context, s.head); }
 
 Matrix Decode::q_rows(uint32_t core, uint32_t piece, uint32_t rows) const {
   return {slot(core, piece), rows, emb_, emb_ * kHalfBytes};
@@ -83,18 +112,23 @@ Sums Decode::running(uint32_t core, uint32_t piece, uint32_t rows) const {
 }
 
 Sums Decode::tile_sums(uint32_t core, uint32_t number, uint32_t rows) const {
-  return {lane_[core].tiles + number % ring(plan_) * round_up(Sums::bytes(most_rows_, emb_), 64), rows, emb_};
+  return {lane_[core].tiles + number % ring(plan_) * round_up(Sums::bytes(plan_.rows, emb_), 64), rows, emb_};
+}
+
+uint64_t Decode::part_bytes() const { return round_up(Sums::bytes(blocks() ? plan_.tiling.nq : plan_.rows, emb_), 64); }
+
+Sums Decode::part_sums(uint32_t core, uint32_t number, uint32_t rows) const {
+  return {lane_[core].parts + number % plan_.parts * part_bytes(), rows, emb_};
 }
 
 Matrix Decode::scores(uint32_t core, const Step& s) const {
-  const uint32_t stride = plan_.tiling.nkv * kHalfBytes;
-  return {lane_[core].scores + uint64_t{s.number % ring(plan_)} * most_rows_ * stride, s.rows.rows, s.keys.keys,
-          stride};
+  const uint32_t stride = plan_.keys * kHalfBytes;
+  return {lane_[core].scores + uint64_t{s.number % ring(plan_)} * plan_.rows * stride, s.all_rows, s.all_keys, stride};
 }
 
 Matrix Decode::kv_tile(uint64_t base, uint32_t number, uint32_t keys) const {
   const uint32_t stride = emb_ * kHalfBytes;
-  return {base + uint64_t{number % plan_.kv_ring} * plan_.tiling.nkv * stride, keys, emb_, stride};
+  return {base + uint64_t{number % plan_.kv_ring} * plan_.keys * stride, keys, emb_, stride};
 }
 
 Matrix Decode::rows_in_dram(uint64_t tensor, uint64_t row, uint32_t rows) const {
@@ -119,7 +153,7 @@ void Decode::load_keys(uint32_t core, const Segment& s, const KeyBlocks::Part& p
 // A partial result: rows of sums with their maxima, counted in halves as copies are.
 Matrix Decode::record(uint32_t index, uint32_t rows) const {
   const uint32_t stride = Sums::stride(emb_);
-  return {scratch_ + uint64_t{index} * most_rows_ * stride, rows, stride / kHalfBytes, stride};
+  return {scratch_ + uint64_t{index} * plan_.tiling.nq * stride, rows, stride / kHalfBytes, stride};
 }
 
 void Decode::advance(uint32_t core, Cursor& cursor) const {
@@ -164,24 +198,35 @@ void Decode::step(uint32_t core) {
   s.keys = contexts_.keys(s.segment.context, s.tile);
   s.first = at.tile == 0;
   s.last = at.tile + 1 == s.segment.tiles;
-  while (rt_.ok() && lane.load.segment.valid && lane.load.number <= s.number + plan_.ahead) load_one(core);
+  s.all_rows = blocks() ? plan_.rows : s.rows.rows;
+  s.all_keys = blocks() ? static_cast<uint32_t>(round_up(s.keys.keys, plan_.tiling.l0.n0)) : s.keys.keys;
+  if (blocks() && s.first) {
+    if (plan_.share == 1 && s.piece > 0) rt_.wait(over_.of(core));
+    dispatch(hal::kBlock);
+  }
+  while (rt_.ok() && lane.load.segment.valid && lane.load.number <= s.number + plan_.ahead &&
+         (!blocks() || lane.load.piece == s.piece)) {
+    load_one(core);
+  }
 
-  const uint32_t head = s.rows.head, rows = s.rows.rows;
+  const uint32_t head = s.rows.head, rows = s.all_rows;
   const Matrix scores = this->scores(core, s);
   Command score =
-      matmul_abt(q_rows(core, s.piece, rows), kv_tile(lane.k, s.number, s.keys.keys), scores, plan_.tiling.l0);
+      matmul_abt(q_rows(core, s.piece, rows), kv_tile(lane.k, s.number, s.all_keys), scores, plan_.tiling.l0);
   score.scaled(rt_.scale());
   score.after(k_ready_.of(core)).after(ring_free_.of(core)).then(scored_.of(core)).then(k_free_.of(core));
   if (s.first) score.after(q_ready_.of(core));
-  rt_.mac(core, score.label(head, s.tile));
+  rt_.mac(core_of(core), score.label(head, s.tile));
   Command softmax =
       online_softmax(scores, scores, running(core, s.piece, rows).maximum(), tile_sums(core, s.number, rows), s.first);
-  mask(contexts_.mask(s.segment.context), softmax, s.rows.row, s.keys.key);
-  rt_.vec(core, softmax.after(scored_.of(core)).then(maxed_.of(core)).label(head, s.tile));
+  hal::Mask rule = contexts_.mask(s.segment.context);
+  if (!rule.any() && s.all_keys > s.keys.keys) rule = {1, 1, s.keys.key + s.keys.keys - 1, 0, 0, 0};  // no key behind
+  mask(rule, softmax, s.rows.row, s.keys.key);
+  rt_.vec(core_of(core), softmax.after(scored_.of(core)).then(maxed_.of(core)).label(head, s.tile));
 
   lane.waiting[lane.waiting_count++] = s;
   advance(core, at);
-  const uint32_t left = at.segment.valid ? plan_.lag : 0;
+  const uint32_t left = at.segment.valid && !(blocks() && s.last) ? plan_.lag : 0;
   while (rt_.ok() && lane.waiting_count > left) {
     second_half(core, lane.waiting[0]);
     --lane.waiting_count;
@@ -190,14 +235,13 @@ void Decode::step(uint32_t core) {
 }
 
 void Decode::second_half(uint32_t core, const Step& s) {
-  const uint32_t head = s.rows.head, rows = s.rows.rows;
+  const uint32_t head = s.rows.head, rows = s.all_rows;
   const Sums tile = tile_sums(core, s.number, rows);
-  Command sums =
-      numerators(scores(core, s), kv_tile(lane_[core].v, s.number, s.keys.keys), tile, plan_.tiling.l0);
+  Command sums = numerators(scores(core, s), kv_tile(lane_[core].v, s.number, s.all_keys), tile, plan_.tiling.l0);
   sums.after(maxed_.of(core)).after(v_ready_.of(core)).then(summed_.of(core)).then(v_free_.of(core));
-  rt_.mac(core, sums.label(head, s.tile));
+  rt_.mac(core_of(core), sums.label(head, s.tile));
   Command add = scale_add(running(core, s.piece, rows), tile, s.first ? hal::kFirst : 0);
-  rt_.vec(core, add.after(summed_.of(core)).then(ring_free_.of(core)).label(head, s.tile));
+  rt_.vec(core_of(core), add.after(summed_.of(core)).then(ring_free_.of(core)).label(head, s.tile));
   if (s.last) end_piece(core, s);
 }
 
@@ -209,10 +253,11 @@ void Decode::end_piece(uint32_t core, const Step& s) {
   }
   const uint32_t rows = s.rows.rows;
   const Sums sums = running(core, s.piece, rows);
-  rt_.vec(core, fence().then(o_ready_.of(core)));
+  rt_.vec(core_of(core), fence().then(o_ready_.of(core)));
   const Matrix all{sums.address, rows, Sums::stride(emb_) / kHalfBytes, Sums::stride(emb_)};
   Command store = copy(all, record(s.segment.record, rows));
   store.after(o_ready_.of(core)).then(slot_free_.of(core)).then(stored_);
+  if (blocks() && plan_.share == 1) store.then(over_.of(core));
   const uint32_t clusters = rt_.machine().clusters;
   store.then_remote(s.segment.host % clusters, merged_.of(s.segment.host / clusters));
   rt_.dma(store_channel(), store.label(s.rows.head, s.segment.part));
@@ -224,12 +269,11 @@ void Decode::store_o(uint32_t core, const Segment& s, uint32_t piece, bool in_or
   const Matrix o = q_rows(core, piece, rows.rows);
   Command last = divide(running(core, piece, rows.rows), o);
   if (in_order) last.raw().flags |= hal::kInOrder;
-  rt_.vec(core, last.then(o_ready_.of(core)).label(rows.head, rows.block));
-  rt_.dma(store_channel(), copy(o, rows_in_dram(rt_.layer().o, contexts_.query_row(s.context, rows), rows.rows))
-                               .after(o_ready_.of(core))
-                               .then(slot_free_.of(core))
-                               .then(stored_)
-                               .label(rows.head, rows.block));
+  rt_.vec(core_of(core), last.then(o_ready_.of(core)).label(rows.head, rows.block));
+  Command store = copy(o, rows_in_dram(rt_.layer().o, contexts_.query_row(s.context, rows), rows.rows));
+  store.after(o_ready_.of(core)).then(slot_free_.of(core)).then(stored_);
+  if (blocks() && plan_.share == 1) store.then(over_.of(core));
+  rt_.dma(store_channel(), store.label(rows.head, rows.block));
   ++stores_;
 }
 
@@ -243,6 +287,10 @@ void Decode::merge(uint32_t core) {
   }
   if (parts == 0) return;
   rt_.wait(merged_.of(core), parts);
+  if (blocks()) {
+    dispatch(hal::kKernel);
+    dispatch(hal::kBlock);
+  }
   for (uint32_t n = 0; rt_.ok(); ++n) {
     const Segment s = work_.segment(worker(core), n);
     if (!s.valid) break;
@@ -264,22 +312,23 @@ void Decode::merge_head(uint32_t core, const Segment& s) {
                                   .then(part_ready_.of(core))
                                   .label(head, 0));
   for (uint32_t part = 1; rt_.ok() && part < s.parts; ++part) {
-    const Sums other = tile_sums(core, part, rows);
+    const Sums other = part_sums(core, part, rows);
     rt_.dma(load_channel(core), copy(record(work_.record(s, part), rows), in_l1(other))
-                                    .after(ring_free_.of(core))
+                                    .after(part_free_.of(core))
                                     .then(part_ready_.of(core))
                                     .label(head, part));
     Command max = online_max(other.maximum(), all.maximum(), scales, all.maximum(), hal::kTwoScales | hal::kInOrder);
-    rt_.vec(core, max.after(part_ready_.of(core), part == 1 ? 2 : 1).label(head, part));
+    rt_.vec(core_of(core), max.after(part_ready_.of(core), part == 1 ? 2 : 1).label(head, part));
     Command add = scale_add(all, other, scales, hal::kTwoScales | hal::kInOrder);
-    rt_.vec(core, add.then(ring_free_.of(core)).label(head, part));
+    rt_.vec(core_of(core), add.then(part_free_.of(core)).label(head, part));
   }
   store_o(core, s, piece, true);
 }
 
 void Decode::run() {
   if (rt_.dry()) return;
-  const uint32_t cores = rt_.cores();
+  const uint32_t cores = lanes();
+  for (uint32_t i = 0; i < plan_.kernels; ++i) dispatch(hal::kKernel);
   for (bool any = true; rt_.ok() && any;) {
     any = false;
     for (uint32_t c = 0; c < cores; ++c) {
@@ -290,8 +339,9 @@ void Decode::run() {
   }
   for (uint32_t c = 0; rt_.ok() && c < cores; ++c) merge(c);
   rt_.wait(stored_, stores_);
-  for (uint32_t c = 0; rt_.ok() && c < cores; ++c) {
-    const uint32_t tiles = lane_[c].compute.number;
+  for (uint32_t c = 0; rt_.ok() && c < rt_.cores(); ++c) {
+    uint32_t tiles = 0;
+    for (uint32_t i = 0; i < plan_.share; ++i) tiles += lane_[c * plan_.share + i].compute.number;
     rt_.write(hal::worker_tiles_address(rt_.cluster(), c), &tiles, sizeof tiles);
   }
   if (rt_.cluster() == 0) work_.report(rt_);

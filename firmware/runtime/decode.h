@@ -10,14 +10,29 @@
 
 namespace attnvp::firmware {
 
-struct DecodePlan {
-  DecodeTiling tiling{};
-  uint32_t kv_ring = 1;  // tiles of K, and of V, per worker
-  uint32_t lag = 0;      // steps between the two halves of one
-  uint32_t ahead = 0;    // tiles loaded ahead
-  uint32_t slots = 2;    // pieces in L1
+// How the work is handed out.
+extern const DataflowOption kGridOptions[];
+enum : uint32_t { kGridOption, kShareOption, kKernelsOption };
+enum class Grid : uint32_t {
+  kWorkers,  // workers that go on from piece to piece and load ahead; tiles as large as their rows and keys
+  kBlocks  // a GPU's thread blocks: each handed out when the one before is done, tiles padded to m0 x n0, heads merged
+           // by a kernel of their own
 };
-DecodePlan plan_decode(Runtime& rt);  // from the job's parameters
+
+struct DecodePlan {
+  Grid grid = Grid::kWorkers;
+  uint32_t share = 1;    // workers that share a core
+  uint32_t kernels = 0;  // that are launched besides
+  DecodeTiling tiling{};
+  uint32_t rows = 0, keys = 0;  // of a tile, as it is computed
+  uint32_t kv_ring = 1;         // tiles of K, and of V, per worker
+  uint32_t lag = 0;             // steps between the two halves of one
+  uint32_t ahead = 0;           // tiles loaded ahead
+  uint32_t parts = 2;           // partial results in L1 while merging
+  uint32_t slots = 2;           // pieces in L1
+};
+DecodePlan plan_decode(Runtime& rt,
+                       bool grids);  // from the job's parameters and, where the dataflow has them, kGridOptions
 
 class Decode {
  public:
@@ -30,23 +45,28 @@ class Decode {
     uint32_t piece = 0, number = 0;  // of the worker
     uint32_t tile = 0;               // of the context
     Item rows{};
-    KeyBlocks::Part keys;              // of that tile
-    bool first = false, last = false;  // of the piece
+    KeyBlocks::Part keys;                 // of that tile
+    uint32_t all_rows = 0, all_keys = 0;  // of its commands: padded
+    bool first = false, last = false;     // of the piece
   };
   struct Cursor {  // walks over a worker's tiles
     Segment segment;
     uint32_t piece = 0, tile = 0, number = 0;
   };
   struct Lane {
-    uint64_t k = 0, v = 0, scores = 0, tiles = 0, slots = 0, scales = 0;  // L1 addresses
+    uint64_t k = 0, v = 0, scores = 0, tiles = 0, slots = 0, scales = 0, parts = 0;  // L1 addresses
     Cursor load, compute;
     static constexpr uint32_t kMaxLag = 2;
     Step waiting[kMaxLag + 1];
     uint32_t waiting_count = 0;
     uint32_t pieces = 0;  // slots taken, merges included
-    uint32_t loads = 0;   // tiles
   };
-  uint32_t worker(uint32_t core) const { return core * rt_.machine().clusters + rt_.cluster(); }
+  bool blocks() const { return plan_.grid == Grid::kBlocks; }
+  uint32_t lanes() const { return rt_.cores() * plan_.share; }
+  uint32_t core_of(uint32_t lane) const { return lane / plan_.share; }
+  uint32_t worker(uint32_t lane) const { return lane * rt_.machine().clusters + rt_.cluster(); }
+  void dispatch(uint32_t what);
+  uint64_t part_bytes() const;
   uint32_t load_channel(uint32_t core) const;
   uint32_t store_channel() const { return rt_.machine().dma_channels - 1; }
   void advance(uint32_t core, Cursor& cursor) const;
@@ -63,6 +83,7 @@ class Decode {
   Matrix q_rows(uint32_t core, uint32_t piece, uint32_t rows) const;
   Sums running(uint32_t core, uint32_t piece, uint32_t rows) const;
   Sums tile_sums(uint32_t core, uint32_t number, uint32_t rows) const;
+  Sums part_sums(uint32_t core, uint32_t number, uint32_t rows) const;  // of another worker, while merging
   Matrix scores(uint32_t core, const Step& s) const;
   Matrix kv_tile(uint64_t base, uint32_t number, uint32_t keys) const;
   Matrix rows_in_dram(uint64_t tensor, uint64_t row, uint32_t rows) const;
@@ -74,12 +95,12 @@ class Decode {
   DecodePlan plan_;
   const Contexts& contexts_;
   const StreamK& work_;
-  uint32_t most_rows_, emb_;  // of a piece
+  uint32_t emb_;
   uint64_t scratch_ = 0;
   static constexpr uint32_t kMaxCores = 64;
   Lane lane_[kMaxCores];
   Events q_ready_, slot_free_, k_ready_, v_ready_, k_free_, v_free_, scored_, maxed_, summed_, ring_free_, o_ready_,
-      merged_, part_ready_, stored_;
+      merged_, part_ready_, part_free_, stored_, over_;
   uint32_t stores_ = 0;
 };
 

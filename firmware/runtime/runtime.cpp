@@ -62,6 +62,13 @@ Command matmul_ab(const Matrix& a, const Matrix& b, const Matrix& c, const Matri
   return command;
 }
 
+Command matmul_abt(const Matrix& a, const Matrix& b, const Matrix& c, const Matrix& partials, Accumulate place,
+                   const L0Tile& l0) {
+  Command command = matmul_ab(a, b, c, partials, place, l0);
+  command.raw().flags |= hal::kTransposeB;
+  return command;
+}
+
 Accumulate place_of(uint32_t term, uint32_t terms) {
   if (terms == 1) return Accumulate::kOnly;
   if (term == 0) return Accumulate::kFirst;

@@ -215,6 +215,8 @@ Accumulate place_of(uint32_t term, uint32_t terms);
 
 // C = A.B^T with B given as n x k; `l0` is the sub-tile m0, n0, k0.
 Command matmul_abt(const Matrix& a, const Matrix& b, const Matrix& c, const L0Tile& l0);
+Command matmul_abt(const Matrix& a, const Matrix& b, const Matrix& c, const Matrix& partials, Accumulate place,
+                   const L0Tile& l0);
 // C = A.B.
 Command matmul_ab(const Matrix& a, const Matrix& b, const Matrix& c, const L0Tile& l0);
 // One term of a sum over several matmuls: until kLast the sum stays in `partials` (FP32, the shape of C).
@@ -238,6 +240,7 @@ class Runtime {
   uint32_t cores() const { return job_.machine.cores; }
   bool ok() const { return status_ == Status::kDone; }
   // The schedule is made, its work is not done: whatever deals out work has none.
+  bool plain() const { return (job_.flags & hal::kPlain) != 0; }  // without softmax
   bool dry() const { return (job_.flags & hal::kDryRun) != 0; }
 
   // The job's parameters as the dataflow's own type; one that is not given is refused.

@@ -128,17 +128,13 @@ uint64_t Contexts::key_row(Runtime& rt, uint32_t context, uint32_t head, uint32_
 }
 
 // Grid and loads as in the public implementation of LeanAttention; its 2 workers an SM are the slots here.
-StreamK::StreamK(const Contexts& contexts, uint32_t slots, uint32_t splits) : contexts_(contexts), splits_(splits) {
+StreamK::StreamK(const Contexts& contexts, uint32_t slots, uint32_t splits, bool waves)
+    : contexts_(contexts), splits_(splits), waves_(waves) {
   const uint32_t tiles = contexts.total_tiles(), heads = contexts.heads() * contexts.count();
   if (splits > 0) {
     workers_ = static_cast<uint32_t>(min<uint64_t>(slots, uint64_t{heads} * splits));
-    if (splits == 1 && contexts.uneven() && heads <= kMostDealt && workers_ <= kMostInWaves) deal_in_waves();
-    for (uint32_t w = 0; w < workers_; ++w) {
-      const uint32_t here = tiles_of_worker(w);
-      if (here > most_) high_load_ = 0;
-      most_ = max(most_, here);
-      if (here == most_) ++high_load_;
-    }
+    const bool whole = splits == 1 && contexts.uneven();
+    if ((whole || waves) && uint64_t{heads} * splits <= kMostDealt && workers_ <= kMostInWaves) deal_in_waves(waves);
     return;
   }
   uint64_t grid = min<uint64_t>(slots, uint64_t{32} * heads);
@@ -149,14 +145,15 @@ StreamK::StreamK(const Contexts& contexts, uint32_t slots, uint32_t splits) : co
   high_load_ = tiles - (most_ - 1) * workers_;
 }
 
-void StreamK::deal_in_waves() {
-  dealt_ = contexts_.heads() * contexts_.count();
+// Handing out a thread block takes about half as long as a tile.
+void StreamK::deal_in_waves(bool handed_out) {
+  dealt_ = contexts_.heads() * contexts_.count() * splits_;
   uint32_t done[kMostInWaves] = {};
   for (uint32_t i = 0; i < dealt_; ++i) {
-    uint32_t first = 0, context = 0, head = 0;
+    uint32_t first = 0;
     for (uint32_t w = 1; w < workers_; ++w) first = done[w] < done[first] ? w : first;
-    contexts_.in_order(i, context, head);
-    done[first] += contexts_.tiles(context);
+    const Segment s = piece(i);
+    if (s.valid) done[first] += 2 * s.tiles + (handed_out ? 1 : 0);
     worker_of_item_[i] = static_cast<std::uint8_t>(first);
   }
 }
@@ -203,35 +200,45 @@ Segment StreamK::streamed(uint32_t worker, uint32_t n) const {
   return {};
 }
 
-Segment StreamK::split(uint32_t worker, uint32_t n) const {
-  if (worker >= workers_) return {};
-  for (uint32_t i = 0, own = 0; i < dealt_; ++i) {
-    if (worker_of_item_[i] != worker || own++ != n) continue;
-    Segment s;
-    contexts_.in_order(i, s.context, s.head);
-    s.valid = true;
-    s.tiles = contexts_.tiles(s.context);
-    s.host = worker;
-    return s;
-  }
-  if (dealt_ > 0) return {};
-  const uint32_t heads = contexts_.heads() * contexts_.count();
-  for (uint64_t item = worker, i = 0; item < uint64_t{heads} * splits_; item += workers_) {
-    const auto global = static_cast<uint32_t>(item / splits_), part = static_cast<uint32_t>(item % splits_);
-    Segment s;
+Segment StreamK::piece(uint32_t item) const {
+  Segment s;
+  const uint32_t global = item / splits_, part = item % splits_;
+  if (splits_ == 1 && (contexts_.uneven() || waves_)) {
+    contexts_.in_order(global, s.context, s.head);
+  } else {
     s.context = global / contexts_.heads();
     s.head = global % contexts_.heads();
-    const uint32_t tiles = contexts_.tiles(s.context);
-    const auto span = static_cast<uint32_t>(ceil_div(tiles, splits_));
-    if (part * span >= tiles) continue;  // a shorter context has fewer pieces
-    if (i++ != n) continue;
-    s.valid = true;
-    s.first = part * span;
-    s.tiles = min(span, tiles - s.first);
-    s.part = part;
-    s.parts = static_cast<uint32_t>(ceil_div(tiles, span));
-    s.host = static_cast<uint32_t>(uint64_t{global} * splits_ % workers_);
-    s.record = static_cast<uint32_t>(item);
+  }
+  const uint32_t tiles = contexts_.tiles(s.context);
+  const auto span = static_cast<uint32_t>(ceil_div(tiles, splits_));
+  if (part * span >= tiles) return s;
+  s.valid = true;
+  s.first = part * span;
+  s.tiles = min(span, tiles - s.first);
+  s.part = part;
+  s.parts = static_cast<uint32_t>(ceil_div(tiles, span));
+  s.record = item;
+  return s;
+}
+
+Segment StreamK::split(uint32_t worker, uint32_t n) const {
+  if (worker >= workers_) return {};
+  uint32_t own = 0;
+  if (dealt_ > 0) {
+    for (uint32_t i = 0; i < dealt_; ++i) {
+      if (worker_of_item_[i] != worker) continue;
+      Segment s = piece(i);
+      if (!s.valid || own++ != n) continue;
+      s.host = worker_of_item_[i - s.part];
+      return s;
+    }
+    return {};
+  }
+  const uint32_t heads = contexts_.heads() * contexts_.count();
+  for (uint64_t item = worker; item < uint64_t{heads} * splits_; item += workers_) {
+    Segment s = piece(static_cast<uint32_t>(item));
+    if (!s.valid || own++ != n) continue;
+    s.host = static_cast<uint32_t>((item - s.part) % workers_);
     return s;
   }
   return {};
@@ -239,15 +246,6 @@ Segment StreamK::split(uint32_t worker, uint32_t n) const {
 
 Segment StreamK::segment(uint32_t worker, uint32_t n) const {
   return splits_ > 0 ? split(worker, n) : streamed(worker, n);
-}
-
-uint32_t StreamK::tiles_of_worker(uint32_t worker) const {
-  uint32_t tiles = 0;
-  for (uint32_t n = 0;; ++n) {
-    const Segment s = segment(worker, n);
-    if (!s.valid) return tiles;
-    tiles += s.tiles;
-  }
 }
 
 // Streamed, a worker has at most two pieces of heads that it shares: one whose host is before it, and one that it
@@ -268,7 +266,18 @@ const Statistic kPartitionStatistics[] = {{"partition.tiles", "tiles of all cont
                                           {nullptr, nullptr}};
 
 void StreamK::report(Runtime& rt) const {
-  const uint32_t values[] = {contexts_.total_tiles(), workers_, most_, high_load_, splits_};
+  uint32_t most = most_, high_load = high_load_;
+  for (uint32_t w = 0; splits_ > 0 && w < workers_; ++w) {
+    uint32_t here = 0;
+    for (uint32_t i = w; dealt_ == 0 && i < contexts_.heads() * contexts_.count() * splits_; i += workers_) {
+      here += piece(i).tiles;
+    }
+    for (uint32_t i = 0; i < dealt_; ++i) here += worker_of_item_[i] == w ? piece(i).tiles : 0;
+    if (here > most) high_load = 0;
+    most = max(most, here);
+    if (here == most) ++high_load;
+  }
+  const uint32_t values[] = {contexts_.total_tiles(), workers_, most, high_load, splits_};
   for (uint32_t i = 0; i < 5; ++i) rt.count(i, values[i]);
 }
 

@@ -18,10 +18,10 @@ namespace attnvp::firmware {
 struct Segment {
   bool valid = false;
   uint32_t context = 0, head = 0;  // head of K and V in its batch
-  uint32_t first = 0, tiles = 0;  // tiles of that context
-  uint32_t part = 0, parts = 1;   // which of the head's pieces, and of how many
-  uint32_t host = 0;              // the worker that has part 0, and merges
-  uint32_t record = 0;            // where the piece's partial result is kept
+  uint32_t first = 0, tiles = 0;   // tiles of that context
+  uint32_t part = 0, parts = 1;    // which of the head's pieces, and of how many
+  uint32_t host = 0;               // the worker that has part 0, and merges
+  uint32_t record = 0;             // where the piece's partial result is kept
 };
 
 class Contexts {
@@ -69,12 +69,14 @@ extern const Statistic kPartitionStatistics[];
 class StreamK {
  public:
   // splits = 0: stream-K; otherwise pieces per context.
-  StreamK(const Contexts& contexts, uint32_t slots, uint32_t splits);
+  // `waves`: each piece to the worker that is done first, in the order of a GPU's grid; otherwise in turn.
+  StreamK(const Contexts& contexts, uint32_t slots, uint32_t splits, bool waves = false);
 
   uint32_t workers() const { return workers_; }
   // The n-th piece of a worker, in the order in which it computes them; not valid behind the last.
   Segment segment(uint32_t worker, uint32_t n) const;
   uint32_t records() const;  // partial results there may be
+  bool merges() const { return splits_ != 1; }
   // Where part `part` of the head that `segment` is of is kept.
   uint32_t record(const Segment& segment, uint32_t part) const;
   void report(Runtime& rt) const;  // the dealing, as statistics in the order of kPartitionStatistics
@@ -86,19 +88,20 @@ class StreamK {
  private:
   uint32_t worker_of(uint32_t tile) const;
   uint32_t first_tile(uint32_t worker) const;
-  void deal_in_waves();
+  void deal_in_waves(bool handed_out);
   Segment streamed(uint32_t worker, uint32_t n) const;
   Segment split(uint32_t worker, uint32_t n) const;
-  uint32_t tiles_of_worker(uint32_t worker) const;
+  Segment piece(uint32_t item) const;  // split: of all pieces; not valid where a shorter context has fewer
 
   // In waves: which worker has which item, in the order in which they are dealt.
-  static constexpr uint32_t kMostDealt = 4096;
+  static constexpr uint32_t kMostDealt = 8192;
   static constexpr uint32_t kMostInWaves = 256;  // workers
   std::uint8_t worker_of_item_[kMostDealt];
   uint32_t dealt_ = 0;  // 0: in turn
 
   const Contexts& contexts_;
   uint32_t splits_;
+  bool waves_;
   uint32_t workers_ = 0, most_ = 0, high_load_ = 0;  // high_load_ workers have most_ tiles, the others one fewer
 };
 

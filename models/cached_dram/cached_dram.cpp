@@ -10,10 +10,10 @@
 namespace attnvp {
 
 namespace {
-const bool kRegistered =
-    add_kind(Kind<Memory>("dram", "cached", "is a bus of fixed bandwidth behind a cache", {"attnvp.dram"},
-                          [](const Site& site) { return std::make_unique<CachedDram>(site.name, site); })
-                 .with_keys<CacheConfig>());
+const bool kRegistered = add_kind(
+    Kind<Memory>("dram", "cached", "is a bus of fixed bandwidth behind a cache", {"attnvp.dram"}, [](const Site& site) {
+      return std::make_unique<CachedDram>(site.name, site);
+    }).with_keys<CacheConfig>());
 
 std::uint64_t whole_cycles(double seconds, double hertz) {
   return static_cast<std::uint64_t>(std::ceil(seconds * hertz - 1e-6));
@@ -52,10 +52,9 @@ CachedDram::CachedDram(sc_core::sc_module_name name, const Site& site)
 void CachedDram::reset() {
   dram_.reset();
   l2_.reset();
-  for (auto& [line, state] : lines_) state.ready = 0;
-  if (cache_.keep) return;
   lines_.clear();
   used_.clear();
+  full_ = false;
 }
 
 bool CachedDram::inside(const tlm::tlm_generic_payload& payload) const {
@@ -65,7 +64,7 @@ bool CachedDram::inside(const tlm::tlm_generic_payload& payload) const {
   return bytes <= config_.size_bytes && offset <= config_.size_bytes - bytes;
 }
 
-bool CachedDram::touch(std::uint64_t line, Line*& found) {
+bool CachedDram::touch(std::uint64_t line, bool read, Line*& found) {
   const auto [at, fresh] = lines_.try_emplace(line);
   found = &at->second;
   if (!fresh) {
@@ -77,8 +76,9 @@ bool CachedDram::touch(std::uint64_t line, Line*& found) {
   if (lines_.size() > most_lines_) {
     lines_.erase(used_.back());
     used_.pop_back();
+    full_ = true;
   }
-  return false;
+  return cache_.warm && read && !full_;
 }
 
 void CachedDram::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
@@ -99,12 +99,13 @@ void CachedDram::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time
     const std::uint64_t line = at / cache_.line_bytes;
     const std::uint64_t here = std::min((line + 1) * cache_.line_bytes, offset + bytes) - at;
     Line* state = nullptr;
-    const bool hit = touch(line, state);
+    const bool hit = touch(line, payload.is_read(), state);
     if (hit && payload.is_read()) {
       until = std::max(until, state->ready);
     } else {
-      missed += here;
-      state->ready = dram_.take(asked + (payload.is_read() ? latency_cycles_ : 0), here);
+      const std::uint64_t moved = payload.is_read() ? cache_.line_bytes : here;
+      missed += moved;
+      state->ready = dram_.take(asked + (payload.is_read() ? latency_cycles_ : 0), moved);
       if (payload.is_read()) until = std::max(until, state->ready);
       if (payload.is_write()) state->ready = asked;
     }
@@ -117,7 +118,7 @@ void CachedDram::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time
   const bool copy = payload.get_extension<TimingOnlyExtension>() == nullptr;
   if (payload.is_read()) {
     read_words += missed / 2;
-    hit_words += (bytes - missed) / 2;
+    hit_words += (bytes - std::min(bytes, missed)) / 2;
     if (copy) std::memcpy(payload.get_data_ptr(), here, bytes);
   } else if (payload.is_write()) {
     write_words += bytes / 2;

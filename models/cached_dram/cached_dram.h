@@ -3,8 +3,8 @@
 // does. A line on its way serves whoever asks for it when it has come. Writes stay in the cache, and take the DRAM's
 // bus at once: what leaves a line later is not followed. Time is annotated.
 //
-// With `l2_keep` the lines outlive a job: the next one on the same machine finds what the last one left, as a kernel
-// does that is timed repeatedly.
+// With `l2_warm` the cache holds what a job reads when it begins, as far as there is room, as after an equal job: of a
+// kernel that is timed repeatedly.
 #pragma once
 
 #include <tlm_utils/simple_target_socket.h>
@@ -24,7 +24,7 @@ struct CacheConfig {
   std::uint64_t line_bytes = 4096;
   double bytes_per_second = 4e12;
   double latency_seconds = 200e-9;
-  bool keep = false;
+  bool warm = false;
 
   static void describe(config::Keys<CacheConfig>& key) {
     using namespace config;
@@ -35,7 +35,8 @@ struct CacheConfig {
         &C::bytes_per_second);
     key(number("l2_latency", Unit::kTime, 0, 1e-3, "request to first data where it is in the cache"),
         &C::latency_seconds);
-    key(flag("l2_keep", "the next job finds the lines that this one leaves"), &C::keep);
+    key(flag("l2_warm", "a job finds what it reads in the cache, as far as it has room: as when timed repeatedly"),
+        &C::warm);
   }
 };
 
@@ -73,7 +74,7 @@ class CachedDram : public Memory {
   void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   unsigned transport_dbg(tlm::tlm_generic_payload& payload);
   bool inside(const tlm::tlm_generic_payload& payload) const;
-  bool touch(std::uint64_t line, Line*& found);  // whether it was there; it is now, used last
+  bool touch(std::uint64_t line, bool read, Line*& found);  // whether it was there; it is now, used last
 
   tlm_utils::simple_target_socket<CachedDram> in_{"in"};
   DramConfig config_;
@@ -82,6 +83,7 @@ class CachedDram : public Memory {
   PagedMemory memory_;
   Bus dram_, l2_;
   std::uint64_t latency_cycles_, l2_latency_cycles_, most_lines_;
+  bool full_ = false;              // a line had to leave
   std::list<std::uint64_t> used_;  // lines, the last used first
   std::unordered_map<std::uint64_t, Line> lines_;
 };

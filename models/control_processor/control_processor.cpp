@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstring>
 
+#include "firmware/hal/dispatch.h"
 #include "models/bus/initiator.h"
 #include "models/bus/stream.h"
 #include "models/registry.h"
@@ -15,17 +17,21 @@ namespace {
 enum State : std::uint64_t { kOff, kRun, kBus, kStall };
 const char* const kStateNames[] = {"off", "run", "bus", "stall", nullptr};
 
-const bool kRegistered =
-    add_kind(Kind<Processor>("control", "native", "runs the firmware compiled into the program", {},
-                             [](const Site& site) { return std::make_unique<ControlProcessor>(site.name, site); })
-                 .with_keys<LaunchConfig>());
+const bool kRegistered = add_kind(
+    Kind<Processor>("control", "native", "runs the firmware compiled into the program", {}, [](const Site& site) {
+      return std::make_unique<ControlProcessor>(site.name, site);
+    }).with_keys<LaunchConfig>());
+
+std::uint64_t whole_cycles(double seconds, double hertz) {
+  return static_cast<std::uint64_t>(std::llround(seconds * hertz));
+}
 }  // namespace
 
 ControlProcessor::ControlProcessor(sc_core::sc_module_name name, const Site& site)
     : Processor(name, site.context),
       config_(site.machine.control),
-      launch_cycles_(static_cast<std::uint64_t>(
-          std::llround(site.machine.own<LaunchConfig>().seconds * ctx_.clock.hertz()))),
+      launch_cycles_(whole_cycles(site.machine.own<LaunchConfig>().seconds, ctx_.clock.hertz())),
+      block_cycles_(whole_cycles(site.machine.own<LaunchConfig>().block_seconds, ctx_.clock.hertz())),
       cluster_(site.cluster),
       in_step_(site.machine.clusters > 1),
       firmware_(*site.firmware),
@@ -62,6 +68,12 @@ std::string ControlProcessor::waiting_for() const {
   return fmt::format("firmware is stalled at the bus access to {:#x}", current_address_);
 }
 
+std::uint64_t ControlProcessor::dispatch_cycles(const void* data, std::size_t bytes) const {
+  std::uint32_t what = 0;
+  if (bytes == sizeof what) std::memcpy(&what, data, bytes);
+  return what == hal::kBlock ? block_cycles_ : what == hal::kKernel ? launch_cycles_ : 0;
+}
+
 bool ControlProcessor::access(bool write, std::uint64_t address, void* data, std::size_t bytes) {
   const std::uint64_t beats = (bytes + config_.bus_bytes - 1) / config_.bus_bytes;
   const std::uint64_t cycles = beats * config_.access_cycles;
@@ -71,6 +83,7 @@ bool ControlProcessor::access(bool write, std::uint64_t address, void* data, std
   state_.set(kBus);
   address_.set(address);
   local_ += ctx_.clock.cycles(cycles);
+  if (write && address == hal::kDispatchAddress) local_ += ctx_.clock.cycles(dispatch_cycles(data, bytes));
   if (in_step_ || state_.on()) arrive(local_);  // a waveform shows every access at its time
   fill_payload(payload_, write ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND, address, data, bytes);
   state_.set(kStall);

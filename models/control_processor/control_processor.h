@@ -8,12 +8,15 @@
 namespace attnvp {
 
 struct LaunchConfig {
-  double seconds = 0;
+  double seconds = 0, block_seconds = 0;
 
   static void describe(config::Keys<LaunchConfig>& key) {
     using namespace config;
     key(number("launch", Unit::kTime, 0, 1, "before a job's firmware begins: what launching a kernel takes"),
         &LaunchConfig::seconds);
+    key(number("block_launch", Unit::kTime, 0, 1,
+               "to hand out a thread block, where a dataflow takes its work so (grid=blocks)"),
+        &LaunchConfig::block_seconds);
   }
 };
 
@@ -38,9 +41,10 @@ class ControlProcessor : public Processor, private hal::Cpu {
     return access(true, address, const_cast<void*>(data), bytes);
   }
   bool access(bool write, std::uint64_t address, void* data, std::size_t bytes);
+  std::uint64_t dispatch_cycles(const void* data, std::size_t bytes) const;
 
   ControlConfig config_;
-  std::uint64_t launch_cycles_;
+  std::uint64_t launch_cycles_, block_cycles_;
   std::uint32_t cluster_;
   bool in_step_;  // with other processors: equal times stay in the order of the accesses
   Firmware firmware_;

@@ -13,9 +13,9 @@ enum Bus : std::uint64_t { kIdle, kRead, kWrite };
 const char* const kBusNames[] = {"idle", "read", "write", nullptr};
 
 const bool kRegistered =
-    add_kind<Memory>({"dram", "fixed", "is peak bandwidth plus latency", {"attnvp.dram"}, [](const Site& site) {
-                        return std::make_unique<Dram>(site.name, site);
-                      }});
+    add_kind(Kind<Memory>("dram", "fixed", "is peak bandwidth plus latency", {"attnvp.dram"},
+                          [](const Site& site) { return std::make_unique<Dram>(site.name, site); })
+                 .with_keys<FixedDramConfig>());
 }  // namespace
 
 Dram::Dram(sc_core::sc_module_name name, const Site& site)
@@ -25,12 +25,13 @@ Dram::Dram(sc_core::sc_module_name name, const Site& site)
       memory_(config_.size_bytes),
       bytes_per_cycle_(config_.bytes_per_second / ctx_.clock.hertz()),
       latency_cycles_(static_cast<std::uint64_t>(std::ceil(config_.latency_seconds * ctx_.clock.hertz() - 1e-6))),
+      duplex_(site.machine.own<FixedDramConfig>().duplex),
       bus_(*this, "bus", kBusNames) {
   in_.register_b_transport(this, &Dram::b_transport);
   in_.register_transport_dbg(this, &Dram::transport_dbg);
 }
 
-void Dram::reset() { busy_from_ = busy_bytes_ = all_bytes_ = bus_until_ = 0; }
+void Dram::reset() { lane_[0] = lane_[1] = {}; }
 
 // The bus is busy for a transaction; time is annotated, so this is about the future.
 void Dram::show_bus(std::uint64_t from, std::uint64_t until, bool read) {
@@ -39,7 +40,6 @@ void Dram::show_bus(std::uint64_t from, std::uint64_t until, bool read) {
   rate_.set_real_at(time(from), bytes_per_cycle_);
   bus_.set_at(time(until), kIdle);
   rate_.set_real_at(time(until), 0);
-  bus_until_ = until;
 }
 
 bool Dram::inside(const tlm::tlm_generic_payload& payload) const {
@@ -60,18 +60,20 @@ void Dram::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& dela
     return;
   }
   const std::uint64_t now = ctx_.clock.now();
-  std::uint64_t from = bus_until_;
+  Lane& lane = lane_[duplex_ && payload.is_write() ? 1 : 0];
+  std::uint64_t from = lane.until;
   const std::uint64_t arrival = now + ctx_.clock.ceil_cycles(delay) + (payload.is_read() ? latency_cycles_ : 0);
-  if (static_cast<double>(busy_bytes_) <=
-      (static_cast<double>(arrival) - static_cast<double>(busy_from_)) * bytes_per_cycle_) {
-    busy_from_ = from = arrival;  // the bus was idle
-    busy_bytes_ = 0;
+  if (static_cast<double>(lane.busy_bytes) <=
+      (static_cast<double>(arrival) - static_cast<double>(lane.busy_from)) * bytes_per_cycle_) {
+    lane.busy_from = from = arrival;  // the bus was idle
+    lane.busy_bytes = 0;
   }
-  busy_bytes_ += bytes;
-  all_bytes_ += bytes;
+  lane.busy_bytes += bytes;
+  lane.all_bytes += bytes;
   const auto cycles = [this](std::uint64_t n) { return static_cast<double>(n) / bytes_per_cycle_; };
-  busy_cycles.raise_to(static_cast<std::uint64_t>(std::llround(cycles(all_bytes_))));
-  const std::uint64_t until = busy_from_ + static_cast<std::uint64_t>(std::ceil(cycles(busy_bytes_) - 1e-6));
+  busy_cycles.raise_to(static_cast<std::uint64_t>(std::llround(cycles(lane.all_bytes))));
+  const std::uint64_t until = lane.busy_from + static_cast<std::uint64_t>(std::ceil(cycles(lane.busy_bytes) - 1e-6));
+  lane.until = until;
   delay = ctx_.clock.cycles(until - now);
   if (bus_.on()) show_bus(from, until, payload.is_read());
 

@@ -12,6 +12,16 @@
 
 namespace attnvp {
 
+struct FixedDramConfig {
+  bool duplex = false;
+
+  static void describe(config::Keys<FixedDramConfig>& key) {
+    using namespace config;
+    key(flag("duplex", "with policy fixed: reads and writes have a bus each, both of dram.bandwidth"),
+        &FixedDramConfig::duplex);
+  }
+};
+
 class Dram : public Memory {
  public:
   Dram(sc_core::sc_module_name name, const Site& site);
@@ -38,13 +48,14 @@ class Dram : public Memory {
   PagedMemory memory_;
   double bytes_per_cycle_;
   std::uint64_t latency_cycles_;
-  // The bus has been busy since `busy_from_` and is until `busy_bytes_` have crossed it: no sum of roundings, and the
+  // A bus has been busy since `busy_from_` and is until `busy_bytes_` have crossed it: no sum of roundings, and the
   // same at any time of day.
-  std::uint64_t busy_from_ = 0;
-  std::uint64_t busy_bytes_ = 0;
-  std::uint64_t all_bytes_ = 0;
-
-  std::uint64_t bus_until_ = 0;  // cycle
+  struct Lane {
+    std::uint64_t busy_from = 0, busy_bytes = 0, all_bytes = 0;
+    std::uint64_t until = 0;  // cycle
+  };
+  bool duplex_;
+  Lane lane_[2];  // the second one is for writes, where they have one
   Signal bus_;
   Signal rate_{*this, "bytes_per_cycle", Signal::Real{"B/cycle"}};
 };

@@ -132,9 +132,8 @@ void VcdWriter::write_value(std::string& out, std::uint32_t id, std::uint64_t va
   out += '\n';
 }
 
-std::string VcdWriter::text(const std::string& generator) const {
-  std::string out = generator.empty() ? "" : fmt::format("$version {} $end\n", generator);
-  out += "$timescale 1 fs $end\n$comment numbers of names:";
+std::string VcdWriter::text() const {
+  std::string out = "$timescale 1 fs $end\n$comment numbers of names:";
   for (std::size_t code = 0; code < codes_.names().size(); ++code) {
     out += fmt::format(" {}={}", code, codes_.names()[code]);
   }

@@ -31,8 +31,7 @@ class VcdWriter : public TraceListener {
   void change(std::uint64_t time, std::uint32_t id, std::uint64_t value) override;
   void end(std::uint64_t time) override { write_time(time); }
 
-  // The whole file, once the recorder has finished; `generator` is who says so in it.
-  std::string text(const std::string& generator = {}) const;
+  std::string text() const;  // the whole file, once the recorder has finished
   std::uint64_t first_time() const { return begin_; }
   std::uint64_t last_time() const { return time_; }
   // Whether the file has the signal: sparse ones that never changed are left out.

@@ -1,6 +1,7 @@
 #include "platform/config/hardware.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -13,6 +14,7 @@
 #include "platform/config/dram_part.h"
 #include "platform/config/provenance.h"
 #include "platform/config/words.h"
+#include "platform/files/origin.h"
 #include "platform/text/printable.h"
 
 namespace attnvp::config {
@@ -182,6 +184,11 @@ std::string machine_hash(const MachineConfig& machine) {
   std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
   for (const char c : to_yaml(machine)) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   return fmt::format("{:016x}", hash);
+}
+
+void note_machine(const MachineConfig& machine, const std::vector<std::string>& overrides) {
+  files::note("machine_hash", machine_hash(machine));
+  files::note("overrides", overrides.empty() ? "none" : fmt::format("{}", fmt::join(overrides, " ")));
 }
 
 std::string to_yaml(const MachineConfig& machine, const Provenances& provenance) {

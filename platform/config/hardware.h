@@ -35,5 +35,7 @@ void check_machine(const MachineConfig& machine, const Origin& origin);
 std::string to_yaml(const MachineConfig& machine);
 // Equal for machines that are alike in every key: 16 hexadecimal digits.
 std::string machine_hash(const MachineConfig& machine);
+// What outputs say of the machine (files::note): its hash, and the overrides.
+void note_machine(const MachineConfig& machine, const std::vector<std::string>& overrides);
 
 }  // namespace attnvp::config

@@ -21,7 +21,7 @@ namespace {
 using K = NetworkKeys;
 
 constexpr double kMostHeads = 65536;
-constexpr double kWidestEmbedding = 4096;
+constexpr double kWidestEmbedding = 65536;
 constexpr double kMostMacs = 1ULL << 60;  // keeps every 64-bit count, of bytes too, from overflowing
 
 Key<K> size_key(const std::string& path, double maximum, const std::string& meaning, std::uint32_t Network::*field) {
@@ -168,7 +168,11 @@ Network complete(K keys, const Origin& origin, NameOf name_of) {
     fail(origin, fmt::format("key '{}': a group of heads has more than 4e9 queries", name_of("kv_heads")));
   }
   parse_scale(network, keys, origin, name_of("scale"));
+  network.softmax = keys.between == Between::kSoftmax;
   complete_mask(network, keys, origin, name_of);
+  if (!network.softmax && network.mask.any()) {
+    fail(origin, fmt::format("key '{}': found 'none'; with a mask allowed is 'softmax'", name_of("softmax")));
+  }
   const double macs = static_cast<double>(network.batch) * network.heads * network.seq_q * network.seq_kv * network.emb;
   if (macs > kMostMacs) {
     fail(origin, fmt::format("the shape needs {:.3g} multiply-accumulates per matrix product; allowed are {:.3g}", macs,
@@ -259,6 +263,7 @@ const Schema<NetworkKeys>& network_schema() {
       make_key<K>(number("prefix", Unit::kCount, 0, kLongestSequence, "first keys that all queries attend to"),
                   &K::network, &Network::mask, &hal::Mask::prefix),
       with_note(make_key<K>(text("scale", "of the scores before softmax: a number, 1/8, 1/sqrt(E)"), &K::scale), "1"),
+      make_key<K>(choice("softmax", {"softmax", "none"}, "none: the two matmuls alone, a chain"), &K::between),
       make_key<K>(choice("phase", {"prefill", "decode"}, "decode: one new token behind those in the cache"), &K::phase),
       with_note(make_key<K>(number("page", Unit::kCount, 16, 256, "tokens in a page of the cache of keys and values"),
                             &K::network, &Network::page),
@@ -277,7 +282,7 @@ const std::vector<std::pair<std::string, std::string>>& inline_names() {
       {"B", "batch"},    {"H", "heads"}, {"N", "seq"},        {"NQ", "seq_q"},
       {"NKV", "seq_kv"}, {"E", "emb"},   {"HKV", "kv_heads"}, {"L", "contexts"},
       {"causal", "causal"}, {"history", "history"}, {"window", "window"}, {"sinks", "sinks"},
-      {"prefix", "prefix"}, {"scale", "scale"}, {"phase", "phase"}, {"batch", "batch"}, {"cache", "history"},
+      {"prefix", "prefix"}, {"scale", "scale"}, {"softmax", "softmax"}, {"phase", "phase"}, {"batch", "batch"}, {"cache", "history"},
       {"page", "page"}, {"pages", "pages"}, {"layers", "layers"}};
   return names;
 }
@@ -350,6 +355,7 @@ std::string Network::rules() const {
   add("sinks", mask.sinks);
   add("prefix", mask.prefix);
   if (scale != 1) text += fmt::format(" scale={:.9g}", scale);
+  if (!softmax) text += " softmax=none";
   return text;
 }
 

@@ -36,6 +36,7 @@ struct Network {
   // Which keys a query attends to; without a rule all of them. `queries` is seq_q of one head of Q, folded or not.
   hal::Mask mask{};
   float scale = 1;  // of the scores
+  bool softmax = true;  // between the two matmuls; otherwise they are a chain: (Q.K^T).V
   std::vector<Request> requests;  // in place of `batch` equal ones; contexts are their tokens then
   std::uint32_t page = 0;         // tokens in a page of the cache; 0: it has none
   std::uint32_t cache_pages = 0;  // in it; 0: as many as are needed
@@ -65,6 +66,9 @@ struct Network {
 // What a model is at: taking new tokens in, or making one of each request.
 enum class Phase : std::uint8_t { kPrefill, kDecode };
 
+// What lies between the two matmuls.
+enum class Between : std::uint8_t { kSoftmax, kNothing };
+
 // The keys of a network file. `seq` stands for both lengths; seq_q and seq_kv override it.
 struct NetworkKeys {
   Network network;
@@ -73,6 +77,7 @@ struct NetworkKeys {
   std::uint32_t causal = 0, history = kNoHistory;
   std::string scale;
   Phase phase = Phase::kPrefill;
+  Between between = Between::kSoftmax;
   static constexpr std::uint32_t kNoHistory = 0xFFFF'FFFF;
 };
 const Schema<NetworkKeys>& network_schema();

@@ -5,13 +5,19 @@
 #include <string>
 #include <utility>
 
+#include "platform/files/origin.h"
+
 namespace attnvp::files {
 
 // One file, kept in memory until all are put in place.
 class Output {
  public:
   Output(std::string option, std::string path) : option_(std::move(option)), path_(std::move(path)) {}
-  void write(std::string text) { text_ = std::move(text), written_ = true; }
+  // With its origin (files::origin) in the way of that kind of file.
+  void write(std::string text, Form form) {
+    text_ = with_origin(form, std::move(text));
+    written_ = true;
+  }
 
  private:
   friend class Outputs;

@@ -22,6 +22,17 @@ void add(UnitTime& unit, const std::string& reason, std::uint64_t cycles) {
   unit.cycles.emplace_back(reason, cycles);
 }
 
+Remedy remedy_of(const std::string& resource, const MachineConfig& m) {
+  if (resource == "mac") return {"mac.rows", "rows of the MAC array"};
+  if (resource == "vec") return {"vec.lanes", "lanes of VEC"};
+  if (resource == "dram") return {"dram.bandwidth", "DRAM's bandwidth"};
+  if (resource == "l1_port") return {"l1.port_bandwidth", "bandwidth of an L1 port"};
+  if (resource == "l1_bank") return {"l1.bank_bandwidth", "bandwidth of L1's banks"};
+  if (resource == "dma") return {"dma.outstanding", "bursts under way"};
+  if (m.control.cpu == "riscv") return {"control.clock", "clock of the control processor"};
+  return {"control.access_cycles", "speed of the control processor's bus", 0.5};
+}
+
 std::string last_part(const std::string& name) { return name.substr(name.rfind('.') + 1); }
 
 }  // namespace
@@ -132,6 +143,7 @@ Bound bound_of(const Result& r, const MachineConfig& m) {
   // Latency and limits of what may be under way: no demand, as it falls with any of the others.
   const double dma = of("dma", "busy_cycles");
   if (dma > 1.1 * b.most.cycles) b.most = {"dma", dma};
+  b.remedy = remedy_of(b.most.resource, m);
   return b;
 }
 
@@ -146,16 +158,6 @@ std::string Bound::next() const {
     if (d.resource != most.resource && d.cycles > most.cycles / 2) return d.resource;
   }
   return most.resource;
-}
-
-Remedy remedy(const std::string& resource) {
-  if (resource == "mac") return {"mac.rows", "rows of the MAC array"};
-  if (resource == "vec") return {"vec.lanes", "lanes of VEC"};
-  if (resource == "dram") return {"dram.bandwidth", "DRAM's bandwidth"};
-  if (resource == "l1_port") return {"l1.port_bandwidth", "bandwidth of an L1 port"};
-  if (resource == "l1_bank") return {"l1.bank_bandwidth", "bandwidth of L1's banks"};
-  if (resource == "dma") return {"dma.outstanding", "bursts under way"};
-  return {"control.access_cycles", "speed of the control processor's bus"};
 }
 
 }  // namespace attnvp::job

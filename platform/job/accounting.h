@@ -32,23 +32,25 @@ struct Demand {
   double cycles = 0;
 };
 
+// The key to change first, and in words what that is.
+struct Remedy {
+  const char* key = "";
+  const char* words = "";
+  double factor = 2;  // that gives twice as much of the resource
+};
+
 struct Bound {
   Demand most;
+  Remedy remedy;
   std::vector<Demand> demands;  // the most first
   double run_cycles = 0;
   double share() const { return run_cycles > 0 ? most.cycles / run_cycles : 0; }
-  // With twice as much of the resource the run is at most so many times faster, if all commands stay the same.
+  // With twice as much of the resource the run is at most so many times faster, if all commands stay the same, as
+  // they do with the same tiling.
   double at_most() const;
   // What needs the most cycles then.
   std::string next() const;
 };
-
-// The key to change first, and in words what that is.
-struct Remedy {
-  const char* key;
-  const char* words;
-};
-Remedy remedy(const std::string& resource);
 
 // Tensors of the job get tags, so that a wait for a load can name what is loaded.
 void tag_tensors(Platform& platform, const hal::Layer& layer, std::uint64_t scratch);

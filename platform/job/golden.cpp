@@ -125,6 +125,7 @@ class BlockEvaluator {
   // The scores in row_ become probabilities, and its w the weights of |v| in the bound.
   RowKind row(const Head& head, double q_norm, double width, bool with_bound) {
     const double accumulation = 1.01 * width * kU * q_norm * head.k_norm_most;
+    if (!shape_.softmax) return chain(head, q_norm, width, with_bound);
     RowKind kind = RowKind::kFinite;
     if (!(greatest_magnitude(row_.p, row_.n) + accumulation < kOverflow)) kind = overflow(head, q_norm, width);
     if (kind != RowKind::kNan) {
@@ -132,6 +133,25 @@ class BlockEvaluator {
     } else {
       std::fill(row_.p, row_.p + row_.n, 0.0);
       if (with_bound) std::fill(row_.w, row_.w + row_.n, 0.0F);
+    }
+    return kind;
+  }
+
+  // A chain's scores stay what they are, in 24 bits; one that is or may be beyond FP16 leaves the row undecided.
+  RowKind chain(const Head& head, double q_norm, double width, bool with_bound) {
+    const double roundings = 1.01 * static_cast<double>(keys_) * kU;
+    RowKind kind = RowKind::kFinite;
+    for (std::size_t j = 0; j < row_.n; ++j) {
+      double& s = row_.p[j];
+      if (j >= keys_) s = 0;
+      const double accumulation = 1.01 * width * kU * q_norm * head.k_norm[j];
+      if (!(std::abs(s) + accumulation < kOverflow)) {
+        kind = RowKind::kEither;
+        s = 0;
+      }
+      s = static_cast<double>(static_cast<float>(s));
+      const double d = accumulation + (kH + kU) * (std::abs(s) + accumulation) + kHalfTiny;
+      if (with_bound) row_.w[j] = j < keys_ ? static_cast<float>(d + roundings * (std::abs(s) + d)) : 0;
     }
     return kind;
   }

@@ -63,6 +63,7 @@ struct AttentionShape {
   std::size_t width = 0;
   hal::Mask mask{};  // what it hides takes no part; rows of a head begin anew every mask.queries
   float scale = 1;   // of the scores
+  bool softmax = true;  // otherwise steps 2 and 3 are left out, and w_ij = d_ij
 
   std::size_t query_elements() const { return batch * heads * queries * width; }
   std::size_t key_elements() const { return batch * heads * keys * width; }

@@ -22,10 +22,10 @@ std::uint64_t score_bytes(const config::Network& n) {
   return std::uint64_t{n.batch} * n.heads * n.seq_q * n.seq_kv * sizeof(arith::Half);
 }
 
-std::string ragged_dataflows() {
+std::string dataflows_with(firmware::Trait trait) {
   std::vector<std::string> names;
   for (const firmware::Dataflow* d : mapping::dataflows()) {
-    if (d->is(firmware::kRagged)) names.emplace_back(d->name);
+    if (d->is(trait)) names.emplace_back(d->name);
   }
   return fmt::format("{}", fmt::join(names, ", "));
 }
@@ -85,6 +85,17 @@ mapping::Job make_job(const MachineConfig& machine, const config::Network& n, co
   made.rules.page = static_cast<std::uint16_t>(n.page);
   made.pages = n.page_table();
   if (n.mask.any() || n.scale != 1 || l.ragged == 2 || n.page > 0) job.flags |= hal::kRuled;
+  if (!n.softmax) {
+    if (!dataflow.is(firmware::kChain)) {
+      throw config::ConfigError(fmt::format("{} with {}: the layer has no softmax, which that dataflow does not take; "
+                                            "allowed: {}",
+                                            n.name, schedule.text, dataflows_with(firmware::kChain)));
+    }
+    job.flags |= hal::kPlain;
+  } else if (dataflow.is(firmware::kOnlyChain)) {
+    throw config::ConfigError(fmt::format("{} with {}: that dataflow takes layers with softmax=none only", n.name,
+                                          schedule.text));
+  }
   std::uint64_t next = hal::kTensorsAddress;
   const auto place = [&next](std::uint64_t bytes) {
     const std::uint64_t here = next;
@@ -103,11 +114,11 @@ mapping::Job make_job(const MachineConfig& machine, const config::Network& n, co
   if (n.ragged() && !dataflow.is(firmware::kRagged)) {
     throw config::ConfigError(fmt::format(
         "{} with {}: the batches have contexts of different lengths, which that dataflow does not take; allowed: {}",
-        n.name, schedule.text, ragged_dataflows()));
+        n.name, schedule.text, dataflows_with(firmware::kRagged)));
   }
   if (n.page > 0 && !dataflow.is(firmware::kRagged)) {
     throw config::ConfigError(fmt::format("{} with {}: that dataflow takes no cache of pages; allowed: {}", n.name,
-                                          schedule.text, ragged_dataflows()));
+                                          schedule.text, dataflows_with(firmware::kRagged)));
   }
   if (made.pages.size() > hal::kMostPages) {
     throw config::ConfigError(fmt::format("{}: its requests need {} pages; allowed are {}", n.name, made.pages.size(),

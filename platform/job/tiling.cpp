@@ -136,6 +136,13 @@ std::vector<std::pair<std::string, std::string>> tiling_text(const Tiling& tilin
   return out;
 }
 
+std::string tiling_line(const Tiling& tiling) {
+  std::string line;
+  for (const auto& [name, value] : tiling_text(tiling))
+    line += fmt::format("{}{}={}", line.empty() ? "" : " ", name, value);
+  return line;
+}
+
 std::string value_text(std::string_view name, std::uint32_t value) {
   return value == hal::kWord ? find(name)->none : std::to_string(value);
 }

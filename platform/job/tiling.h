@@ -44,6 +44,8 @@ Tiling parse_tiling(const std::string& text);
 // left out.
 std::vector<std::pair<std::string, std::string>> tiling_text(const Tiling& tiling);
 
+std::string tiling_line(const Tiling& tiling);  // "nq=64 kv=stream"
+
 // A number, or the parameter's word for hal::kWord.
 std::string value_text(std::string_view name, std::uint32_t value);
 

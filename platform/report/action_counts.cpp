@@ -4,7 +4,6 @@
 
 #include <map>
 
-#include "platform/text/version.h"
 
 namespace attnvp::report {
 
@@ -17,7 +16,7 @@ std::string action_counts_yaml(const job::Result& result) {
     if (counts.count(c.module) == 0) modules.push_back(c.module);
     counts[c.module][c.action] += c.value;
   }
-  std::string out = fmt::format("# {}\n", text::generator()) + "action_counts:\n  version: 0.4\n  local:\n";
+  std::string out = "action_counts:\n  version: 0.4\n  local:\n";
   for (const std::string& module : modules) {
     out += fmt::format("    - name: {}\n      action_counts:\n", module);
     for (const auto& [action, count] : counts[module]) {

@@ -45,6 +45,15 @@ ordered_json json_document() {
   return document;
 }
 
+void add_machine(ordered_json& document, const std::string& hash, const std::vector<std::string>& overrides) {
+  document["machine_hash"] = hash;
+  document["overrides"] = ordered_json::object();
+  for (const std::string& text : overrides) {
+    const std::size_t at = text.find('=');
+    document["overrides"][text.substr(0, at)] = text.substr(at + 1);
+  }
+}
+
 std::string json_text(const ordered_json& document) { return document.dump(2, ' ', false, kReplace) + "\n"; }
 
 std::string json_for_html(const ordered_json& document) {

@@ -3,11 +3,15 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 namespace attnvp::report {
 
 // An object with "schema", "version" and "command" to go on from.
 nlohmann::ordered_json json_document();
+
+// "machine_hash" and "overrides", of --set key=value.
+void add_machine(nlohmann::ordered_json& document, const std::string& hash, const std::vector<std::string>& overrides);
 
 // As all files have it: indented, with a newline at the end. What is no UTF-8 is replaced, not complained of.
 std::string json_text(const nlohmann::ordered_json& document);

@@ -12,7 +12,6 @@
 #include "platform/config/error.h"
 #include "platform/report/json.h"
 #include "platform/text/fill.h"
-#include "platform/text/version.h"
 
 namespace attnvp::report {
 
@@ -53,6 +52,19 @@ void check_run(const std::string& path, const ordered_json& run) {
     if (!memory && name != "energy_pj") continue;
     for (const auto& [key, value] : member.items()) need(value.is_number(), fmt::format("{}.{}", name, key));
     need(!memory || member.contains("write_bytes"), fmt::format("{}.write_bytes", name));
+  }
+  // Accounts of time, where there are any, and what bounds the run.
+  const ordered_json time = run.value("time", ordered_json::object());
+  need(time.is_object(), "time");
+  for (const auto& [unit, cycles] : time.items()) {
+    need(cycles.is_object(), "time." + unit);
+    for (const auto& [reason, n] : cycles.items()) need(n.is_number(), fmt::format("time.{}.{}", unit, reason));
+  }
+  if (run.contains("bound")) {
+    need(run["bound"].is_object(), "bound");
+    const ordered_json advice = run["bound"].value("advice", ordered_json::array());
+    need(advice.is_array(), "bound.advice");
+    for (const ordered_json& line : advice) need(line.is_object() && line.contains("text"), "bound.advice's text");
   }
   const double total = run["energy_pj"]["total"].get<double>();
   double parts = -total;
@@ -232,11 +244,9 @@ std::vector<ordered_json> page_runs(const std::string& path) {
 std::string page(std::vector<ordered_json> runs) {
   label(runs);
   const std::string data = json_for_html({{"runs", runs}});
-  return text::fill(page_files::html, {{"VERSION", text::generator()},
-                                       {"CSS", page_files::css},
-                                       {"DATA", data},
-                                       {"CHART", page_files::chart},
-                                       {"SCRIPT", page_files::script}});
+  return text::fill(
+      page_files::html,
+      {{"CSS", page_files::css}, {"DATA", data}, {"CHART", page_files::chart}, {"SCRIPT", page_files::script}});
 }
 
 }  // namespace attnvp::report

@@ -27,12 +27,6 @@ std::string golden_text(const job::Result& r) {
   return r.golden.passed ? "passed" : "FAILED";
 }
 
-std::string tiling_line(const job::Result& r) {
-  std::string line;
-  for (const auto& [key, value] : job::tiling_text(r.schedule.tiling)) line += fmt::format(" {}={}", key, value);
-  return line.substr(line.empty() ? 0 : 1);
-}
-
 // Share of all workers' time in which they compute, if all tiles take as long.
 double occupancy(const job::Result& r) {
   return static_cast<double>(r.statistic("partition.tiles")) /
@@ -81,14 +75,13 @@ std::string bound_sentence(const job::Bound& b) {
                                                     {"l1_bank", "L1 bank"}, {"control", "control processor"},
                                                     {"dma", "DMA"}};
   const auto name = [&](const std::string& resource) { return names.at(resource); };
-  const job::Remedy remedy = job::remedy(b.most.resource);
   const bool slow = b.share() < 0.5;
   const std::string then = b.next() == b.most.resource ? fmt::format("{} still binds", name(b.next()))
                                                        : fmt::format("{} binds", name(b.next()));
-  return fmt::format("{}: {} busy{}; at twice the {} ({}) at most {:.2f}x, then {}",
+  return fmt::format("{}: {} busy; at twice the {} ({}) and the same tiling at most {:.2f}x, then {}",
                      slow ? "no resource is half busy, the schedule waits" : name(b.most.resource) + " bound",
-                     slow ? name(b.most.resource) + " " + percent(b.share()) : percent(b.share()), "", remedy.words,
-                     remedy.key, b.at_most(), then);
+                     slow ? name(b.most.resource) + " " + percent(b.share()) : percent(b.share()), b.remedy.words,
+                     b.remedy.key, b.at_most(), then);
 }
 
 std::string to_json(const job::Result& r, const std::string& hardware, const JsonParts& parts) {
@@ -96,12 +89,7 @@ std::string to_json(const job::Result& r, const std::string& hardware, const Jso
   ordered_json j = json_document();
   j["hardware"] = hardware;
   if (!parts.machine_hash.empty()) {
-    j["machine_hash"] = parts.machine_hash;
-    j["overrides"] = ordered_json::object();
-    for (const std::string& text : parts.overrides) {
-      const std::size_t at = text.find('=');
-      j["overrides"][text.substr(0, at)] = text.substr(at + 1);
-    }
+    add_machine(j, parts.machine_hash, parts.overrides);
     if (r.golden_checked) j["seed"] = parts.seed;
   }
   j["network"] = {{"name", r.network.name},   {"batch", r.network.batch},   {"heads", r.network.heads},
@@ -170,8 +158,8 @@ std::string to_json(const job::Result& r, const std::string& hardware, const Jso
   for (const std::string& part : r.energy_parts()) j["energy_pj"][part] = r.energy_pj(part);
   j["bound"] = {{"resource", r.bound.most.resource}, {"cycles", r.bound.most.cycles}, {"share", r.bound.share()}};
   for (const job::Demand& d : r.bound.demands) j["bound"]["demands"][d.resource] = d.cycles;
-  j["bound"]["advice"].push_back({{"key", job::remedy(r.bound.most.resource).key},
-                                  {"factor", r.bound.most.resource == "control" ? 0.5 : 2.0},
+  j["bound"]["advice"].push_back({{"key", r.bound.remedy.key},
+                                  {"factor", r.bound.remedy.factor},
                                   {"speedup_at_most", r.bound.at_most()},
                                   {"then", r.bound.next()},
                                   {"text", bound_sentence(r.bound)}});
@@ -204,7 +192,7 @@ std::string to_text(const job::Result& r, const std::string& hardware) {
                               n.seq_q, n.ragged() ? "up to " : "", n.seq_kv, n.emb));
   if (!n.rules().empty()) line("rules", n.rules().substr(1));
   line("dataflow", r.schedule.text);
-  line("tiling", tiling_line(r));
+  line("tiling", job::tiling_line(r.schedule.tiling));
   if (!r.workers.empty()) {
     line("partition",
          fmt::format("{} tiles on {} workers: {} of them have {}, the others fewer; occupancy {}",
@@ -276,7 +264,8 @@ ComparisonRow comparison_row(const job::Result& r) {
   const double traffic = static_cast<double>(read_bytes(r, "dram") + write_bytes(r, "dram"));
   return {{r.schedule.text, with_commas(r.cycles), with_prefix(r.seconds(), "s"), percent(r.utilization.mac),
            percent(r.utilization.vec), with_prefix(traffic, "B"), with_prefix(r.total_energy_pj() * 1e-12, "J"),
-           golden_text(r), fmt::format("{} {}", r.bound.most.resource, percent(r.bound.share())), tiling_line(r)},
+           golden_text(r), fmt::format("{} {}", r.bound.most.resource, percent(r.bound.share())),
+           job::tiling_line(r.schedule.tiling)},
           r.cycles};
 }
 

@@ -184,9 +184,9 @@ std::string to_dot(const Result& r) {
     red_channel[r.deadlock.blocked[i].channel] = true;
   }
   std::string out = fmt::format(
-      "// {}\ndigraph \"{}\" {{\n  label=\"{}, N={}, d={}: {} cycles{}\";\n  labelloc=t;\n  rankdir=LR;\n"
+      "digraph \"{}\" {{\n  label=\"{}, N={}, d={}: {} cycles{}\";\n  labelloc=t;\n  rankdir=LR;\n"
       "  node [shape=box, style=rounded, fontname=\"sans-serif\"];\n  edge [fontname=\"sans-serif\", fontsize=11];\n",
-      text::generator(), r.graph.name, r.graph.name, r.graph.n, r.graph.d, with_commas(r.cycles),
+      r.graph.name, r.graph.name, r.graph.n, r.graph.d, with_commas(r.cycles),
       r.deadlocked ? ", then a deadlock" : "");
   for (std::size_t i = 0; i < r.nodes.size(); ++i) {
     const NodeSpec& node = r.graph.nodes[i];

@@ -13,7 +13,6 @@
 #include "models/trace/vcd.h"
 #include "platform/config/energy.h"
 #include "platform/elaboration/platform.h"
-#include "platform/text/version.h"
 #include "platform/trace/timeline.h"
 
 namespace attnvp::trace {
@@ -50,7 +49,7 @@ class Session {
   void end();
 
   bool recorded() const { return recorded_; }  // there is something to write
-  std::string vcd() const { return vcd_->text(text::generator()); }
+  std::string vcd() const { return vcd_->text(); }
   std::string names() const;                                                 // GTKWave's translate filter
   std::string gtkw(const std::string& vcd, const std::string& names) const;  // given those files' names
   std::string timeline() const;

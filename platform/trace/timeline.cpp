@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "firmware/hal/registers.h"
 #include "models/trace/operation.h"
-#include "platform/text/version.h"
+#include "platform/files/origin.h"
+#include "platform/text/printable.h"
 #include "platform/trace/reason.h"
 
 namespace attnvp::trace {
@@ -250,11 +252,16 @@ std::string timeline(const Journal& journal, const TimelineSignals& signals, con
                      const std::function<bool(const std::string& path)>& wanted) {
   std::string events = Timeline(journal, signals, map, givers, wanted).events();
   if (events.compare(0, 1, ",") == 0) events.erase(0, 1);
+  std::string origin;
+  for (const files::Fact& fact : files::origin()) {
+    origin +=
+        fmt::format("{}:{},", nlohmann::json(fact.name).dump(), nlohmann::json(text::printable(fact.value)).dump());
+  }
   return fmt::format(
       "{{\"displayTimeUnit\":\"ms\",\n\"otherData\":{{\"unit\":\"1 us is 1 "
-      "cycle\",\"version\":\"{}\",\"frequency_hz\":{},\"cycles\":{},\"first_cycle\":{},\"last_cycle\":{}}},"
+      "cycle\",{}\"frequency_hz\":{},\"cycles\":{},\"first_cycle\":{},\"last_cycle\":{}}},"
       "\n\"traceEvents\":[{}\n]}}\n",
-      text::version(), clock_hz, cycles, signals.first_cycle(), signals.last_cycle(), events);
+      origin, clock_hz, cycles, signals.first_cycle(), signals.last_cycle(), events);
 }
 
 }  // namespace attnvp::trace

@@ -1,6 +1,5 @@
 #include "platform/trace/waveform.h"
 
-#include "platform/text/version.h"
 #include "platform/trace/gtkw.h"
 
 namespace attnvp::trace {
@@ -13,7 +12,7 @@ WaveformSession::WaveformSession(sc_core::sc_object& root, Waveform& out)
 
 void WaveformSession::end() {
   recorder_.finish();
-  out_.vcd = vcd_.text(text::generator());
+  out_.vcd = vcd_.text();
   out_.names = names(codes_);
   out_.gtkw = gtkw(recorder_, vcd_, {out_.vcd_name, out_.names_name, vcd_.first_time(), vcd_.last_time(), UINT64_MAX});
 }

@@ -94,7 +94,7 @@ TEST(ReproduceFusemax, IsNearThePaper) {
       EXPECT_NEAR(e.ours, e.paper, 0.01) << e.network;
     }
     if (e.quantity == "dram_bytes") {
-      EXPECT_EQ(e.ours, e.paper) << e.network;
+      EXPECT_EQ(e.ours, e.paper) << e.network << " " << e.dataflow;
     }
   }
 }

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <type_traits>
+#include <variant>
 #include <vector>
 
 #include "mapping/bound.h"
@@ -76,22 +78,29 @@ void expect_accounted(const job::Result& r) {
   }
 }
 
-// The machine with twice as much of what bounds the run; false where there is no such machine.
-bool twice(const std::string& resource, MachineConfig& m) {
-  if (resource == "mac") m.mac.rows *= 2;
-  if (resource == "vec") m.vec.lanes *= 2;
-  if (resource == "dram") m.dram.bytes_per_second *= 2;
-  if (resource == "l1_port") m.l1.port_bytes_per_cycle *= 2;
-  if (resource == "l1_bank") m.l1.bank_bytes_per_cycle *= 2;
-  if (resource == "dma") m.dma.outstanding *= 2;
-  if (resource != "control") return true;
-  m.control.access_cycles /= 2;
-  return m.control.access_cycles > 0;
+// The machine with the change that the advice names; false where there is no such machine.
+bool advised(const job::Remedy& remedy, MachineConfig& m) {
+  const auto* const key = config::hardware_schema().find(remedy.key);
+  if (key == nullptr) return ADD_FAILURE() << remedy.key, false;
+  const auto times = [&](auto value) -> config::Value {
+    if constexpr (std::is_arithmetic_v<decltype(value)>) {
+      return static_cast<decltype(value)>(static_cast<double>(value) * remedy.factor);
+    }
+    return value;
+  };
+  const config::Value before = key->get(m);
+  key->set(m, std::visit(times, before));
+  try {
+    config::check_machine(m, {"advised"});
+  } catch (const config::ConfigError&) {
+    return false;
+  }
+  return key->get(m) != before;
 }
 
 // The same commands there: no faster than the sentence says.
 void expect_at_most(const job::Result& r, MachineConfig machine, const config::Network& network) {
-  if (!twice(r.bound.most.resource, machine)) return;
+  if (!advised(r.bound.remedy, machine)) return;
   try {
     job::Runner runner(machine, config::load_energy("fusemax-45nm"), false);
     const job::Result faster = runner.run(network, r.schedule, nullptr, {});
@@ -150,7 +159,7 @@ TEST(Estimate, IsNearTheSimulation) {
     try {
       const job::Schedule chosen = job::complete(machine, network, open);
       mapping::Costs costs(machine);
-      const double estimate = mapping::estimate(job::make_job(machine, network, chosen), costs, 100000);
+      const double estimate = mapping::estimate(job::make_job(machine, network, chosen), costs, 100000).cycles;
       job::Runner runner(machine, config::load_energy("fusemax-45nm"), false);
       ratios.push_back(estimate / static_cast<double>(runner.run(network, chosen, nullptr, {}).cycles));
     } catch (const std::runtime_error&) {

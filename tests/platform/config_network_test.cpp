@@ -68,7 +68,7 @@ TEST(Network, InlineShapes) {
 }
 
 TEST(Network, RefusesBadInlineShapes) {
-  EXPECT_EQ(inline_refusal("H=12,N=512"), "key 'E' is missing; allowed is 1 to 4096");
+  EXPECT_EQ(inline_refusal("H=12,N=512"), "key 'E' is missing; allowed is 1 to 65536");
   EXPECT_EQ(inline_refusal("N=512,E=64"), "key 'H' is missing; allowed is 1 to 65536");
   EXPECT_EQ(inline_refusal("H=12,NQ=5,E=64"), "key 'N' (or both 'NQ' and 'NKV') is missing; allowed is 1 to 4194304");
   EXPECT_EQ(inline_refusal("H=0,N=512,E=64"), "key 'H': found '0'; allowed is 1 to 65536");
@@ -79,7 +79,7 @@ TEST(Network, RefusesBadInlineShapes) {
   EXPECT_EQ(inline_refusal("H=,N=512,E=64"),
             "key 'H': found '', which is not a number; allowed is a plain whole number");
   EXPECT_EQ(inline_refusal("H=1,N=4194305,E=64"), "key 'N': found '4194305'; allowed is 1 to 4194304");
-  EXPECT_EQ(inline_refusal("H=1,N=8,E=4097"), "key 'E': found '4097'; allowed is 1 to 4096");
+  EXPECT_EQ(inline_refusal("H=1,N=8,E=65537"), "key 'E': found '65537'; allowed is 1 to 65536");
   EXPECT_EQ(inline_refusal("B=65537,H=1,N=8,E=1"), "key 'B': found '65537'; allowed is 1 to 65536");
   EXPECT_EQ(inline_refusal("H=1,N=8,E=8,D=2"), "key 'D' is unknown; allowed: B, H, N, NQ, NKV, E, HKV, L, causal, history, window, "
             "sinks, prefix, scale, phase, batch, cache, page, pages, layers");
@@ -199,7 +199,7 @@ TEST(Network, Files) {
 }
 
 TEST(Network, RefusesBadFiles) {
-  EXPECT_EQ(file_refusal("heads: 3\nseq: 7\n"), "my.yaml: key 'emb' is missing; allowed is 1 to 4096");
+  EXPECT_EQ(file_refusal("heads: 3\nseq: 7\n"), "my.yaml: key 'emb' is missing; allowed is 1 to 65536");
   EXPECT_EQ(file_refusal("heads: 3\nseq_q: 7\nemb: 1\n"),
             "my.yaml: key 'seq' (or both 'seq_q' and 'seq_kv') is missing; allowed is 1 to 4194304");
   EXPECT_EQ(file_refusal("head: 3\n"), "my.yaml:1: key 'head' is unknown; did you mean 'heads'?");

@@ -7,6 +7,7 @@
 #include "platform/files/atomic_file.h"
 #include "platform/files/input.h"
 #include "platform/files/outputs.h"
+#include "platform/text/version.h"
 #include "tests/platform/test_files.h"
 
 namespace attnvp::files {
@@ -76,14 +77,14 @@ TEST_F(Files, OutputsAppearTogether) {
   EXPECT_EQ(outputs.open("--none", ""), nullptr);
   EXPECT_EQ(outputs.open_or_stdout("--json", "-"), nullptr);
   EXPECT_EQ(folder_.file_count(), 0u);
-  one->write("1");
-  full->write("x");
+  one->write("1", Form::kOwn);
+  full->write("x", Form::kOwn);
   EXPECT_NE(message_of([&] { outputs.commit(); }).find("No space left"), std::string::npos);
   EXPECT_EQ(folder_.file_count(), 0u);
   (void)two;
 
   Outputs again;
-  again.open("--one", folder_.path("one"))->write("1");
+  again.open("--one", folder_.path("one"))->write("1", Form::kOwn);
   again.open("--two", folder_.path("two"));  // asked for, and never written
   again.commit();
   EXPECT_EQ(read_file(folder_.path("one")), "1");
@@ -105,7 +106,7 @@ TEST_F(Files, NoOutputIsAnInputOrAnother) {
             std::string::npos);
   // One that is read only later is no less an input.
   Outputs late;
-  late.open("--json", folder_.write("later", "too"))->write("gone");
+  late.open("--json", folder_.write("later", "too"))->write("gone", Form::kOwn);
   files::read_file(folder_.path("later"), 100);
   EXPECT_NE(message_of([&] { late.commit(); }).find("is read by this command"), std::string::npos);
   EXPECT_EQ(read_file(folder_.path("later")), "too");
@@ -118,6 +119,36 @@ TEST_F(Files, InputsAreRegularFilesOfABoundedSize) {
   ASSERT_EQ(::mkfifo(folder_.path("pipe").c_str(), 0600), 0);
   EXPECT_EQ(message_of([&] { files::read_file(folder_.path("pipe"), 4); }),
             folder_.path("pipe") + ": cannot be read: not a regular file");
+}
+
+// By each kind of file in its own way, whatever is in the values.
+TEST(FilesOrigin, IsSaidByEveryKindOfFile) {
+  text::set_command("attnvp run --set 'a=\"1,2\"' --> $end <x>");
+  note("seed", "1");
+  note("seed", "2\n");  // in place of the first
+  const std::string command = "attnvp run --set 'a=\"1,2\"' --> $end <x>", version = text::version();
+  EXPECT_EQ(with_origin(Form::kOwn, "{}"), "{}");
+  EXPECT_EQ(with_origin(Form::kHash, "a: 1\n"),
+            "# attnvp version: " + version + "\n# attnvp command: " + command + "\n# attnvp seed: 2\\n\na: 1\n");
+  EXPECT_EQ(with_origin(Form::kCsv, "a,b\n1,\"x\ny\"\n"),
+            "a,b,attnvp_version,attnvp_command,attnvp_seed\n1,\"x\ny\"," + version +
+                ",\"attnvp run --set 'a=\"\"1,2\"\"' --> $end <x>\",2\\n\n");
+  EXPECT_EQ(with_origin(Form::kVcd, "#0\n"),
+            "$version AttnVP " + version + " $end\n$comment attnvp version: " + version +
+                " $end\n$comment attnvp command: attnvp run --set 'a=\"1,2\"' --> $ end <x> $end\n"
+                "$comment attnvp seed: 2\\n $end\n#0\n");
+  EXPECT_NE(with_origin(Form::kMarkdown, "# T\n")
+                .find("<!-- attnvp command: attnvp run --set 'a=\"1,2\"' -- > $end <x> -->\n"),
+            std::string::npos);
+  EXPECT_EQ(with_origin(Form::kSvg, "<svg a=\"b\">\n<g/></svg>\n").find("<svg a=\"b\">\n<metadata>attnvp version: "),
+            0U);
+  EXPECT_NE(with_origin(Form::kSvg, "<svg></svg>").find("--&gt; $end &lt;x&gt;"), std::string::npos);
+  EXPECT_NE(
+      with_origin(Form::kHtml, "<head><meta charset=\"utf-8\">")
+          .find(
+              "<meta name=\"attnvp:command\" content=\"attnvp run --set 'a=&quot;1,2&quot;' --&gt; $end &lt;x&gt;\">"),
+      std::string::npos);
+  text::set_command("");
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ TEST_P(Fusemax, IsTheClosedForm) {
   const std::uint64_t moved = 2 * (r.sum("dram", "read_words") + r.sum("dram", "write_words"));
   const double form = closed_form(c, moved), cycles = static_cast<double>(r.cycles);
   EXPECT_GE(cycles, form) << "faster than what it is made of";
-  EXPECT_LE(cycles, form * (one_pass(c) ? 1.02 : 1.03)) << cycles / form;
+  EXPECT_LE(cycles, form * (one_pass(c) ? 1.02 : 1.04)) << cycles / form;
   if (c.dataflow == "fusemax") {
     const auto e = static_cast<double>(c.emb), n = static_cast<double>(c.tokens);
     EXPECT_NEAR(r.utilization.mac, (2 * e + 9) / (2 * e + 10 + 256 * e / n), 0.01);

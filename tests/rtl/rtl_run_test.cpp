@@ -33,7 +33,7 @@ TEST(RtlRun, OnlineSoftmaxGivesTheModelsOutput) {
     EXPECT_TRUE(rtl.golden_checked && rtl.golden.passed) << dataflow << ": " << rtl.golden.to_string();
     EXPECT_TRUE(rtl.output == model.output) << dataflow;
     EXPECT_GE(8 * rtl.sum("rtl", "clocked_cycles"), std::uint64_t{3} * 70 * 300) << dataflow;
-    EXPECT_LT(rtl.cycles, model.cycles + model.cycles / 20) << dataflow;
+    EXPECT_LT(rtl.cycles, model.cycles + model.cycles / 10) << dataflow;  // small tiles: its pipeline, for each
     expect_same_counts(rtl, run_vec(shape, dataflow, "rtl", false));
   }
 }

@@ -104,6 +104,68 @@ function overview() {
        runs.map(r => ({label: r.label, values: kinds.map(([m, k]) => r[m] ? r[m][`${k}_bytes`] : 0)})), {log: true, show: v => prefixed(v, 'B')});
 }
 
+// Which run's accounts are shown. A run's time: {engine: {reason: cycles}}.
+const accounts = {run: null};
+const engine = unit => unit.replace(/^attnvp\./, '');
+const kindOf = unit => engine(unit).split('.').filter(part => !/^channel/.test(part)).pop();
+const mostBars = 24;  // more engines are shown by kind
+const leastShown = 0.005;  // of every engine's time: less is "other"
+
+// One bar an engine: {label, cycles: {reason: share}}, without those that never had anything to do.
+function engines(run) {
+  const bars = Object.entries(run.time).filter(([, cycles]) => Object.keys(cycles).some(reason => reason !== 'end'));
+  const share = list => {
+    const total = list.reduce((sum, cycles) => sum + Object.values(cycles).reduce((a, b) => a + b, 0), 0);
+    const out = {};
+    for (const cycles of list) for (const [reason, n] of Object.entries(cycles)) out[reason] = (out[reason] || 0) + n / total;
+    return out;
+  };
+  if (bars.length <= mostBars) return bars.map(([unit, cycles]) => ({label: engine(unit), share: share([cycles])}));
+  return [...new Set(bars.map(([unit]) => kindOf(unit)))].map(kind => {
+    const of = bars.filter(([unit]) => kindOf(unit) === kind);
+    return {label: `${kind}, mean of ${of.length}`, share: share(of.map(([, cycles]) => cycles))};
+  });
+}
+
+function timeSpent() {
+  const list = engines(accounts.run);
+  const most = reason => Math.max(...list.map(e => e.share[reason] || 0));
+  const all = [...new Set(list.flatMap(e => Object.keys(e.share)))];
+  const reasons = all.filter(reason => most(reason) >= leastShown);
+  const rank = reason => reason === 'useful' ? -2 : reason === 'end' ? 1 : -most(reason);  // useful first, end last
+  reasons.sort((a, b) => rank(a) - rank(b));
+  const series = reasons.map(reason => ({label: reason, values: list.map(e => e.share[reason] || 0)}));
+  const other = list.map(e => all.filter(reason => !reasons.includes(reason)).reduce((sum, reason) => sum + (e.share[reason] || 0), 0));
+  if (Math.max(...other) > 0) series.push({label: 'other', values: other});
+  $('time-box').style.height = `${6 + 2.1 * list.length}rem`;
+  bars('time', `Where the time of ${accounts.run.label} went, by engine`, list.map(e => e.label), series,
+       {stacked: true, horizontal: true, show: percent, tick: v => `${Math.round(100 * v)}%`, top: 1});
+}
+
+function setUpAccounts() {
+  const known = runs.filter(r => r.time);
+  $('time-section').hidden = !known.length;
+  if (!known.length) return;
+  for (const r of known.filter(r => r.bound?.advice?.length)) {
+    const line = document.createElement('li');
+    line.textContent = `${r.label}: ${r.bound.advice[0].text}`;
+    $('bounds').append(line);
+  }
+  known.forEach((r, i) => $('time-run').add(new Option(r.label, i)));
+  $('time-pick').hidden = known.length < 2;
+  $('time-run').onchange = e => { accounts.run = known[e.target.value]; timeSpent(); };
+  accounts.run = known[0];
+}
+
+// What made each run: enough to have it again.
+function origins() {
+  const known = runs.filter(r => r.version);
+  $('origin-section').hidden = !known.length;
+  const pairs = o => Object.entries(o || {}).map(([key, value]) => `${key}=${value}`).join(' ');
+  fill($('origin'), ['Run', 'Command', 'Overrides', 'Tiling', 'Seed', 'Machine', 'Version'],
+       known.map(r => [r.label, r.command ?? '', pairs(r.overrides), pairs(r.tiling), r.seed ?? '', `${r.hardware} ${r.machine_hash ?? ''}`, r.version]));
+}
+
 function roofline() {
   const known = runs.filter(r => r.machine);
   $('roof-section').hidden = !known.length;
@@ -314,6 +376,7 @@ function render() {
   Chart.defaults.font.size = 13;
   overview();
   roofline();
+  if (accounts.run) timeSpent();
   if (gantt.run) drawGantt();
   power();
 }
@@ -325,6 +388,8 @@ $('subject').textContent = [...new Set(runs.map(r => {
   return `${n.name} (batch ${n.batch}, ${n.heads} heads, ${n.seq_q} x ${n.seq_kv}, ${n.emb} per head) on ${r.hardware}`;
 }))].join('; ');
 comparison();
+origins();
+setUpAccounts();
 setUpGantt();
 render();
 window.matchMedia('(prefers-color-scheme: dark)').addEventListener('change', render);

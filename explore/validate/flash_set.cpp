@@ -1,0 +1,65 @@
+#include "explore/validate/flash_set.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "explore/validate/job_set.h"
+#include "platform/config/catalog.h"
+#include "platform/config/hardware.h"
+
+namespace attnvp::validate {
+
+namespace {
+
+// The benchmark of the kernels' own repository: hidden size 2048, 16,384 tokens in all.
+constexpr std::uint64_t kHidden = 2048, kTokens = 16384;
+constexpr std::uint32_t kRows = 128, kKeys = 128;  // of a thread block's tile
+
+class FlashSet : public JobSet {
+ public:
+  explicit FlashSet(const Options& options) : JobSet(options, "h100"), synchronous_(machine_) {
+    // What kernels reach whose matrix instructions are those of earlier GPUs is a machine of its own, NAME-mma.
+    const std::string base = options.hardware.empty() ? "h100" : options.hardware;
+    for (const config::CatalogEntry& entry : config::list(config::Folder::kHardware)) {
+      if (entry.name == base + "-mma") synchronous_ = config::load_hardware(entry.name, options.settings);
+    }
+  }
+
+  std::vector<Point> predict(const Row& row) override {
+    const std::string& kernel = row.text("kernel");
+    const bool third = kernel == "fa3";
+    if (!third && kernel != "fa2") {
+      config::fail(row.origin(), fmt::format("column 'kernel': found '{}'; allowed: fa2, fa3", kernel));
+    }
+    const std::uint64_t emb = row.whole("head_dim"), causal = row.whole("causal"), length = row.whole("seq_len");
+    if (emb == 0 || emb > kHidden) {
+      config::fail(row.origin(), fmt::format("column 'head_dim': found {}; allowed is 1 to {}", emb, kHidden));
+    }
+    if (length == 0) config::fail(row.origin(), "column 'seq_len': found 0; allowed is 1 or more");
+    const std::uint64_t heads = kHidden / emb, batch = std::max<std::uint64_t>(kTokens / length, 1);
+    const config::Network layer =
+        layer_of(row, fmt::format("B={},H={},N={},E={},causal={}", batch, heads, length, emb, causal > 0 ? 1 : 0));
+    const std::uint32_t rows = std::min(kRows, layer.seq_q), keys = std::min(kKeys, layer.seq_kv);
+    const job::Result r =
+        run(third ? machine_ : synchronous_, layer, third ? "flash3:grid=blocks,share=2" : "flash2:grid=blocks",
+            {{"nq", rows}, {"nkv", keys}, {"m0", kRows}, {"n0", kKeys}, {"k0", 32}, {"kv", third ? 2 : 1}, {"rb", 1}});
+    const double flop = 4.0 * static_cast<double>(length) * static_cast<double>(length) *
+                        static_cast<double>(emb * heads * batch) / (causal > 0 ? 2 : 1);
+    return {{"", row.positive("tflops"), flop / r.seconds() * 1e-12, "TFLOP/s", note(r)}};
+  }
+
+ private:
+  MachineConfig synchronous_;
+};
+
+}  // namespace
+
+Kind flash_kind() {
+  return {"flash",
+          "FlashAttention-2 and -3 forward on a GPU",
+          {"kernel", "head_dim", "causal", "seq_len", "tflops"},
+          [](const Options& options) { return std::make_unique<FlashSet>(options); }};
+}
+
+}  // namespace attnvp::validate

@@ -1,0 +1,17 @@
+// The word of the mailbox by which firmware has work handed out as a GPU does it: what is written says what, and the
+// access takes as long as the machine needs for it.
+#pragma once
+
+#include <cstdint>
+
+#include "firmware/hal/job.h"
+
+namespace attnvp::hal {
+
+enum Dispatch : std::uint32_t {
+  kBlock = 1,   // the next thread block of a worker
+  kKernel = 2,  // one more kernel
+};
+constexpr std::uint64_t kDispatchAddress = kJobAddress + 0x3'0200;
+
+}  // namespace attnvp::hal

@@ -1,0 +1,27 @@
+// What programs of plain matmuls share: parameters, and how blocks are dealt.
+#pragma once
+
+#include "firmware/runtime/runtime.h"
+
+namespace attnvp::firmware {
+
+struct GemmTiling {
+  uint32_t nq, nkv, kd;  // rows of A, rows of B (columns of the result), depth loaded at a time
+  L0Tile l0;
+  uint32_t ring;  // of what streams by
+};
+extern const Parameter* const kGemmParameters[];
+
+// L1 space for `slots` blocks of rows x columns, one set a core.
+struct Buffers {
+  uint64_t base = 0;
+  uint32_t slots = 1, rows = 0, columns = 0, bytes = kHalfBytes;
+  void make(Runtime& rt, hal::L1Region region) { base = rt.allocate(slots * slot_bytes(), region); }
+  uint64_t slot_bytes() const { return round_up(uint64_t{rows} * columns * bytes, uint64_t{64}); }
+  Matrix of(uint32_t n, uint32_t rows_there, uint32_t columns_there) const {
+    const auto type = bytes == kHalfBytes ? hal::ElementType::kFp16 : hal::ElementType::kFp32;
+    return {base + n % slots * slot_bytes(), rows_there, columns_there, columns * bytes, type};
+  }
+};
+
+}  // namespace attnvp::firmware

@@ -1,0 +1,74 @@
+// Work handed out as a GPU does it: thread blocks one after the other, tiles padded, pieces merged by a kernel of its
+// own.
+#include <gtest/gtest.h>
+
+#include "models/control_processor/control_processor.h"
+#include "tests/platform/runs.h"
+
+namespace attnvp::runs {
+namespace {
+
+struct Case {
+  const char *net, *dataflow;
+  std::uint32_t nq, kv;
+};
+
+job::Result run(const MachineConfig& machine, const Case& c, bool full) {
+  const config::Network network = config::load_network(c.net);
+  job::Schedule schedule = job::parse_dataflow(c.dataflow);
+  schedule.tiling.set("nq", c.nq);
+  schedule.tiling.set("nkv", 64);
+  schedule.tiling.set("m0", 32);
+  schedule.tiling.set("n0", 64);
+  schedule.tiling.set("k0", 16);
+  schedule.tiling.set("kv", c.kv);
+  job::Runner runner(machine, config::load_energy(machine.energy), full);
+  if (!full) return runner.run(network, schedule, nullptr, {});
+  const job::Tensors tensors = job::random_tensors(network, 1);
+  return runner.run(network, schedule, &tensors, {});
+}
+
+MachineConfig machine() { return config::load_hardware("edge", {"clusters=3", "cores=1", "dma.channels=4"}); }
+
+class ThreadBlocks : public testing::TestWithParam<Case> {};
+INSTANTIATE_TEST_SUITE_P(
+    All, ThreadBlocks,
+    testing::Values(Case{"H=4,NQ=4,NKV=500,E=64", "flash-decoding:grid=blocks", 4,
+                         1},  // 4 rows, the last tile of 52 keys
+                    Case{"H=2,NQ=4,NKV=500,E=64", "flash-decoding:grid=blocks,share=2,kernels=2", 4, 2},
+                    Case{"H=4,HKV=2,NQ=100,NKV=150,E=64,causal=1", "flash2:grid=blocks", 32, 1},
+                    Case{"H=4,HKV=2,NQ=100,NKV=150,E=64,causal=1", "flash2:grid=blocks,share=3", 32, 2}));
+
+TEST_P(ThreadBlocks, PassGoldenAndTakeEquallyLongWithoutData) {
+  const job::Result full = run(machine(), GetParam(), true);
+  EXPECT_TRUE(full.golden.passed);
+  EXPECT_EQ(run(machine(), GetParam(), false).cycles, full.cycles);
+}
+
+// 8 heads on 3 clusters, whole contexts: the longest worker has three blocks.
+TEST(ThreadBlockLaunch, TakesItsTimeForEveryBlockOfAWorker) {
+  MachineConfig slow = machine();
+  const Case c{"H=8,NQ=4,NKV=128,E=64", "flash2:grid=blocks", 4, 1};
+  const std::uint64_t without = run(slow, c, false).cycles;
+  slow.own<LaunchConfig>().block_seconds = 1e-6;
+  const std::uint64_t with = run(slow, c, false).cycles;
+  EXPECT_NEAR(static_cast<double>(with - without), 3 * 3750, 0.1 * 3750);
+}
+
+// Launched besides: each takes the launch time, as the first kernel does; where pieces are merged, one kernel more.
+TEST(KernelLaunch, TakesItsTimeForEveryKernel) {
+  MachineConfig slow = machine();
+  const auto extra = [&](const char* dataflow) {
+    const Case c{"H=2,NQ=4,NKV=512,E=64", dataflow, 4, 1};
+    slow.own<LaunchConfig>().seconds = 0;
+    const std::uint64_t without = run(slow, c, false).cycles;
+    slow.own<LaunchConfig>().seconds = 1e-6;
+    return run(slow, c, false).cycles - without;
+  };
+  EXPECT_EQ(extra("flash2:grid=blocks"), 3750U);
+  EXPECT_EQ(extra("flash2:grid=blocks,kernels=2"), 3 * 3750U);
+  EXPECT_NEAR(static_cast<double>(extra("flash-decoding:grid=blocks,kernels=1")), 3 * 3750, 100);
+}
+
+}  // namespace
+}  // namespace attnvp::runs
