@@ -197,7 +197,11 @@ void Work::make(Item& item, const Group& g, uint32_t round, uint32_t lane) const
   const uint32_t index = g.first + round * lanes_ + turn;
   item.lane = lane;
   item.valid = index < g.last;
-  if (!item.valid) return;
+  if (!item.valid) {
+    item = {};
+    item.lane = lane;
+    return;
+  }
   uint32_t place = index;
   item.member = 0;
   item.head = g.head;
