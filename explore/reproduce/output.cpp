@@ -26,16 +26,18 @@ std::string to_text(const Study& s, const std::vector<Section>& all) {
 std::string to_markdown(const Study& s, const std::vector<Section>& all) {
   std::string out = fmt::format(
       "# The MAS-Attention paper, reproduced\n\n"
-      "Written by `attnvp reproduce mas --hw {} --markdown FILE`; all numbers of ours come from runs.\nThe paper's numbers "
+      "Written by `attnvp reproduce mas --hw {} --markdown FILE`; all numbers of ours come from runs.\nThe paper's "
+      "numbers "
       "are in `configs/paper`.\n\n"
-      "The machine is {}.\nTile sizes are chosen for machine and layer, but for what a dataflow's option in the paper's "
+      "The machine is {}.\nTile sizes are chosen for machine and layer, but for what a dataflow's option in the "
+      "paper's "
       "setting pins\n(tileflow:row_blocks=8).\n",
       s.machine.name, machine_text(s.machine));
   for (const Section& section : all) out += "\n" + to_markdown(section);
   return out;
 }
 
-std::string to_json(const Study& s, const std::vector<Limit>& limits) {
+std::string to_json(const Study& s, const std::vector<Limit>& limits, const DavinciStudy& davinci) {
   using nlohmann::ordered_json;
   ordered_json j = report::json_document();
   j["hardware"] = s.machine.name;
@@ -84,6 +86,12 @@ std::string to_json(const Study& s, const std::vector<Limit>& limits) {
                            {"l1_peak_bytes", l.l1_peak_bytes},
                            {"next", l.refused}});
   }
+  j["davinci"] = ordered_json::array();
+  for (const DavinciStudy::Machine& m : davinci.machines) {
+    ordered_json machine{{"changed", m.changed}};
+    for (const auto& [place, cycles] : m.cycles) machine["cycles"][place.first][place.second] = cycles;
+    j["davinci"].push_back(std::move(machine));
+  }
   return report::json_text(j);
 }
 
@@ -91,10 +99,10 @@ std::string to_csv(const Study& s, const std::vector<Limit>& limits) {
   std::string out = entries_csv(entries(s));
   for (const Limit& l : limits) {
     const double stated = s.paper.claim("tokens", l.dataflow);
-    out += fmt::format(
-        "tokens,{} cores,{},{},{},{},{},{},\n", l.cores, l.dataflow, stated > 0 ? fmt::to_string(stated) : "", l.tokens,
-        stated > 0 ? fmt::format("{:.6f}", static_cast<double>(l.tokens) / stated) : "", csv_cell(l.refused),
-        l.dataflow);
+    out += fmt::format("tokens,{} cores,{},{},{},{},{},{},\n", l.cores, l.dataflow,
+                       stated > 0 ? fmt::to_string(stated) : "", l.tokens,
+                       stated > 0 ? fmt::format("{:.6f}", static_cast<double>(l.tokens) / stated) : "",
+                       csv_cell(l.refused), l.dataflow);
   }
   return out;
 }

@@ -11,6 +11,7 @@
 
 #include "explore/reproduce/bounds.h"
 #include "explore/reproduce/commands.h"
+#include "explore/reproduce/davinci_study.h"
 #include "explore/reproduce/limits.h"
 #include "explore/reproduce/output.h"
 #include "explore/reproduce/tables.h"
@@ -180,6 +181,29 @@ TEST(Reproduce, LimitsGrowWithL1) {
   EXPECT_GT(small[1].tokens, small[3].tokens);  // flat holds one row where mas holds two
 }
 
+// Nothing is fitted: what the paper states stands beside ours, and a difference says no more than was measured.
+TEST(Reproduce, TheDavinciCoreIsComparedNotFitted) {
+  for (const auto& [path, p] : config::hardware_provenance("davinci")) {
+    EXPECT_EQ(p.text().find("calibrated"), std::string::npos) << path;
+  }
+  Paper paper = load_paper();
+  paper.networks = {"t5-mini", "vit-b-14"};
+  const DavinciStudy study = run_davinci_study(paper, [](const std::string& /*what*/) {});
+  EXPECT_EQ(study.dataflows, (std::vector<std::string>{"layerwise", "softpipe", "flat"}));
+  ASSERT_GT(study.machines.size(), 1U);
+  EXPECT_EQ(study.machines[0].changed, "");
+  for (const DavinciStudy::Machine& m : study.machines) {
+    for (const auto& [place, cycles] : m.cycles) EXPECT_GE(cycles, m.cycles.at({place.first, kMas})) << m.changed;
+  }
+  const Section figure = davinci_sections(study)[0];
+  ASSERT_EQ(figure.rows.size(), 5U);  // two networks, least, most, mean
+  EXPECT_EQ(figure.rows[4][1].rfind("2.33x  ", 0), 0U) << figure.rows[4][1];
+  for (const std::string& note : figure.notes) {
+    EXPECT_EQ(note.find("Conjecture") == std::string::npos, note.find("would decide it") == std::string::npos) << note;
+    EXPECT_NE(note.find_first_of("0123456789"), std::string::npos) << note;
+  }
+}
+
 #ifdef ATTNVP_LONG
 // docs/reproduction-mas.md is what the command writes today.
 TEST(Reproduce, PageIsFresh) {
@@ -198,6 +222,7 @@ TEST(Reproduce, PageIsFresh) {
       << "write it anew: attnvp reproduce mas --markdown docs/reproduction-mas.md";
   const nlohmann::json report = nlohmann::json::parse(config::read_text_file(json));
   EXPECT_EQ(report["limits"].size(), 10U);
+  EXPECT_EQ(report["davinci"].size(), 9U);
   EXPECT_EQ(report["runs"].size(), 72U);
   EXPECT_EQ(report["best"].size(), 60U);
   const std::string lines = config::read_text_file(csv);
