@@ -43,7 +43,8 @@ if command -v python3 >/dev/null; then
   command='python3 after ./vp python'
   [[ $(python3 -c 'import attnvp; print(attnvp.run(net="H=1,N=16,E=16").golden.passed)' 2>&1) == True ]] || failed 'no package'
   vp python
-  [[ $status -eq 0 && ! -s $log/stdout && ! -s $log/stderr ]] || failed "what is there is told of again: $(<"$log/stderr")"
+  [[ $status -eq 0 && ! -s $log/stdout ]] || failed "exit status $status: $(<"$log/stderr")"
+  grep -q 'imports attnvp' "$log/stderr" && failed 'what is there already is told of again'
 fi
 
 finish
