@@ -86,6 +86,7 @@ FusemaxStudy run_fusemax_study(std::uint32_t most_tokens, const std::function<vo
           line = sampled(runner, schedule, p.tokens, p.emb, sample_for(schedule, p.tokens));
         }
         p.ours[s.dataflows[i]] = line.at(p.heads);
+        if (!line.third.empty()) p.residual[s.dataflows[i]] = {line.third, line.residual};
       }
     }
   }

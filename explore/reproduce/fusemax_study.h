@@ -17,6 +17,7 @@ struct FusemaxPoint {
   std::string network;                           // as the paper calls it
   std::uint32_t heads = 0, tokens = 0, emb = 0;  // heads of all batches
   std::map<std::string, Measure> ours;
+  std::map<std::string, std::pair<std::string, double>> residual;  // of a third sample: which, cycles off, relative
   std::map<std::string, double> paper_cycles;  // without those that it does not state
   double paper_mac_utilization = 0, paper_dram_bytes = 0;
 

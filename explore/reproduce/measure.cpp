@@ -42,12 +42,12 @@ Measure run(job::Runner& runner, job::Schedule schedule, std::uint32_t heads, st
             std::uint32_t emb, const job::Tiling& tiling) {
   const config::Network n = layer(heads, queries, keys, emb);
   if (!tiling.empty()) schedule.tiling = tiling;
-  return measure(runner.run(n, schedule, nullptr, {}));
+  return measure(runner.run(n, schedule, nullptr, {}), runner.platform().machine());
 }
 
 }  // namespace
 
-Measure measure(const job::Result& r) {
+Measure measure(const job::Result& r, const MachineConfig& machine) {
   Measure m;
   const auto sum = [&r](const char* module, const char* counter) {
     return static_cast<double>(r.sum(module, counter));
@@ -59,6 +59,9 @@ Measure measure(const job::Result& r) {
   for (const std::string& part : r.energy_parts()) m.parts_pj.emplace_back(part, r.energy_pj(part));
   m.value[kL0Words] = sum("l0", "read_words") + sum("l0", "write_words");
   m.value[kMacs] = sum("mac", "macs");
+  m.value[kPeCycles] = sum("mac", "macs") + sum("mac", "max_ops") * machine.mac.max_cycles +
+                       sum("mac", "add_ops") * machine.mac.add_cycles + sum("mac", "exp_ops") * machine.mac.exp_cycles;
+  m.pes = 1.0 * machine.mac.rows * machine.mac.columns;
   m.l1_peak_bytes = static_cast<double>(r.max("l1", "peak_bytes"));
   m.tiling = r.schedule.tiling;
   return m;
@@ -107,6 +110,7 @@ std::string sample_text(const job::Schedule& schedule, std::uint32_t tokens) {
 
 Line sampled(job::Runner& runner, const job::Schedule& schedule, std::uint32_t tokens, std::uint32_t emb,
              Sample sample) {
+  const auto off = [](const Measure& line, const Measure& third) { return line[kCycles] / third[kCycles] - 1; };
   // The smaller simulation takes the tile sizes that firmware chooses for the larger one.
   Line line;
   if (sample == Sample::kHeads) {
@@ -124,6 +128,10 @@ Line sampled(job::Runner& runner, const job::Schedule& schedule, std::uint32_t t
       const Measure high = run(runner, chosen, heads, tokens, 2 * few, emb, {});
       const Measure low = run(runner, chosen, heads, tokens, few, emb, {});
       (heads == 1 ? line.low : line.high) = extrapolated(low, few, high, 2 * few, tokens);
+      if (heads == 2) continue;
+      line.third = fmt::format("{} keys", 3 * few);
+      line.residual =
+          off(extrapolated(low, few, high, 2 * few, 3 * few), run(runner, chosen, heads, tokens, 3 * few, emb, {}));
     }
   } else {
     const std::uint32_t some = rows_of(schedule, tokens);
@@ -134,6 +142,9 @@ Line sampled(job::Runner& runner, const job::Schedule& schedule, std::uint32_t t
     line.x_high = 2.0 * rows / tokens;
     line.high = run(runner, schedule, 1, 2 * rows, tokens, emb, tiling);
     line.low = rows == some ? first : run(runner, schedule, 1, rows, tokens, emb, tiling);
+    const std::uint32_t between = std::max(3 * rows / 2 / tiling["nq"], 1U) * tiling["nq"];  // row blocks, whole again
+    line.third = fmt::format("{} queries", between);
+    line.residual = off(line.at(1.0 * between / tokens), run(runner, schedule, 1, between, tokens, emb, tiling));
   }
   return line;
 }

@@ -20,6 +20,7 @@ enum Quantity : std::uint8_t {
   kDramBytes,
   kL0Words,
   kMacs,
+  kPeCycles,  // of all PEs, those with an operation in them
   kQuantities
 };
 
@@ -27,15 +28,17 @@ struct Measure {
   std::array<double, kQuantities> value{};
   std::vector<std::pair<std::string, double>> parts_pj;  // energy, in the order of the module tree
   double l1_peak_bytes = 0;
+  double pes = 1;  // of the array
   job::Tiling tiling;
 
   double operator[](Quantity q) const { return value[q]; }
-  double mac_utilization() const { return value[kMacBusy] / value[kCycles]; }
+  double mac_utilization() const { return value[kMacBusy] / value[kCycles]; }          // busy share
+  double pe_utilization() const { return value[kPeCycles] / (pes * value[kCycles]); }  // weighted by active PEs
   double vec_utilization() const { return value[kVecBusy] / value[kCycles]; }
   double energy_pj() const;
   double energy_pj(const std::string& part) const;
 };
-Measure measure(const job::Result& result);  // of a machine of one core
+Measure measure(const job::Result& result, const MachineConfig& machine);  // of one core
 
 // On the line through `low` at x_low and `high` at x_high.
 Measure extrapolated(const Measure& low, double x_low, const Measure& high, double x_high, double x);
@@ -53,6 +56,10 @@ std::string sample_text(const job::Schedule& schedule, std::uint32_t tokens);
 struct Line {
   Measure low, high;
   double x_low = 1, x_high = 2;
+  // Of a layer that is not simulated in whole heads: a third sample, and how far the line through the two is off its
+  // cycles, relative.
+  std::string third;
+  double residual = 0;
   Measure at(double heads) const { return extrapolated(low, x_low, high, x_high, heads); }
 };
 // Self-attention with heads of tokens x emb. Throws job::RunError.

@@ -27,7 +27,13 @@ void run(Runtime& rt) {
   if (!rt.ok()) return;
   const auto overwrite = static_cast<Overwrite>(rt.job().option[0]);
   const Work work(rt, tiling);
-  uint64_t need = rt.need_of([&] { TwoStreams(rt, work, tiling); });
+  const auto build = [&] { TwoStreams(rt, work, tiling); };
+  if (overwrite != kOn && !can_overwrite(tiling)) {  // nothing to choose
+    TwoStreams streams(rt, work, tiling);
+    if (rt.ok()) return streams.run();
+    return rt.tell_need_of(build);
+  }
+  uint64_t need = rt.need_of(build);
   if (overwrite == kOn) need += rt.cores() * score_block_bytes(rt, tiling);
   const bool guarded = overwrite != kOff && can_overwrite(tiling) && (rt.dry() || need > rt.machine().l1_bytes);
   if (guarded) {

@@ -32,7 +32,7 @@ struct Tensor {
 
 // What a core keeps of the row blocks in its pipeline.
 struct CoreState {
-  Item c, p, o;                         // the blocks that C, P and O are computed for in this round
+  Item c{}, p{}, o{};                   // the blocks that C, P and O are computed for in this round
   uint64_t q = 0;                       // Q_i
   uint64_t c_strip[kMaxStrips] = {};    // C_i, being computed
   uint64_t s_strip[kMaxStrips] = {};    // C_{i-1}, being turned into P
@@ -163,7 +163,7 @@ void Guarded::begin(const Work::Round& c, const Work::Round& p, const Work::Roun
   ++generation_;
   for (uint32_t n = 0; n < rt_.cores(); ++n) {
     CoreState& s = core_[n];
-    const auto item = [&](const Work::Round& r) { return r.valid ? work_.item(r.group, r.round, n) : Item{}; };
+    const auto item = [&](const Work::Round& r) { return r.valid ? work_.item(r, n) : Item{}; };
     s.c = item(c);
     s.p = item(p);
     s.o = item(o);
@@ -240,9 +240,7 @@ void Guarded::compute_p(uint32_t core, const GiveWay& given) {
   if (given.any() && s.own == strips(s.p)) rt_.vec(core, fence().after(gave_.of(core), rt_.cores()));
   for (uint32_t i = 0; i < strips(s.p); ++i) {
     const uint32_t rows = rows_in(s.p, i);
-    const auto strip = [&](uint64_t l1) {
-      return columns_of(Matrix{l1, rows, seq_kv_, stride}, s.p.key, s.p.keys);
-    };
+    const auto strip = [&](uint64_t l1) { return columns_of(Matrix{l1, rows, seq_kv_, stride}, s.p.key, s.p.keys); };
     Command command = softmax(strip(s.s_strip[i]), strip(s.p_strip[i]));
     mask(rt_, command, s.p.row + i * strip_rows_, s.p.key);
     if (given.any() && i == s.own) command.after(gave_.of(core), rt_.cores());
@@ -266,8 +264,8 @@ Command Guarded::next_matmul(const CoreState& s, uint32_t n) const {
   const uint32_t strip = n - strips(s.o);
   const uint32_t rows = rows_in(s.c, strip);
   const Matrix k{k_.l1, seq_kv_, emb_, stride}, c{s.c_strip[strip], rows, seq_kv_, seq_kv_ * kHalfBytes};
-  return matmul_abt({s.q + uint64_t{strip} * strip_rows_ * stride, rows, emb_, stride},
-                    rows_of(k, s.c.key, s.c.keys), columns_of(c, s.c.key, s.c.keys), tiling_.l0)
+  return matmul_abt({s.q + uint64_t{strip} * strip_rows_ * stride, rows, emb_, stride}, rows_of(k, s.c.key, s.c.keys),
+                    columns_of(c, s.c.key, s.c.keys), tiling_.l0)
       .scaled(rt_.scale())
       .label(s.c.head, s.c.block);
 }

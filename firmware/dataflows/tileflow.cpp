@@ -9,8 +9,9 @@ namespace attnvp::firmware {
 namespace {
 
 const char* const kRowBlocks[] = {"any", "8", nullptr};
-const DataflowOption kOptions[] = {{"row_blocks", kRowBlocks, "per head: any number, or the MAS-Attention paper's, a head at a time"},
-                                   {nullptr, nullptr, nullptr}};
+const DataflowOption kOptions[] = {
+    {"row_blocks", kRowBlocks, "per head: any number, or the MAS-Attention paper's, a head at a time"},
+    {nullptr, nullptr, nullptr}};
 
 // Stages advance together: O_i belongs to the same step as C_{i+2}, so it starts when C_{i+1} is done, and at the end
 // of a head right behind the O before. A head enters when the one before has left.
@@ -61,12 +62,12 @@ void run(Runtime& rt) {
     i = drain ? Work::Round{} : next;
     if (i_2.valid) {
       loads.need_for_o();
-      attention.produce_o(v, i_2, pipeline);
+      attention.produce_o(v, i_2, &pipeline);
     }
     if (i_1.valid) attention.produce_p(i_1);
     if (i.valid) {
       loads.need_for_c();
-      attention.produce_c(k, i, loads, pipeline);
+      attention.produce_c(k, i, loads, &pipeline);
     }
     i_2 = i_1;
     i_1 = i;

@@ -12,6 +12,11 @@
 //
 // Stores to consecutive addresses are gathered into one access, up to control.store_buffer bytes that lie in one
 // aligned block; a store elsewhere, a load over the bus and `fence` send them off. A fence also waits for the answer.
+//
+// The push unit takes a descriptor out of data memory, control.push_width bytes a cycle, in which the hart waits, and
+// puts it into a queue by itself: as one burst, then the doorbell. The hart goes on meanwhile; its next access over the
+// bus, its next push and `fence` wait until the queue has taken it. When it could not be put there, the next of these
+// traps.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +35,8 @@ constexpr std::uint32_t kHartFinish = 0x4;   // W  0: firmware is done; otherwis
 constexpr std::uint32_t kHartWindow = 0x8;   // RW, 8 bytes: the platform's address at kHartFar
 constexpr std::uint32_t kHartWatch = 0x10;   // RW  1 + an event of the cluster: while it has tokens, the external
                                              //     interrupt is raised, as it is by an engine's fault; 0: none
+constexpr std::uint32_t kHartQueue = 0x14;   // W  of the push unit: the queue's registers, below 4 GiB
+constexpr std::uint32_t kHartPush = 0x18;    // W  the descriptor in data memory that it takes now
 constexpr std::uint32_t kHartGaveUp = 0x0BAD'0000;  // codes of the runtime's trap handler: this, and mcause
 
 }  // namespace attnvp::hal

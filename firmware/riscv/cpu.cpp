@@ -8,7 +8,8 @@
 
 namespace attnvp::riscv {
 volatile Guard guard = Guard::kOff;
-}
+volatile bool push_failed = false;
+}  // namespace attnvp::riscv
 
 namespace attnvp::hal {
 
@@ -45,6 +46,7 @@ bool read(Cpu& /*cpu*/, std::uint64_t address, void* data, std::size_t bytes) {
   const std::uint32_t at = seen(address);
   auto* to = static_cast<std::uint32_t*>(data);
   Guarded guarded;
+#pragma GCC unroll 8
   for (std::size_t i = 0; i < bytes / 4; ++i) to[i] = word(at + 4 * i);
   return guarded.end();
 }
@@ -53,6 +55,11 @@ bool write(Cpu& /*cpu*/, std::uint64_t address, const void* data, std::size_t by
   const std::uint32_t at = seen(address);
   const auto* from = static_cast<const std::uint32_t*>(data);
   Guarded guarded;
+  if (bytes <= 8) {
+    word(at) = from[0];
+    if (bytes == 8) word(at + 4) = from[1];
+    return guarded.end();
+  }
   std::size_t i = 0;
   for (const std::size_t words = bytes / 4; i + 8 <= words; i += 8) {
     auto* to = reinterpret_cast<volatile std::uint32_t*>(at + 4 * i);
@@ -61,6 +68,25 @@ bool write(Cpu& /*cpu*/, std::uint64_t address, const void* data, std::size_t by
   }
   for (; i < bytes / 4; ++i) word(at + 4 * i) = from[i];
   return guarded.end();
+}
+
+bool write_register(Cpu& /*cpu*/, std::uint32_t address, std::uint32_t value) {
+  Guarded guarded;
+  word(address) = value;
+  return guarded.end();
+}
+
+bool read_register(Cpu& /*cpu*/, std::uint32_t address, std::uint32_t& value) {
+  Guarded guarded;
+  value = word(address);
+  return guarded.end();
+}
+
+bool push(Cpu& /*cpu*/, std::uint64_t queue, const Descriptor& descriptor) {
+  word(kHartDevices + kHartQueue) = static_cast<std::uint32_t>(queue);
+  asm volatile("" ::: "memory");  // all of it is in memory
+  word(kHartDevices + kHartPush) = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(&descriptor));
+  return !riscv::push_failed;
 }
 
 }  // namespace attnvp::hal

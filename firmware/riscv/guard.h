@@ -5,5 +5,6 @@ namespace attnvp::riscv {
 
 enum class Guard : unsigned { kOff, kArmed, kFailed };
 extern volatile Guard guard;
+extern volatile bool push_failed;
 
 }  // namespace attnvp::riscv

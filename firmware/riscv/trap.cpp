@@ -20,6 +20,10 @@ extern "C" unsigned trap(unsigned cause, unsigned pc, unsigned value) {
     riscv::guard = riscv::Guard::kFailed;
     return pc + length_at(pc);
   }
+  if (cause == kStoreFault && value == hal::kHartDevices + hal::kHartPush) {
+    riscv::push_failed = true;
+    return pc + length_at(pc);
+  }
   riscv::print("trap: cause ");
   riscv::print_hex(cause);
   riscv::print(", pc ");

@@ -13,19 +13,29 @@ Attention::Attention(Runtime& rt, const Work& work, const RowTiling& tiling, con
       lanes_(lanes),
       o_buffers_(o_buffers(tiling)),
       rows_(min(tiling.nq, rt.layer().seq_q)),
-      keys_(work.most_keys()) {
+      keys_(work.most_keys()),
+      row_bytes_(rt.layer().emb * kHalfBytes),
+      score_bytes_(keys_ * kHalfBytes),
+      head_bytes_(uint64_t{rt.layer().seq_q} * row_bytes_),
+      plain_(!rt.plain() && !rt.mask().any() && work.full(work.first()) && lanes.o_offset == 0 && !scores.tokens &&
+             tiling.bb == 1 && tiling.hh == 1) {
   rt.check_l0(tiling.l0);
   if (lanes.count > kMaxLanes) rt.fail(Status::kBadJob);
-  const uint64_t row_bytes = uint64_t{rt.layer().emb} * kHalfBytes;
+  const uint64_t block_bytes = uint64_t{rows_} * row_bytes_;
+  q_bytes_ = static_cast<uint32_t>(block_bytes);  // L1 is below 4 GiB
+  scores_bytes_ = rows_ * score_bytes_;
   const bool partials = tiling.kv_buffers == hal::kWord || work.in_two_runs();
   for (uint32_t c = 0; rt.ok() && c < lanes.count; ++c) {
-    lane_[c].q = rt.allocate(uint64_t{tiling.row_buffers} * rows_ * row_bytes, L1Region::kQ);
-    lane_[c].scores =
-        rt.allocate(uint64_t{scores.count} * rows_ * keys_ * kHalfBytes, L1Region::kScores);
-    lane_[c].o = rt.allocate(uint64_t{o_buffers_} * rows_ * row_bytes, L1Region::kO);
-    if (partials) {
-      lane_[c].partials = rt.allocate(uint64_t{rows_} * rt.layer().emb * kPartialBytes, L1Region::kPartials);
-    }
+    Lane& lane = lane_[c];
+    const auto ring = [&](uint32_t count, uint64_t bytes, L1Region region) {
+      const auto at = static_cast<uint32_t>(rt.allocate(count * bytes, region));
+      return Ring{at, at + count * static_cast<uint32_t>(bytes)};
+    };
+    lane.q = ring(tiling.row_buffers, block_bytes, L1Region::kQ);
+    lane.scores = ring(scores.count, uint64_t{rows_} * score_bytes_, L1Region::kScores);
+    lane.o = ring(o_buffers_, block_bytes, L1Region::kO);
+    if (partials) lane.partials = ring(1, 2 * block_bytes, L1Region::kPartials).at;
+    begin(lane);
   }
   q_ready_ = rt.events(lanes.count);
   q_free_ = rt.events(lanes.count, tiling.row_buffers);
@@ -37,15 +47,23 @@ Attention::Attention(Runtime& rt, const Work& work, const RowTiling& tiling, con
   stored_ = rt.events(1);
 }
 
-Matrix Attention::score_block(const Lane& lane, uint32_t n, const Item& item) const {
-  const uint32_t stride = keys_ * kHalfBytes;
-  return {lane.scores + uint64_t{n % scores_.count} * rows_ * stride, item.rows, item.keys, stride};
+void Attention::begin(Lane& lane) {
+  lane.first = 0;
+  lane.first_c = true;
+  lane.q_load = lane.q_use = lane.q.at;
+  lane.c = lane.p = lane.o_p = lane.stored = lane.loaded = lane.scores.at;
+  lane.o_at = lane.o.at;
 }
 
-Matrix Attention::q_block(const Lane& lane, uint32_t n, const Item& item) const {
+Matrix Attention::score_block(uint32_t at, const Item& item) const {
+  return {hal::l1_base(rt_.cluster()) + at, item.rows, item.keys, score_bytes_};
+}
+
+// Of rows of items between L1 and DRAM.
+void Attention::make_copy(Command& command, bool load) {
   const uint32_t emb = rt_.layer().emb;
-  const uint32_t stride = emb * kHalfBytes;
-  return {lane.q + uint64_t{n % tiling_.row_buffers} * rows_ * stride, item.rows, emb, stride};
+  const Matrix dram{0, 0, emb, row_bytes_}, buffer{hal::l1_base(rt_.cluster()), 0, emb, row_bytes_};
+  command = load ? copy(dram, buffer) : copy(buffer, dram).deferrable();
 }
 
 // Rows of a strip of a lane's first block.
@@ -54,230 +72,290 @@ uint32_t Attention::first_strip() const {
   return strips ? min(tiling_.l0.m0, rows_) : rows_;
 }
 
-void Attention::load_q_rows(const Item& item, const Matrix& q, uint32_t row, uint32_t rows) {
-  const Matrix dram = dram_rows(rt_, rt_.layer().q, item, rt_.layer().emb);
-  Command load = copy(rows_of(dram, row, rows), rows_of(q, row, rows));
-  if (row == 0) load.after(q_free_.of(item.lane));
-  rt_.dma(kLoadChannel, load.then(q_ready_.of(item.lane)).label(item.head, item.block));
+void Attention::load_q_rows(const Item& item, uint32_t q, uint32_t row, uint32_t rows) {
+  if (load_q_.raw().opcode == hal::Opcode::kNop) make_copy(load_q_, true);
+  {
+    Command::Edit load(load_q_, rows);
+    load.move(0, dram_row(rt_.layer().q, item, row)).move(1, q).label(item.head, item.block);
+    if (row == 0) load.after(q_free_.of(item.lane));
+    load.then(q_ready_.of(item.lane));
+  }
+  rt_.dma(kLoadChannel, load_q_);
 }
 
 void Attention::load_q(const Work::Round& i) {
-  for (uint32_t c = 0; i.valid && c < lanes_.count; ++c) {
-    const Item item = work_.item(i.group, i.round, c);
-    if (!item.valid) continue;
+  if (!i.valid) return;
+  if (plain(i)) return plain_load_q(i);
+  const Item* item = work_.items(i);
+  for (uint32_t c = 0; c < lanes_.count; ++c, ++item) {
+    if (!item->valid) continue;
     Lane& lane = lane_[c];
-    const bool first = lane.q_items == 0;
-    if (first) lane.first = i;
-    const Matrix q = q_block(lane, lane.q_items++, item);
-    load_q_rows(item, q, 0, first ? min(first_strip(), item.rows) : item.rows);
+    const bool first = lane.first == 0;
+    if (first) lane.first = last_first_ = i.index + 1;
+    load_q_rows(*item, lane.q_load, 0, first ? min(first_strip(), item->rows) : item->rows);
+    turn(lane.q_load, lane.q, q_bytes_);
   }
 }
 
-uint32_t Attention::rest_of_q(const Work::Round& i) const {
+uint32_t Attention::first_rest_of_q(const Work::Round& i) const {
   uint32_t loads = 0;
-  for (uint32_t c = 0; i.valid && c < lanes_.count; ++c) {
-    const Work::Round& first = lane_[c].first;
-    if (!first.valid || first.group != i.group || first.round != i.round) continue;
-    loads += static_cast<uint32_t>(ceil_div(work_.item(i.group, i.round, c).rows, first_strip())) - 1;
+  for (uint32_t c = 0; c < lanes_.count; ++c) {
+    if (lane_[c].first != i.index + 1) continue;
+    loads += static_cast<uint32_t>(ceil_div(work_.item(i, c).rows, first_strip())) - 1;
   }
   return loads;
 }
 
 void Attention::load_q_rest(const Work::Round& i) {
-  for (uint32_t c = 0; rest_of_q(i) > 0 && c < lanes_.count; ++c) {
-    const Work::Round& first = lane_[c].first;
-    if (!first.valid || first.group != i.group || first.round != i.round) continue;
-    const Item item = work_.item(i.group, i.round, c);
+  if (rest_of_q(i) == 0) return;
+  if (plain(i)) return plain_rest_of_q(i);
+  for (uint32_t c = 0; c < lanes_.count; ++c) {
+    if (lane_[c].first != i.index + 1) continue;
+    const Item& item = work_.item(i, c);
     const uint32_t strip = first_strip();
     for (uint32_t row = strip; row < item.rows; row += strip) {
-      load_q_rows(item, q_block(lane_[c], 0, item), row, min(strip, item.rows - row));
+      load_q_rows(item, lane_[c].q.at + row * row_bytes_, row, min(strip, item.rows - row));
     }
   }
 }
 
-void Attention::produce_c(KvBuffer& k, const Work::Round& i, Loads& ahead, const Discipline& discipline) {
+void Attention::make_c() {
+  const Matrix l1{hal::l1_base(rt_.cluster()), 0, rt_.layer().emb, row_bytes_};
+  c_ = matmul_abt(l1, l1, {l1.address, 0, 0, score_bytes_}, tiling_.l0).scaled(rt_.scale());
+}
+
+void Attention::produce_c(KvBuffer& k, const Work::Round& i, Loads& ahead, const Discipline* discipline) {
+  if (discipline == nullptr && !k.streamed() && plain(i)) return plain_c(k, i, ahead);
+  if (c_.raw().opcode == hal::Opcode::kNop) make_c();
   for (uint32_t j = 0; rt_.ok() && j < k.blocks(); ++j) {
     if (k.streamed() && !k.needed(i, j)) continue;
     k.load_block(i.group, j);
     ahead.pump();
-    for (uint32_t c = 0; c < lanes_.count; ++c) {
-      const Item item = work_.item(i.group, i.round, c);
-      const KeyBlocks::Part part = item.valid ? k.part(item, j) : KeyBlocks::Part{};
-      if (!part.any()) {
+    const Item* item = work_.items(i);
+    const bool masked = rt_.mask().any();
+    KeyBlocks::Part part = k.part(*item, j);  // of all items, where nothing is masked
+    const uint32_t key_bytes = (part.key - item->key) * kHalfBytes, place = k.place(i.group, 0, j, part.key);
+    for (uint32_t c = 0; c < lanes_.count; ++c, ++item) {
+      if (masked) part = item->valid ? k.part(*item, j) : KeyBlocks::Part{};
+      if (!item->valid || !part.any()) {
         k.pass_tokens(i, c, lanes_.c_core(c), j);
         continue;
       }
-      const Matrix q = q_block(lane_[c], lane_[c].c_items, item);
-      const Matrix keys = k.rows(i.group, item.member, j, part);
-      const Matrix scores = columns_of(score_block(lane_[c], lane_[c].c_items, item), part.key - item.key, part.keys);
-      const Sync sync = discipline.for_c(i, c);
+      Lane& lane = lane_[c];
+      const Sync sync = discipline == nullptr ? Sync{} : discipline->for_c(i, c);
+      const uint32_t keys = !masked && item->member == 0 ? place : k.place(i.group, item->member, j, part.key);
+      uint32_t q = lane.q_use, scores = lane.c + (masked ? (part.key - item->key) * kHalfBytes : key_bytes);
       // The first sub-block of a lane's first block goes strip by strip, as Q comes; everything else as a whole.
-      const uint32_t strip = part.first && lane_[c].c_items == 0 ? first_strip() : item.rows;
-      for (uint32_t row = 0; row < item.rows; row += strip) {
-        const uint32_t rows = min(strip, item.rows - row);
-        const bool begins = part.first && row == 0;
-        const bool ends_block = row + rows == item.rows;
-        Command multiply = matmul_abt(rows_of(q, row, rows), keys, rows_of(scores, row, rows), tiling_.l0);
-        multiply.scaled(rt_.scale()).label(item.head, item.block);
-        if (part.first) multiply.after(q_ready_.of(c));
-        if (begins && scores_.tokens) multiply.after(scores_free_.of(c));
-        if (begins && sync.after.span > 0) multiply.after(sync.after, sync.tokens);
-        if (row == 0) k.acquire(multiply, c, i.group, j);
-        if (ends_block && part.last) {
-          multiply.then(lanes_.of_lane(c_ready_, c)).then(q_free_.of(c));
-          if (sync.then.span > 0) multiply.then(sync.then);
+      const uint32_t strip = part.first && lane.first_c ? first_strip() : item->rows;
+      for (uint32_t row = 0; row < item->rows; row += strip) {
+        const uint32_t rows = min(strip, item->rows - row);
+        const bool ends_block = row + rows == item->rows;
+        {
+          Command::Edit multiply(c_, rows);
+          multiply.move(0, q).move(1, keys).move(2, scores).columns(2, part.keys).label(item->head, item->block);
+          if (part.first) {
+            multiply.after(q_ready_.of(c));
+            if (row == 0 && scores_.tokens) multiply.after(scores_free_.of(c));
+            if (row == 0 && sync.after.span > 0) multiply.after(sync.after, sync.tokens);
+          }
+          if (row == 0) k.acquire(multiply, c, i.group, j);
+          if (ends_block && part.last) {
+            multiply.then(lanes_.of_lane(c_ready_, c)).then(q_free_.of(c));
+            if (sync.then.span > 0) multiply.then(sync.then);
+          }
+          if (ends_block && k.last_use(i, c, j)) k.release(multiply, c);
         }
-        if (ends_block && k.last_use(i, c, j)) k.release(multiply, c);
-        rt_.mac(lanes_.c_core(c), multiply);
+        rt_.mac(lanes_.c_core(c), c_);
+        q += strip * row_bytes_;
+        scores += strip * score_bytes_;
       }
     }
   }
-  for (uint32_t c = 0; c < lanes_.count; ++c) lane_[c].c_items += work_.item(i.group, i.round, c).valid ? 1 : 0;
+  const Item* item = work_.items(i);
+  for (uint32_t c = 0; c < lanes_.count; ++c, ++item) {
+    if (!item->valid) continue;
+    Lane& lane = lane_[c];
+    lane.first_c = false;
+    turn(lane.q_use, lane.q, q_bytes_);
+    turn(lane.c, lane.scores, scores_bytes_);
+  }
+}
+
+// O_i, or a term of it, made to be issued with `keys` columns of P.
+void Attention::make_o(uint32_t keys, uint32_t partials, Accumulate place) {
+  o_keys_ = place == Accumulate::kOnly ? keys : 0;
+  const uint64_t l1 = hal::l1_base(rt_.cluster());
+  const uint32_t emb = rt_.layer().emb;
+  const Matrix o{l1, 0, emb, row_bytes_}, sums{l1 + partials, 0, emb, emb * kPartialBytes};
+  o_ = matmul_ab({l1, 0, keys, score_bytes_}, o, o, sums, place, tiling_.l0);
 }
 
 void Attention::produce_p(const Work::Round& i) {
-  for (uint32_t c = 0; c < lanes_.count; ++c) {
-    const Item item = work_.item(i.group, i.round, c);
-    if (!item.valid) continue;
-    const Matrix block = score_block(lane_[c], lane_[c].p_items++, item);
+  if (plain(i)) return plain_p(i);
+  const Item* item = work_.items(i);
+  const uint32_t engines = lanes_.vec_engines();
+  for (uint32_t c = 0; c < lanes_.count; ++c, ++item) {
+    if (!item->valid) continue;
+    Lane& lane = lane_[c];
     // The lane's VEC engines take equal shares of the rows; without rows one only passes its token on.
-    const uint32_t engines = lanes_.vec_engines();
-    for (uint32_t e = 0; e < engines; ++e) {
-      const uint32_t row = item.rows * e / engines;
-      const Matrix rows = rows_of(block, row, item.rows * (e + 1) / engines - row);
-      const bool work = rows.rows > 0 && !rt_.plain();
-      Command command = work ? softmax(rows, rows) : fence();
-      if (work) mask(rt_, command, item.row + row, item.key);
-      command.after(lanes_.of_engine(c_ready_, c, e))
-          .then(lanes_.of_engine(p_ready_, c, e))
-          .label(item.head, item.block);
-      rt_.vec(e == 0 ? lanes_.c_core(c) : lanes_.o_core(c), command);
+    for (uint32_t e = 0, row = 0; e < engines; ++e) {
+      const uint32_t end = e + 1 == engines ? item->rows : item->rows * (e + 1) / engines;
+      const uint32_t rows = rt_.plain() ? 0 : end - row;  // without softmax, only the token
+      normalize(*item, lane.p, row, rows, lanes_.of_engine(c_ready_, c, e), lanes_.of_engine(p_ready_, c, e));
+      rt_.vec(e == 0 ? lanes_.c_core(c) : lanes_.o_core(c), p_);
+      row = end;
     }
+    turn(lane.p, lane.scores, scores_bytes_);
   }
 }
 
-Matrix Attention::o_block(const Lane& lane, const Item& item) const {
-  const uint32_t emb = rt_.layer().emb;
-  const uint32_t stride = emb * kHalfBytes;
-  return {lane.o + uint64_t{lane.o_items % o_buffers_} * rows_ * stride, item.rows, emb, stride};
+// Softmax of rows of an item's block, in place; of no rows, nothing.
+void Attention::normalize(const Item& item, uint32_t block, uint32_t row, uint32_t rows, Events after, Events then) {
+  if (p_.raw().opcode == hal::Opcode::kNop || rows == 0) {
+    const Matrix l1{hal::l1_base(rt_.cluster()), rows, item.keys, score_bytes_};
+    p_ = rows == 0 ? fence() : softmax(l1, l1);
+  }
+  Command::Edit command(p_, rows);
+  command.after(after).then(then).label(item.head, item.block);
+  if (rows == 0) return;
+  const uint32_t at = block + row * score_bytes_;
+  command.move(0, at).move(1, at).columns(0, item.keys).columns(1, item.keys);
+  if (rt_.mask().any()) mask(rt_, p_.unmasked(), item.row + row, item.key);
 }
 
-void Attention::produce_o(KvBuffer& v, const Work::Round& i, const Discipline& discipline) {
+void Attention::produce_o(KvBuffer& v, const Work::Round& i, const Discipline* discipline) {
   if (v.streamed()) {
     stream_o(v, i, discipline);
+  } else if (discipline == nullptr && plain(i) && !work_.is_last(i)) {
+    return plain_o(v, i);
   } else {
     resident_o(v, i, discipline);
   }
-  for (uint32_t c = 0; c < lanes_.count; ++c) lane_[c].o_items += work_.item(i.group, i.round, c).valid ? 1 : 0;
+  const Item* item = work_.items(i);
+  for (uint32_t c = 0; c < lanes_.count; ++c, ++item) {
+    if (!item->valid) continue;
+    turn(lane_[c].o_p, lane_[c].scores, scores_bytes_);
+    turn(lane_[c].o_at, lane_[c].o, q_bytes_);
+  }
 }
 
 // Rows [row, row + rows) of a block of O; the last ones of the block free its buffer.
-void Attention::store_o(const Item& item, const Matrix& o, uint32_t row, uint32_t rows, bool last) {
+void Attention::store_o(const Item& item, uint32_t row, uint32_t rows) {
   const uint32_t c = item.lane;
-  const Matrix dram = dram_rows(rt_, rt_.layer().o, item, o.columns);
-  Command store = copy(rows_of(o, row, rows), rows_of(dram, row, rows));
-  store.deferrable().after(o_ready_.of(c)).then(stored_).label(item.head, item.block);
-  if (last) store.then(o_free_.of(c));
-  rt_.dma(kStoreChannel, store);
+  if (store_o_.raw().opcode == hal::Opcode::kNop) make_copy(store_o_, false);
+  {
+    Command::Edit store(store_o_, rows);
+    store.move(0, row == 0 ? lane_[c].o_at : lane_[c].o_at + row * row_bytes_);
+    store.move(1, dram_row(rt_.layer().o, item, row)).label(item.head, item.block);
+    store.after(o_ready_.of(c)).then(stored_);
+    if (row + rows == item.rows) store.then(o_free_.of(c));
+  }
+  rt_.dma(kStoreChannel, store_o_);
   ++stores_;
 }
 
-void Attention::resident_o(KvBuffer& v, const Work::Round& i, const Discipline& discipline) {
-  const bool strips = !work_.after(i).valid && !rt_.in_lock_step();
+void Attention::resident_o(KvBuffer& v, const Work::Round& i, const Discipline* discipline) {
+  const bool strips = work_.is_last(i) && !rt_.in_lock_step();
   const auto strip =
       strips ? static_cast<uint32_t>(round_up(ceil_div(rows_, kLastStrips), rt_.machine().mac_rows)) : rows_;
-  for (uint32_t c = 0; rt_.ok() && c < lanes_.count; ++c) {
-    const Item item = work_.item(i.group, i.round, c);
-    if (!item.valid) {
+  const Item* item = work_.items(i);
+  const bool masked = rt_.mask().any();
+  const uint32_t place = masked ? 0 : v.place(i.group, 0, 0, 0);
+  for (uint32_t c = 0; rt_.ok() && c < lanes_.count; ++c, ++item) {
+    if (!item->valid) {
       v.pass_tokens(i, c, lanes_.o_core(c), v.blocks() - 1);
       continue;
     }
     const Lane& lane = lane_[c];
-    const Sync sync = discipline.for_o(i, c);
-    const Matrix p = score_block(lane, lane.o_items, item);
-    const Matrix o = o_block(lane, item);
-    const uint32_t needed = v.last_block(item);
+    const Sync sync = discipline == nullptr ? Sync{} : discipline->for_o(i, c);
+    const uint32_t needed = v.last_block(*item);
     // Keys in one run, or the first ones and then the others, with the sums of both.
-    const uint32_t end = item.key + item.keys, runs = item.head_keys > 0 ? 2 : 1;
-    const uint32_t emb = rt_.layer().emb;
-    const Matrix partials{lane.partials, item.rows, emb, emb * kPartialBytes};
-    for (uint32_t row = 0; row < item.rows; row += strip) {
-      const uint32_t rows = min(strip, item.rows - row);
+    const uint32_t end = item->key + item->keys, runs = item->head_keys > 0 ? 2 : 1;
+    uint32_t p = lane.o_p, o = lane.o_at, partials = lane.partials;
+    for (uint32_t row = 0; row < item->rows; row += strip) {
+      const uint32_t rows = min(strip, item->rows - row);
       for (uint32_t run = 0; run < runs; ++run) {
         const bool first = run == 0, last = run + 1 == runs;
-        const uint32_t key = first ? item.key : item.main_key, keys = (last ? end : item.head_keys) - key;
-        Command multiply =
-            matmul_ab(columns_of(rows_of(p, row, rows), key - item.key, keys), v.run(i.group, item.member, key, keys),
-                      rows_of(o, row, rows), rows_of(partials, row, rows), place_of(run, runs), tiling_.l0);
-        multiply.label(item.head, item.block);
-        if (row == 0 && first) {
-          multiply.after(lanes_.of_lane(p_ready_, c)).after(o_free_.of(c));
-          if (sync.after.span > 0) multiply.after(sync.after, sync.tokens);
-          v.acquire(multiply, c, i.group, needed);
+        const uint32_t key = first ? item->key : item->main_key, keys = (last ? end : item->head_keys) - key;
+        if (runs > 1 || keys != o_keys_) make_o(keys, partials, runs == 1 ? Accumulate::kOnly : place_of(run, runs));
+        {
+          Command::Edit multiply(o_, rows);
+          multiply.move(0, p + (key - item->key) * kHalfBytes).label(item->head, item->block);
+          multiply.move(1, !masked && item->member == 0 ? place : v.place(i.group, item->member, 0, key));
+          if (last) multiply.move(2, o);
+          if (row == 0 && first) {
+            multiply.after(lanes_.of_lane(p_ready_, c)).after(o_free_.of(c));
+            if (sync.after.span > 0) multiply.after(sync.after, sync.tokens);
+            v.acquire(multiply, c, i.group, needed);
+          }
+          if (last) multiply.then(o_ready_.of(c));
+          if (last && row + rows == item->rows) {
+            if (scores_.tokens) multiply.then(scores_free_.of(c));
+            if (sync.then.span > 0) multiply.then(sync.then);
+            if (v.last_use(i, c, needed)) v.release(multiply, c);
+          }
         }
-        if (last) multiply.then(o_ready_.of(c));
-        if (last && row + rows == item.rows) {
-          if (scores_.tokens) multiply.then(scores_free_.of(c));
-          if (sync.then.span > 0) multiply.then(sync.then);
-          if (v.last_use(i, c, needed)) v.release(multiply, c);
-        }
-        rt_.mac(lanes_.o_core(c), multiply);
+        rt_.mac(lanes_.o_core(c), o_);
       }
+      p += strip * score_bytes_;
+      o += strip * row_bytes_;
+      partials += strip * 2 * row_bytes_;
     }
     if (needed + 1 < v.blocks()) v.pass_tokens(i, c, lanes_.o_core(c), v.blocks() - 1);
   }
-  for (uint32_t c = 0; rt_.ok() && c < lanes_.count; ++c) {
-    const Item item = work_.item(i.group, i.round, c);
-    for (uint32_t row = 0; item.valid && row < item.rows; row += strip) {
-      const uint32_t rows = min(strip, item.rows - row);
-      store_o(item, o_block(lane_[c], item), row, rows, row + rows == item.rows);
+  item = work_.items(i);
+  for (uint32_t c = 0; rt_.ok() && c < lanes_.count; ++c, ++item) {
+    for (uint32_t row = 0; item->valid && row < item->rows; row += strip) {
+      store_o(*item, row, min(strip, item->rows - row));
     }
   }
 }
 
-void Attention::stream_o(KvBuffer& v, const Work::Round& i, const Discipline& discipline) {
+void Attention::stream_o(KvBuffer& v, const Work::Round& i, const Discipline* discipline) {
   for (uint32_t j = 0; rt_.ok() && j < v.blocks(); ++j) {
     if (!v.needed(i, j)) continue;
     v.load_block(i.group, j);
     for (uint32_t c = 0; c < lanes_.count; ++c) {
-      const Item item = work_.item(i.group, i.round, c);
+      const Item& item = work_.item(i, c);
       const KeyBlocks::Part part = item.valid ? v.part(item, j) : KeyBlocks::Part{};
       if (!part.any()) {
         v.pass_tokens(i, c, lanes_.o_core(c), j);
         continue;
       }
       const Lane& lane = lane_[c];
-      const Sync sync = discipline.for_o(i, c);
-      const uint32_t emb = rt_.layer().emb;
-      const Matrix p = columns_of(score_block(lane, lane.o_items, item), part.key - item.key, part.keys);
-      const Matrix partials{lane.partials, item.rows, emb, emb * kPartialBytes};
-      const Matrix o = o_block(lane, item);
-      Command multiply =
-          matmul_ab(p, v.rows(i.group, item.member, j, part), o, partials, place_of(part), tiling_.l0);
-      multiply.label(item.head, item.block);
-      if (part.first) multiply.after(lanes_.of_lane(p_ready_, c));
-      if (part.first && sync.after.span > 0) multiply.after(sync.after, sync.tokens);
-      v.acquire(multiply, c, i.group, j);
-      v.release(multiply, c);
-      if (part.last) {
-        multiply.after(o_free_.of(c)).then(o_ready_.of(c));
-        if (scores_.tokens) multiply.then(scores_free_.of(c));
-        if (sync.then.span > 0) multiply.then(sync.then);
+      const Sync sync = discipline == nullptr ? Sync{} : discipline->for_o(i, c);
+      const Accumulate place = place_of(part);
+      if (place != Accumulate::kOnly || part.keys != o_keys_) make_o(part.keys, lane.partials, place);
+      {
+        Command::Edit multiply(o_, item.rows);
+        multiply.move(0, lane.o_p + (part.key - item.key) * kHalfBytes).label(item.head, item.block);
+        multiply.move(1, v.place(i.group, item.member, j, part.key));
+        if (part.last) multiply.move(2, lane.o_at);
+        if (part.first) multiply.after(lanes_.of_lane(p_ready_, c));
+        if (part.first && sync.after.span > 0) multiply.after(sync.after, sync.tokens);
+        v.acquire(multiply, c, i.group, j);
+        v.release(multiply, c);
+        if (part.last) {
+          multiply.after(o_free_.of(c)).then(o_ready_.of(c));
+          if (scores_.tokens) multiply.then(scores_free_.of(c));
+          if (sync.then.span > 0) multiply.then(sync.then);
+        }
       }
-      rt_.mac(lanes_.o_core(c), multiply);
+      rt_.mac(lanes_.o_core(c), o_);
     }
   }
   for (uint32_t c = 0; rt_.ok() && c < lanes_.count; ++c) {
-    const Item item = work_.item(i.group, i.round, c);
-    if (item.valid) store_o(item, o_block(lane_[c], item), 0, item.rows, true);
+    const Item& item = work_.item(i, c);
+    if (item.valid) store_o(item, 0, item.rows);
   }
 }
 
 void Attention::store_scores(const Work::Round& i, uint64_t tensor, Events ready) {
   for (uint32_t c = 0; c < lanes_.count; ++c) {
-    const Item item = work_.item(i.group, i.round, c);
+    const Item& item = work_.item(i, c);
     if (!item.valid) continue;
-    const Matrix block = score_block(lane_[c], lane_[c].stored++, item);
+    const Matrix block = score_block(lane_[c].stored, item);
+    turn(lane_[c].stored, lane_[c].scores, scores_bytes_);
     rt_.dma(kStoreChannel, copy(block, dram_scores(rt_, tensor, item))
                                .after(lanes_.of_lane(ready, c))
                                .then(scores_free_.of(c))
@@ -289,9 +367,10 @@ void Attention::store_scores(const Work::Round& i, uint64_t tensor, Events ready
 
 void Attention::load_scores(const Work::Round& i, uint64_t tensor, Events ready) {
   for (uint32_t c = 0; c < lanes_.count; ++c) {
-    const Item item = work_.item(i.group, i.round, c);
+    const Item& item = work_.item(i, c);
     if (!item.valid) continue;
-    const Matrix block = score_block(lane_[c], lane_[c].loaded++, item);
+    const Matrix block = score_block(lane_[c].loaded, item);
+    turn(lane_[c].loaded, lane_[c].scores, scores_bytes_);
     rt_.dma(kLoadChannel, copy(dram_scores(rt_, tensor, item), block)
                               .after(scores_free_.of(c))
                               .then(lanes_.of_lane(ready, c))
@@ -303,8 +382,8 @@ void Attention::finish() {
   rt_.settle();
   rt_.wait(stored_, stores_);
   stores_ = 0;
-  for (Lane& lane : lane_) lane.first = {};
-  for (Lane& lane : lane_) lane.q_items = lane.c_items = lane.p_items = lane.o_items = lane.stored = lane.loaded = 0;
+  last_first_ = 0;
+  for (uint32_t c = 0; c < lanes_.count; ++c) begin(lane_[c]);
 }
 
 }  // namespace attnvp::firmware

@@ -44,7 +44,6 @@ class Discipline {
  protected:
   ~Discipline() = default;
 };
-class FreeRunning final : public Discipline {};
 
 // The cores of a lane. By default lane and core are the same; a pipeline gives C to one core's MAC engine, O to
 // another's.
@@ -71,14 +70,15 @@ class Attention {
   // is not valid.
   void load_q(const Work::Round& i);
   void load_q_rest(const Work::Round& i);
-  uint32_t rest_of_q(const Work::Round& i) const;  // descriptors that load_q_rest puts into the queue
+  // Descriptors that load_q_rest puts into the queue.
+  uint32_t rest_of_q(const Work::Round& i) const { return i.valid && i.index < last_first_ ? first_rest_of_q(i) : 0; }
   // Algorithm 2: C_i = Q_i K^T, sub-block by sub-block of K.
   // Between commands `ahead` may issue loads for what comes next.
-  void produce_c(KvBuffer& k, const Work::Round& i, Loads& ahead, const Discipline& discipline = FreeRunning());
+  void produce_c(KvBuffer& k, const Work::Round& i, Loads& ahead, const Discipline* discipline = nullptr);
   // Algorithm 3: P_i = softmax(C_i), row by row, in place.
   void produce_p(const Work::Round& i);
   // Algorithm 4: O_i = P_i V; stores O_i.
-  void produce_o(KvBuffer& v, const Work::Round& i, const Discipline& discipline = FreeRunning());
+  void produce_o(KvBuffer& v, const Work::Round& i, const Discipline* discipline = nullptr);
 
   // Scores by way of DRAM (`tensor` is C or P): where produce_c or produce_p left them; for produce_p or produce_o.
   void store_c(const Work::Round& i) { store_scores(i, rt_.layer().c, c_ready_); }
@@ -90,24 +90,50 @@ class Attention {
   void finish();
 
  private:
-  struct Lane {
-    uint64_t q = 0, scores = 0, o = 0, partials = 0;  // L1 addresses
-    // Items that went through each step: they pick the buffer.
-    uint32_t q_items = 0, c_items = 0, p_items = 0, o_items = 0;
-    uint32_t stored = 0, loaded = 0;  // likewise for scores by way of DRAM
-    Work::Round first;                // the round of the lane's first item
+  // Buffers one behind the other, from `at` to `end`: L1 addresses, their lower halves.
+  struct Ring {
+    uint32_t at, end;
   };
+  static void turn(uint32_t& place, const Ring& ring, uint32_t bytes) {
+    place += bytes;
+    if (place == ring.end) place = ring.at;
+  }
+  struct Lane {
+    Ring q, scores, o;
+    uint32_t partials;
+    // The buffers that come next in each step.
+    uint32_t q_load, q_use, c, p, o_p, o_at;
+    uint32_t stored, loaded;  // likewise for scores by way of DRAM
+    uint32_t first;           // 1 + the index of the round of the lane's first item
+    bool first_c;             // its C is still to come
+  };
+  static void begin(Lane& lane);
+  uint32_t first_rest_of_q(const Work::Round& i) const;
   void store_scores(const Work::Round& i, uint64_t tensor, Events ready);
   void load_scores(const Work::Round& i, uint64_t tensor, Events ready);
   void stream_o(KvBuffer& v, const Work::Round& i,
-                const Discipline& discipline);  // O_i (+)= P_i,j V_j as the V_j come by
-  void resident_o(KvBuffer& v, const Work::Round& i, const Discipline& discipline);  // O_i = P_i V
-  void store_o(const Item& item, const Matrix& o, uint32_t row, uint32_t rows, bool last);
+                const Discipline* discipline);  // O_i (+)= P_i,j V_j as the V_j come by
+  void resident_o(KvBuffer& v, const Work::Round& i, const Discipline* discipline);  // O_i = P_i V
+  void store_o(const Item& item, uint32_t row, uint32_t rows);
   uint32_t first_strip() const;
-  void load_q_rows(const Item& item, const Matrix& q, uint32_t row, uint32_t rows);
-  Matrix q_block(const Lane& lane, uint32_t n, const Item& item) const;
-  Matrix score_block(const Lane& lane, uint32_t n, const Item& item) const;  // columns: the item's keys
-  Matrix o_block(const Lane& lane, const Item& item) const;
+  void make_copy(Command& command, bool load);
+  void make_c();
+  void make_o(uint32_t keys, uint32_t partials, Accumulate place);
+  void normalize(const Item& item, uint32_t block, uint32_t row, uint32_t rows, Events after, Events then);
+  // Where lanes have the same to do (plain_rounds.cpp).
+  bool plain(const Work::Round& i) const { return plain_ && work_.full(i) && !rt_.in_lock_step(); }
+  void plain_load_q(const Work::Round& i);
+  void plain_rest_of_q(const Work::Round& i);
+  void plain_strips(Command::Word* d, uint32_t queue, const Item& item);
+  void plain_c(KvBuffer& k, const Work::Round& i, Loads& ahead);
+  void plain_p(const Work::Round& i);
+  void plain_o(KvBuffer& v, const Work::Round& i);
+  uint64_t head_rows(uint64_t tensor, const Item& item) const;
+  void load_q_rows(const Item& item, uint32_t q, uint32_t row, uint32_t rows);
+  Matrix score_block(uint32_t at, const Item& item) const;  // columns: the item's keys
+  uint64_t dram_row(uint64_t tensor, const Item& item, uint32_t row) const {
+    return tensor + (uint64_t{item.head} * rt_.layer().seq_q + item.row + row) * row_bytes_;
+  }
 
   Runtime& rt_;
   const Work& work_;
@@ -115,11 +141,19 @@ class Attention {
   ScoreBlocks scores_;
   Lanes lanes_;
   uint32_t o_buffers_;
-  uint32_t rows_, keys_;  // of a row block's buffers
+  uint32_t rows_, keys_;              // of a row block's buffers
+  uint32_t row_bytes_, score_bytes_;  // of a row,
+  uint32_t q_bytes_, scores_bytes_;   //   and of a row block, of Q or O and of scores
   static constexpr uint32_t kMaxLanes = 64;
   Lane lane_[kMaxLanes];
+  uint64_t head_bytes_;  // of Q or O
+  bool plain_;           // nothing is masked, a lane is a core, groups are heads, all lanes begin in the first round
   Events q_ready_, q_free_, c_ready_, p_ready_, o_ready_, o_free_, scores_free_, stored_;
-  uint32_t stores_ = 0;  // issued since the last finish()
+  uint32_t stores_ = 0;      // issued since the last finish()
+  uint32_t last_first_ = 0;  // of Lane::first, the latest
+  // Issued again and again.
+  Command load_q_, c_, p_, o_, store_o_;
+  uint32_t o_keys_ = 0;  // whose products o_ is for; 0: it is a term of a sum
 };
 
 }  // namespace attnvp::firmware

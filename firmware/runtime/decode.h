@@ -44,7 +44,7 @@ class Decode {
     Segment segment;
     uint32_t piece = 0, number = 0;  // of the worker
     uint32_t tile = 0;               // of the context
-    Item rows;
+    Item rows{};
     KeyBlocks::Part keys;                 // of that tile
     uint32_t all_rows = 0, all_keys = 0;  // of its commands: padded
     bool first = false, last = false;     // of the piece

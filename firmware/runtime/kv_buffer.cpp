@@ -18,20 +18,27 @@ KvBuffer::KvBuffer(Runtime& rt, const Work& work, const RowTiling& t, uint64_t d
       slot_rows_(streamed_ ? nkv_ : rows_),
       members_(t.bb * t.hh) {
   if (work.lanes() > kMaxLanes) rt.fail(Status::kBadJob);
+  for (uint32_t lane = 0; rt.ok() && lane < work.lanes(); ++lane) taken_group_[lane] = 0;
   if (blocks_ > hal::kMaxTokens) rt.refuse(RowTiling::kNkv, nkv_);  // which a lane may wait for at once
-  address_ = rt.allocate(uint64_t{slots_} * members_ * slot_rows_ * emb_ * kHalfBytes,
-                         dram == rt.layer().k ? L1Region::kK : L1Region::kV);
+  const uint64_t member_bytes = uint64_t{slot_rows_} * emb_ * kHalfBytes;
+  head_bytes_ = uint64_t{all_keys_} * emb_ * kHalfBytes;
+  member_bytes_ = static_cast<uint32_t>(member_bytes);  // L1 is below 4 GiB
+  address_ =
+      rt.allocate(uint64_t{slots_} * members_ * member_bytes, dram == rt.layer().k ? L1Region::kK : L1Region::kV);
   ready_ = rt.events(work.lanes());
   free_ = rt.events(work.lanes(), slots_);
+  ready_ref_ = hal::event_ref(ready_.first, ready_.span, 1);
+  free_ref_ = hal::event_ref(free_.first, free_.span, 1);
 }
 
 uint64_t KvBuffer::slot_address(uint32_t slot, uint32_t member) const {
-  return address_ + (uint64_t{slot} * members_ + member) * slot_rows_ * emb_ * kHalfBytes;
+  return address_ + (slot * members_ + member) * member_bytes_;
 }
 
 Matrix KvBuffer::rows(uint32_t group, uint32_t member, uint32_t block) const {
-  const uint32_t stride = emb_ * kHalfBytes;
-  if (streamed_) return {slot_address((streamed_loads_ - 1) % slots_, member), block_rows(block), emb_, stride};
+  if (streamed_) {
+    return {slot_address(in_turn(streamed_loads_ - 1, slots_), member), block_rows(block), emb_, emb_ * kHalfBytes};
+  }
   return run(group, member, block_row(block), block_rows(block));
 }
 
@@ -41,34 +48,39 @@ Matrix KvBuffer::rows(uint32_t group, uint32_t member, uint32_t block, const Key
 
 Matrix KvBuffer::run(uint32_t group, uint32_t member, uint32_t key, uint32_t keys) const {
   const uint32_t stride = emb_ * kHalfBytes;
-  return {slot_address(group % slots_, member) + uint64_t{cut_.place(key)} * stride, keys, emb_, stride};
-}
-
-uint32_t KvBuffer::last_block(const Item& item) const {
-  uint32_t block = blocks_ - 1;
-  while (block > 0 && !part(item, block).any()) --block;
-  return block;
+  return {slot_address(in_turn(group, slots_), member) + cut_.place(key) * stride, keys, emb_, stride};
 }
 
 bool KvBuffer::needed(const Work::Round& i, uint32_t block) const {
   for (uint32_t lane = 0; lane < work_.lanes(); ++lane) {
-    const Item item = work_.item(i.group, i.round, lane);
+    const Item item = work_.item(i, lane);
     if (item.valid && part(item, block).any()) return true;
   }
   return false;
 }
 
+void KvBuffer::make_load() {
+  const uint32_t stride = emb_ * kHalfBytes;
+  load_ = copy({dram_, 0, emb_, stride}, {address_, 0, emb_, stride});
+}
+
 // One sub-block of all members; the last member's copy tells the lanes.
 void KvBuffer::issue(uint32_t group, uint32_t block) {
-  const uint32_t stride = emb_ * kHalfBytes;
-  const uint32_t members = work_.members(group);
+  if (load_.raw().opcode == hal::Opcode::kNop) make_load();
+  const uint32_t members = work_.members(group), key = block_row(block);
+  const uint64_t rows = dram_ + key * emb_ * kHalfBytes;
+  constexpr auto kDestination = (offsetof(Descriptor, operand) + sizeof(hal::Operand)) / sizeof(Command::Word);
+  Descriptor& d = load_.raw();
+  d.rows = block_rows(block);
+  d.row_block = block;
   for (uint32_t m = 0; m < members; ++m) {
-    const uint64_t row = uint64_t{work_.head_of(group, m)} * all_keys_ + block_row(block);
-    const Matrix from{dram_ + row * stride, block_rows(block), emb_, stride};
-    Command command = copy(from, rows(group, m, block)).label(work_.head_of(group, m), block);
-    if (m == 0 && (streamed_ || block == 0)) command.after(free_);
-    if (m + 1 == members) command.then(ready_);
-    rt_.dma(channel_, command);
+    const uint32_t head = work_.head_of(group, m);
+    d.head = static_cast<std::uint16_t>(head);
+    d.operand[0].address = rows + head * head_bytes_;
+    load_.words()[kDestination] = place(group, m, block, key);
+    load_.events(m == 0 && (streamed_ || block == 0) ? free_ref_ : hal::EventRef{},
+                 m + 1 == members ? ready_ref_ : hal::EventRef{});
+    rt_.dma(channel_, load_);
   }
 }
 
@@ -80,24 +92,6 @@ void KvBuffer::load_block(uint32_t group, uint32_t block) {
   if (!streamed_) return;
   ++streamed_loads_;
   issue(group, block);
-}
-
-void KvBuffer::acquire(Command& command, uint32_t lane, uint32_t group, uint32_t block) {
-  if (streamed_) {
-    command.after(ready_.of(lane));
-    return;
-  }
-  if (taken_group_[lane] != group + 1) {
-    taken_group_[lane] = group + 1;
-    taken_[lane] = 0;
-  }
-  if (block + 1 <= taken_[lane]) return;
-  command.after(ready_.of(lane), block + 1 - taken_[lane]);
-  taken_[lane] = block + 1;
-}
-
-bool KvBuffer::last_use(const Work::Round& i, uint32_t lane, uint32_t block) const {
-  return streamed_ || (block + 1 == blocks_ && i.round == work_.last_round(i.group, lane));
 }
 
 void KvBuffer::pass_tokens(const Work::Round& i, uint32_t lane, uint32_t core, uint32_t block) {

@@ -23,7 +23,11 @@ class KvBuffer {
   uint32_t block_rows(uint32_t block) const { return cut_.rows(block); }
   uint32_t most_rows() const { return min(nkv_, all_keys_); }  // of a sub-block
   KeyBlocks::Part part(const Item& item, uint32_t block) const { return cut_.part(item, block); }
-  uint32_t last_block(const Item& item) const;              // that the item needs
+  uint32_t last_block(const Item& item) const {  // that the item needs
+    uint32_t block = blocks_ - 1;
+    while (block > 0 && !part(item, block).any()) --block;
+    return block;
+  }
   bool needed(const Work::Round& i, uint32_t block) const;  // by some lane in that round
 
   // Resident: issues the load of a sub-block of a group; the caller keeps them in order.
@@ -37,17 +41,52 @@ class KvBuffer {
   // Resident: `keys` rows from `key` on, which lie in one run.
   Matrix run(uint32_t group, uint32_t member, uint32_t key, uint32_t keys) const;
 
+  // Where key `key` of a member is in L1, the address's lower half: resident, or of sub-block `block`, loaded last.
+  uint32_t place(uint32_t group, uint32_t member, uint32_t block, uint32_t key) const {
+    const uint32_t slot = in_turn(streamed_ ? streamed_loads_ - 1 : group, slots_);
+    const uint32_t row = streamed_ ? key - block_row(block) : cut_.place(key);
+    return static_cast<uint32_t>(address_) + (slot * members_ + member) * member_bytes_ + row * emb_ * kHalfBytes;
+  }
+
+  // What acquire() and release() wait for and give, per lane; every lane has acquired all of a resident group.
+  Events ready() const { return ready_; }
+  Events free() const { return free_; }
+  void all_taken(uint32_t group) {
+    for (uint32_t lane = 0; lane < work_.lanes(); ++lane) {
+      taken_group_[lane] = group + 1;
+      taken_[lane] = blocks_;
+    }
+  }
   // Makes the command wait until sub-blocks up to `block` are there for this lane, as far as it has not waited yet.
-  void acquire(Command& command, uint32_t lane, uint32_t group, uint32_t block);
+  template <typename Made>
+  void acquire(Made& command, uint32_t lane, uint32_t group, uint32_t block) {
+    if (streamed_) {
+      command.after(ready_.of(lane));
+      return;
+    }
+    if (taken_group_[lane] != group + 1) {
+      taken_group_[lane] = group + 1;
+      taken_[lane] = 0;
+    }
+    if (block + 1 <= taken_[lane]) return;
+    command.after(ready_.of(lane), block + 1 - taken_[lane]);
+    taken_[lane] = block + 1;
+  }
   // Makes the command give back: streamed, the sub-block; resident, the group (when this was the lane's last use).
-  void release(Command& command, uint32_t lane) const { command.then(free_.of(lane)); }
+  template <typename Made>
+  void release(Made& command, uint32_t lane) const {
+    command.then(free_.of(lane));
+  }
   // What a lane reads of sub-block `block` in that round is the last it reads of what it must give back.
-  bool last_use(const Work::Round& i, uint32_t lane, uint32_t block) const;
+  bool last_use(const Work::Round& i, uint32_t lane, uint32_t block) const {
+    return streamed_ || (block + 1 == blocks_ && work_.is_last(i, lane));
+  }
   // A lane that does not read sub-block `block` in that round passes on the tokens that it gets: on the MAC engine of
   // `core`.
   void pass_tokens(const Work::Round& i, uint32_t lane, uint32_t core, uint32_t block);
 
  private:
+  void make_load();
   void issue(uint32_t group, uint32_t block);
   uint64_t slot_address(uint32_t slot, uint32_t member) const;
 
@@ -62,12 +101,16 @@ class KvBuffer {
   uint32_t slots_;      // groups (resident) or sub-blocks (streamed)
   uint32_t slot_rows_;  // rows of one member in one slot
   uint32_t members_;    // members a slot has room for
+  uint32_t member_bytes_ = 0;
+  uint64_t head_bytes_ = 0;  // in DRAM
+  Command load_;             // of a sub-block, and its events
+  hal::EventRef ready_ref_{}, free_ref_{};
   uint64_t address_ = 0;
   Events ready_, free_;
   uint32_t streamed_loads_ = 0;
   static constexpr uint32_t kMaxLanes = 64;
-  uint32_t taken_group_[kMaxLanes] = {};  // resident: which group, and how many of its sub-blocks, each lane waited for
-  uint32_t taken_[kMaxLanes] = {};
+  // Resident: which group, from 1 on, and how many of its sub-blocks, each lane waited for.
+  uint32_t taken_group_[kMaxLanes], taken_[kMaxLanes];
 };
 
 }  // namespace attnvp::firmware

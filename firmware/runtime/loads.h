@@ -29,10 +29,11 @@ class Loads {
 
  private:
   enum Step : std::uint8_t { kV, kRows, kFirstK, kRest, kK };  // of one iteration; without lag V comes after K
+  static const Step kLagging[], kTogether[];
 
-  bool done() const;
-  const Work::Round& back() const { return order_.v_lag == 0 ? front_ : lagging_[order_.v_lag - 1]; }
-  Step step_at(uint32_t position) const;
+  const Work::Round& back() const {
+    return order_.v_lag == 0 ? front_ : lagging_[(iteration_ - order_.v_lag) % kMaxLag];
+  }
   void issue_until(uint32_t iteration, Step step);
   void issue_one();
   void next_position();
@@ -47,11 +48,14 @@ class Loads {
   KvBuffer* k_;
   KvBuffer* v_;
   Order order_;
+  const Step* steps_;
+  bool streamed_, done_;
   uint32_t c_needed_ = 0, o_needed_ = 0;
   // The next load: position 0 to 4 within an iteration, and a sub-block.
   uint32_t iteration_ = 0, position_ = 0, block_ = 0;
+  uint32_t end_ = 0;              // the iteration in which nothing is left
   Work::Round front_;             // the iteration's round for C
-  Work::Round lagging_[kMaxLag];  // and the ones before it
+  Work::Round lagging_[kMaxLag];  // and the ones before it, each at its iteration's place
 };
 
 }  // namespace attnvp::firmware

@@ -92,7 +92,7 @@ uint32_t OnlineAttention::slabs_of(uint32_t core, uint32_t block) const {
 Item OnlineAttention::slab(uint32_t core, uint32_t block, uint32_t index) const {
   const uint32_t cores = rt_.cores();
   const uint32_t turn = rows_.uneven() && (index & 1) != 0 ? cores - 1 - core : core;
-  Item item;
+  Item item{};
   item.valid = true;
   item.head = block / blocks_per_head_;
   rows_.fill(item, block % blocks_per_head_ * slabs_per_block_ + index * cores + turn);
@@ -110,7 +110,7 @@ bool OnlineAttention::needed(uint32_t block, uint32_t j) const {
   if (!rows_.uneven()) return true;
   const uint32_t first = block % blocks_per_head_ * slabs_per_block_;
   for (uint32_t s = first; s < min(first + slabs_per_block_, slabs_); ++s) {
-    Item item;
+    Item item{};
     rows_.fill(item, s);
     if (cut_.part(item, j).any()) return true;
   }
@@ -142,8 +142,7 @@ Matrix OnlineAttention::q_rows(uint32_t core, uint32_t slab, uint32_t rows) cons
 
 Matrix OnlineAttention::scores(uint32_t core, const Step& s) const {
   const uint32_t stride = plan_.tiling.nkv * kHalfBytes;
-  return {core_[core].scores + uint64_t{s.number % plan_.ring} * plan_.tiling.nq * stride, s.rows, s.keys.keys,
-          stride};
+  return {core_[core].scores + uint64_t{s.number % plan_.ring} * plan_.tiling.nq * stride, s.rows, s.keys.keys, stride};
 }
 
 Matrix OnlineAttention::kv_tile(uint64_t base, uint32_t tile, uint32_t rows) const {
@@ -200,8 +199,7 @@ void OnlineAttention::load_slabs(uint32_t core, uint32_t until) {
 void OnlineAttention::first_half_in_array(uint32_t core, const Step& s) {
   const Sums running = this->running(core, s), tile = tile_sums(core, s);
   const Matrix before = running.maximum(s.j + 3), after = running.maximum(s.j);
-  Command score =
-      score_tile(q_rows(core, s.slab, s.rows), kv_tile(k_, s), tile.tile_maximum(), array_slot(s));
+  Command score = score_tile(q_rows(core, s.slab, s.rows), kv_tile(k_, s), tile.tile_maximum(), array_slot(s));
   mask(rt_, score.scaled(rt_.scale()), s.row, s.keys.key);
   score.after(ring_free_.of(core)).then(scored_.of(core)).label(s.head, s.block);
   if (s.takes_tile) score.after(k_ready_.of(core));

@@ -2,23 +2,17 @@
 
 namespace attnvp::firmware {
 
-Matrix columns_of(const Matrix& m, uint32_t column, uint32_t columns) {
-  return {m.address + uint64_t{column} * hal::element_bytes(m.type), m.rows, columns, m.stride, m.type};
-}
-
-Matrix rows_of(const Matrix& m, uint32_t row, uint32_t rows) {
-  return {m.address + uint64_t{row} * m.stride, rows, m.columns, m.stride, m.type};
-}
-
-Command& Command::operand(int i, const Matrix& m) {
-  d_.operand[i] = {m.address, m.stride, m.columns};
-  d_.type[i] = m.type;
-  return *this;
+// As its flags ask for; what comes in is zero.
+void Command::lengthen() {
+  const std::uint16_t length = hal::length_with(d_.flags);
+  auto* bytes = reinterpret_cast<unsigned char*>(&d_);
+  for (uint32_t i = d_.length; i < length; ++i) bytes[i] = 0;
+  d_.length = length;
 }
 
 Command& Command::masked(const hal::Mask& mask, uint32_t row, uint32_t key) {
   d_.flags |= hal::kMasked;
-  d_.length = hal::length_with(d_.flags);
+  lengthen();
   d_.tail.rule.row = row;
   d_.tail.rule.key = key;
   d_.tail.rule.mask = mask;
@@ -28,19 +22,8 @@ Command& Command::masked(const hal::Mask& mask, uint32_t row, uint32_t key) {
 Command& Command::scaled(uint32_t scale) {
   if (scale == hal::kUnitScale) return *this;
   d_.flags |= hal::kScaled;
-  d_.length = hal::length_with(d_.flags);
+  lengthen();
   d_.tail.rule.scale = scale;
-  return *this;
-}
-
-Command& Command::add(hal::EventRef* refs, int slots, Events events, uint32_t tokens) {
-  if (tokens == 0) return *this;
-  for (int i = 0; i < slots; ++i) {
-    if (refs[i].tokens() != 0) continue;
-    refs[i] = hal::event_ref(events.first, events.span, tokens);
-    return *this;
-  }
-  complete_ = false;
   return *this;
 }
 
@@ -106,8 +89,10 @@ Command copy(const Matrix& from, const Matrix& to) {
 
 Command fence() { return Command(hal::Opcode::kNop); }
 
-Runtime::Runtime(hal::Cpu& cpu, uint32_t cluster) : cpu_(cpu), cluster_(cluster) {
+Runtime::Runtime(hal::Cpu& cpu, uint32_t cluster)
+    : cpu_(cpu), cluster_(cluster), control_(static_cast<uint32_t>(hal::cluster_base(cluster))) {
   const bool read = hal::read(cpu_, hal::kJobAddress, &job_, sizeof job_);
+  if (!read) job_ = {};
   if (!read || job_.magic != hal::kJobMagic || job_.bytes != sizeof job_) fail(Status::kBadJob);
   if (ok() && (job_.flags & hal::kRuled) != 0) this->read(hal::kRulesAddress, &rules_, sizeof rules_);
 }
@@ -123,20 +108,20 @@ Events Runtime::events(uint32_t span, uint32_t tokens) {
 
 void Runtime::give(Events events, uint32_t tokens) {
   for (uint32_t i = 0; ok() && tokens > 0 && i < events.span; ++i) {
-    const uint64_t event = hal::events_base(cluster_) + (events.first + i) * hal::kEventStride;
-    if (!hal::write32(cpu_, event + hal::kEventSignal, tokens)) fail(Status::kEngineFault, event);
+    const uint32_t event = event_registers(events.first + i);
+    if (!hal::write_register(cpu_, event + hal::kEventSignal, tokens)) fail(Status::kEngineFault, event);
   }
 }
 
 void Runtime::wait(Events events, uint32_t tokens) {
   for (uint32_t i = 0; ok() && tokens > 0 && i < events.span; ++i) {
-    const uint64_t event = hal::events_base(cluster_) + (events.first + i) * hal::kEventStride;
-    if (!hal::write32(cpu_, event + hal::kEventTake, tokens)) fail(Status::kEngineFault, event);
+    const uint32_t event = event_registers(events.first + i);
+    if (!hal::write_register(cpu_, event + hal::kEventTake, tokens)) fail(Status::kEngineFault, event);
   }
 }
 
 uint64_t Runtime::allocate(uint64_t bytes, L1Region region) {
-  const uint64_t size = round_up(bytes, 64);
+  const uint64_t size = (bytes + 63) & ~uint64_t{63};
   if (!sketch_ && !has_space(l1_used_ + size)) return 0;
   const uint64_t address = hal::l1_base(cluster_) + l1_used_;
   l1_used_ += size;
@@ -179,31 +164,13 @@ bool Runtime::write(uint64_t address, const void* data, uint32_t bytes) {
   return ok();
 }
 
-uint32_t Runtime::read32(uint64_t address) {
-  uint32_t value = 0;
-  if (ok() && !hal::read(cpu_, address, &value, sizeof value)) fail(Status::kEngineFault, address);
-  return value;
-}
-
-void Runtime::push(uint64_t queue, const Command& command, Side side) {
+void Runtime::push_in_step(uint32_t queue, const Command& command, Side side) {
   if (!ok()) return;
-  if (lock_step_.span == 0) return enqueue(queue, command);
   if (side != side_) settle();
   side_ = side;
   ++pending_;
   Command stepped = command;
   enqueue(queue, stepped.then(lock_step_));
-}
-
-void Runtime::enqueue(uint64_t queue, const Command& command) {
-  if (!ok()) return;
-  if (!command.complete()) {
-    fail(Status::kTooManyEvents);
-    return;
-  }
-  const bool written = hal::write(cpu_, queue + hal::kQueueDescriptor, &command.raw(), command.raw().length) &&
-                       hal::write32(cpu_, queue + hal::kQueueDoorbell, 1);
-  if (!written) fail(Status::kEngineFault, queue);
 }
 
 void Runtime::lock_step() { lock_step_ = events(1); }
@@ -214,16 +181,11 @@ void Runtime::settle() {
   pending_ = 0;
 }
 
-void Runtime::dma(uint32_t channel, const Command& command) {
-  if (channel >= machine().dma_channels) {
-    fail(Status::kTooFewChannels, channel + 1, machine().dma_channels);
-    return;
-  }
-  push(hal::dma_base(cluster_) + channel * hal::kQueueStride, command, Side::kTransfer);
-}
-
 uint32_t Runtime::dma_level(uint32_t channel) {
-  return read32(hal::dma_base(cluster_) + channel * hal::kQueueStride + hal::kQueueLevel);
+  const uint32_t level = dma_queue(channel) + static_cast<uint32_t>(hal::kQueueLevel);
+  uint32_t value = 0;
+  if (ok() && !hal::read_register(cpu_, level, value)) fail(Status::kEngineFault, level);
+  return value;
 }
 
 void Runtime::fail(Status status, uint64_t detail0, uint64_t detail1) {

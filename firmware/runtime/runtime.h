@@ -23,7 +23,9 @@ constexpr uint32_t kPartialBytes = hal::element_bytes(hal::ElementType::kFp32);
 // In 32 bits where both are: divisions of 64 are long loops on such a processor.
 template <class A, class B>
 constexpr auto ceil_div(A a, B b) -> decltype(a + b) {
-  return a / b + (a % b != 0 ? 1 : 0);
+  using T = decltype(a + b);
+  const T whole = static_cast<T>(a) / b;
+  return whole + (whole * b != static_cast<T>(a) ? 1 : 0);
 }
 template <class A, class B>
 constexpr auto round_up(A a, B b) -> decltype(a + b) {
@@ -36,6 +38,11 @@ constexpr T min(T a, T b) {
 template <typename T>
 constexpr T max(T a, T b) {
   return a < b ? b : a;
+}
+
+// The n-th turn of `count`, most often a power of two: divisions are long.
+constexpr uint32_t in_turn(uint32_t n, uint32_t count) {
+  return (count & (count - 1)) == 0 ? n & (count - 1) : n % count;
 }
 
 // A run of hardware events, usually one per core.
@@ -55,19 +62,108 @@ struct Matrix {
   Matrix as(hal::ElementType other) const { return {address, rows, columns, stride, other}; }  // the same columns
 };
 // `columns` columns from `column` on, `rows` rows from `row` on.
-Matrix columns_of(const Matrix& m, uint32_t column, uint32_t columns);
-Matrix rows_of(const Matrix& m, uint32_t row, uint32_t rows);
+inline Matrix columns_of(const Matrix& m, uint32_t column, uint32_t columns) {
+  return {m.address + uint64_t{column} * hal::element_bytes(m.type), m.rows, columns, m.stride, m.type};
+}
+inline Matrix rows_of(const Matrix& m, uint32_t row, uint32_t rows) {
+  return {row == 0 ? m.address : m.address + uint64_t{row} * m.stride, rows, m.columns, m.stride, m.type};
+}
 
-// A descriptor on its way into a queue.
+// A descriptor on its way into a queue. One that is issued again and again is kept, and only what changes is set anew.
 class Command {
  public:
-  explicit Command(hal::Opcode opcode, uint32_t rows = 0) : d_{} {
+  using Word = uint32_t __attribute__((may_alias));
+  Word* words() { return reinterpret_cast<Word*>(&d_); }
+
+  // Sets a command anew: its rows, where operands are, who it is for, events.
+  class Edit {
+   public:
+    Edit(Command& command, uint32_t rows)
+        : command_(command), wait_(command.d_.wait), signal_(command.d_.signal), complete_(true) {
+      command.d_.rows = rows;
+      for (hal::EventRef& wait : command.d_.wait) wait = {0};
+      for (hal::EventRef& signal : command.d_.signal) signal = {0};
+    }
+    ~Edit() {
+      command_.waits_ = static_cast<int>(wait_ - command_.d_.wait);
+      command_.signals_ = static_cast<int>(signal_ - command_.d_.signal);
+      command_.complete_ = complete_;
+    }
+    Edit(const Edit&) = delete;
+    Edit& operator=(const Edit&) = delete;
+    // Another place of the same stride and type; in L1, whose windows are as large, its lower half.
+    Edit& move(int i, uint64_t address) {
+      command_.d_.operand[i].address = address;
+      return *this;
+    }
+    Edit& move(int i, uint32_t low) {
+      command_.words()[(offsetof(Descriptor, operand) + static_cast<std::size_t>(i) * sizeof(hal::Operand)) /
+                       sizeof(Word)] = low;
+      return *this;
+    }
+    Edit& columns(int i, uint32_t columns) {
+      command_.d_.operand[i].columns = columns;
+      return *this;
+    }
+    Edit& label(uint32_t head, uint32_t row_block) {
+      command_.label(head, row_block);
+      return *this;
+    }
+    Edit& after(Events events, uint32_t tokens = 1) {
+      if (tokens == 0) return *this;
+      complete_ = complete_ && wait_ != command_.d_.wait + hal::kWaits;
+      if (complete_) *wait_++ = hal::event_ref(events.first, events.span, tokens);
+      return *this;
+    }
+    Edit& then(Events events, uint32_t tokens = 1) {
+      if (tokens == 0) return *this;
+      complete_ = complete_ && signal_ != command_.d_.signal + hal::kSignals;
+      if (complete_) *signal_++ = hal::event_ref(events.first, events.span, tokens);
+      return *this;
+    }
+
+   private:
+    Command& command_;
+    hal::EventRef *wait_, *signal_;
+    bool complete_;
+  };
+
+  Command() { d_.opcode = hal::Opcode::kNop; }  // of no use yet
+  explicit Command(hal::Opcode opcode, uint32_t rows = 0) {
+#pragma GCC unroll 32
+    for (uint32_t i = 0; i < hal::kDescriptorBytes / sizeof(Word); ++i) word(i) = 0;
+    d_.version = hal::kDescriptorVersion;
+    d_.length = hal::kDescriptorBytes;
     d_.opcode = opcode;
     d_.rows = rows;
   }
-  Command& operand(int i, const Matrix& m);
-  Command& after(Events events, uint32_t tokens = 1) { return add(d_.wait, hal::kWaits, events, tokens); }
-  Command& then(Events events, uint32_t tokens = 1) { return add(d_.signal, hal::kSignals, events, tokens); }
+  Command(const Command& other) { *this = other; }
+  Command& operator=(const Command& other) {
+    constexpr uint32_t kShort = hal::kDescriptorBytes / sizeof(Word);
+    const auto words = static_cast<uint32_t>(other.d_.length / sizeof(Word));
+#pragma GCC unroll 32
+    for (uint32_t i = 0; i < kShort; ++i) word(i) = other.word(i);
+    for (uint32_t i = kShort; i < words; ++i) word(i) = other.word(i);
+    waits_ = other.waits_, signals_ = other.signals_, complete_ = other.complete_;
+    return *this;
+  }
+  Command& operand(int i, const Matrix& m) {
+    d_.operand[i] = {m.address, m.stride, m.columns};
+    d_.type[i] = m.type;
+    return *this;
+  }
+  Command& after(Events events, uint32_t tokens = 1) { return add(d_.wait, hal::kWaits, waits_, events, tokens); }
+  Command& then(Events events, uint32_t tokens = 1) {
+    return add(d_.signal, d_.remote == 0 ? hal::kSignals : hal::kSignals - 1, signals_, events, tokens);
+  }
+  // At most one of each, in place of those that it has; without tokens none.
+  Command& events(hal::EventRef wait, hal::EventRef signal) {
+    d_.wait[0] = wait;
+    d_.signal[0] = signal;
+    waits_ = wait.bits != 0 ? 1 : 0;
+    signals_ = signal.bits != 0 ? 1 : 0;
+    return *this;
+  }
   Command& label(uint32_t head, uint32_t row_block) {
     d_.head = static_cast<std::uint16_t>(head);
     d_.row_block = row_block;
@@ -75,8 +171,14 @@ class Command {
   }
   // The last of the signals goes to another cluster's events.
   Command& then_remote(uint32_t cluster, Events events, uint32_t tokens = 1) {
+    if (signals_ == hal::kSignals) complete_ = false;
     d_.signal[hal::kSignals - 1] = hal::event_ref(events.first, events.span, tokens);
     d_.remote = cluster + 1;
+    return *this;
+  }
+  Command& unmasked() {
+    d_.flags &= static_cast<std::uint16_t>(~hal::kMasked);
+    d_.length = hal::length_with(d_.flags);
     return *this;
   }
   // Rows of the result are the layer's queries from `row` on, columns its keys from `key` on.
@@ -91,8 +193,20 @@ class Command {
   const Descriptor& raw() const { return d_; }
 
  private:
-  Command& add(hal::EventRef* refs, int slots, Events events, uint32_t tokens);
-  Descriptor d_;
+  Command& add(hal::EventRef* refs, int slots, int& taken, Events events, uint32_t tokens) {
+    if (tokens == 0) return *this;
+    if (taken >= slots) {
+      complete_ = false;
+    } else {
+      refs[taken++] = hal::event_ref(events.first, events.span, tokens);
+    }
+    return *this;
+  }
+  Word& word(uint32_t i) { return reinterpret_cast<Word*>(&d_)[i]; }
+  const Word& word(uint32_t i) const { return reinterpret_cast<const Word*>(&d_)[i]; }
+  void lengthen();
+  Descriptor d_;  // behind its length there may be anything
+  int waits_ = 0, signals_ = 0;
   bool complete_ = true;
 };
 
@@ -167,12 +281,35 @@ class Runtime {
     return need;
   }
 
+  // Where there was no space for what `build` would allocate: says how much it is.
+  template <typename Build>
+  void tell_need_of(const Build& build) {
+    if (status_ != Status::kL1TooSmall) return;
+    status_ = Status::kDone;
+    l1_used_ = 0;
+    has_space(need_of(build));
+  }
+
   // DRAM behind the tensors, which all clusters share; its address. Status kDramTooSmall where there is less.
   uint64_t scratch(uint64_t bytes);
 
-  void mac(uint32_t core, const Command& command) { push(hal::mac_base(cluster_, core), command, Side::kCompute); }
-  void vec(uint32_t core, const Command& command) { push(hal::vec_base(cluster_, core), command, Side::kCompute); }
-  void dma(uint32_t channel, const Command& command);
+  void mac(uint32_t core, const Command& command) { push(core_queue(core, hal::kMacOffset), command, Side::kCompute); }
+  void vec(uint32_t core, const Command& command) { push(core_queue(core, hal::kVecOffset), command, Side::kCompute); }
+  void dma(uint32_t channel, const Command& command) {
+    if (channel >= machine().dma_channels) return fail(Status::kTooFewChannels, channel + 1, machine().dma_channels);
+    push(dma_queue(channel), command, Side::kTransfer);
+  }
+
+  // A command that is known to be complete, where nothing is in lock-step.
+  void again(uint32_t queue, const Command& command) {
+    if (ok() && !hal::push(cpu_, queue, command.raw())) fail(Status::kEngineFault, queue);
+  }
+  static constexpr auto kNextCore = static_cast<uint32_t>(hal::kCoreStride);  // from a core's queue to the next one's
+  uint32_t mac_queue(uint32_t core) const { return core_queue(core, hal::kMacOffset); }
+  uint32_t vec_queue(uint32_t core) const { return core_queue(core, hal::kVecOffset); }
+  uint32_t dma_queue(uint32_t channel) const {  // which there is
+    return control_ + static_cast<uint32_t>(hal::kDmaOffset) + channel * static_cast<uint32_t>(hal::kQueueStride);
+  }
 
   // From now on transfers and computation take turns: commands of one kind wait until those of the other are done.
   void lock_step();
@@ -194,14 +331,28 @@ class Runtime {
 
  private:
   enum class Side : std::uint8_t { kCompute, kTransfer };
-  void push(uint64_t queue, const Command& command, Side side);
-  void enqueue(uint64_t queue, const Command& command);
+  // Registers, which are below 4 GiB.
+  uint32_t event_registers(uint32_t event) const {
+    return control_ + static_cast<uint32_t>(hal::kEventsOffset) + event * static_cast<uint32_t>(hal::kEventStride);
+  }
+  uint32_t core_queue(uint32_t core, uint64_t engine) const {
+    return control_ + static_cast<uint32_t>(hal::kCoreOffset + engine) + core * static_cast<uint32_t>(hal::kCoreStride);
+  }
+  void push(uint32_t queue, const Command& command, Side side) {
+    if (lock_step_.span != 0) return push_in_step(queue, command, side);
+    enqueue(queue, command);
+  }
+  void push_in_step(uint32_t queue, const Command& command, Side side);
+  void enqueue(uint32_t queue, const Command& command) {
+    if (!ok()) return;
+    if (!command.complete()) return fail(Status::kTooManyEvents);
+    if (!hal::push(cpu_, queue, command.raw())) fail(Status::kEngineFault, queue);
+  }
   void take_parameters(uint32_t* words, uint32_t count);
-  uint32_t read32(uint64_t address);
 
   hal::Cpu& cpu_;
-  uint32_t cluster_;
-  hal::JobBlock job_{};
+  uint32_t cluster_, control_;
+  hal::JobBlock job_;
   hal::Rules rules_{{}, hal::kUnitScale, 1, 0};
   Status status_ = Status::kDone;
   uint64_t detail_[2] = {};

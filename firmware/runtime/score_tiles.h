@@ -24,7 +24,7 @@ class ScoreTiles {
   uint32_t rows() const { return rows_; }  // of a row block's buffers
   uint32_t blocks() const;                 // tiles of a row block
   uint32_t softmaxes() const;              // of a row block
-  Item item(const Work::Round& i, uint32_t lane) const { return work_.item(i.group, i.round, lane); }
+  Item item(const Work::Round& i, uint32_t lane) const { return work_.item(i, lane); }
 
   // A row block's scores in DRAM, the lane's n-th. Side by side they take turns in a ring, P in C's place.
   Matrix c_block(const Item& item, uint32_t n) const { return scores(rt_.layer().c, item, n); }

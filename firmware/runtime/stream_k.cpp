@@ -81,7 +81,7 @@ uint32_t Contexts::block_of(uint32_t context) const {
 }
 
 Item Contexts::rows(uint32_t context, uint32_t head) const {
-  Item item;
+  Item item{};
   const uint32_t b = batch(context);
   item.valid = true;
   item.head = b * heads_ + head;

@@ -30,7 +30,7 @@ Accumulate place_of(const KeyBlocks::Part& part) {
   return part.last ? Accumulate::kLast : Accumulate::kMiddle;
 }
 
-KeyBlocks::KeyBlocks(const hal::Mask& mask, uint32_t rows, uint32_t keys, uint32_t nkv) : nkv_(nkv) {
+KeyBlocks::KeyBlocks(const hal::Mask& mask, uint32_t rows, uint32_t keys, uint32_t nkv) : nkv_(nkv), all_(!mask.any()) {
   const hal::Visible all = hal::visible_rows(mask, 0, rows, keys);
   head_ = all.head;
   first_ = all.first;
@@ -39,9 +39,9 @@ KeyBlocks::KeyBlocks(const hal::Mask& mask, uint32_t rows, uint32_t keys, uint32
   main_blocks_ = static_cast<uint32_t>(ceil_div(end_ - first_, nkv_));
 }
 
-KeyBlocks::Part KeyBlocks::part(const Item& item, uint32_t block) const {
+KeyBlocks::Part KeyBlocks::part_of(const Item& item, uint32_t block) const {
   const uint32_t from = row(block), to = from + rows(block), end = item.key + item.keys;
-  const bool in_head = from < item.head_keys, in_main = to > item.main_key && from < end;
+  const bool in_head = from<item.head_keys, in_main = to> item.main_key && from < end;
   Part p;
   if (!in_head && !in_main) return p;
   p.key = in_head ? from : max(from, item.main_key);
@@ -65,28 +65,20 @@ uint32_t KeyBlocks::block_of(const Item& item, uint32_t number) const {
   return number < heads ? number : number - heads + main_block(item);
 }
 
-RowBlocks::RowBlocks(const hal::Mask& mask, uint32_t rows, uint32_t keys, uint32_t nq, uint32_t unit,
-                     uint32_t workers)
+RowBlocks::RowBlocks(const hal::Mask& mask, uint32_t rows, uint32_t keys, uint32_t nq, uint32_t unit, uint32_t workers)
     : mask_(mask), heads_(1), rows_(rows), unit_(unit), keys_(keys) {
   if (mask_.any() && nq < mask_.queries) {
     heads_ = rows_ / mask_.queries;
     rows_ = mask_.queries;
   }
   blocks_ = row_blocks(rows_, nq, unit_, mask_.any() ? 2 * workers : workers);
+  // Blocks get whole row units, as evenly as possible, the first ones one more.
+  const uint32_t units = ceil_div(rows_, unit_);
+  each_ = units / blocks_;
+  longer_ = units - each_ * blocks_;
 }
 
-void RowBlocks::fill(Item& item, uint32_t block) const {
-  item.block = block;
-  const uint32_t place = block / heads_;
-  // Blocks get whole row units, as evenly as possible, the first ones one more.
-  const auto units = static_cast<uint32_t>(ceil_div(rows_, unit_));
-  const uint32_t each = units / blocks_;
-  const uint32_t longer = units % blocks_;
-  const uint32_t first = place * each + min(place, longer);
-  const uint32_t count = each + (place < longer ? 1 : 0);
-  item.row = first * unit_;
-  item.rows = min(count * unit_, rows_ - item.row);
-  item.row += block % heads_ * rows_;
+void RowBlocks::see(Item& item) const {
   const hal::Visible v = hal::visible_rows(mask_, item.row, item.rows, keys_);
   item.key = v.head > 0 ? 0 : v.first;
   item.keys = v.end - item.key;
@@ -95,7 +87,7 @@ void RowBlocks::fill(Item& item, uint32_t block) const {
 }
 
 uint64_t RowBlocks::scores(uint32_t block) const {
-  Item item;
+  Item item{};
   fill(item, block);
   const uint32_t keys = item.head_keys > 0 ? item.head_keys + item.key + item.keys - item.main_key : item.keys;
   return uint64_t{item.rows} * keys;
@@ -106,7 +98,7 @@ uint32_t RowBlocks::most_keys() const {
   // They grow until the window is full, and may shrink again where the keys end.
   uint32_t most = 0;
   for (uint32_t b = 0; b < blocks_; ++b) {
-    Item item;
+    Item item{};
     fill(item, b * heads_);
     most = max(most, item.keys);
   }
@@ -125,94 +117,106 @@ Work::Work(const Runtime& rt, const RowTiling& t, uint32_t lanes)
   all_groups_ = static_cast<uint32_t>(ceil_div(batch_, bb_)) * head_groups_;
 
   const auto scores = [&](uint32_t place) { return cut_.scores(block_at(place)); };
+  for (uint32_t& index : kept_index_) index = kNoRound;
+  while (kept_ > 1 && kept_ * lanes_ > kItems) kept_ /= 2;
+  if (lanes_ > kItems) return;  // which is refused elsewhere
   const uint32_t clusters = rt.machine().clusters;
   first_item_ = share(batch_ * heads_, blocks_, !cut_.uneven(), scores, rt.cluster(), clusters);
   last_item_ = share(batch_ * heads_, blocks_, !cut_.uneven(), scores, rt.cluster() + 1, clusters);
   if (rt.dry()) last_item_ = first_item_;
   if (first_item_ == last_item_) return;
   while (items_before(first_group_ + 1) <= first_item_) ++first_group_;
-  uint32_t last_group = first_group_;
+  uint32_t last_group = rt.cluster() + 1 == clusters ? all_groups_ - 1 : first_group_;
   while (items_before(last_group + 1) < last_item_) ++last_group;
   groups_ = last_group - first_group_ + 1;
 }
 
-uint32_t Work::members_global(uint32_t group) const {
-  const uint32_t b = min(bb_, batch_ - group / head_groups_ * bb_);
-  const uint32_t h = min(hh_, heads_ - group % head_groups_ * hh_);
-  return b * h;
-}
-
-uint32_t Work::members(uint32_t group) const { return members_global(global(group)); }
-
-uint32_t Work::head_of(uint32_t group, uint32_t member) const {
-  const uint32_t g = global(group);
-  const uint32_t h0 = g % head_groups_ * hh_;
-  const uint32_t h = min(hh_, heads_ - h0);
-  const uint32_t b = g / head_groups_ * bb_ + member / h;
-  return b * heads_ + h0 + member % h;
-}
-
 uint32_t Work::items_before(uint32_t group) const {
   // Whole rows of groups first, then the groups of the last, partial row.
-  const uint32_t row = group / head_groups_;
+  const uint32_t row = group < head_groups_ ? 0 : group / head_groups_;
   const uint32_t b_before = min(row * bb_, batch_);
   const uint32_t b = min(bb_, batch_ - b_before);
-  const uint32_t h_before = min(group % head_groups_ * hh_, heads_);
+  const uint32_t h_before = min((group - row * head_groups_) * hh_, heads_);
   return (b_before * heads_ + b * h_before) * blocks_;
 }
 
-Work::Span Work::span(uint32_t group) const {
-  const uint32_t before = items_before(global(group));
-  const uint32_t after = items_before(global(group) + 1);
-  return {max(first_item_, before) - before, min(last_item_, after) - before};
-}
-
-uint32_t Work::rounds(uint32_t group) const {
-  const Span s = span(group);
-  return static_cast<uint32_t>(ceil_div(s.last - s.first, lanes_));
-}
-
-// Steps ask for the same few items again and again.
-Item Work::item(uint32_t group, uint32_t round, uint32_t lane) const {
-  Memo& memo = memo_[(round * lanes_ + lane) % kMemos];
-  if (memo.group != group || memo.round != round || memo.item.lane != lane) {
-    memo.item = made_item(group, round, lane);
-    memo.group = group;
-    memo.round = round;
+void Work::look_up(Group& g, uint32_t group) const {
+  const uint32_t global = first_group_ + group;
+  const Group& last = group_[(group - 1) % kGroups];
+  if (group > 0 && last.number == group - 1 && last.first_head + hh_ < heads_) {  // the next heads
+    g.batch = last.batch;
+    g.first_head = last.first_head + hh_;
+    g.before = last.after;
+    g.turn = last.turn == 0 ? lanes_ - 1 : last.turn - 1;
+  } else {
+    const uint32_t row = global / head_groups_;
+    g.batch = row * bb_;
+    g.first_head = (global - row * head_groups_) * hh_;
+    g.before = items_before(global);
+    g.turn = (lanes_ - global % lanes_) % lanes_;
   }
-  return memo.item;
+  g.heads = min(hh_, heads_ - g.first_head);
+  g.members = min(bb_, batch_ - g.batch) * g.heads;
+  g.after = g.before + g.members * blocks_;
+  g.number = group;
+  g.first = max(first_item_, g.before) - g.before;
+  g.last = min(last_item_, g.after) - g.before;
+  const uint32_t items = g.last - g.first;
+  g.rounds = items == lanes_ ? 1 : ceil_div(items, lanes_);
+  g.full = g.rounds * lanes_ == items;
+  g.head = g.batch * heads_ + g.first_head;
+  g.back = (global & 1) != 0;
 }
 
-Item Work::made_item(uint32_t group, uint32_t round, uint32_t lane) const {
-  const Span s = span(group);
-  const bool back = cut_.uneven() && ((round ^ global(group)) & 1) != 0;
-  const uint32_t turn = !cut_.uneven() ? (lane + lanes_ - global(group) % lanes_) % lanes_
-                        : back         ? lanes_ - 1 - lane
-                                       : lane;
-  const uint32_t index = s.first + round * lanes_ + turn;
-  Item item;
-  item.lane = lane;
-  if (index >= s.last) return item;
-  const uint32_t m = members(group);
-  item.valid = true;
-  item.member = index % m;
-  item.head = head_of(group, item.member);
-  cut_.fill(item, block_at(index / m));
+uint32_t Work::head_of(uint32_t group, uint32_t member) const {
+  const Group& g = group_at(group);
+  if (member < g.heads) return g.head + member;
+  return g.head + member / g.heads * heads_ + member % g.heads;
+}
+
+void Work::keep(const Round& r, uint32_t place) const {
+  const Group& g = group_at(r.group);
+  for (uint32_t lane = 0; lane < lanes_; ++lane) make(item_[place * lanes_ + lane], g, r.round, lane);
+  kept_index_[place] = r.index;
+}
+
+Item Work::item(uint32_t group, uint32_t round, uint32_t lane) const {
+  Item item{};
+  make(item, group_at(group), round, lane);
   return item;
 }
 
+void Work::make(Item& item, const Group& g, uint32_t round, uint32_t lane) const {
+  uint32_t turn = lane;
+  if (cut_.uneven()) {
+    if (g.back != ((round & 1) != 0)) turn = lanes_ - 1 - lane;
+  } else {
+    turn += g.turn;
+    if (turn >= lanes_) turn -= lanes_;
+  }
+  const uint32_t index = g.first + round * lanes_ + turn;
+  item.lane = lane;
+  item.valid = index < g.last;
+  if (!item.valid) return;
+  uint32_t place = index;
+  item.member = 0;
+  item.head = g.head;
+  if (g.members > 1) {
+    place = index / g.members;
+    item.member = index - place * g.members;
+    item.head = head_of(g.number, item.member);
+  }
+  cut_.fill(item, block_at(place));
+}
+
 uint32_t Work::last_round(uint32_t group, uint32_t lane) const {
-  const uint32_t n = rounds(group);
+  const Group& g = group_at(group);
+  const uint32_t n = g.rounds;
+  if (g.full) return n - 1;                         // of none at all, kNoRound
   for (uint32_t r = n; r > 0 && r + 1 >= n; --r) {  // only the last round may have gaps
     if (item(group, r - 1, lane).valid) return r - 1;
   }
   return kNoRound;
-}
-
-Work::Round Work::after(const Round& r) const {
-  if (!r.valid) return {};
-  if (r.round + 1 < rounds(r.group)) return {r.group, r.round + 1, true};
-  return {r.group + 1, 0, r.group + 1 < groups_};
 }
 
 }  // namespace attnvp::firmware

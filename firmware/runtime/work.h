@@ -6,7 +6,8 @@
 //
 // Under a mask an item has the keys that some of its rows attend to, and a row block lies within one query head (but
 // where it has room for all queries of one). Row blocks at the same place of the query heads that share K and V follow
-// one another, those with most keys first; lanes take turns forth and back and clusters share the scores, so that all end together.
+// one another, those with most keys first; lanes take turns forth and back and clusters share the scores, so that all
+// end together.
 #pragma once
 
 #include "firmware/runtime/runtime.h"
@@ -14,16 +15,16 @@
 namespace attnvp::firmware {
 
 struct Item {
-  bool valid = false;
-  uint32_t lane = 0;
-  uint32_t head = 0;    // b * heads + h
-  uint32_t member = 0;  // of the group
-  uint32_t block = 0;   // row block
-  uint32_t row = 0;     // first query row
-  uint32_t rows = 0;
-  uint32_t key = 0;   // first key that some of the rows attend to,
-  uint32_t keys = 0;  // and how many there are up to the last one
-  uint32_t head_keys = 0, main_key = 0;  // [key, head_keys) and [main_key, key + keys) of them; head_keys = 0: all
+  bool valid;
+  uint32_t lane;
+  uint32_t head;    // b * heads + h
+  uint32_t member;  // of the group
+  uint32_t block;   // row block
+  uint32_t row;     // first query row
+  uint32_t rows;
+  uint32_t key;                  // first key that some of the rows attend to,
+  uint32_t keys;                 // and how many there are up to the last one
+  uint32_t head_keys, main_key;  // [key, head_keys) and [main_key, key + keys) of them; head_keys = 0: all
 };
 
 // The keys of a head that any query attends to, in blocks of nkv: those of the first keys, then the others. Their rows
@@ -46,17 +47,22 @@ class KeyBlocks {
     bool first = false, last = false;  // of the item's
     bool any() const { return keys > 0; }
   };
-  Part part(const Item& item, uint32_t block) const;
+  Part part(const Item& item, uint32_t block) const { return all_ ? whole(block) : part_of(item, block); }
   uint32_t parts(const Item& item) const;                      // of an item
   uint32_t number_of(const Item& item, uint32_t block) const;  // of the part in that block, among the item's,
   uint32_t block_of(const Item& item, uint32_t number) const;  //   and back
 
  private:
   uint32_t block_at(uint32_t key) const { return place(key) / nkv_; }
+  Part whole(uint32_t block) const {
+    return {block * nkv_, min(nkv_, end_ - block * nkv_), block == 0, block + 1 == main_blocks_};
+  }
+  Part part_of(const Item& item, uint32_t block) const;
   // Of an item's first keys, and the first one of the others that is not among those.
   uint32_t head_parts(const Item& item) const { return static_cast<uint32_t>(ceil_div(item.head_keys, nkv_)); }
   uint32_t main_block(const Item& item) const { return max(block_at(item.main_key), head_parts(item)); }
   uint32_t nkv_, head_, first_, end_, head_blocks_, main_blocks_;
+  bool all_;  // every query attends to all keys
 };
 
 // Rows of one head of K and V, cut into row blocks: those of a layer without a mask, or of each query head.
@@ -69,16 +75,27 @@ class RowBlocks {
   uint32_t count() const { return heads_ * blocks_; }
   uint32_t heads() const { return heads_; }  // that are cut for themselves
   bool uneven() const { return mask_.any(); }
-  void fill(Item& item, uint32_t block) const;  // block, row, rows and keys
-  uint64_t scores(uint32_t block) const;        // of the block: what its work is like
-  uint32_t most_keys() const;                   // of any block
+  // block, row, rows and keys
+  void fill(Item& item, uint32_t block) const {
+    const uint32_t place = heads_ == 1 ? block : block / heads_;
+    item.block = block;
+    item.row = (place * each_ + min(place, longer_)) * unit_;
+    item.rows = min((each_ + (place < longer_ ? 1 : 0)) * unit_, rows_ - item.row);
+    item.row += (block - place * heads_) * rows_;
+    item.key = item.head_keys = item.main_key = 0;
+    item.keys = keys_;
+    if (mask_.any()) see(item);
+  }
+  uint64_t scores(uint32_t block) const;  // of the block: what its work is like
+  uint32_t most_keys() const;             // of any block
   bool in_two_runs() const { return mask_.window != 0 && (mask_.sinks != 0 || mask_.prefix != 0); }
 
-
  private:
+  void see(Item& item) const;
   hal::Mask mask_;
   uint32_t heads_, rows_, unit_, blocks_;  // query heads that are cut for themselves, their rows; blocks of each
   uint32_t keys_;
+  uint32_t each_, longer_;  // units of a block; the first ones have one more
 };
 
 // Of `heads` heads with `count` pieces of work each, one behind the other: the first piece of part `part` of `parts`
@@ -86,7 +103,9 @@ class RowBlocks {
 template <typename Scores>
 uint32_t share(uint32_t heads, uint32_t count, bool even, const Scores& scores, uint32_t part, uint32_t parts) {
   const uint64_t all = uint64_t{heads} * count;
-  if (even || part == 0 || part == parts) return static_cast<uint32_t>(all * part / parts);
+  if (part == 0) return 0;
+  if (part == parts) return static_cast<uint32_t>(all);
+  if (even) return static_cast<uint32_t>(all * part / parts);
   uint64_t head = 0;
   for (uint32_t i = 0; i < count; ++i) head += scores(i);
   const uint64_t wanted = head * heads / parts * part;
@@ -110,43 +129,76 @@ class Work {
 
   // This cluster's groups and, within a group, its rounds.
   uint32_t groups() const { return groups_; }
-  uint32_t rounds(uint32_t group) const;
-  // What `lane` does in that round; not valid when there is nothing left for it.
+  uint32_t rounds(uint32_t group) const { return group_at(group).rounds; }
+  // A position in the cluster's sequence of rounds, the index-th.
+  struct Round {
+    uint32_t group = 0, round = 0, index = 0;
+    bool valid = false;
+  };
+  Round first() const { return {0, 0, 0, groups_ > 0}; }
+  // Not valid behind the last one, and behind one that is not valid.
+  Round after(const Round& r) const {
+    if (!r.valid) return {};
+    if (r.round + 1 < rounds(r.group)) return {r.group, r.round + 1, r.index + 1, true};
+    return {r.group + 1, 0, r.index + 1, r.group + 1 < groups_};
+  }
+  bool is_last(const Round& r) const { return r.group + 1 == groups_ && r.round + 1 == rounds(r.group); }
+
+  // What the lanes do in that round; not valid where there is nothing left for one. Good until another round's are
+  // asked for.
+  const Item* items(const Round& r) const {
+    const uint32_t place = r.index & (kept_ - 1);
+    if (kept_index_[place] != r.index) keep(r, place);
+    return &item_[place * lanes_];
+  }
+  const Item& item(const Round& r, uint32_t lane) const { return items(r)[lane]; }
   Item item(uint32_t group, uint32_t round, uint32_t lane) const;
 
+  // Whether every lane has an item, and as many to come in the group.
+  bool full(const Round& r) const {
+    const Group& g = group_at(r.group);
+    return g.full || r.round + 2 < g.rounds;
+  }
+  // Whether it is the lane's last one in its group.
+  bool is_last(const Round& r, uint32_t lane) const {
+    const Group& g = group_at(r.group);
+    if (g.full || r.round + 2 < g.rounds) return r.round + 1 == g.rounds;
+    return r.round == last_round(r.group, lane);
+  }
   // The lane's last round with an item in that group, or kNoRound.
   static constexpr uint32_t kNoRound = 0xFFFF'FFFF;
   uint32_t last_round(uint32_t group, uint32_t lane) const;
 
-  uint32_t members(uint32_t group) const;                      // heads in the group
-  uint32_t head_of(uint32_t group, uint32_t member) const;     // b * heads + h
-  uint32_t items() const { return last_item_ - first_item_; }  // of this cluster
-  uint32_t most_keys() const { return cut_.most_keys(); }      // of an item
-  bool in_two_runs() const { return cut_.in_two_runs(); }      // an item's keys may be
-
-  // A position in the cluster's sequence of rounds.
-  struct Round {
-    uint32_t group = 0, round = 0;
-    bool valid = false;
-  };
-  Round first() const { return {0, 0, groups_ > 0}; }
-  Round after(const Round& r) const;  // not valid behind the last one, and behind one that is not valid
+  uint32_t members(uint32_t group) const { return group_at(group).members; }  // heads in the group
+  uint32_t head_of(uint32_t group, uint32_t member) const;                    // b * heads + h
+  uint32_t items() const { return last_item_ - first_item_; }                 // of this cluster
+  uint32_t most_keys() const { return cut_.most_keys(); }                     // of an item
+  bool in_two_runs() const { return cut_.in_two_runs(); }                     // an item's keys may be
 
  private:
-  struct Span {  // a group's items that belong to this cluster
-    uint32_t first, last;
+  // Steps ask for the same few items and groups again and again, and divisions are long.
+  static constexpr uint32_t kItems = 64, kMostKept = 8, kGroups = 8;
+  struct Group {
+    uint32_t number = kNoRound;
+    uint32_t first, last;  // items that belong to this cluster
+    uint32_t members, rounds;
+    uint32_t batch, first_head;  // of the first member
+    uint32_t head, heads;        // both together; of a batch
+    uint32_t before, after;      // items of all clusters before the group, and with it
+    uint32_t turn;               // of lane 0
+    bool full;                   // no round has gaps
+    bool back;                   // lanes' turns go backwards in rounds 0, 2, ...
   };
-  static constexpr uint32_t kMemos = 16;
-  struct Memo {
-    uint32_t group = kNoRound, round = kNoRound;
-    Item item;
-  };
-  Item made_item(uint32_t group, uint32_t round, uint32_t lane) const;
-  uint32_t global(uint32_t group) const { return first_group_ + group; }
-  uint32_t members_global(uint32_t group) const;
+  const Group& group_at(uint32_t group) const {
+    Group& g = group_[group % kGroups];
+    if (g.number != group) look_up(g, group);
+    return g;
+  }
+  void look_up(Group& g, uint32_t group) const;
+  void keep(const Round& r, uint32_t place) const;
+  void make(Item& item, const Group& g, uint32_t round, uint32_t lane) const;
   uint32_t block_at(uint32_t place) const { return cut_.uneven() ? blocks_ - 1 - place : place; }
   uint32_t items_before(uint32_t group) const;  // global
-  Span span(uint32_t group) const;
 
   uint32_t lanes_, batch_, heads_, bb_, hh_;
   RowBlocks cut_;
@@ -155,7 +207,10 @@ class Work {
   uint32_t all_groups_;
   uint32_t first_group_ = 0, groups_ = 0;
   uint32_t first_item_ = 0, last_item_ = 0;
-  mutable Memo memo_[kMemos];
+  uint32_t kept_ = kMostKept;  // rounds whose items are kept
+  mutable uint32_t kept_index_[kMostKept];
+  mutable Item item_[kItems];
+  mutable Group group_[kGroups];
 };
 
 // The item's rows of a tensor in DRAM: [batch, heads, seq_q, columns].

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
+#include "firmware/hal/descriptor.h"
 #include "firmware/hal/hart.h"
 #include "firmware/hal/registers.h"
 
@@ -84,7 +87,9 @@ void ControlCore::reset() {
   data_memory_.clear();
   clint_ = Clint();
   window_ = hal::kDramBase;
-  watch_ = count_ = code_ = 0;
+  watch_ = count_ = code_ = queue_ = 0;
+  push_end_ = 0;
+  push_failed_ = false;
   finished_ = false;
   if (program_ == nullptr) return;
   for (const ElfFile::Segment& s : program_->segments()) {
@@ -107,7 +112,7 @@ bool ControlCore::translate(std::uint32_t address, std::uint64_t& far) const {
   return true;
 }
 
-bool ControlCore::device(bool write, std::uint32_t offset, std::uint32_t& value, std::uint64_t cycle) {
+bool ControlCore::device(bool write, std::uint32_t offset, std::uint32_t& value, std::uint64_t& cycle) {
   switch (offset) {
     case hal::kHartConsole:
       if (write) port_.console(static_cast<char>(value), cycle);
@@ -128,6 +133,11 @@ bool ControlCore::device(bool write, std::uint32_t offset, std::uint32_t& value,
       }
       return true;
     }
+    case hal::kHartQueue:
+      if (write) queue_ = value;
+      return write;
+    case hal::kHartPush:
+      return write && push(value, cycle);
     case hal::kHartWatch:
       if (write) {
         if (!port_.watch(value)) return false;
@@ -142,8 +152,33 @@ bool ControlCore::device(bool write, std::uint32_t offset, std::uint32_t& value,
   }
 }
 
+bool Port::push(std::uint64_t queue, void* descriptor, std::uint32_t bytes, std::uint64_t& cycle) {
+  std::uint32_t doorbell = 1;
+  return transfer(true, queue + hal::kQueueDescriptor, descriptor, bytes, cycle) &&
+         transfer(true, queue + hal::kQueueDoorbell, &doorbell, sizeof doorbell, cycle);
+}
+
+// Waits for the push unit.
+bool ControlCore::pushed(std::uint64_t& cycle) {
+  cycle = std::max(cycle, push_end_);
+  return !std::exchange(push_failed_, false);
+}
+
+bool ControlCore::push(std::uint32_t descriptor, std::uint64_t& cycle) {
+  unsigned char taken[hal::kMaxDescriptorBytes];
+  std::uint16_t bytes = 0;
+  if (!pushed(cycle) || queue_ - kControl >= kControlEnd - kControl) return false;
+  if (!data_memory_.peek(descriptor + offsetof(hal::Descriptor, length), &bytes, sizeof bytes)) return false;
+  if (bytes > sizeof taken || !data_memory_.peek(descriptor, taken, bytes)) return false;
+  cycle += (bytes + config_.push_bytes - 1) / config_.push_bytes;
+  push_end_ = cycle;
+  push_failed_ = !port_.push(queue_, taken, bytes, push_end_);
+  return true;
+}
+
 bool ControlCore::drain(std::uint64_t& cycle) {
   if (count_ == 0) return true;
+  if (!pushed(cycle)) return false;
   std::uint64_t far = 0;
   const std::uint32_t bytes = count_;
   count_ = 0;
@@ -151,8 +186,8 @@ bool ControlCore::drain(std::uint64_t& cycle) {
 }
 
 bool ControlCore::fence(std::uint64_t& cycle, std::uint32_t& address) {
-  address = first_;
-  return drain(cycle);
+  address = count_ > 0 ? first_ : queue_;
+  return drain(cycle) && pushed(cycle);
 }
 
 bool ControlCore::read(std::uint32_t address, void* data, std::uint32_t bytes, std::uint64_t& cycle) {
@@ -170,7 +205,7 @@ bool ControlCore::read(std::uint32_t address, void* data, std::uint32_t bytes, s
     std::memcpy(data, &value, sizeof value);
     return true;
   }
-  return translate(address, far) && port_.transfer(false, far, data, bytes, cycle);
+  return translate(address, far) && pushed(cycle) && port_.transfer(false, far, data, bytes, cycle);
 }
 
 bool ControlCore::write(std::uint32_t address, const void* data, std::uint32_t bytes, std::uint64_t& cycle) {

@@ -16,6 +16,7 @@ struct CoreConfig {
   std::uint32_t hart = 0;
   std::uint32_t code_bytes = 1 << 18, data_bytes = 1 << 17;
   std::uint32_t store_bytes = 128;  // that the store buffer gathers
+  std::uint32_t push_bytes = 16;    // that the push unit takes out of data memory in a cycle
   std::uint32_t clusters_l1 = 0;    // whose L1 its window shows
   Timing timing;
 };
@@ -25,6 +26,8 @@ class Port {
  public:
   // The hart has come to `cycle`; sets it to when the access is answered. Posted stores may be answered later.
   virtual bool transfer(bool write, std::uint64_t address, void* data, std::uint32_t bytes, std::uint64_t& cycle) = 0;
+  // Into a queue: the descriptor, then the doorbell. The hart does not wait for it.
+  virtual bool push(std::uint64_t queue, void* descriptor, std::uint32_t bytes, std::uint64_t& cycle);
   virtual void console(char c, std::uint64_t cycle) = 0;
   virtual bool watch(std::uint32_t event) = 0;  // 1 + an event, 0: none; false: there is no such event
 
@@ -64,7 +67,9 @@ class ControlCore final : private Bus {
   bool fence(std::uint64_t& cycle, std::uint32_t& address) override;
   std::uint64_t time(std::uint64_t cycle) override { return cycle; }
   bool drain(std::uint64_t& cycle);
-  bool device(bool write, std::uint32_t offset, std::uint32_t& value, std::uint64_t cycle);
+  bool device(bool write, std::uint32_t offset, std::uint32_t& value, std::uint64_t& cycle);
+  bool push(std::uint32_t descriptor, std::uint64_t& cycle);
+  bool pushed(std::uint64_t& cycle);
 
   CoreConfig config_;
   Port& port_;
@@ -80,6 +85,11 @@ class ControlCore final : private Bus {
   // The store buffer.
   unsigned char gathered_[256];
   std::uint32_t first_ = 0, count_ = 0;
+
+  // The push unit: its queue, when it is free, whether what it did was answered by an error that nobody was told of.
+  std::uint32_t queue_ = 0;
+  std::uint64_t push_end_ = 0;
+  bool push_failed_ = false;
 };
 
 }  // namespace attnvp::riscv

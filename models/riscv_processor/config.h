@@ -12,7 +12,7 @@ struct RiscvConfig {
   static constexpr const char* kShipped = "shipped";
   double clock_hz = 1e9;
   std::uint64_t code_bytes = 256 << 10, data_bytes = 256 << 10;
-  std::uint32_t store_bytes = 128;
+  std::uint32_t store_bytes = 128, push_bytes = 16;
   std::uint32_t base_cycles = 1, load_use_cycles = 1, branch_cycles = 2, multiply_cycles = 1, divide_cycles = 16;
   std::uint32_t quantum = 10000;
   std::string firmware = kShipped;
@@ -31,6 +31,9 @@ struct RiscvConfig {
     key(power_of_two("store_buffer", Unit::kBytes, 8, 256,
                      "with cpu riscv: stores to consecutive addresses that go over the bus as one access"),
         &C::store_bytes);
+    key(power_of_two("push_width", Unit::kBytes, 4, 64,
+                     "with cpu riscv: of a descriptor, that the push unit takes out of data memory in a cycle"),
+        &C::push_bytes);
     key(number("cpi", Unit::kCycles, 1, 1000, "with cpu riscv: cycles of every instruction"), &C::base_cycles);
     key(cycles("load_use", "more, where an instruction takes what the load before it brings"), &C::load_use_cycles);
     key(cycles("branch", "more, for branches taken, jumps and traps"), &C::branch_cycles);

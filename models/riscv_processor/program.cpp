@@ -56,6 +56,7 @@ CoreConfig core_config(const RiscvConfig& config, std::uint32_t cluster) {
   core.code_bytes = static_cast<std::uint32_t>(config.code_bytes);
   core.data_bytes = static_cast<std::uint32_t>(config.data_bytes);
   core.store_bytes = config.store_bytes;
+  core.push_bytes = config.push_bytes;
   core.timing = {config.base_cycles,     config.load_use_cycles, config.branch_cycles,
                  config.multiply_cycles, config.divide_cycles,   1};
   return core;

@@ -134,6 +134,7 @@ void RiscvProcessor::wait_until(std::uint64_t cycle) {
 void RiscvProcessor::sleep() {
   riscv::Hart& hart = core_.hart();
   wait_until(hart.cycle());
+  hart.sleep_until(std::max(hart.cycle(), cycle_at(sc_core::sc_time_stamp().value())));  // where a push took longer
   asleep_ = true;
   state_.set(kSleep);
   core_.set_lines(external());
@@ -179,6 +180,14 @@ bool RiscvProcessor::transfer(bool write, std::uint64_t address, void* data, std
   state_.set(kRun);
   address_.set_none();
   current_address_ = 0;
+  return ok;
+}
+
+// Its time on the bus is not the hart's.
+bool RiscvProcessor::push(std::uint64_t queue, void* descriptor, std::uint32_t bytes, std::uint64_t& cycle) {
+  const std::uint64_t before = bus_cycles_;
+  const bool ok = Port::push(queue, descriptor, bytes, cycle);
+  bus_cycles_ = before;
   return ok;
 }
 

@@ -39,6 +39,7 @@ class RiscvProcessor : public Processor, private riscv::Port {
   void run();
   void execute();
   bool transfer(bool write, std::uint64_t address, void* data, std::uint32_t bytes, std::uint64_t& cycle) override;
+  bool push(std::uint64_t queue, void* descriptor, std::uint32_t bytes, std::uint64_t& cycle) override;
   void console(char c, std::uint64_t cycle) override;
   bool watch(std::uint32_t event) override;
   // Hart cycles to time since the start, and back to the first cycle that is not before it.

@@ -6,8 +6,8 @@
 #include <random>
 #include <vector>
 
-#include "tests/models/bench.h"
 #include "firmware/runtime/work.h"
+#include "tests/models/bench.h"
 
 namespace attnvp::firmware {
 namespace {
@@ -30,7 +30,9 @@ struct Layer {
 };
 
 Layer random_layer(std::mt19937& random) {
-  const auto from = [&](uint32_t low, uint32_t high) { return low + static_cast<uint32_t>(random() % (high - low + 1)); };
+  const auto from = [&](uint32_t low, uint32_t high) {
+    return low + static_cast<uint32_t>(random() % (high - low + 1));
+  };
   Layer l;
   hal::Mask& m = l.mask;
   m.queries = from(1, 40);
@@ -148,7 +150,7 @@ TEST(Mask, PartsOfBlocksAreWhatRowsNeed) {
       const RowBlocks rows(rt, nq, 1, 2);
       std::vector<int> dealt(l.rows, 0);
       for (uint32_t block = 0; block < rows.count(); ++block) {
-        Item item;
+        Item item{};
         rows.fill(item, block);
         ASSERT_LE(item.rows, std::max(nq, 1U));
         ASSERT_LE(item.keys, rows.most_keys());

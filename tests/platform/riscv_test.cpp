@@ -57,14 +57,23 @@ TEST(Riscv, ResultsDoNotDependOnTheQuantum) {
   }
 }
 
-TEST(Riscv, TheStoreBufferChangesAccessesNotCommands) {
+TEST(Riscv, ThePushUnitsWidthChangesTimeNotCommands) {
   ATTNVP_NEEDS_RISCV();
-  const auto large = run_job(machine_with("edge", {"control.cpu=riscv"}), "H=3,N=64,E=16", "mas");
-  const auto small = run_job(machine_with("edge", {"control.cpu=riscv", "control.store_buffer=8 B"}), "H=3,N=64,E=16",
-                             "mas", true, large.result.schedule.tiling);
-  EXPECT_EQ(large.descriptors, small.descriptors);
-  EXPECT_TRUE(small.result.golden.passed);
-  EXPECT_GT(small.result.sum("cpu", "accesses"), 3 * large.result.sum("cpu", "accesses"));
+  const auto wide = run_job(machine_with("edge", {"control.cpu=riscv"}), "H=3,N=64,E=16", "mas");
+  const auto narrow = run_job(machine_with("edge", {"control.cpu=riscv", "control.push_width=4 B"}), "H=3,N=64,E=16",
+                              "mas", true, wide.result.schedule.tiling);
+  EXPECT_EQ(wide.descriptors, narrow.descriptors);
+  EXPECT_TRUE(narrow.result.golden.passed);
+  // 128 bytes in 32 cycles instead of 8, in which the hart stalls.
+  EXPECT_GE(narrow.result.sum("cpu", "hart_stalls"),
+            wide.result.sum("cpu", "hart_stalls") + 24 * wide.result.sum("cpu", "doorbells"));
+}
+
+TEST(Riscv, ACommandTakesFewInstructions) {
+  ATTNVP_NEEDS_RISCV();
+  const job::Tiling tiling = job::parse_tiling("bb=1,hh=1,nq=128,nkv=512,kv=2,rb=2");
+  const auto run = run_job(machine_with("edge", {"control.cpu=riscv"}), "bert-base", "mas", false, tiling);
+  EXPECT_LT(run.result.sum("cpu", "instructions"), 250 * run.result.sum("cpu", "doorbells"));
 }
 
 TEST(Riscv, ItsClockIsItsOwn) {
@@ -84,7 +93,7 @@ TEST(Riscv, TilesAreChosenForWhatControlCosts) {
   const auto native = run_job(machine_with("edge", {}), "bert-base", "mas", false);
   const auto chosen = run_job(slow, "bert-base", "mas", false);
   const auto as_native = run_job(slow, "bert-base", "mas", false, native.result.schedule.tiling);
-  EXPECT_LT(2 * chosen.result.cycles, as_native.result.cycles);
+  EXPECT_LT(chosen.result.cycles, as_native.result.cycles);
   EXPECT_LT(chosen.result.sum("cpu", "accesses"), as_native.result.sum("cpu", "accesses"));
 }
 
