@@ -42,9 +42,10 @@ void add_machine_options(CLI::App& app, RunArguments& a) {
   app.add_option("--hw", a.hardware, "machine: a name under configs/hardware or a path")->capture_default_str();
   app.add_option("--net", a.network, "layer: a name under configs/networks, a path, or a shape such as H=12,N=512,E=64")
       ->capture_default_str();
-  app.add_option("--requests", a.requests,
-                 "the layer for a batch of requests: a CSV file with new_tokens, cached_tokens and, for a cache of pages "
-                 "(page=16), block_table")
+  app.add_option(
+         "--requests", a.requests,
+         "the layer for a batch of requests: a CSV file with new_tokens, cached_tokens and, for a cache of pages "
+         "(page=16), block_table")
       ->check(not_empty());
   app.add_option("--set", a.settings, "set any key of the machine: key=value, e.g. l1.size='2 MiB'")
       ->allow_extra_args(false);
@@ -190,8 +191,9 @@ int dispatch(int argc, char** argv) {
   CLI::App* run_command = app.add_subcommand("run", "run one layer with one dataflow on one machine");
   add_machine_options(*run_command, run_arguments);
   std::string dataflow = "mas";
-  run_command->add_option("--dataflow", dataflow,
-                          "dataflow[:option=value,...], see `attnvp list dataflows`; auto picks the fastest")
+  run_command
+      ->add_option("--dataflow", dataflow,
+                   "dataflow[:option=value,...], see `attnvp list dataflows`; auto picks the fastest")
       ->capture_default_str();
   run_command->add_option("--q", run_arguments.q, "Q from a .npy file, [B,H,N,E] or [H,N,E], float16 or float32")
       ->check(not_empty());
@@ -246,6 +248,9 @@ int dispatch(int argc, char** argv) {
   compare_command->add_option("--jobs,-j", compare_arguments.jobs, "processes; 0: as many as the host has processors")
       ->check(within(0, 1024))
       ->capture_default_str();
+  compare_command
+      ->add_option("--csv", compare_arguments.csv, "write a table with a row a dataflow, all values as columns")
+      ->check(not_empty());
   add_energy_range(*compare_command, compare_arguments);
   compare_command->callback([&] { status = compare(compare_arguments); });
 
@@ -253,7 +258,8 @@ int dispatch(int argc, char** argv) {
   CLI::App* list_command = app.add_subcommand(
       "list", "what there is: machines, networks, dataflows, tilings, sweeps, streams, energy tables");
   list_command->add_option("kind", kind, "only one of them")
-      ->check(one_of({"hardware", "networks", "dataflows", "tilings", "sweeps", "dram", "streams", "operations", "energy"}));
+      ->check(one_of(
+          {"hardware", "networks", "dataflows", "tilings", "sweeps", "dram", "streams", "operations", "energy"}));
   list_command->callback([&] { status = list(kind); });
 
   DescribeArguments describe_arguments;
@@ -276,8 +282,9 @@ int dispatch(int argc, char** argv) {
   search_command->add_option("--budget", search_arguments.budget, "simulations; 0: all for grid, 400 otherwise")
       ->check(whole_number())
       ->capture_default_str();
-  search_command->add_option("--jobs,-j", search_arguments.jobs,
-                             "processes, of grid and ga; 0: as many as the host has processors. The result is the same")
+  search_command
+      ->add_option("--jobs,-j", search_arguments.jobs,
+                   "processes, of grid and ga; 0: as many as the host has processors. The result is the same")
       ->check(within(0, 1024))
       ->capture_default_str();
   search_command->add_option("--seed", search_arguments.seed, "seed")->check(whole_number())->capture_default_str();

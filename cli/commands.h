@@ -11,7 +11,7 @@ namespace attnvp::cli {
 struct RunArguments {
   std::string hardware = "edge";
   std::string network = "bert-base";
-  std::string requests;  // a file
+  std::string requests;                // a file
   std::vector<std::string> dataflows;  // run: one; compare: several, all if empty
   std::vector<std::string> settings;   // --set key=value
   std::string tiling;
@@ -21,7 +21,7 @@ struct RunArguments {
   std::string firmware;       // an ELF file for RISC-V control processors; empty: as the machine says
   std::string q, k, v, out;   // .npy
   std::uint64_t seed = 1;
-  unsigned jobs = 0;  // processes of compare; 0: as many as the host has processors
+  unsigned jobs = 0;     // processes of compare; 0: as many as the host has processors
   std::string vcd;       // or .fst
   std::string timeline;  // Chrome trace events
   std::vector<std::string> trace_scopes;
@@ -30,8 +30,9 @@ struct RunArguments {
   std::string instruction_trace;
   int gdb_port = -1;  // -1: no debugger; 0: a free one
   bool gdb_wait = false;
-  std::string action_counts;         // Accelergy's form
+  std::string action_counts;  // Accelergy's form
   bool energy_range = false;
+  std::string csv;   // of compare: a row a run
   std::string json;  // "-" is stdout, alone
 };
 int run(const RunArguments& arguments);

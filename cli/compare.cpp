@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/prepared.h"
 #include "cli/progress.h"
+#include "explore/analysis/runs_csv.h"
 #include "explore/processes/processes.h"
 #include "explore/search/search.h"
 #include "mapping/programs.h"
@@ -118,6 +119,7 @@ int compare(const RunArguments& a) {
   }
   for (const std::string& name : names) job::parse_dataflow(name);  // before anything is run
   files::Outputs outputs;
+  files::Output* const csv_file = outputs.open("--csv", a.csv);
   files::Output* const json_file = outputs.open_or_stdout("--json", a.json);
 
   job::Tensors tensors;
@@ -154,14 +156,17 @@ int compare(const RunArguments& a) {
   std::stable_sort(outcomes.begin(), outcomes.end(),
                    [](const Outcome& x, const Outcome& y) { return x.row.cycles < y.row.cycles; });
   std::string runs;
+  std::vector<std::string> reports;
   std::vector<report::ComparisonRow> rows;
   std::vector<job::Result> spent;
   for (const Outcome& outcome : outcomes) {
     runs += (runs.empty() ? "[\n" : ",\n") + outcome.json;
+    reports.push_back(outcome.json);
     rows.push_back(outcome.row);
     spent.push_back(outcome.spent);
   }
   runs += "]\n";
+  if (csv_file != nullptr) csv_file->write(explore::runs_csv(reports), files::Form::kCsv);
   if (json_file != nullptr) json_file->write(runs, files::Form::kOwn);
   outputs.commit();
   std::string table = fmt::format("{} on {}\n\n{}", p.network.name, p.machine.name, report::comparison(rows));

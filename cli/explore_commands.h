@@ -15,7 +15,7 @@ struct SearchArguments {
   std::string objective = "cycles";   // energy, edp
   std::string strategy = "ga";        // grid, mcts
   std::uint64_t budget = 0;           // simulations; 0: all that the strategy wants (grid), 400 (ga, mcts)
-  unsigned jobs = 0;  // processes; 0: as many as the host has processors
+  unsigned jobs = 0;                  // processes; 0: as many as the host has processors
   std::uint64_t seed = 1;
   std::string csv, svg;  // convergence
   std::string save;      // the best tiling, as --tiling reads it
@@ -32,13 +32,14 @@ struct SweepArguments {
   std::uint64_t jobs = 0;     // processes; 0: as many as the host has processors
   std::string shard = "1/1";  // this share of how many
   bool dry_run = false;       // says what there is to do
+  bool retry = false;         // jobs that failed before, too
   bool status = false;        // says what is left; exit status 1 when something is
   bool slurm = false;         // writes and submits an array and a merge job
   bool submit = true;
   std::uint64_t shards = 4;                // of the array
   std::vector<std::string> slurm_options;  // "--time=1:00:00", for sbatch
 };
-// Exit status 1 also when a job crashed, 130 after Ctrl-C.
+// Exit status 1 also when a job failed or crashed, now or before; 130 after Ctrl-C.
 int sweep(const SweepArguments& arguments);
 
 struct MergeArguments {
@@ -52,6 +53,7 @@ struct ParetoArguments {
   std::string database;
   std::string x = "cycles", y = "energy_pj.total", z;  // expressions over columns; less is better, "max:..." more
   std::string where;                                   // only rows for which this holds
+  std::string within;                                  // "5%" of the best x: which of them has the least y?
   std::string versus;                                  // "mas,flat": where does the first win?
   std::string csv, svg, html;
 };

@@ -17,6 +17,7 @@ void SweepCommands::add_sweep(CLI::App& app, int& status) {
   command->add_option("--shard", a.shard, "k/n: only share k of n")->capture_default_str();
   command->add_flag("--dry-run", a.dry_run, "say what there is to do, and do nothing");
   command->add_flag("--status", a.status, "say what is left to do; exit status 1 when something is");
+  command->add_flag("--retry", a.retry, "run the jobs again that failed, as after a change of what they read");
   CLI::Option* slurm = command->add_flag("--slurm", a.slurm, "write and submit a Slurm job array and a merge job");
   command->add_option("--shards", a.shards, "with --slurm: jobs of the array")
       ->check(within(1, kMostShards))
@@ -38,6 +39,8 @@ void SweepCommands::add_pareto(CLI::App& app, int& status) {
   command->add_option("-y", a.y, "the same, upwards in the plot")->capture_default_str();
   command->add_option("-z", a.z, "a third one, the colour in the plot")->check(not_empty());
   command->add_option("--where", a.where, "only jobs for which it holds, e.g. \"cores == 2\"")->check(not_empty());
+  command->add_option("--within", a.within, "the job with the least -y of those whose -x is so close to the best: 5%")
+      ->check(share());
   command->add_option("--versus", a.versus, "two dataflows, e.g. mas,flat: where does the first win, and where not?")
       ->check(not_empty());
   command->add_option("--csv", a.csv, "write the front as CSV")->check(not_empty());

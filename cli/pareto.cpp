@@ -58,6 +58,7 @@ int pareto(const ParetoArguments& a) {
   out += explore::front_table(selection, front, kMostRows);
   if (front.rows.size() > kMostRows)
     out += fmt::format("... and {} more; --csv has all\n", front.rows.size() - kMostRows);
+  if (!a.within.empty()) out += "\n" + explore::within_text(selection, front, std::stod(a.within));
   if (!versus.empty()) out += "\n" + versus;
   std::fputs(out.c_str(), stdout);
   return 0;

@@ -12,6 +12,7 @@
 
 #include "cli/explore_commands.h"
 #include "cli/progress.h"
+#include "explore/sweep/causes.h"
 #include "explore/sweep/slurm.h"
 #include "platform/config/catalog.h"
 #include "platform/config/words.h"
@@ -27,6 +28,7 @@ namespace {
 namespace fs = std::filesystem;
 using config::ConfigError;
 
+constexpr std::size_t kMostCauses = 12;
 constexpr int kInterrupted = 130;  // as a shell says of SIGINT
 
 volatile std::sig_atomic_t interrupted = 0;
@@ -94,6 +96,12 @@ std::string to_text(const explore::SweepFile& sweep, const explore::Plan& plan, 
   if (p.done > 0) line("done", report::with_commas(p.done));
   if (p.failed > 0)
     line("failed", fmt::format("{}; each says why in its row's 'error'", report::with_commas(p.failed)));
+  const std::vector<explore::Cause> causes = explore::causes_of(p.failures);
+  const std::size_t shown = std::min(causes.size(), kMostCauses);
+  for (std::size_t i = 0; i < shown; ++i) {
+    line(i == 0 ? "causes" : "", fmt::format("{} x {}", report::with_commas(causes[i].jobs), causes[i].example));
+  }
+  if (shown < causes.size()) line("", fmt::format("and {} more", causes.size() - shown));
   if (p.crashed > 0) line("crashed", fmt::format("{}; tried anew by the next run", report::with_commas(p.crashed)));
   if (p.left() > 0) line("left", report::with_commas(p.left()));
   line("database", text::printable(database));
@@ -119,6 +127,7 @@ int sweep(const SweepArguments& a) {
   options.jobs = static_cast<unsigned>(a.jobs > 0 ? a.jobs : std::max(1U, std::thread::hardware_concurrency()));
   options.shard = share.k;
   options.shards = share.n;
+  options.retry = a.retry;
   explore::SweepProgress progress;
   if (a.dry_run) {
     progress.jobs = explore::share_of(plan, share.k, share.n).size();
@@ -154,7 +163,12 @@ int sweep(const SweepArguments& a) {
         fmt::format("interrupted; all results so far are in {}, and the same command goes on from there", database));
     return kInterrupted;
   }
-  return progress.crashed > 0 ? 1 : 0;
+  if (progress.failures.empty()) return 0;
+  text::complain(fmt::format(
+      "{} of {} did not end well; {}", report::with_commas(progress.failures.size()), counted(progress.jobs, "job"),
+      progress.crashed > 0 ? "the same command tries those that crashed again, --retry all of them"
+                           : "--retry tries them again"));
+  return 1;
 }
 
 int merge(const MergeArguments& a) {

@@ -40,6 +40,18 @@ inline CLI::Validator within(std::uint64_t least, std::uint64_t most) {
   return {check, "", "within"};
 }
 
+// "5%"; 0 to 100.
+inline CLI::Validator share() {
+  const auto check = [](std::string& text) {
+    double value = -1;
+    const char* end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, value);
+    if (error == std::errc() && stop + 1 == end && *stop == '%' && value >= 0 && value <= 100) return std::string();
+    return fmt::format("found {}; allowed is a share such as 5%", config::in_quotes(text));
+  };
+  return {check, "", "share"};
+}
+
 inline CLI::Validator whole_number() { return within(0, std::numeric_limits<std::uint64_t>::max()); }
 
 }  // namespace attnvp::cli

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The Python package beside the command line: equal results, equal sentences. ATTNVP_PROGRAM names the program."""
 
+import csv
 import json
 import os
 import signal
@@ -82,6 +83,9 @@ class Runs(unittest.TestCase):
             finally:
                 os.environ.pop("ATTNVP_CONFIGS", None)
                 os.chdir(before)
+
+    def test_version(self):
+        self.assertEqual(attnvp.command("--version").split()[1], attnvp.__version__)
 
     def test_threads(self):
         cycles = {}
@@ -170,7 +174,15 @@ class Others(unittest.TestCase):
         self.assertEqual(runs.best.cycles, min(run.cycles for run in runs))
         self.assertEqual(runs["flat"].to_dict()["cycles"], runs["flat"].cycles)
         self.assertIn("flat", runs._repr_html_())
-        self.assertIn("softmax", attnvp.compare(net=SMALL, data="timing").left_out)
+        with tempfile.TemporaryDirectory() as folder:
+            table = Path(folder, "runs.csv")
+            attnvp.compare(net=SMALL, dataflow=["flat", "mas"], data="timing", csv=table)
+            with open(table, newline="") as file:
+                rows = list(csv.DictReader(file))
+        self.assertEqual([int(row["cycles"]) for row in rows], [run.cycles for run in runs])
+        self.assertEqual({(row["network.name"], row["golden.passed"]) for row in rows}, {("H=2,N=64,E=16", "")})
+        runs = attnvp.compare(net=dict(H=1, N=512, E=16), set={"dram.size": "1 MiB"}, data="timing")
+        self.assertIn("with layerwise: ", runs.left_out)
         if pandas is not None:
             self.assertEqual(list(runs.frame()["cycles"]), [run.cycles for run in runs])
 
@@ -188,6 +200,11 @@ class Others(unittest.TestCase):
             self.assertEqual((len(sweep), sweep.failed), (4, []))
             row = sweep.rows('dataflow = \'mas\' and "l1.size" = 1048576')[0]
             self.assertEqual(row["cycles"], attnvp.run(net=SMALL, set={"l1.size": "1 MiB"}, data="timing").cycles)
+            file.write_text(SWEEP.replace("256 KiB", "60 KiB"))
+            with self.assertWarnsRegex(UserWarning, "2 of 4 jobs did not end well"):
+                failed = attnvp.sweep(file, db=Path(folder, "failed.db"), jobs=1).failed
+            self.assertEqual(len(failed), 2)
+            self.assertIn("l0.size", failed[0]["error"])
             front = attnvp.pareto(sweep, x="cycles", y="l1.size")
             self.assertEqual(front[0]["cycles"], min(row["cycles"] for row in sweep.rows()))
             if pandas is not None:

@@ -62,6 +62,21 @@ holds '^done before +320$'
 expect 0 '' sweep many.yaml --jobs 2 --db two.db
 same_rows many.db two.db
 
+### Jobs that fail: status 1, by cause; again only on request
+
+printf 'network: H=2,N=48,E=16\ndataflow: [flat, mas]\naxes: {l1.size: [60 KiB, 1 MiB], tiling: [default, "nq=999"]}\n' >fails.yaml
+expect 1 '6 of 8 jobs did not end well; --retry tries them again' sweep fails.yaml
+holds '^done +2$'
+holds '^failed +6; each says why'
+holds "^causes +4 x .*'l0.size'.* less than l1.size"
+holds '^ +2 x .*larger than the layer'
+expect 1 '6 of 8 jobs did not end well' sweep fails.yaml
+holds '^done before +8$'
+holds "^causes +4 x "
+expect 1 '6 of 8 jobs' sweep fails.yaml --retry
+holds '^done before +2$'
+holds '^failed +6;'
+
 ### Shards, in any order, with one of them twice
 
 for k in 3 1 2 1; do expect 0 '' sweep many.yaml --shard "$k/3"; done
@@ -199,6 +214,13 @@ command=$(tail -1 f.csv | sed -E 's/.*,"?(attnvp run .*[^"])"?,[0-9.]+,"?attnvp 
 cycles=$(PATH=$(dirname -- "$attnvp"):$PATH bash -c "$command --json -" | jq .cycles)
 [[ $cycles == "$(tail -1 f.csv | cut -d, -f1)" ]] || failed "$command: $cycles cycles, not $(tail -1 f.csv | cut -d, -f1)"
 expect 0 '' pareto many.db -x 'cycles / 1000' -y 'l1.size * clusters' -z 'max:utilization.mac' --where 'cores == 2' --svg g.svg
+# The least L1 of those within 5% of the fewest cycles, by the table itself.
+expect 0 '' pareto many.db -x cycles -y l1.size --within 5%
+least=$(sqlite3 many.db 'SELECT min("l1.size") / 1024 FROM jobs WHERE cycles <= 1.05 * (SELECT min(cycles) FROM jobs)')
+holds "^the least l1.size within 5% of the best cycles: $least KiB\$"
+expect 0 '' pareto many.db -x cycles -y l1.size --within 0%
+holds '^  cycles .*, 0.0% more than the best$'
+expect 2 "--within: found '5'; allowed is a share such as 5%" pareto many.db --within 5
 expect 2 '-x: expression .cycels.: .cycels. is unknown; did you mean .cycles.' pareto many.db -x cycels
 expect 2 '.energy_pj. is unknown; did you mean one of energy_pj.clock, .*energy_pj.total' pareto many.db -x energy_pj
 expect 2 '.bandwidth. is unknown; did you mean .dram.bandwidth.' pareto many.db --where 'bandwidth > 3 GB/s'

@@ -34,4 +34,17 @@ ln -s "$root/vp" "$in/link"
 command='a link to vp'
 [[ $("$in/link" --version 2>/dev/null) == $("$attnvp" --version) ]] || failed 'a link to it does not work'
 
+# The Python package, by the script and, after it, without; the path file is where the user's packages are.
+if command -v python3 >/dev/null; then
+  export PYTHONUSERBASE=$in/user
+  unset VIRTUAL_ENV PYTHONPATH
+  vp python -c 'import attnvp; print(attnvp.run(net=dict(H=1, N=16, E=16)).golden.passed)'
+  [[ $status -eq 0 && $(<"$log/stdout") == True ]] || failed "$(<"$log/stderr")"
+  command='python3 after ./vp python'
+  [[ $(python3 -c 'import attnvp; print(attnvp.run(net="H=1,N=16,E=16").golden.passed)' 2>&1) == True ]] || failed 'no package'
+  vp python
+  [[ $status -eq 0 && ! -s $log/stdout ]] || failed "exit status $status: $(<"$log/stderr")"
+  grep -q 'imports attnvp' "$log/stderr" && failed 'what is there already is told of again'
+fi
+
 finish

@@ -72,6 +72,26 @@ Front front_of(const Selection& s, std::vector<Goal> goals, const std::string& d
   return front;
 }
 
+std::string within_text(const Selection& s, const Front& front, double percent) {
+  const auto cost = [&](std::size_t row, std::size_t goal) { return front.costs[row][goal]; };
+  // In this order the first one has the best first goal, and whoever comes later gives of it for the second.
+  const double best = cost(front.rows.front(), 0);
+  std::size_t chosen = front.rows.front();
+  for (const std::size_t row : front.rows) {
+    if (cost(row, 0) - best > std::abs(best) * percent / 100) break;
+    if (cost(row, 1) < cost(chosen, 1)) chosen = row;
+  }
+  const Goal &x = front.goals[0], &y = front.goals[1];
+  const Row& row = s.rows()[chosen];
+  const double worse = best != 0 ? (cost(chosen, 0) - best) / std::abs(best) : 0;
+  const bool column = find_column(y.name()) != nullptr;  // written as its key's values are: 256 KiB
+  const std::string given = column ? s.text(row, column_index(y.name())) : y.shown(y.value(row));
+  return fmt::format("{} {} within {:g}% of the best {}: {}\n  {} {}, {:.1f}% {} than the best\n  {}\n  {}\n",
+                     y.most() ? "the most" : "the least", y.name(), percent, x.name(), given, x.name(),
+                     x.shown(x.value(row)), 100 * worse, x.most() ? "less" : "more", s.settings(row),
+                     s.text(row, column_index("command")));
+}
+
 std::string front_table(const Selection& s, const Front& front, std::size_t most_rows) {
   report::Table table;
   for (const Goal& goal : front.goals) table.column(goal.name());

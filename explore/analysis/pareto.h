@@ -21,6 +21,10 @@ struct Front {
 // Rows without a number for a goal are on no front. Throws ConfigError when the rows are of different layers.
 Front front_of(const Selection& selection, std::vector<Goal> goals, const std::string& database);
 
+// The job of the least second goal whose first one is within `percent` of the best, with its settings and command.
+// Where several are equal in both: the first of the selection.
+std::string within_text(const Selection& selection, const Front& front, double percent);
+
 std::string front_table(const Selection& selection, const Front& front, std::size_t most_rows);
 std::string front_csv(const Selection& selection, const Front& front);
 struct FrontScales {

@@ -231,13 +231,15 @@ void Database::add_sweeps(const std::map<std::string, std::string>& sweeps) {
   sweeps_.insert(sweeps.begin(), sweeps.end());
 }
 
-std::set<std::string> Database::finished_keys() {
-  const std::size_t key = column_index("key"), status = column_index("status");
-  std::set<std::string> keys;
+std::map<std::string, std::string> Database::finished() {
+  const std::size_t key = column_index("key"), status = column_index("status"), error = column_index("error");
+  std::map<std::string, std::string> jobs;
   for_each_row([&](const Row& row) {
-    if (row[status] != Cell(kCrashed)) keys.insert(std::get<std::string>(row[key]));
+    if (row[status] == Cell(kCrashed)) return;
+    const auto* why = std::get_if<std::string>(&row[error]);
+    jobs.emplace(std::get<std::string>(row[key]), why != nullptr ? *why : "");
   });
-  return keys;
+  return jobs;
 }
 
 std::uint64_t Database::count() {

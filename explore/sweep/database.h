@@ -6,7 +6,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -47,7 +46,8 @@ class Database {
   const std::vector<std::string>& axes() const { return axes_; }
   void add_axes(const std::vector<std::string>& names);
 
-  std::set<std::string> finished_keys();  // done or failed
+  // Jobs that are done or failed, by key; why, of those that failed.
+  std::map<std::string, std::string> finished();
   std::uint64_t count();
   // By key. Each is held against the checksum that was stored with it.
   std::vector<Row> rows();

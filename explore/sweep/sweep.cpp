@@ -1,6 +1,9 @@
 #include "explore/sweep/sweep.h"
 
 #include <chrono>
+#include <map>
+
+#include "platform/text/printable.h"
 
 namespace attnvp::explore {
 
@@ -19,15 +22,17 @@ std::vector<std::uint32_t> left_of(const Plan& plan, const SweepOptions& o, Swee
     database.add_axes(plan.axes);
     database.add_sweeps({{plan.identity(), plan.name}});
   }
-  const std::set<std::string> finished = database.finished_keys();
+  const std::map<std::string, std::string> finished = database.finished();
   std::vector<std::uint32_t> left;
   for (const std::uint32_t job : share_of(plan, o.shard, o.shards)) {
     ++progress.jobs;
-    if (finished.count(plan.jobs[job].key) != 0) {
-      ++progress.skipped;
-    } else {
+    const auto known = finished.find(plan.jobs[job].key);
+    if (known == finished.end() || (o.retry && !known->second.empty())) {
       left.push_back(job);
+      continue;
     }
+    ++progress.skipped;
+    if (!known->second.empty()) progress.failures.push_back(known->second);
   }
   return left;
 }
@@ -57,6 +62,7 @@ SweepProgress run_sweep(const Plan& plan, const SweepOptions& o) {
     ++(outcome.status == std::string(kDone)     ? progress.done
        : outcome.status == std::string(kFailed) ? progress.failed
                                                 : progress.crashed);
+    if (outcome.status != std::string(kDone)) progress.failures.push_back(text::printable(outcome.text));
   };
   while (!(o.stop && o.stop()) && pool.wait(kPatienceMilliseconds, store)) {
     if (Clock::now() - committed > kCommitEvery) commit();

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "explore/sweep/database.h"
 #include "explore/sweep/plan.h"
@@ -15,6 +16,7 @@ struct SweepProgress {
   std::uint64_t jobs = 0;                           // of this share
   std::uint64_t skipped = 0;                        // done by an earlier run
   std::uint64_t done = 0, failed = 0, crashed = 0;  // now
+  std::vector<std::string> failures;                // why jobs did not end well, those of earlier runs as well
   std::uint64_t left() const { return jobs - skipped - done - failed - crashed; }
 };
 
@@ -22,6 +24,7 @@ struct SweepOptions {
   std::string database;
   unsigned jobs = 1;                    // processes
   std::uint32_t shard = 1, shards = 1;  // this share of how many
+  bool retry = false;                   // jobs that failed are run again
   std::function<void(const SweepProgress&)> progress;
   std::function<bool()> stop;  // asked again and again; true ends the sweep, with all results so far kept
 };

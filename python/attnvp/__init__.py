@@ -12,8 +12,8 @@ from ._error import Error
 from ._results import (Bound, Comparison, Description, Golden, Memory, Network, Overwrites, Record, Result, SearchResult,
                        Utilization, Validation)
 from ._sweeps import Front, Sweep, Table
+from ._version import __version__
 
-__version__ = "0.9.0"
 __all__ = [
     "run", "compare", "search", "sweep", "pareto", "describe", "validate", "command",
     "Error", "Result", "Comparison", "SearchResult", "Sweep", "Front", "Table", "Validation", "Description", "Record",
