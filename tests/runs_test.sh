@@ -45,7 +45,9 @@ numbers='[.cycles, .frequency_hz, .seconds, .golden.max_abs_error, .golden.max_u
   .overwrites.count, .overwrites.reload_bytes, .simulation.wall_seconds, .simulation.events]
   + (.network | [.batch, .heads, .seq_q, .seq_kv, .emb]) + (.energy_pj | [.total, .dram, .l1, .l0, .mac, .vec])
   | all(type == "number" and . >= 0)'
-for dataflow in $dataflows; do
+# Those that do a whole layer.
+done_well compare "${small[@]}" --data timing --json -
+for dataflow in $(jq -r ".[].dataflow" "$log/stdout"); do
   for data in full timing full2; do
     done_well run --net H=3,NQ=40,NKV=72,E=24 --dataflow "$dataflow" --data "${data%2}" --json -
     cp "$log/stdout" "$in/$data.json"
