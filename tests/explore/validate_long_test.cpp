@@ -1,0 +1,71 @@
+// Every set that comes with the program, predicted row by row: mean errors and order within what the pages promise.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "explore/validate/validate.h"
+
+namespace attnvp::validate {
+namespace {
+
+Result shipped(const std::string& set) { return validate(file_of_set(set), {}); }
+
+// Every line of the file has its points: none is left out.
+void expect_all_rows(const Result& r) {
+  ASSERT_FALSE(r.points.empty());
+  for (std::uint64_t row = 1; row <= r.lines.size(); ++row) {
+    EXPECT_TRUE(std::binary_search(r.rows.begin(), r.rows.end(), row)) << r.set << ": row " << row;
+  }
+}
+
+TEST(ValidateLong, AttentionKernels) {
+  const Result r = shipped("attention");
+  expect_all_rows(r);
+  std::map<bool, std::vector<Point>> points;  // by whether they are prefill
+  for (std::size_t i = 0; i < r.points.size(); ++i) {
+    const Row row(r.columns, r.lines[r.rows[i] - 1], r.rows[i]);
+    points[row.whole("prefill_chunk") > 0].push_back(r.points[i]);
+  }
+  ASSERT_EQ(points.size(), 2U);
+  EXPECT_LE(errors_of(points[false]).mape, 0.07);
+  EXPECT_LE(errors_of(points[true]).mape, 0.06);
+  EXPECT_LE(r.errors.worst, 0.30);
+  EXPECT_GE(errors_of(points[false]).spearman, 0.99);
+  EXPECT_GE(errors_of(points[true]).spearman, 0.99);
+}
+
+TEST(ValidateLong, Chains) {
+  const Result r = shipped("chains");
+  expect_all_rows(r);
+  EXPECT_LE(r.errors.mape, 0.02);
+}
+
+TEST(ValidateLong, FlashAttention) {
+  const Result r = shipped("flash");
+  expect_all_rows(r);
+  EXPECT_LE(r.errors.mape, 0.12);
+}
+
+TEST(ValidateLong, GemmAndSoftmax) {
+  const Result r = shipped("gemm-softmax");
+  expect_all_rows(r);
+  EXPECT_LE(r.errors.mape, 0.12);
+}
+
+TEST(ValidateLong, DramCurves) {
+  const Result r = shipped("dram-curves");
+  expect_all_rows(r);
+  EXPECT_LE(r.errors.mape, 0.12);
+}
+
+// A set without bars of its own is one that nobody has looked at.
+TEST(ValidateLong, NoSetIsLeftOut) {
+  std::vector<std::string> names;
+  for (const std::string& file : files_of_sets()) names.push_back(std::filesystem::path(file).stem().string());
+  EXPECT_EQ(names, (std::vector<std::string>{"attention", "chains", "dram-curves", "flash", "gemm-softmax"}));
+}
+
+}  // namespace
+}  // namespace attnvp::validate
