@@ -60,26 +60,30 @@ Case random_case(int number) {
   return c;
 }
 
-double chosen_over_found(const Case& c, std::uint64_t simulations) {
+double chosen_cycles(const Problem& p) {  // a process holds one elaborated machine at a time
+  job::Runner runner(p.machine, p.energy, false);
+  return static_cast<double>(runner.run(p.network, p.schedule, nullptr, {}).cycles);
+}
+
+Problem problem(const Case& c) {
   const MachineConfig machine = config::load_hardware("edge", c.keys);
-  const Problem p{machine, config::load_network(c.network), job::parse_dataflow(c.dataflow),
-                  config::load_energy(machine.energy)};
-  const auto chosen = [&p] {  // a process holds one elaborated machine at a time
-    job::Runner runner(p.machine, p.energy, false);
-    return static_cast<double>(runner.run(p.network, p.schedule, nullptr, {}).cycles);
-  }();
+  return {machine, config::load_network(c.network), job::parse_dataflow(c.dataflow), config::load_energy(machine.energy)};
+}
+
+double chosen_over_found(const Case& c) {
+  const Problem p = problem(c);
+  const double chosen = chosen_cycles(p);
   SearchOptions options;
-  options.budget = simulations;
+  options.budget = kSimulations;
   return chosen / search(p, Space(p), options).cost;
 }
 
 // The case that brought the choice to the host: 645.5 M cycles where 162.3 M are enough.
 TEST(ChoiceCampaign, SixteenSmallClusters) {
-  EXPECT_LE(chosen_over_found({{"clusters=16", "cores=1", "l1.size=192 KiB", "dram.bandwidth=100 GB/s"},
-                               "H=32,HKV=8,N=2048,E=128",
-                               "mas"},
-                              40),
-            1.1);
+  const Problem p = problem({{"clusters=16", "cores=1", "l1.size=192 KiB", "dram.bandwidth=100 GB/s"},
+                             "H=32,HKV=8,N=2048,E=128",
+                             "mas"});
+  EXPECT_LE(chosen_cycles(p), 1.1 * 162.3e6);
 }
 
 TEST(ChoiceCampaign, IsNearWhatASearchFinds) {
@@ -88,7 +92,7 @@ TEST(ChoiceCampaign, IsNearWhatASearchFinds) {
   for (int i = 0; i < kCases; ++i) {
     const Case c = random_case(i);
     try {
-      ratios.push_back(chosen_over_found(c, kSimulations));
+      ratios.push_back(chosen_over_found(c));
       ++fit;
       if (ratios.back() > 1.1) {
         std::printf("%.3f  %s  %s  %s\n", ratios.back(), c.dataflow.c_str(), c.network.c_str(),
