@@ -129,9 +129,9 @@ Estimate sampled(const Job& job, const Deal& deal, std::uint32_t cluster, Costs&
     } while (work(sample) > enough && halve(half, deal));
     r = record(sample, cluster, costs, most);
   }
-  // A dataflow that leaves its scores in DRAM goes over the layer more than once: its first commands say little.
-  const bool once = find_dataflow(job.block.dataflow)->scores == hal::kScoresOnChip;
-  if (!r.complete) r = record(sample, cluster, costs, (once ? 4 : 32) * most);
+  if (!r.complete) r = record(sample, cluster, costs, 4 * most);
+  // A schedule that takes all scores first, by way of DRAM, has only begun.
+  if (!r.complete && r.score_macs > 0.75 * r.macs) r = record(sample, cluster, costs, 32 * most);
   if (r.complete && r.result.status != hal::Status::kDone) return {kNever, 0};
   const Estimate e{replayed(r, costs, clusters), clusters * r.bus};
   const double all = work(job), here = work(sample);

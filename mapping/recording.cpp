@@ -22,7 +22,10 @@ class Recorder final : public Reader {
     c.deferrable = (d.flags & hal::kDeferrable) != 0;
     if (queue.unit == Unit::kMac && d.opcode != hal::Opcode::kNop) {
       const hal::Product p = hal::product_of(d);
-      r_.macs += 1.0 * p.m * p.n * p.k;
+      const double macs = 1.0 * p.m * p.n * p.k;
+      const bool scores = d.opcode == hal::Opcode::kScoreTile || (d.flags & hal::kTransposeB) != 0;
+      r_.macs += macs;
+      if (scores) r_.score_macs += macs;
     }
     add({Recording::Kind::kCommand, queue, static_cast<std::uint32_t>(r_.commands.size()), 0, 0, 0});
     r_.commands.push_back(c);

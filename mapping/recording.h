@@ -30,7 +30,8 @@ struct Recording {
   std::vector<Command> commands;
   std::uint64_t bus_bytes = 0;   // of all accesses
   std::uint64_t peak_bytes = 0;  // of L1
-  double macs = 0;               // multiply-accumulates of the commands
+  double macs = 0;               // multiply-accumulates of the commands,
+  double score_macs = 0;         //   and of those that make scores
   double bus = 0;                // cycles of the DRAM bus that their copies take
   bool complete = true;          // false: the stream is longer than was asked for
   hal::JobResult result{};
