@@ -4,11 +4,8 @@
 
 #include <algorithm>
 
+#include "explore/validate/job_set.h"
 #include "models/cached_dram/cached_dram.h"
-#include "platform/config/energy.h"
-#include "platform/config/hardware.h"
-#include "platform/config/network.h"
-#include "platform/job/job.h"
 
 namespace attnvp::validate {
 
@@ -19,17 +16,14 @@ namespace {
 // machine.
 constexpr std::uint32_t kRows = 64, kKeys = 128;
 
-class AttentionSet : public DataSet {
+class AttentionSet : public JobSet {
  public:
   explicit AttentionSet(const Options& options)
-      : machine_(config::load_hardware(options.hardware.empty() ? "rtx4090" : options.hardware, options.settings)),
+      : JobSet(options, "rtx4090"),
         warm_(warmed(machine_)),
-        energy_(config::load_energy(machine_.energy)),
         model_(options.network.empty() ? "llama3.1-8b" : options.network) {
     config::load_network(model_);  // a mistake is told before the first row
   }
-
-  std::string hardware() const override { return machine_.name; }
 
   std::vector<Point> predict(const Row& row) override {
     const std::uint64_t chunk = row.whole("prefill_chunk"), before = row.whole("kv_prefill");
@@ -38,29 +32,23 @@ class AttentionSet : public DataSet {
       config::fail(row.origin(), "a row is prefill (prefill_chunk above 0) or decode (n_decode above 0)");
     }
     const bool prefill = chunk > 0;
-    config::Network layer;
-    try {
-      layer =
-          config::load_network(prefill ? fmt::format("{},phase=prefill,N={},cache={}", model_, chunk, before)
-                                       : fmt::format("{},phase=decode,batch={},cache={}", model_, requests, cached));
-    } catch (const config::ConfigError& problem) {
-      config::fail(row.origin(), problem.what());
-    }
+    const config::Network layer =
+        layer_of(row, prefill ? fmt::format("{},phase=prefill,N={},cache={}", model_, chunk, before)
+                              : fmt::format("{},phase=decode,batch={},cache={}", model_, requests, cached));
     // Decode packs the queries of a group, and with several requests two further kernels bring them into that order and
     // back; one writes the cache in any case.
     const std::uint32_t rows = layer.folded().seq_q;
-    job::Schedule schedule = job::parse_dataflow(
-        fmt::format("{}:grid=blocks,kernels={}", prefill ? "flash2" : "flash-decoding", requests > 1 ? 3 : 1));
-    schedule.tiling.set("nq", std::min(kRows, rows));
-    schedule.tiling.set("nkv", std::min(kKeys, layer.seq_kv));
-    schedule.tiling.set("kv", 1);
-    schedule.tiling.set("m0", kRows);
-    schedule.tiling.set("n0", kKeys);
-    schedule.tiling.set("k0", 64);
-    schedule.tiling.set("rb", 1);
     const bool warm = requests <= 1 && 2 * 2 * layer.key_elements() <= cache_bytes();
-    job::Runner runner(warm ? warm_ : machine_, energy_, false);
-    const job::Result result = runner.run(layer, schedule, nullptr, {});
+    const job::Result result =
+        run(warm ? warm_ : machine_, layer,
+            fmt::format("{}:grid=blocks,kernels={}", prefill ? "flash2" : "flash-decoding", requests > 1 ? 3 : 1),
+            {{"nq", std::min(kRows, rows)},
+             {"nkv", std::min(kKeys, layer.seq_kv)},
+             {"m0", kRows},
+             {"n0", kKeys},
+             {"k0", 64},
+             {"kv", 1},
+             {"rb", 1}});
     const double micro = 1e6;
     return {{"", row.positive("time_us"), result.seconds() * micro, "us", note(result)}};
   }
@@ -75,13 +63,8 @@ class AttentionSet : public DataSet {
   std::uint64_t cache_bytes() const {
     return machine_.dram.policy == "cached" ? machine_.own<CacheConfig>().size_bytes : 0;
   }
-  static std::string note(const job::Result& r) {
-    const job::Utilization& u = r.utilization;
-    return fmt::format("MAC {:.0f} %, VEC {:.0f} %, DRAM {:.0f} % busy", 100 * u.mac, 100 * u.vec, 100 * u.dram);
-  }
 
-  MachineConfig machine_, warm_;
-  config::EnergyTable energy_;
+  MachineConfig warm_;
   std::string model_;
 };
 
