@@ -73,9 +73,8 @@ BankedDram::BankedDram(sc_core::sc_module_name name, const Site& site)
     : Memory(name, site.context),
       config_(site.machine.own<BankedConfig>()),
       size_bytes_(site.machine.dram.size_bytes),
-      base_(site.base),
       tick_fs_(static_cast<std::uint64_t>(std::llround(config_.tCK_seconds * 1e15))),
-      memory_(size_bytes_),
+      contents_(site.base, size_bytes_),
       mapping_(config_.mapping, config_, channels_of(config_, site.machine.dram.bytes_per_second)) {
   const std::uint32_t channels = channels_of(config_, site.machine.dram.bytes_per_second);
   for (std::uint32_t i = 0; i < channels; ++i) {
@@ -98,19 +97,6 @@ void BankedDram::reset() {
   free_.clear();
   wakes_ = DramChannel::kNever;
   due_.cancel();
-}
-
-bool BankedDram::inside(const tlm::tlm_generic_payload& payload) const {
-  const std::uint64_t bytes = payload.get_data_length();
-  if (payload.get_address() < base_) return false;
-  const std::uint64_t offset = payload.get_address() - base_;
-  return bytes <= size_bytes_ && offset <= size_bytes_ - bytes;
-}
-
-void BankedDram::move(tlm::tlm_generic_payload& payload) {
-  unsigned char* const here = memory_.data() + (payload.get_address() - base_);
-  if (payload.is_read()) std::memcpy(payload.get_data_ptr(), here, payload.get_data_length());
-  if (payload.is_write()) std::memcpy(here, payload.get_data_ptr(), payload.get_data_length());
 }
 
 // One piece for each row that is touched, and channel: what lies apart in a row is one run all the same.
@@ -143,25 +129,13 @@ std::uint32_t BankedDram::new_access() {
 }
 
 void BankedDram::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
+  if (!contents_.accepts(payload)) return;
   const std::uint64_t bytes = payload.get_data_length();
-  if (bytes == 0 || !inside(payload)) {
-    payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
-    return;
-  }
-  if (payload.get_byte_enable_ptr() != nullptr) {
-    payload.set_response_status(tlm::TLM_BYTE_ENABLE_ERROR_RESPONSE);
-    return;
-  }
-  if (!payload.is_read() && !payload.is_write()) {
-    payload.set_response_status(tlm::TLM_COMMAND_ERROR_RESPONSE);
-    return;
-  }
   (payload.is_read() ? read_words : write_words) += bytes / 2;
-  if (payload.get_extension<TimingOnlyExtension>() == nullptr) move(payload);
-  payload.set_response_status(tlm::TLM_OK_RESPONSE);
+  contents_.serve(payload);
 
   const Tick arrival = tick_of(sc_core::sc_time_stamp().value() + delay.value());
-  cut(payload.get_address() - base_, bytes, payload.is_read());
+  cut(contents_.offset(payload), bytes, payload.is_read());
   const std::uint32_t index = new_access();
   auto* const later = payload.get_extension<CompletionExtension>();
   accesses_[index] = {static_cast<std::uint32_t>(pieces_.size()), 0, later != nullptr ? later->to : nullptr,
@@ -235,10 +209,6 @@ void BankedDram::wake_at(Tick next) {
   due_.notify(ctx_.clock.cycles(at - std::min(at, now)));
 }
 
-unsigned BankedDram::transport_dbg(tlm::tlm_generic_payload& payload) {
-  if (!inside(payload)) return 0;
-  move(payload);
-  return payload.get_data_length();
-}
+unsigned BankedDram::transport_dbg(tlm::tlm_generic_payload& payload) { return contents_.peek(payload); }
 
 }  // namespace attnvp

@@ -11,7 +11,7 @@
 #include "models/banked_dram/banked_channel.h"
 #include "models/bus/completion.h"
 #include "models/memory.h"
-#include "models/storage/paged_memory.h"
+#include "models/storage/contents.h"
 
 namespace attnvp {
 
@@ -39,8 +39,6 @@ class BankedDram : public Memory {
 
   void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   unsigned transport_dbg(tlm::tlm_generic_payload& payload);
-  bool inside(const tlm::tlm_generic_payload& payload) const;
-  void move(tlm::tlm_generic_payload& payload);
   void cut(std::uint64_t offset, std::uint64_t bytes, bool read);
   std::uint32_t new_access();
   void piece_done(std::uint64_t index, Tick end);
@@ -56,8 +54,8 @@ class BankedDram : public Memory {
   }
 
   BankedConfig config_;
-  std::uint64_t size_bytes_, base_, tick_fs_;
-  PagedMemory memory_;
+  std::uint64_t size_bytes_, tick_fs_;
+  Contents contents_;
   AddressMapping mapping_;
   std::vector<std::unique_ptr<BankedChannel>> channels_;
   std::vector<DramRequest> pieces_;  // of the access that is being cut

@@ -38,8 +38,7 @@ CachedDram::CachedDram(sc_core::sc_module_name name, const Site& site)
     : Memory(name, site.context),
       config_(site.machine.dram),
       cache_(site.machine.own<CacheConfig>()),
-      base_(site.base),
-      memory_(config_.size_bytes),
+      contents_(site.base, config_.size_bytes),
       dram_(config_.bytes_per_second / ctx_.clock.hertz()),
       l2_(cache_.bytes_per_second / ctx_.clock.hertz()),
       latency_cycles_(whole_cycles(config_.latency_seconds, ctx_.clock.hertz())),
@@ -55,13 +54,6 @@ void CachedDram::reset() {
   lines_.clear();
   used_.clear();
   full_ = false;
-}
-
-bool CachedDram::inside(const tlm::tlm_generic_payload& payload) const {
-  const std::uint64_t bytes = payload.get_data_length();
-  if (payload.get_address() < base_) return false;
-  const std::uint64_t offset = payload.get_address() - base_;
-  return bytes <= config_.size_bytes && offset <= config_.size_bytes - bytes;
 }
 
 bool CachedDram::touch(std::uint64_t line, bool read, Line*& found) {
@@ -82,17 +74,9 @@ bool CachedDram::touch(std::uint64_t line, bool read, Line*& found) {
 }
 
 void CachedDram::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
-  const std::uint64_t bytes = payload.get_data_length();
-  if (bytes == 0 || !inside(payload)) {
-    payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
-    return;
-  }
-  if (payload.get_byte_enable_ptr() != nullptr) {
-    payload.set_response_status(tlm::TLM_BYTE_ENABLE_ERROR_RESPONSE);
-    return;
-  }
+  if (!contents_.accepts(payload)) return;
+  const std::uint64_t bytes = payload.get_data_length(), offset = contents_.offset(payload);
   const std::uint64_t now = ctx_.clock.now(), asked = now + ctx_.clock.ceil_cycles(delay);
-  const std::uint64_t offset = payload.get_address() - base_;
   std::uint64_t until = l2_.take(asked + (payload.is_read() ? l2_latency_cycles_ : 0), bytes);
   std::uint64_t missed = 0;
   for (std::uint64_t at = offset; at < offset + bytes;) {
@@ -114,25 +98,15 @@ void CachedDram::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time
   busy_cycles.raise_to(dram_.cycles());
   delay = ctx_.clock.cycles(until - now);
 
-  unsigned char* here = memory_.data() + offset;
-  const bool copy = payload.get_extension<TimingOnlyExtension>() == nullptr;
   if (payload.is_read()) {
     read_words += missed / 2;
     hit_words += (bytes - std::min(bytes, missed)) / 2;
-    if (copy) std::memcpy(payload.get_data_ptr(), here, bytes);
-  } else if (payload.is_write()) {
+  } else {
     write_words += bytes / 2;
-    if (copy) std::memcpy(here, payload.get_data_ptr(), bytes);
   }
-  payload.set_response_status(tlm::TLM_OK_RESPONSE);
+  contents_.serve(payload);
 }
 
-unsigned CachedDram::transport_dbg(tlm::tlm_generic_payload& payload) {
-  if (!inside(payload)) return 0;
-  unsigned char* here = memory_.data() + (payload.get_address() - base_);
-  if (payload.is_read()) std::memcpy(payload.get_data_ptr(), here, payload.get_data_length());
-  if (payload.is_write()) std::memcpy(here, payload.get_data_ptr(), payload.get_data_length());
-  return payload.get_data_length();
-}
+unsigned CachedDram::transport_dbg(tlm::tlm_generic_payload& payload) { return contents_.peek(payload); }
 
 }  // namespace attnvp

@@ -15,7 +15,7 @@
 #include <unordered_map>
 
 #include "models/memory.h"
-#include "models/storage/paged_memory.h"
+#include "models/storage/contents.h"
 
 namespace attnvp {
 
@@ -73,14 +73,12 @@ class CachedDram : public Memory {
 
   void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   unsigned transport_dbg(tlm::tlm_generic_payload& payload);
-  bool inside(const tlm::tlm_generic_payload& payload) const;
   bool touch(std::uint64_t line, bool read, Line*& found);  // whether it was there; it is now, used last
 
   tlm_utils::simple_target_socket<CachedDram> in_{"in"};
   DramConfig config_;
   CacheConfig cache_;
-  std::uint64_t base_;
-  PagedMemory memory_;
+  Contents contents_;
   Bus dram_, l2_;
   std::uint64_t latency_cycles_, l2_latency_cycles_, most_lines_;
   bool full_ = false;              // a line had to leave

@@ -21,8 +21,7 @@ const bool kRegistered =
 Dram::Dram(sc_core::sc_module_name name, const Site& site)
     : Memory(name, site.context),
       config_(site.machine.dram),
-      base_(site.base),
-      memory_(config_.size_bytes),
+      contents_(site.base, config_.size_bytes),
       bytes_per_cycle_(config_.bytes_per_second / ctx_.clock.hertz()),
       latency_cycles_(static_cast<std::uint64_t>(std::ceil(config_.latency_seconds * ctx_.clock.hertz() - 1e-6))),
       duplex_(site.machine.own<FixedDramConfig>().duplex),
@@ -42,23 +41,9 @@ void Dram::show_bus(std::uint64_t from, std::uint64_t until, bool read) {
   rate_.set_real_at(time(until), 0);
 }
 
-bool Dram::inside(const tlm::tlm_generic_payload& payload) const {
-  const std::uint64_t bytes = payload.get_data_length();
-  if (payload.get_address() < base_) return false;
-  const std::uint64_t offset = payload.get_address() - base_;
-  return bytes <= config_.size_bytes && offset <= config_.size_bytes - bytes;
-}
-
 void Dram::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
+  if (!contents_.accepts(payload)) return;
   const std::uint64_t bytes = payload.get_data_length();
-  if (bytes == 0 || !inside(payload)) {
-    payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
-    return;
-  }
-  if (payload.get_byte_enable_ptr() != nullptr) {
-    payload.set_response_status(tlm::TLM_BYTE_ENABLE_ERROR_RESPONSE);
-    return;
-  }
   const std::uint64_t now = ctx_.clock.now();
   Lane& lane = lane_[duplex_ && payload.is_write() ? 1 : 0];
   std::uint64_t from = lane.until;
@@ -77,24 +62,10 @@ void Dram::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& dela
   delay = ctx_.clock.cycles(until - now);
   if (bus_.on()) show_bus(from, until, payload.is_read());
 
-  unsigned char* here = memory_.data() + (payload.get_address() - base_);
-  const bool copy = payload.get_extension<TimingOnlyExtension>() == nullptr;
-  if (payload.is_read()) {
-    read_words += bytes / 2;
-    if (copy) std::memcpy(payload.get_data_ptr(), here, bytes);
-  } else if (payload.is_write()) {
-    write_words += bytes / 2;
-    if (copy) std::memcpy(here, payload.get_data_ptr(), bytes);
-  }
-  payload.set_response_status(tlm::TLM_OK_RESPONSE);
+  (payload.is_read() ? read_words : write_words) += bytes / 2;
+  contents_.serve(payload);
 }
 
-unsigned Dram::transport_dbg(tlm::tlm_generic_payload& payload) {
-  if (!inside(payload)) return 0;
-  unsigned char* here = memory_.data() + (payload.get_address() - base_);
-  if (payload.is_read()) std::memcpy(payload.get_data_ptr(), here, payload.get_data_length());
-  if (payload.is_write()) std::memcpy(here, payload.get_data_ptr(), payload.get_data_length());
-  return payload.get_data_length();
-}
+unsigned Dram::transport_dbg(tlm::tlm_generic_payload& payload) { return contents_.peek(payload); }
 
 }  // namespace attnvp

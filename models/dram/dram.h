@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "models/memory.h"
-#include "models/storage/paged_memory.h"
+#include "models/storage/contents.h"
 
 namespace attnvp {
 
@@ -40,12 +40,10 @@ class Dram : public Memory {
 
   void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   unsigned transport_dbg(tlm::tlm_generic_payload& payload);
-  bool inside(const tlm::tlm_generic_payload& payload) const;
   void show_bus(std::uint64_t from, std::uint64_t until, bool read);
 
   DramConfig config_;
-  std::uint64_t base_;
-  PagedMemory memory_;
+  Contents contents_;
   double bytes_per_cycle_;
   std::uint64_t latency_cycles_;
   // A bus has been busy since `busy_from_` and is until `busy_bytes_` have crossed it: no sum of roundings, and the

@@ -11,7 +11,7 @@
 #include "models/memory.h"
 #include "models/plugin_dram/library.h"
 #include "models/registry.h"
-#include "models/storage/paged_memory.h"
+#include "models/storage/contents.h"
 
 namespace attnvp {
 
@@ -22,8 +22,7 @@ class PluginDram : public Memory, private tlm::tlm_mm_interface {
   PluginDram(sc_core::sc_module_name name, const Site& site)
       : Memory(name, site.context),
         size_bytes_(site.machine.dram.size_bytes),
-        base_(site.base),
-        memory_(size_bytes_),
+        contents_(site.base, size_bytes_),
         plugin_(make_plugin(site.machine.own<PluginConfig>().library, {"plugin", site.machine.clock_hz, size_bytes_})),
         scratch_(plugin_->most_bytes()) {
     in_.register_b_transport(this, &PluginDram::b_transport);
@@ -60,29 +59,15 @@ class PluginDram : public Memory, private tlm::tlm_mm_interface {
     Access* access = nullptr;
   };
 
-  bool inside(const tlm::tlm_generic_payload& payload) const {
-    const std::uint64_t offset = payload.get_address() - base_;  // an address below wraps around to a large number
-    return payload.get_data_length() <= size_bytes_ && offset <= size_bytes_ - payload.get_data_length();
-  }
-  void move(tlm::tlm_generic_payload& payload) {
-    unsigned char* const here = memory_.data() + (payload.get_address() - base_);
-    if (payload.is_read()) std::memcpy(payload.get_data_ptr(), here, payload.get_data_length());
-    if (payload.is_write()) std::memcpy(here, payload.get_data_ptr(), payload.get_data_length());
-  }
-
   void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
+    if (!contents_.accepts(payload)) return;
     const std::uint64_t bytes = payload.get_data_length(), most = scratch_.size();
-    if (bytes == 0 || !inside(payload) || payload.get_byte_enable_ptr() != nullptr) {
-      payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
-      return;
-    }
     (payload.is_read() ? read_words : write_words) += bytes / 2;
-    if (payload.get_extension<TimingOnlyExtension>() == nullptr) move(payload);
-    payload.set_response_status(tlm::TLM_OK_RESPONSE);
+    contents_.serve(payload);
 
     auto* const later = payload.get_extension<CompletionExtension>();
-    const std::uint64_t first = (payload.get_address() - base_) / most * most;
-    const std::uint64_t end = payload.get_address() - base_ + bytes;
+    const std::uint64_t first = contents_.offset(payload) / most * most;
+    const std::uint64_t end = contents_.offset(payload) + bytes;
     auto* const access = new Access{(end - first + most - 1) / most, 0, later != nullptr ? later->to : nullptr,
                                     later != nullptr ? later->ticket : 0};
     if (under_way_++ == 0) busy_since_ = ctx_.clock.now();
@@ -99,9 +84,7 @@ class PluginDram : public Memory, private tlm::tlm_mm_interface {
     delete access;
   }
   unsigned transport_dbg(tlm::tlm_generic_payload& payload) {
-    if (!inside(payload)) return 0;
-    move(payload);
-    return payload.get_data_length();
+    return contents_.peek(payload);
   }
 
   // One thread: the pieces, one request at a time. By b_transport, what the target annotates is not waited for.
@@ -171,8 +154,8 @@ class PluginDram : public Memory, private tlm::tlm_mm_interface {
   }
   void free(tlm::tlm_generic_payload* payload) override { free_.push_back(payload); }
 
-  std::uint64_t size_bytes_, base_;
-  PagedMemory memory_;
+  std::uint64_t size_bytes_;
+  Contents contents_;
   std::unique_ptr<DramPlugin> plugin_;
   std::vector<unsigned char> scratch_;  // what plug-ins read and write
   std::deque<Piece> queue_;
