@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "cli/command_text.h"
 #include "cli/commands.h"
 #include "platform/config/error.h"
 
@@ -39,12 +40,6 @@ double seconds_of(const std::string& text) {
     if (unit == name) return value * factor;
   }
   return 0;
-}
-
-std::string quoted(const std::string& text) {
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? "'\\''" : std::string(1, c);
-  return out + "'";
 }
 
 }  // namespace

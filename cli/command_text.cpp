@@ -29,6 +29,8 @@ constexpr std::array kNoMatter = {"--json",
                                   "--timeline",
                                   "--markdown"};
 
+}  // namespace
+
 std::string quoted(const std::string& word) {
   const auto plain = [](unsigned char c) {
     return std::isalnum(c) != 0 || std::string("-_./=,:+@%").find(static_cast<char>(c)) != std::string::npos;
@@ -38,8 +40,6 @@ std::string quoted(const std::string& word) {
   for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return text + "'";
 }
-
-}  // namespace
 
 std::string command_text(int argc, const char* const* argv) {
   std::string text = "attnvp";

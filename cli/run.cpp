@@ -30,8 +30,6 @@ namespace {
 
 using config::ConfigError;
 
-void print(const std::string& text) { std::fputs(text.c_str(), stdout); }
-
 // One tensor of the layer from a file; the batch dimension may be left out when it is 1.
 // K and V of batches with contexts of their own lengths: [all keys x heads one behind the other, emb].
 std::vector<arith::Half> load_tensor(const char* option, const std::string& path, const config::Network& n,
@@ -137,10 +135,10 @@ int run(const RunArguments& a) {
     out_file->write(tensors::npy_bytes({{n.batch, n.heads, n.seq_q, n.emb}, result.output}), files::Form::kOwn);
   }
   outputs.commit();
-  print(a.json == "-" ? json
-                      : report::to_text(result, p.machine.name) +
+  const std::string table = report::to_text(result, p.machine.name) +
                             (picked.contenders.empty() ? "" : "\nauto: " + picked.sentence() + "\n") +
-                            (a.energy_range ? "\n" + report::energy_range_text(result) : ""));
+                            (a.energy_range ? "\n" + report::energy_range_text(result) : "");
+  std::fputs((a.json == "-" ? json : table).c_str(), stdout);
   return exit_status(result);
 }
 

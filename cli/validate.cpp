@@ -35,14 +35,14 @@ int validate(const ValidateArguments& a) {
   for (const std::string& path : paths) {
     results.push_back(validate::validate(path, {a.hardware, a.network, a.settings}));
   }
-  const std::string json = all ? validate::to_json(results) : validate::to_json(results.front());
+  const std::string document = all ? validate::to_json(results) : validate::to_json(results.front());
   if (csv_file != nullptr) csv_file->write(validate::to_csv(results.front()), files::Form::kCsv);
   if (html_file != nullptr) html_file->write(validate::to_html(results), files::Form::kHtml);
   if (markdown_file != nullptr) markdown_file->write(validate::to_markdown(results), files::Form::kOwn);
-  if (json_file != nullptr) json_file->write(json, files::Form::kOwn);
+  if (json_file != nullptr) json_file->write(document, files::Form::kOwn);
   outputs.commit();
   const std::string text = all ? validate::summary(results) : validate::to_text(results.front());
-  std::fputs((a.json == "-" ? json : text).c_str(), stdout);
+  std::fputs((a.json == "-" ? document : text).c_str(), stdout);
   return 0;
 }
 

@@ -11,9 +11,7 @@ namespace attnvp::mapping {
 
 namespace {
 
-constexpr std::size_t kCommands = 24000;  // of a stream that are replayed
-
-double ceil_div(double a, double b) { return std::ceil(a / b); }
+constexpr std::size_t kReplayed = 24000;  // of a stream that are replayed
 
 }  // namespace
 
@@ -31,7 +29,7 @@ namespace {
 double least_of(const Job& job, std::uint32_t cluster, Costs& costs) {
   const MachineConfig& machine = costs.machine();
   const double layer = layer_cycles(job, machine);
-  const Recording r = record(job, cluster, costs, kCommands);
+  const Recording r = record(job, cluster, costs, kReplayed);
   const Replay order = replay(r, costs, Contention::kBound);
   if (!r.complete) return std::max(layer, order.finished ? order.cycles : 0.0);
   // What this cluster's commands take of each resource.
@@ -46,7 +44,7 @@ double least_of(const Job& job, std::uint32_t cluster, Costs& costs) {
       busy[2 * std::size_t{s.queue.index} + (s.queue.unit == Unit::kVec ? 1 : 0)] += c.pace;
     }
   }
-  const double boot = ceil_div(sizeof(hal::JobBlock), machine.control.bus_bytes) * machine.control.access_cycles;
+  const double boot = std::ceil(1.0 * sizeof(hal::JobBlock) / machine.control.bus_bytes) * machine.control.access_cycles;
   return std::max({layer, order.cycles, boot + bus, *std::max_element(busy.begin(), busy.end())});
 }
 

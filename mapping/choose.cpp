@@ -1,18 +1,17 @@
 #include "mapping/choose.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 
 #include "mapping/costs.h"
 #include "mapping/estimate.h"
 #include "mapping/programs.h"
+#include "mapping/replay.h"
 
 namespace attnvp::mapping {
 
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
 // How many commands of a stream are looked at: of all schedules at first, then of the best ones of those.
 struct Look {
   std::size_t schedules, commands;

@@ -1,7 +1,6 @@
 #include "mapping/estimate.h"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -17,7 +16,6 @@ namespace attnvp::mapping {
 
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr std::uint32_t kClusters = 8;                      // of many, that are looked at
 constexpr std::uint64_t kEndless = std::uint64_t{1} << 39;  // L1 for a dry run
 

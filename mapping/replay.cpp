@@ -1,7 +1,6 @@
 #include "mapping/replay.h"
 
 #include <algorithm>
-#include <limits>
 #include <queue>
 #include <tuple>
 #include <utility>
@@ -12,7 +11,6 @@ namespace attnvp::mapping {
 
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr std::uint32_t kProcessor = 0xFFFF'FFFF;  // in place of a line's number
 
 struct Entry {  // a command in a queue

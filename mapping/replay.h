@@ -10,11 +10,14 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "mapping/costs.h"
 #include "mapping/recording.h"
 
 namespace attnvp::mapping {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();  // the cycles of what has no end
 
 enum class Contention : std::uint8_t { kEstimate, kBound };
 

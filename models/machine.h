@@ -47,7 +47,7 @@ struct MachineConfig {
   static void describe(config::Keys<MachineConfig>& key) {
     using namespace config;
     using C = MachineConfig;
-    KeyInfo shown_name = text("name", "name shown in reports");
+    KeyInfo shown_name = config::text("name", "name shown in reports");
     shown_name.default_note = "the file's name";
     key(shown_name, &C::name);
     key(number("clock", Unit::kFrequency, 1e6, 100e9, "the platform clock; every cycle count is in its cycles"),
@@ -69,7 +69,7 @@ struct MachineConfig {
     place("events", &C::events);
     place("control", &C::control);
     place("interconnect", &C::interconnect);
-    key(text("energy", "energy table: a name under configs/energy, or a path"), &C::energy);
+    key(config::text("energy", "energy table: a name under configs/energy, or a path"), &C::energy);
     key.members(&C::technology);
   }
 

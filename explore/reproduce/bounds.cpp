@@ -10,8 +10,6 @@ namespace attnvp::reproduce {
 
 namespace {
 
-constexpr double kWordBytes = 2;
-
 double bytes_per_cycle(const MachineConfig& m) { return m.dram.bytes_per_second / m.clock_hz; }
 
 // Phases follow one another; within a phase the longest term counts.

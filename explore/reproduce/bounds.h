@@ -8,6 +8,8 @@
 
 namespace attnvp::reproduce {
 
+constexpr double kWordBytes = 2;  // of the DRAM counters
+
 // Cycles of one resource alone, all of its instances at full rate.
 struct Terms {
   double mac = 0;   // both matmuls

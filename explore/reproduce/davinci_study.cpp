@@ -47,8 +47,6 @@ DavinciStudy::Machine run(const std::string& changed, DavinciStudy& study,
   return out;
 }
 
-std::string times(double x) { return fmt::format("{:.2f}x", x); }
-
 // What no run shows but would settle the difference is said to be a conjecture.
 std::string reason(const DavinciStudy& s, const std::string& dataflow) {
   const double paper = s.claims.at({"davinci", dataflow}), ours = s.mean(s.machines[0], dataflow);

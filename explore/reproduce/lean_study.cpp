@@ -48,8 +48,6 @@ std::string context_text(const LeanPoint& p) {
   return p.context >= 1024 ? fmt::format("{}K", p.context / 1024) : fmt::to_string(p.context);
 }
 
-std::string times(double x) { return fmt::format("{:.2f}x", x); }
-
 struct Table {  // of the facts: what the partition must be
   std::uint32_t batch, heads, context, emb, tiles, most, high_load, splits, span, flash2;
 };

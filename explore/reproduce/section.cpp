@@ -37,6 +37,8 @@ std::string wrapped(const std::string& text, std::size_t width, const std::strin
 
 }  // namespace
 
+std::string times(double ratio) { return fmt::format("{:.2f}x", ratio); }
+
 std::string to_text(const Section& s) {
   std::string out = s.title + "\n";
   if (!s.lead.empty()) out += wrapped(s.lead, 118, "", "");

@@ -16,6 +16,7 @@ struct Section {
   std::vector<std::string> notes;  // a list below the table
 };
 
+std::string times(double ratio);  // "1.73x"
 std::string to_text(const Section& section);
 std::string to_markdown(const Section& section);
 

@@ -9,8 +9,6 @@ namespace attnvp::reproduce {
 
 namespace {
 
-constexpr double kWordBytes = 2;
-
 std::string one_decimal_percent(double percent) { return fmt::format("{:.1f}%", percent); }
 
 using ByPlace = std::map<std::pair<std::string, std::string>, Entry>;

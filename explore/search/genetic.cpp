@@ -8,7 +8,6 @@ namespace {
 constexpr std::size_t kPopulation = 20;
 constexpr std::size_t kElite = 2;
 constexpr int kTournament = 3;
-constexpr int kDraws = 4;  // of the first population
 constexpr std::uint64_t kCrossoverPercent = 90;
 constexpr std::uint64_t kMutationPercent = 12;  // per tile size: about one of nine
 constexpr std::uint64_t kStepPercent = 50;      // of mutations: to a neighbouring value

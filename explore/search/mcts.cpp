@@ -8,7 +8,6 @@ namespace attnvp::explore {
 
 namespace {
 constexpr double kExploration = 0.2;  // rewards of good tilings differ by some per cent
-constexpr int kDraws = 4;
 }  // namespace
 
 void Mcts::expand(const Evaluator& evaluator, std::uint32_t index) {

@@ -24,6 +24,8 @@ class Random {
   std::mt19937_64 engine_;
 };
 
+constexpr int kDraws = 4;  // a random start is the best of so many
+
 class Strategy {
  public:
   virtual ~Strategy() = default;

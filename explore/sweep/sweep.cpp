@@ -10,7 +10,7 @@ namespace attnvp::explore {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr int kPatienceMilliseconds = 200;
+constexpr int kLookMilliseconds = 200;
 constexpr auto kCommitEvery = std::chrono::milliseconds(250);
 
 // What is left to do of the share, counted in `progress`.
@@ -64,7 +64,7 @@ SweepProgress run_sweep(const Plan& plan, const SweepOptions& o) {
                                                 : progress.crashed);
     if (outcome.status != std::string(kDone)) progress.failures.push_back(text::printable(outcome.text));
   };
-  while (!(o.stop && o.stop()) && pool.wait(kPatienceMilliseconds, store)) {
+  while (!(o.stop && o.stop()) && pool.wait(kLookMilliseconds, store)) {
     if (Clock::now() - committed > kCommitEvery) commit();
     if (o.progress) o.progress(progress);
   }

@@ -14,7 +14,7 @@ namespace {
 
 // The benchmark of the kernels' own repository: hidden size 2048, 16,384 tokens in all.
 constexpr std::uint64_t kHidden = 2048, kTokens = 16384;
-constexpr std::uint32_t kRows = 128, kKeys = 128;  // of a thread block's tile
+constexpr std::uint32_t kBlockRows = 128, kBlockKeys = 128;  // of a thread block's tile
 
 class FlashSet : public JobSet {
  public:
@@ -40,10 +40,10 @@ class FlashSet : public JobSet {
     const std::uint64_t heads = kHidden / emb, batch = std::max<std::uint64_t>(kTokens / length, 1);
     const config::Network layer =
         layer_of(row, fmt::format("B={},H={},N={},E={},causal={}", batch, heads, length, emb, causal > 0 ? 1 : 0));
-    const std::uint32_t rows = std::min(kRows, layer.seq_q), keys = std::min(kKeys, layer.seq_kv);
+    const std::uint32_t rows = std::min(kBlockRows, layer.seq_q), keys = std::min(kBlockKeys, layer.seq_kv);
     const job::Result r =
         run(third ? machine_ : synchronous_, layer, third ? "flash3:grid=blocks" : "flash2:grid=blocks",
-            {{"nq", rows}, {"nkv", keys}, {"m0", kRows}, {"n0", kKeys}, {"k0", 32}, {"kv", third ? 2 : 1}, {"rb", 1}});
+            {{"nq", rows}, {"nkv", keys}, {"m0", kBlockRows}, {"n0", kBlockKeys}, {"k0", 32}, {"kv", third ? 2 : 1}, {"rb", 1}});
     const double flop = 4.0 * static_cast<double>(length) * static_cast<double>(length) *
                         static_cast<double>(emb * heads * batch) / (causal > 0 ? 2 : 1);
     return {{"", row.positive("tflops"), flop / r.seconds() * 1e-12, "TFLOP/s", note(r)}};

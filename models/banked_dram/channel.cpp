@@ -4,12 +4,6 @@
 
 namespace attnvp {
 
-namespace {
-
-void raise(Tick& time, Tick to) { time = std::max(time, to); }
-
-}  // namespace
-
 Tick DramChannel::CommandBus::gap(Tick at, Tick wanted) const {
   at = std::max(at, gaps);
   const Tick begin = from + (at - from) / step * step;

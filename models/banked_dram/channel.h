@@ -19,6 +19,8 @@
 
 namespace attnvp {
 
+inline void raise(Tick& time, Tick to) { time = std::max(time, to); }
+
 struct DramRequest {
   std::uint64_t tag = 0;  // the owner's
   bool read = true;

@@ -5,12 +5,6 @@
 
 namespace attnvp {
 
-namespace {
-
-void raise(Tick& time, Tick to) { time = std::max(time, to); }
-
-}  // namespace
-
 void DramChannel::issue(const Choice& c) {
   switch (c.command) {
     case DramCommand::kActivate:

@@ -14,8 +14,8 @@ constexpr C kReads[] = {C::kRead, C::kReadPrecharge};
 constexpr C kWrites[] = {C::kWrite, C::kWritePrecharge};
 
 const char* name_of(C command) {
-  static const char* const kNames[] = {"ACT", "RD", "RDA", "WR", "WRA", "PRE", "PREA", "REF", "REFpb"};
-  return kNames[static_cast<std::size_t>(command)];
+  static const char* const kCommandNames[] = {"ACT", "RD", "RDA", "WR", "WRA", "PRE", "PREA", "REF", "REFpb"};
+  return kCommandNames[static_cast<std::size_t>(command)];
 }
 
 }  // namespace

@@ -11,9 +11,6 @@ namespace attnvp {
 namespace {
 
 using hal::ElementType;
-constexpr std::uint64_t kSumBytes = hal::element_bytes(ElementType::kFp32);  // in L0, and of partials
-
-std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
 
 // The descriptor's fields, in words one can compute with.
 struct Shape {

@@ -14,9 +14,7 @@ namespace attnvp {
 namespace {
 using hal::ElementType;
 constexpr std::uint64_t kScoreBytes = hal::element_bytes(ElementType::kFp16);  // in the PEs
-constexpr std::uint64_t kSumBytes = hal::element_bytes(ElementType::kFp32);
 constexpr arith::Half kMinusInfinity = arith::kHalfInfinity | arith::kHalfSign;
-std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
 
 Region part(Region region, std::uint64_t bytes, bool write = false) {
   region.traffic_bytes = bytes;

@@ -16,6 +16,9 @@
 
 namespace attnvp {
 
+constexpr std::uint64_t kSumBytes = hal::element_bytes(hal::ElementType::kFp32);  // in L0, and of partials
+inline std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
+
 class ResidentTiles {
  public:
   explicit ResidentTiles(const MacConfig& config) : config_(config), tiles_(config.resident_tiles) {}

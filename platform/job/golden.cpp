@@ -14,9 +14,7 @@ namespace {
 
 using arith::Half;
 
-constexpr double kU = 0x1p-24;         // half a unit in the last place of 1.0 in FP32
-constexpr double kH = 0x1p-11;         // the same in FP16
-constexpr double kHalfTiny = 0x1p-25;  // rounding error of an FP16 subnormal
+constexpr double kU = 0x1p-24;         // kH in FP32
 constexpr double kOverflow = 65520.0;  // rounds to infinity in FP16
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 

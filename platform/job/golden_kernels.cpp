@@ -17,9 +17,6 @@
 namespace attnvp::job {
 namespace {
 
-constexpr double kH = 0x1p-11;
-constexpr double kHalfTiny = 0x1p-25;
-
 // 32 bytes of numbers; where registers are shorter the compiler takes several.
 template <typename T>
 struct Vectors;
