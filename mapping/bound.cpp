@@ -44,7 +44,8 @@ double least_of(const Job& job, std::uint32_t cluster, Costs& costs) {
       busy[2 * std::size_t{s.queue.index} + (s.queue.unit == Unit::kVec ? 1 : 0)] += c.pace;
     }
   }
-  const double boot = std::ceil(1.0 * sizeof(hal::JobBlock) / machine.control.bus_bytes) * machine.control.access_cycles;
+  const double boot =
+      std::ceil(1.0 * sizeof(hal::JobBlock) / machine.control.bus_bytes) * machine.control.access_cycles;
   return std::max({layer, order.cycles, boot + bus, *std::max_element(busy.begin(), busy.end())});
 }
 

@@ -40,8 +40,8 @@ std::uint32_t blocks_of_a_core(const Job& job, std::uint32_t nq) {
   return ceil_div(ceil_div(job.block.layer.seq_q, std::max(nq, 1U)), job.block.machine.cores);
 }
 
-// Multiples of the grain that grow by a third to a half; even shares of the extent; and, where even one grain may be too
-// much, its parts.
+// Multiples of the grain that grow by a third to a half; even shares of the extent; and, where even one grain may be
+// too much, its parts.
 void add_rows(std::vector<std::uint32_t>& values, std::uint32_t extent, std::uint32_t grain) {
   for (std::uint64_t n = 1; n * grain < extent; n += std::max<std::uint64_t>(n / 3, 1)) {
     values.push_back(static_cast<std::uint32_t>(n * grain));

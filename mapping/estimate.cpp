@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "mapping/bound.h"
@@ -89,10 +90,9 @@ std::vector<std::uint32_t> some_of(std::uint32_t clusters) {
   return some;
 }
 
-// Whole streams, each with its share of the bus; nothing where they are too long together.
-std::optional<Estimate> whole(const Job& job, Costs& costs, std::size_t most) {
+// Whole streams, each with its share of the bus; nothing where they are too long together. `some`: those recorded.
+std::optional<Estimate> whole(const Job& job, Costs& costs, std::size_t most, std::vector<Recording>& some) {
   const std::uint32_t clusters = job.block.machine.clusters;
-  std::vector<Recording> some;
   double bus = 0;
   for (const std::uint32_t cluster : some_of(clusters)) {
     some.push_back(record(job, cluster, costs, most));
@@ -112,11 +112,10 @@ std::optional<Estimate> whole(const Job& job, Costs& costs, std::size_t most) {
   return Estimate{cycles, bus};
 }
 
-// As seen by one cluster.
-Estimate sampled(const Job& job, const Deal& deal, std::uint32_t cluster, Costs& costs, std::size_t most) {
+// As seen by one cluster; `r`: the first of its stream.
+Estimate sampled(const Job& job, const Deal& deal, std::uint32_t cluster, Costs& costs, std::size_t most, Recording r) {
   const std::uint32_t clusters = job.block.machine.clusters;
   Job sample = job;
-  Recording r = record(job, cluster, costs, most);
   while (!r.complete) {
     // As much less as that many commands did too little.
     const double enough = work(sample) * std::min(0.5, clusters * r.macs / (2 * work(sample)));
@@ -171,13 +170,15 @@ Need need_of(const Job& job) {
 }
 
 Estimate estimate(const Job& job, Costs& costs, std::size_t most) {
-  if (const std::optional<Estimate> all = whole(job, costs, most)) return *all;
+  std::vector<Recording> some;
+  if (const std::optional<Estimate> all = whole(job, costs, most, some)) return *all;
   const std::uint32_t clusters = job.block.machine.clusters;
   const Deal deal = deal_of(job);
   // Where work is dealt unevenly, the first cluster or the last one has most.
-  const Estimate first = sampled(job, deal, 0, costs, most);
+  const bool begun = some.size() == 1;  // by the first cluster, with as many commands
+  const Estimate first = sampled(job, deal, 0, costs, most, begun ? std::move(some[0]) : record(job, 0, costs, most));
   if (clusters == 1) return first;
-  const Estimate last = sampled(job, deal, clusters - 1, costs, most);
+  const Estimate last = sampled(job, deal, clusters - 1, costs, most, record(job, clusters - 1, costs, most));
   return {std::max(first.cycles, last.cycles), std::max(first.bus, last.bus)};
 }
 
