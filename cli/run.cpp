@@ -57,6 +57,11 @@ std::vector<arith::Half> load_tensor(const char* option, const std::string& path
 }
 
 job::Tensors make_tensors(const RunArguments& a, const config::Network& n) {
+  if (n.step != config::Step::kAttention) {
+    for (const auto& [option, value] : {std::pair{"--q", &a.q}, {"--k", &a.k}, {"--v", &a.v}}) {
+      if (!value->empty()) throw ConfigError(fmt::format("{} is for attention; a step's operands are random", option));
+    }
+  }
   job::Tensors t;
   if (a.q.empty() || a.k.empty() || a.v.empty()) t = job::random_tensors(n, a.seed);
   const std::uint32_t keys = n.ragged() ? 0 : n.seq_kv;
@@ -80,7 +85,8 @@ std::string title_of(const Prepared& p, const job::Schedule& schedule) {
 
 int run(const RunArguments& a) {
   const Prepared p = prepare(a);
-  const std::string wanted = default_dataflow(a.dataflows.front());
+  if (p.network.scope != config::Scope::kAttention) return run_layer(a, p);
+  const std::string wanted = default_dataflow(a.dataflows.front(), p.network);
   explore::Automatic picked;
   if (wanted == "auto") picked = explore::pick_dataflow(p.machine, p.network, p.tiling, p.energy);
   job::Schedule schedule = wanted == "auto" ? picked.schedule() : job::parse_dataflow(wanted);
@@ -132,7 +138,8 @@ int run(const RunArguments& a) {
   if (json_file != nullptr) json_file->write(json, files::Form::kOwn);
   if (out_file != nullptr) {
     const config::Network& n = p.network;
-    out_file->write(tensors::npy_bytes({{n.batch, n.heads, n.seq_q, n.emb}, result.output}), files::Form::kOwn);
+    const std::uint32_t width = n.step == config::Step::kAttention ? n.emb : n.seq_kv;
+    out_file->write(tensors::npy_bytes({{n.batch, n.heads, n.seq_q, width}, result.output}), files::Form::kOwn);
   }
   outputs.commit();
   const std::string table = report::to_text(result, p.machine.name) +

@@ -22,13 +22,27 @@ constexpr std::uint64_t kMostTokens = 2048;  // where nothing else is asked for
 // What a model's type says of its attention.
 struct Family {
   bool causal = true, scaled = true;
+  bool gated = true;  // its feed-forward network
 };
 const std::map<std::string, Family>& families() {
-  static const std::map<std::string, Family> all = {
-      {"llama", {}},       {"mistral", {}},     {"mixtral", {}},      {"qwen2", {}},  {"qwen3", {}},
-      {"qwen2_moe", {}},   {"qwen3_moe", {}},   {"gemma", {}},        {"gemma2", {}}, {"gemma3", {}},
-      {"gemma3_text", {}}, {"phi", {}},         {"phi3", {}},         {"gpt2", {}},   {"bert", {false, true}},
-      {"roberta", {false, true}}, {"vit", {false, true}}, {"t5", {false, false}}};
+  static const std::map<std::string, Family> all = {{"llama", {}},
+                                                    {"mistral", {}},
+                                                    {"mixtral", {}},
+                                                    {"qwen2", {}},
+                                                    {"qwen3", {}},
+                                                    {"qwen2_moe", {}},
+                                                    {"qwen3_moe", {}},
+                                                    {"gemma", {}},
+                                                    {"gemma2", {}},
+                                                    {"gemma3", {}},
+                                                    {"gemma3_text", {}},
+                                                    {"phi", {true, true, false}},
+                                                    {"phi3", {}},
+                                                    {"gpt2", {true, true, false}},
+                                                    {"bert", {false, true, false}},
+                                                    {"roberta", {false, true, false}},
+                                                    {"vit", {false, true, false}},
+                                                    {"t5", {false, false, false}}};
   return all;
 }
 
@@ -106,10 +120,24 @@ std::vector<Setting> read_hugging_face(const std::string& given) {
   std::uint64_t emb = r.whole({"head_dim", "d_kv"});
   if (emb == 0) {
     const std::uint64_t hidden = r.needed({"hidden_size", "n_embd", "d_model"});
-    if (hidden % heads != 0) r.refuse(fmt::format("key 'hidden_size': found {}, no multiple of {} heads", hidden, heads));
+    if (hidden % heads != 0)
+      r.refuse(fmt::format("key 'hidden_size': found {}, no multiple of {} heads", hidden, heads));
     emb = hidden / heads;
   }
   set("emb", std::to_string(emb));
+  // The layer around it. Models of experts have no feed-forward network of one width.
+  const std::uint64_t hidden = r.whole({"hidden_size", "n_embd", "d_model"});
+  std::uint64_t ffn =
+      r.find({"num_local_experts", "num_experts"}) != nullptr ? 0 : r.whole({"intermediate_size", "n_inner", "d_ff"});
+  if (type == "gpt2" && ffn == 0) ffn = 4 * hidden;
+  if (hidden > 0 && ffn > 0) {
+    set("hidden", std::to_string(hidden));
+    set("ffn", std::to_string(ffn));
+    const json* form = r.find({"feed_forward_proj"});
+    const bool gated =
+        form != nullptr ? form->is_string() && form->get<std::string>().rfind("gated", 0) == 0 : family->second.gated;
+    if (gated) set("gated", "1");
+  }
   set("layers", std::to_string(r.needed({"num_hidden_layers", "n_layer", "num_layers"})));
   std::uint64_t tokens = r.whole({"max_position_embeddings", "n_positions"});
   if (type == "vit") {

@@ -12,6 +12,7 @@
 #include "platform/config/csv.h"
 #include "platform/config/hugging_face.h"
 #include "platform/config/provenance.h"
+#include "platform/config/step.h"
 #include "platform/config/words.h"
 #include "platform/text/printable.h"
 
@@ -169,6 +170,7 @@ Network complete(K keys, const Origin& origin, NameOf name_of) {
   }
   parse_scale(network, keys, origin, name_of("scale"));
   network.softmax = keys.between == Between::kSoftmax;
+  network.gated = keys.gated == 1;
   complete_mask(network, keys, origin, name_of);
   if (!network.softmax && network.mask.any()) {
     fail(origin, fmt::format("key '{}': found 'none'; with a mask allowed is 'softmax'", name_of("softmax")));
@@ -272,6 +274,14 @@ const Schema<NetworkKeys>& network_schema() {
                             &Network::cache_pages),
                 "as many as are needed"),
       size_key("layers", 1024, "layers of the model, all like this one", &Network::layers),
+      with_note(size_key("hidden", kWidestEmbedding, "width of the model between its operations", &Network::hidden),
+                "unknown"),
+      with_note(size_key("ffn", kWidestEmbedding, "width of its feed-forward network", &Network::ffn), "unknown"),
+      make_key<K>(number("gated", Unit::kCount, 0, 1, "1: the network's first product is two, one a gate of the other"),
+                  &K::gated),
+      make_key<K>(choice("scope", {"attention", "layer", "model"},
+                         "layer: its projections and feed-forward network, too; model: all layers (for `run`)"),
+                  &K::network, &Network::scope),
       required(size_key("emb", kWidestEmbedding, "embedding per head", &Network::emb)),
   });
   return schema;
@@ -283,7 +293,7 @@ const std::vector<std::pair<std::string, std::string>>& inline_names() {
       {"NKV", "seq_kv"}, {"E", "emb"},   {"HKV", "kv_heads"}, {"L", "contexts"},
       {"causal", "causal"}, {"history", "history"}, {"window", "window"}, {"sinks", "sinks"},
       {"prefix", "prefix"}, {"scale", "scale"}, {"softmax", "softmax"}, {"phase", "phase"}, {"batch", "batch"}, {"cache", "history"},
-      {"page", "page"}, {"pages", "pages"}, {"layers", "layers"}};
+      {"page", "page"}, {"pages", "pages"}, {"layers", "layers"}, {"scope", "scope"}, {"hidden", "hidden"}, {"ffn", "ffn"}, {"gated", "gated"}};
   return names;
 }
 
@@ -355,7 +365,7 @@ std::string Network::rules() const {
   add("sinks", mask.sinks);
   add("prefix", mask.prefix);
   if (scale != 1) text += fmt::format(" scale={:.9g}", scale);
-  if (!softmax) text += " softmax=none";
+  if (!softmax && step == Step::kAttention) text += " softmax=none";
   return text;
 }
 
@@ -363,6 +373,7 @@ std::string Network::identity() const {
   std::string all;
   for (const Request& r : requests) all += fmt::format(" {}+{}[{}]", r.new_tokens, r.cached_tokens, fmt::join(r.pages, " "));
   if (page > 0) all += fmt::format(" page={} of {}", page, pages());
+  if (step != Step::kAttention) all += step == Step::kGemm ? "gemm " : "softmax ";
   return all + fmt::format("{} {} {} {} {} {} {}{}", batch, heads, heads_of_kv(), seq_q, seq_kv, fmt::join(contexts, "+"), emb,
                      rules());
 }
@@ -398,6 +409,7 @@ std::size_t words_begin(const std::string& text) {
 }
 
 Network load_network(const std::string& text) {
+  if (const std::optional<Network> step = parse_step(text)) return *step;
   if (is_inline(text)) return parse_inline(text);
   const std::size_t comma = words_begin(text);
   const std::string base = text.substr(0, comma);

@@ -20,6 +20,11 @@ struct Request {
   std::uint32_t tokens() const { return new_tokens + cached_tokens; }
 };
 
+// What of a layer is run by itself: attention, or one of its steps (step.h). Of a model: attention, all of a layer's
+// operations one after the other (operations.h), or those of all layers.
+enum class Step : std::uint8_t { kAttention, kGemm, kSoftmax };
+enum class Scope : std::uint8_t { kAttention, kLayer, kModel };
+
 // softmax(Q.K^T).V for `batch` x `heads` pairs of Q: seq_q x emb, K and V: seq_kv x emb, in elements (FP16). With
 // grouped queries each of `kv_heads` heads of K and V serves heads / kv_heads consecutive heads of Q.
 struct Network {
@@ -41,6 +46,10 @@ struct Network {
   std::uint32_t page = 0;         // tokens in a page of the cache; 0: it has none
   std::uint32_t cache_pages = 0;  // in it; 0: as many as are needed
   std::uint32_t layers = 1;  // of the model, all like this one: one is run
+  std::uint32_t hidden = 0, ffn = 0;  // widths of the model between its operations and in its feed-forward network
+  bool gated = false;                 // whose first product is two of them
+  Step step = Step::kAttention;
+  Scope scope = Scope::kAttention;
 
   std::uint32_t heads_of_kv() const { return kv_heads > 0 ? kv_heads : heads; }
   bool ragged() const { return !contexts.empty(); }
@@ -74,7 +83,7 @@ struct NetworkKeys {
   Network network;
   std::uint32_t seq = 0;
   std::string contexts;
-  std::uint32_t causal = 0, history = kNoHistory;
+  std::uint32_t causal = 0, history = kNoHistory, gated = 0;
   std::string scale;
   Phase phase = Phase::kPrefill;
   Between between = Between::kSoftmax;

@@ -14,8 +14,6 @@ namespace {
 
 using arith::Half;
 
-constexpr double kU = 0x1p-24;         // kH in FP32
-constexpr double kOverflow = 65520.0;  // rounds to infinity in FP16
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::vector<double> widened(const Half* data, std::size_t n) {

@@ -17,6 +17,7 @@
 #include "platform/energy/machine_model.h"
 #include "platform/firmware/firmware_watch.h"
 #include "platform/job/random_tensors.h"
+#include "platform/job/steps.h"
 #include "platform/trace/session.h"
 
 namespace attnvp::job {
@@ -310,7 +311,7 @@ Result Runner::run_once(const config::Network& network, const Schedule& schedule
   const std::uint64_t touched = full ? made.scratch.address - hal::kDramBase + query_bytes(network) : 0;
   const host_memory::Share pages(fmt::format("the tensors of {} in DRAM", network.name), touched);
   if (full && tensors != nullptr) {
-    p.write(job.layer.q, tensors->q.data(), query_bytes(network));
+    p.write(operand_address(network, job.layer), tensors->q.data(), tensors->q.size() * sizeof(arith::Half));
     const auto put = [&](std::uint64_t address, const std::vector<arith::Half>& rows) {
       p.write(address, rows.data(), rows.size() * sizeof(arith::Half));
     };
@@ -335,10 +336,16 @@ Result Runner::run_once(const config::Network& network, const Schedule& schedule
   check_status(result);
   collect(result);
   if (full) {
-    result.output.resize(query_bytes(network) / sizeof(arith::Half));
-    p.read(job.layer.o, result.output.data(), query_bytes(network));
+    const bool attention = network.step == config::Step::kAttention;
+    result.output.resize(attention ? network.query_elements() : network.visible_scores());
+    p.read(attention ? job.layer.o : result_address(network, job.layer), result.output.data(),
+           result.output.size() * sizeof(arith::Half));
     const firmware::Dataflow& dataflow = *mapping::find_dataflow(schedule.dataflow);
-    if (options.check_golden && tensors != nullptr && !dataflow.is(firmware::kOneStep)) {
+    const bool checked = options.check_golden && tensors != nullptr && !dataflow.is(firmware::kPacked);
+    if (checked && !attention) {
+      result.golden = check_step(network, *tensors, result.output);
+      result.golden_checked = true;
+    } else if (checked) {
       const OnePass softmax{dataflow.is(firmware::kOnePass) ? result.schedule.tiling["nkv"] : 0,
                             dataflow.is(firmware::kMerged)};
       result.golden = check(network, *tensors, softmax, result.output.data());
@@ -404,6 +411,7 @@ void Runner::collect(Result& result) {
 }
 
 Tensors random_tensors(const config::Network& network, std::uint64_t seed) {
+  if (network.step != config::Step::kAttention) return random_operands(network, seed);
   const std::uint64_t bytes = query_bytes(network) + 2 * key_bytes(network);
   const host_memory::Share briefly(fmt::format("the random tensors of {}", network.name), bytes);
   AttentionShape shape = shape_of(network);

@@ -8,6 +8,7 @@
 #include "mapping/programs.h"
 #include "models/arith/half.h"
 #include "platform/config/error.h"
+#include "platform/config/operations.h"
 #include "platform/job/schedule.h"
 
 namespace attnvp::job {
@@ -53,9 +54,21 @@ void check_extents(const mapping::Job& job, const firmware::Dataflow& dataflow) 
     const firmware::Parameter& p = *dataflow.parameters[i];
     const std::uint32_t value = job.block.parameter[i], most = mapping::largest(p, job);
     if (value == hal::kWord || p.extent == firmware::Extent::kBlocks || value <= most) continue;
-    throw TilingError(
-        fmt::format("tiling {}={} is larger than the layer; allowed is at most {}", p.name, value, most));
+    throw TilingError(fmt::format("tiling {}={} is larger than the layer; allowed is at most {}", p.name, value, most));
   }
+}
+
+// A step of a layer is for the dataflow of that step, attention for all others.
+void check_step(const config::Network& n, const Schedule& schedule, const firmware::Dataflow& dataflow) {
+  const bool one_step = n.step != config::Step::kAttention;
+  if (one_step == dataflow.is(firmware::kOneStep) && (!one_step || n.softmax != dataflow.is(firmware::kChain))) return;
+  std::vector<std::string> names;
+  for (const firmware::Dataflow* d : mapping::dataflows_for(n.softmax, one_step)) names.emplace_back(d->name);
+  throw config::ConfigError(fmt::format("{} with {}: {}; allowed: {}", n.name, schedule.text,
+                                        one_step ? "that is one step of a layer, which the dataflow does not make"
+                                                 : "the dataflow makes one step of a layer, such as gemm:512x2304x768 "
+                                                   "or softmax:4096x512, no attention",
+                                        fmt::join(names, ", ")));
 }
 
 }  // namespace
@@ -85,16 +98,19 @@ mapping::Job make_job(const MachineConfig& machine, const config::Network& n, co
   made.rules.page = static_cast<std::uint16_t>(n.page);
   made.pages = n.page_table();
   if (n.mask.any() || n.scale != 1 || l.ragged == 2 || n.page > 0) job.flags |= hal::kRuled;
+  config::refuse_scope(n);
+  check_step(n, schedule, dataflow);
   if (!n.softmax) {
     if (!dataflow.is(firmware::kChain)) {
-      throw config::ConfigError(fmt::format("{} with {}: the layer has no softmax, which that dataflow does not take; "
-                                            "allowed: {}",
-                                            n.name, schedule.text, dataflows_with(firmware::kChain)));
+      throw config::ConfigError(
+          fmt::format("{} with {}: the layer has no softmax, which that dataflow does not take; "
+                      "allowed: {}",
+                      n.name, schedule.text, dataflows_with(firmware::kChain)));
     }
     job.flags |= hal::kPlain;
   } else if (dataflow.is(firmware::kOnlyChain)) {
-    throw config::ConfigError(fmt::format("{} with {}: that dataflow takes layers with softmax=none only", n.name,
-                                          schedule.text));
+    throw config::ConfigError(
+        fmt::format("{} with {}: that dataflow takes layers with softmax=none only", n.name, schedule.text));
   }
   std::uint64_t next = hal::kTensorsAddress;
   const auto place = [&next](std::uint64_t bytes) {
@@ -107,8 +123,9 @@ mapping::Job make_job(const MachineConfig& machine, const config::Network& n, co
   const std::uint64_t key_bytes = (n.page > 0 ? in_pages : n.key_elements()) * sizeof(arith::Half);
   l.q = place(query_bytes);
   l.k = place(key_bytes);
-  l.v = place(key_bytes);
-  l.o = place(query_bytes);
+  const bool attention = n.step == config::Step::kAttention;
+  l.v = place(attention ? key_bytes : 0);
+  l.o = place(attention ? query_bytes : 0);
   if (dataflow.scores == hal::kScoresCAndP) l.c = place(score_bytes(n));
   if (dataflow.scores != hal::kScoresOnChip) l.p = place(score_bytes(n));
   if (n.ragged() && !dataflow.is(firmware::kRagged)) {
@@ -121,8 +138,8 @@ mapping::Job make_job(const MachineConfig& machine, const config::Network& n, co
                                           schedule.text, dataflows_with(firmware::kRagged)));
   }
   if (made.pages.size() > hal::kMostPages) {
-    throw config::ConfigError(fmt::format("{}: its requests need {} pages; allowed are {}", n.name, made.pages.size(),
-                                          hal::kMostPages));
+    throw config::ConfigError(
+        fmt::format("{}: its requests need {} pages; allowed are {}", n.name, made.pages.size(), hal::kMostPages));
   }
   const std::uint64_t end = hal::kDramBase + machine.dram.size_bytes;
   if (next > end) {

@@ -82,9 +82,9 @@ TEST(Network, RefusesBadInlineShapes) {
   EXPECT_EQ(inline_refusal("H=1,N=8,E=65537"), "key 'E': found '65537'; allowed is 1 to 65536");
   EXPECT_EQ(inline_refusal("B=65537,H=1,N=8,E=1"), "key 'B': found '65537'; allowed is 1 to 65536");
   EXPECT_EQ(inline_refusal("H=1,N=8,E=8,D=2"), "key 'D' is unknown; allowed: B, H, N, NQ, NKV, E, HKV, L, causal, history, window, "
-            "sinks, prefix, scale, softmax, phase, batch, cache, page, pages, layers");
+            "sinks, prefix, scale, softmax, phase, batch, cache, page, pages, layers, scope, hidden, ffn, gated");
   EXPECT_EQ(inline_refusal("h=1,N=8,E=8"), "key 'h' is unknown; allowed: B, H, N, NQ, NKV, E, HKV, L, causal, history, window, "
-            "sinks, prefix, scale, softmax, phase, batch, cache, page, pages, layers");
+            "sinks, prefix, scale, softmax, phase, batch, cache, page, pages, layers, scope, hidden, ffn, gated");
   EXPECT_EQ(inline_refusal("H=1,N=8,E=8,H=1"), "key 'H' is given twice");
   EXPECT_EQ(inline_refusal("H=1,N=8,E=8,"), "found '' without '='; allowed is a shape such as H=12,N=512,E=64");
   EXPECT_EQ(inline_refusal("H=1,N,E=8"), "found 'N' without '='; allowed is a shape such as H=12,N=512,E=64");
@@ -204,9 +204,9 @@ TEST(Network, RefusesBadFiles) {
             "my.yaml: key 'seq' (or both 'seq_q' and 'seq_kv') is missing; allowed is 1 to 4194304");
   EXPECT_EQ(file_refusal("head: 3\n"), "my.yaml:1: key 'head' is unknown; did you mean 'heads'?");
   EXPECT_EQ(
-      file_refusal("hidden: 3\n"),
-      "my.yaml:1: key 'hidden' is unknown; allowed: name, batch, heads, seq, seq_q, seq_kv, kv_heads, contexts, "
-      "causal, history, window, sinks, prefix, scale, softmax, phase, page, pages, layers, emb, "
+      file_refusal("width: 3\n"),
+      "my.yaml:1: key 'width' is unknown; allowed: name, batch, heads, seq, seq_q, seq_kv, kv_heads, contexts, "
+      "causal, history, window, sinks, prefix, scale, softmax, phase, page, pages, layers, hidden, ffn, gated, scope, emb, "
       "provenance");
   EXPECT_EQ(file_refusal("heads: 3\nseq: 0\n"), "my.yaml:2: key 'seq': found '0'; allowed is 1 to 4194304");
   EXPECT_EQ(file_refusal("emb: 3\nemb: 3\n"), "my.yaml:2: key 'emb' is given twice, first in line 1");
