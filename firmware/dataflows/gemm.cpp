@@ -76,7 +76,7 @@ class Gemm {
       Command multiply = matmul_abt(a, b, c, sums_.of(0, rows, columns), place_of(s, slices_), t_.l0);
       multiply.after(ready_, 2).then(free_);
       if (s == 0) multiply.after(c_free_);
-      if (s + 1 == slices_) multiply.scaled(rt_.scale()).then(done_);
+      if (s + 1 == slices_) multiply.scaled(rt_.rules().scale).then(done_);
       rt_.mac(0, multiply.label(head, i));
     }
     rt_.dma(

@@ -156,7 +156,7 @@ void BankedDram::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time
     payload.set_response_status(tlm::TLM_COMMAND_ERROR_RESPONSE);
     return;
   }
-  (payload.is_read() ? read_words : write_words) += bytes / 2;
+  (payload.is_read() ? read_words : write_words).add_bytes(bytes);
   if (payload.get_extension<TimingOnlyExtension>() == nullptr) move(payload);
   payload.set_response_status(tlm::TLM_OK_RESPONSE);
 

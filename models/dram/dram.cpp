@@ -80,10 +80,10 @@ void Dram::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& dela
   unsigned char* here = memory_.data() + (payload.get_address() - base_);
   const bool copy = payload.get_extension<TimingOnlyExtension>() == nullptr;
   if (payload.is_read()) {
-    read_words += bytes / 2;
+    read_words.add_bytes(bytes);
     if (copy) std::memcpy(payload.get_data_ptr(), here, bytes);
   } else if (payload.is_write()) {
-    write_words += bytes / 2;
+    write_words.add_bytes(bytes);
     if (copy) std::memcpy(here, payload.get_data_ptr(), bytes);
   }
   payload.set_response_status(tlm::TLM_OK_RESPONSE);

@@ -76,7 +76,7 @@ class PluginDram : public Memory, private tlm::tlm_mm_interface {
       payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
       return;
     }
-    (payload.is_read() ? read_words : write_words) += bytes / 2;
+    (payload.is_read() ? read_words : write_words).add_bytes(bytes);
     if (payload.get_extension<TimingOnlyExtension>() == nullptr) move(payload);
     payload.set_response_status(tlm::TLM_OK_RESPONSE);
 
