@@ -93,7 +93,7 @@ class Gemm {
                                       sums_.of(core, rows, columns), place_of(s, slices_), t_.l0);
         multiply.after(a_ready_.of(core)).after(b_ready_.of(core)).then(a_free_.of(core)).then(b_free_.of(core));
         if (s == 0) multiply.after(c_free_.of(core));
-        if (s + 1 == slices_) multiply.scaled(rt_.scale()).then(done_.of(core));
+        if (s + 1 == slices_) multiply.scaled(rt_.rules().scale).then(done_.of(core));
         rt_.mac(core, multiply.label(head, i));
       }
     }

@@ -14,6 +14,10 @@ std::vector<Operation> operations_of(const Network& n) {
   if (n.ragged() && n.requests.empty()) {
     throw ConfigError(fmt::format("{}: scope=layer takes requests, not contexts of different lengths", n.name));
   }
+  if (n.typed()) {
+    throw ConfigError(fmt::format("{}: found type={}; a layer's products are of FP16 only, allowed is type=fp16", n.name,
+                                  name_of(n.type)));
+  }
   std::uint64_t tokens = std::uint64_t{n.batch} * n.seq_q;
   if (!n.requests.empty()) {
     tokens = 0;

@@ -57,6 +57,10 @@ struct Grown {
   double greatest;
 };
 Grown scale(const ScoreRow& row, double factor);  // of t
-void weigh(const ScoreRow& row, double tiny, double sum_error);
+// What P loses when it is rounded: at most a part `relative` of it, or `least`; and again, to another type.
+struct Loss {
+  double relative, least;
+};
+void weigh(const ScoreRow& row, Loss once, Loss again, double sum_error);
 
 }  // namespace attnvp::job

@@ -6,7 +6,7 @@
 
 #include "mapping/choose.h"
 #include "mapping/programs.h"
-#include "models/arith/half.h"
+#include "models/arith/number.h"
 #include "platform/config/error.h"
 #include "platform/config/operations.h"
 #include "platform/job/schedule.h"
@@ -94,6 +94,27 @@ mapping::Job make_job(const MachineConfig& machine, const config::Network& n, co
   l.ragged = !n.requests.empty() ? 2 : n.ragged() ? 1 : 0;
   made.rules.mask = n.mask;
   std::memcpy(&made.rules.scale, &n.scale, sizeof n.scale);
+  made.types.operand = n.type;
+  made.types.out = n.out;
+  std::memcpy(&made.types.cap, &n.soft_cap, sizeof n.soft_cap);
+  made.types.value_emb = n.value_emb;
+  if (n.beyond_fp16()) job.flags |= hal::kTyped;
+  if (n.beyond_fp16() && dataflow.is(firmware::kOneStep)) {
+    throw config::ConfigError(
+        fmt::format("{} with {}: found{}; that dataflow takes fp16 as it is", n.name, schedule.text, n.rules()));
+  }
+  if (n.type == hal::ElementType::kInt8) {
+    const std::uint64_t heads = std::uint64_t{folded.batch} * folded.heads;
+    if (heads > hal::kMostScales) {
+      throw config::ConfigError(fmt::format("{}: INT8 has scales for each of its {} heads of K and V; allowed are {}",
+                                            n.name, heads, hal::kMostScales));
+    }
+    made.types.per_head = 1;
+    made.scales.assign(heads, {hal::kUnitScale, hal::kUnitScale});  // where there are no data
+  } else if (arith::is_relative(n.type) && dataflow.is(firmware::kOnePass)) {
+    const float scale = 1 / arith::kept_one(n.type);
+    std::memcpy(&made.types.value_scale, &scale, sizeof scale);
+  }
   made.rules.group = static_cast<std::uint16_t>(folded.group());
   made.rules.page = static_cast<std::uint16_t>(n.page);
   made.pages = n.page_table();
@@ -118,14 +139,14 @@ mapping::Job make_job(const MachineConfig& machine, const config::Network& n, co
     next = aligned(next + bytes);
     return here;
   };
-  const std::uint64_t query_bytes = n.query_elements() * sizeof(arith::Half);
-  const std::uint64_t in_pages = std::uint64_t{n.pages()} * n.page * folded.heads * n.emb;
-  const std::uint64_t key_bytes = (n.page > 0 ? in_pages : n.key_elements()) * sizeof(arith::Half);
-  l.q = place(query_bytes);
-  l.k = place(key_bytes);
+  const std::uint64_t bytes = hal::element_bytes(n.type), out_bytes = hal::element_bytes(n.out);
+  const std::uint64_t in_pages = std::uint64_t{n.pages()} * n.page * folded.heads;  // rows
+  const std::uint64_t key_rows = n.page > 0 ? in_pages : n.key_elements() / n.emb;
+  l.q = place(n.query_elements() * bytes);
+  l.k = place(key_rows * n.emb * bytes);
   const bool attention = n.step == config::Step::kAttention;
-  l.v = place(attention ? key_bytes : 0);
-  l.o = place(attention ? query_bytes : 0);
+  l.v = place(attention ? key_rows * n.values() * bytes : 0);
+  l.o = place(attention ? n.output_elements() * out_bytes : 0);
   if (dataflow.scores == hal::kScoresCAndP) l.c = place(score_bytes(n));
   if (dataflow.scores != hal::kScoresOnChip) l.p = place(score_bytes(n));
   if (n.ragged() && !dataflow.is(firmware::kRagged)) {
