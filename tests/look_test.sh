@@ -36,6 +36,11 @@ for name in layerwise softpipe flat tileflow mas mas-overwrite; do
   done
 done
 gtkwave_picture "$pictures/run.png" 1050 "$folder/traces/mas.gtkw"
+"$attnvp" run --data timing --net H=16,N=2048,E=64 --set cores=16 --vcd traces/cores.vcd >/dev/null || failed 'run of 16 cores'
+gtkwave_picture "$pictures/cores.png" 1050 "$folder/traces/cores.gtkw"
+for colour in 'rgb(58,95,205)' 'rgb(46,139,87)' 'rgb(104,34,139)'; do
+  [[ $(pixels "$pictures/cores.png" "$colour") -gt 5000 ]] || failed "sixteen cores: the overview shows little of $colour"
+done
 [[ $(pixels "$pictures/run.png" 'rgb(46,139,87)') -gt 5000 ]] || failed "a run's own view shows no PV"
 "$attnvp" run --data timing --net bert-base --vcd traces/fst.fst >/dev/null
 gtkwave_picture "$folder/fst.png" 1050 "$folder/traces/fst.gtkw"
@@ -52,7 +57,7 @@ fi
 
 # For the documentation: without the windows' title bars, which show where the files are.
 if [[ -n $documented ]]; then
-  for picture in "$pictures"/{layerwise,softpipe,flat,tileflow,mas,mas-overwrite,rtl,run}.png; do
+  for picture in "$pictures"/{layerwise,softpipe,flat,tileflow,mas,mas-overwrite,rtl,run,cores}.png; do
     [[ -f $picture ]] || continue
     convert "$picture" -crop +4+97 +repage "$picture"
     small_files "$picture"
