@@ -26,7 +26,9 @@ pixels() {
 # Few colours: small files.
 small_files() { # PICTURE...
   local picture
-  for picture; do convert "$picture" +dither -colors 64 -define png:compression-level=9 "PNG8:$picture"; done
+  for picture; do
+    [[ -f $picture ]] && convert "$picture" +dither -colors 64 -define png:compression-level=9 "PNG8:$picture"
+  done
 }
 
 browser() { # PAGE ARG...

@@ -1,6 +1,6 @@
 #!/bin/bash
 # A real browser: that pages show what they should, at every width. Needs chromium and imagemagick.
-#   pages_test.sh ATTNVP SOURCE_DIR [PICTURES]   the pictures go to that folder, when one is given
+#   pages_test.sh ATTNVP SOURCE_DIR [PICTURES [DB]]   the pictures go to that folder, when one is given; DB: a sweep to show
 . "$(dirname -- "$0")/looking.sh" "$@"
 
 # What a visitor sees, as JSON at the end of the page.
@@ -155,7 +155,9 @@ holds '(.clicked[0] | startswith("attnvp run --hw edge-16nm")) and .clicked[1] >
 "$attnvp" validate dram-curves --html validate.html >/dev/null || failed 'the page of predictions'
 # In a frame, as windows are 500 pixels wide at least.
 frame() { printf '<iframe src="visited.html" style="border: 0; width: %spx; height: 1000px"></iframe><script>onmessage = e => told(e.data);</script>' "$1"; }
-for page in report many front validate; do
+pages=(report many front validate)
+"$attnvp" run --hw edge-soc --data timing --net H=2,N=64,E=32 --profile profile.html >/dev/null 2>&1 && pages+=(profile) # where firmware was built
+for page in "${pages[@]}"; do
   for width in 400 1000 1400; do
     cat "$page.html" tell.html - >visited.html <<'EOF'
 <script>
@@ -176,13 +178,26 @@ EOF
   done
 done
 
-browser "$folder/report.html" --window-size=1280,3700 --screenshot="$pictures/report.png"
-browser "$folder/report.html" --window-size=1280,3700 --blink-settings=preferredColorScheme=0 --screenshot="$pictures/report-dark.png"
-browser "$folder/front.html" --window-size=1280,1800 --screenshot="$pictures/front.png"
-browser "$folder/many.html" --window-size=1280,1800 --blink-settings=preferredColorScheme=0 --screenshot=many.png
+picture() {
+  local name=$1 page=$2 height=$3
+  shift 3
+  browser "$folder/$page.html" --window-size="1280,$height" "$@" --screenshot="$pictures/$name.png"
+}
+dark=--blink-settings=preferredColorScheme=0
+[[ -n ${4-} ]] && { "$attnvp" pareto "$4" --html front.html >/dev/null || failed "$4"; }
+picture report report 3700
+picture report-dark report 1000 $dark
+picture many many 1800 $dark
+picture front front 1250
+picture front-dark front 1250 $dark
+picture predictions validate 1100
+[[ -f profile.html ]] && picture profile profile 800
 for colour in '#0072b2' '#d55e00' '#009e73' '#a3527f'; do
   [[ $(pixels "$pictures/report.png" "$colour") -gt 1000 ]] || failed "the page shows none of $colour"
 done
-[[ $(pixels "$pictures/report-dark.png" '#14171b') -gt 100000 ]] || failed 'the page is not dark where that is asked for'
-[[ $(pixels many.png '#2bc79a') -gt 1000 ]] || failed 'windows show no PV'
+for name in report-dark front-dark; do
+  [[ $(pixels "$pictures/$name.png" '#14171b') -gt 50000 ]] || failed "$name is not dark where that is asked for"
+done
+[[ $(pixels "$pictures/many.png" '#2bc79a') -gt 1000 ]] || failed 'windows show no PV'
+[[ -n $documented ]] && small_files "$pictures"/{report,report-dark,many,front,front-dark,predictions,profile}.png
 finish

@@ -116,7 +116,7 @@ std::string sensitivity_table(const std::vector<Effect>& effects, const std::vec
                fmt::format("{:.2f}x", e.factor), best->text, goal.shown(best->mean), worst->text,
                goal.shown(worst->mean)});
   }
-  return table.text();
+  return table.text(text::line_width());
 }
 
 std::string sensitivity_csv(const std::vector<Effect>& effects, const std::vector<Goal>& goals) {

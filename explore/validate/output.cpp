@@ -82,7 +82,7 @@ std::string errors_text(const Result& r) {
 std::string to_text(const Result& r) {
   std::vector<std::size_t> worst = worst_first(r);
   worst.resize(std::min(worst.size(), kWorstShown));
-  return errors_text(r) + "\nworst rows\n" + table_of(r, worst).text();
+  return errors_text(r) + "\nworst rows\n" + table_of(r, worst).text(text::line_width());
 }
 
 namespace {
@@ -118,7 +118,7 @@ std::string to_json(const std::vector<Result>& results) {
   return report::json_text(document);
 }
 
-std::string summary(const std::vector<Result>& results) {
+std::string summary(const std::vector<Result>& results, std::size_t line_width) {
   report::Table table;
   using Align = report::Table::Align;
   table.column("set", Align::kLeft), table.column("hardware", Align::kLeft);
@@ -129,7 +129,7 @@ std::string summary(const std::vector<Result>& results) {
                report::percent(r.errors.mape), signed_percent(r.errors.bias), fmt::format("{:.4f}", r.errors.spearman),
                report::percent(r.errors.worst)});
   }
-  return table.text();
+  return table.text(line_width);
 }
 
 std::string to_markdown(const std::vector<Result>& results) {
