@@ -71,7 +71,8 @@ void add_schedule_options(CLI::App& app, ScheduleArguments& a) {
   app.add_option("--net", a.network, "layer: a name under configs/networks, a path, or a shape such as H=12,N=512,E=64")
       ->capture_default_str();
   app.add_option("--dataflow", a.dataflow, "dataflow, with its options: NAME or NAME:option=value,...")
-      ->capture_default_str();
+      ->default_str("mas")
+      ->check(not_empty());
   app.add_option("--set", a.settings, "set any key of the machine: key=value")->allow_extra_args(false);
   app.add_option("--tiling", a.tiling, "tile sizes; what is not given is chosen")->check(not_empty());
   app.add_option("--firmware", a.firmware, "an ELF file for RISC-V control processors, in place of the dataflows here")
@@ -190,11 +191,12 @@ int dispatch(int argc, char** argv) {
   RunArguments run_arguments;
   CLI::App* run_command = app.add_subcommand("run", "run one layer with one dataflow on one machine");
   add_machine_options(*run_command, run_arguments);
-  std::string dataflow = "mas";
+  std::string dataflow;
   run_command
       ->add_option("--dataflow", dataflow,
                    "dataflow[:option=value,...], see `attnvp list dataflows`; auto picks the fastest")
-      ->capture_default_str();
+      ->default_str("mas")
+      ->check(not_empty());
   run_command->add_option("--q", run_arguments.q, "Q from a .npy file, [B,H,N,E] or [H,N,E], float16 or float32")
       ->check(not_empty());
   run_command->add_option("--k", run_arguments.k, "K likewise")->check(not_empty());
@@ -270,7 +272,8 @@ int dispatch(int argc, char** argv) {
   search_command->add_option("--hw", search_arguments.hardware, "machine")->capture_default_str();
   search_command->add_option("--net", search_arguments.network, "layer")->capture_default_str();
   search_command->add_option("--dataflow", search_arguments.dataflow, "dataflow[:option=value,...]")
-      ->capture_default_str();
+      ->default_str("mas")
+      ->check(not_empty());
   search_command->add_option("--set", search_arguments.settings, "set any key of the machine: key=value")
       ->allow_extra_args(false);
   search_command->add_option("--objective", search_arguments.objective, "what is to be least")

@@ -51,7 +51,7 @@ int list(const std::string& kind);  // "", "hardware", "networks", "dataflows", 
 struct ScheduleArguments {
   std::string hardware = "edge";
   std::string network = "bert-base";
-  std::string dataflow = "mas";
+  std::string dataflow;
   std::vector<std::string> settings;  // --set key=value
   std::string tiling;
   std::string firmware;         // an ELF file

@@ -13,6 +13,7 @@
 #include "mapping/programs.h"
 #include "platform/config/error.h"
 #include "platform/config/hardware.h"
+#include "platform/config/operations.h"
 #include "platform/files/outputs.h"
 #include "platform/report/power.h"
 #include "platform/report/report.h"
@@ -112,10 +113,12 @@ std::vector<std::string> names_in(const std::vector<std::string>& texts) {
 
 int compare(const RunArguments& a) {
   const Prepared p = prepare(a);
+  config::refuse_scope(p.network);
   std::vector<std::string> names = names_in(a.dataflows);
   const bool all = names.empty();
   if (all) {
-    for (const firmware::Dataflow* d : mapping::dataflows_for(p.network.softmax)) names.emplace_back(d->name);
+    const bool one_step = p.network.step != config::Step::kAttention;
+    for (const firmware::Dataflow* d : mapping::dataflows_for(p.network.softmax, one_step)) names.emplace_back(d->name);
   }
   for (const std::string& name : names) job::parse_dataflow(name);  // before anything is run
   files::Outputs outputs;

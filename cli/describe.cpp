@@ -145,7 +145,7 @@ std::string provenance_text(const config::Provenances& provenance) {
 
 void describe_network(const std::string& what) {
   const config::Network n = config::load_network(what);
-  const double macs = 2.0 * n.batch * n.heads * n.seq_q * n.seq_kv * n.emb;
+  const double macs = 1.0 * n.batch * n.heads * n.seq_q * n.seq_kv * (1.0 * n.emb + n.values());
   print(fmt::format("{}: batch {}, {} heads, {} queries x {} keys, {} per head; {:.4g} multiply-accumulates\n", n.name,
                     n.batch, n.heads, n.seq_q, n.seq_kv, n.emb, macs));
   print(provenance_text(config::network_provenance(what)));

@@ -10,7 +10,7 @@ namespace attnvp::cli {
 struct SearchArguments {
   std::string hardware = "edge";
   std::string network = "bert-base";
-  std::string dataflow = "mas";
+  std::string dataflow;
   std::vector<std::string> settings;  // --set key=value
   std::string objective = "cycles";   // energy, edp
   std::string strategy = "ga";        // grid, mcts

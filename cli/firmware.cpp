@@ -31,9 +31,12 @@ bool is_program(const std::string& path) {
                      "ELF";
 }
 
-std::string default_dataflow(const std::string& name) {
-  const bool asked = name != "mas" || mapping::find_dataflow(name) != nullptr;
-  return asked ? name : mapping::dataflows().front()->name;
+std::string default_dataflow(const std::string& asked, const config::Network& network) {
+  if (!asked.empty()) return asked;
+  const bool one_step = network.step != config::Step::kAttention;
+  const auto fit = mapping::dataflows_for(network.softmax, one_step);
+  if (one_step && !fit.empty()) return fit.front()->name;
+  return mapping::find_dataflow("mas") != nullptr ? "mas" : mapping::dataflows().front()->name;
 }
 
 }  // namespace attnvp::cli

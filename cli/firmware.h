@@ -15,7 +15,7 @@ void use_firmware(MachineConfig& machine, const std::string& elf);
 void use_program(const std::string& elf);
 bool is_program(const std::string& path);  // an ELF file
 
-// In the place of a dataflow that the firmware does not have and nobody asked for.
-std::string default_dataflow(const std::string& name);
+// Where none is asked for: `mas`, the first that the firmware has instead, or what makes the step of a layer.
+std::string default_dataflow(const std::string& asked, const config::Network& network);
 
 }  // namespace attnvp::cli

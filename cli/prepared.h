@@ -16,6 +16,9 @@ struct Prepared {
 };
 Prepared prepare(const RunArguments& arguments);
 
+// `run` where the network is a whole layer or model.
+int run_layer(const RunArguments& arguments, const Prepared& prepared);
+
 // 1 when the golden check failed, which it says on stderr.
 int exit_status(const job::Result& result);
 

@@ -33,13 +33,13 @@ using config::ConfigError;
 // One tensor of the layer from a file; the batch dimension may be left out when it is 1.
 // K and V of batches with contexts of their own lengths: [all keys x heads one behind the other, emb].
 std::vector<arith::Half> load_tensor(const char* option, const std::string& path, const config::Network& n,
-                                     std::uint32_t heads, std::uint32_t seq) {
+                                     std::uint32_t heads, std::uint32_t seq, std::uint32_t emb) {
   tensors::Array array = tensors::read_npy(path);
   const bool flat = n.ragged() && seq == 0;
   const std::vector<std::size_t> full =
-      flat ? std::vector<std::size_t>{static_cast<std::size_t>(n.key_elements() / n.emb), n.emb}
-           : std::vector<std::size_t>{n.batch, heads, seq, n.emb};
-  const std::vector<std::size_t> single{heads, seq, n.emb};
+      flat ? std::vector<std::size_t>{static_cast<std::size_t>(n.key_elements() / n.emb), emb}
+           : std::vector<std::size_t>{n.batch, heads, seq, emb};
+  const std::vector<std::size_t> single{heads, seq, emb};
   if (array.shape != full && !(n.batch == 1 && array.shape == single)) {
     throw ConfigError(fmt::format("{} {}: found shape ({}); allowed is ({}){}", option, path,
                                   fmt::join(array.shape, ", "), fmt::join(full, ", "),
@@ -57,12 +57,17 @@ std::vector<arith::Half> load_tensor(const char* option, const std::string& path
 }
 
 job::Tensors make_tensors(const RunArguments& a, const config::Network& n) {
+  if (n.step != config::Step::kAttention) {
+    for (const auto& [option, value] : {std::pair{"--q", &a.q}, {"--k", &a.k}, {"--v", &a.v}}) {
+      if (!value->empty()) throw ConfigError(fmt::format("{} is for attention; a step's operands are random", option));
+    }
+  }
   job::Tensors t;
   if (a.q.empty() || a.k.empty() || a.v.empty()) t = job::random_tensors(n, a.seed);
   const std::uint32_t keys = n.ragged() ? 0 : n.seq_kv;
-  if (!a.q.empty()) t.q = load_tensor("--q", a.q, n, n.heads, n.seq_q);
-  if (!a.k.empty()) t.k = load_tensor("--k", a.k, n, n.heads_of_kv(), keys);
-  if (!a.v.empty()) t.v = load_tensor("--v", a.v, n, n.heads_of_kv(), keys);
+  if (!a.q.empty()) t.q = load_tensor("--q", a.q, n, n.heads, n.seq_q, n.emb);
+  if (!a.k.empty()) t.k = load_tensor("--k", a.k, n, n.heads_of_kv(), keys, n.emb);
+  if (!a.v.empty()) t.v = load_tensor("--v", a.v, n, n.heads_of_kv(), keys, n.values());
   return t;
 }
 
@@ -80,7 +85,8 @@ std::string title_of(const Prepared& p, const job::Schedule& schedule) {
 
 int run(const RunArguments& a) {
   const Prepared p = prepare(a);
-  const std::string wanted = default_dataflow(a.dataflows.front());
+  if (p.network.scope != config::Scope::kAttention) return run_layer(a, p);
+  const std::string wanted = default_dataflow(a.dataflows.front(), p.network);
   explore::Automatic picked;
   if (wanted == "auto") picked = explore::pick_dataflow(p.machine, p.network, p.tiling, p.energy);
   job::Schedule schedule = wanted == "auto" ? picked.schedule() : job::parse_dataflow(wanted);
@@ -132,7 +138,8 @@ int run(const RunArguments& a) {
   if (json_file != nullptr) json_file->write(json, files::Form::kOwn);
   if (out_file != nullptr) {
     const config::Network& n = p.network;
-    out_file->write(tensors::npy_bytes({{n.batch, n.heads, n.seq_q, n.emb}, result.output}), files::Form::kOwn);
+    const std::uint32_t width = n.step == config::Step::kAttention ? n.values() : n.seq_kv;
+    out_file->write(tensors::npy_bytes({{n.batch, n.heads, n.seq_q, width}, result.output}), files::Form::kOwn);
   }
   outputs.commit();
   const std::string table = report::to_text(result, p.machine.name) +

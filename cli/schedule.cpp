@@ -46,7 +46,7 @@ int schedule(const ScheduleArguments& a) {
   MachineConfig machine = config::load_hardware(a.hardware, a.settings);
   use_firmware(machine, a.firmware);
   const config::Network network = config::load_network(a.network);
-  job::Schedule chosen = job::parse_dataflow(default_dataflow(a.dataflow));
+  job::Schedule chosen = job::parse_dataflow(default_dataflow(a.dataflow, network));
   chosen.tiling = job::parse_tiling(a.tiling);
   files::Outputs outputs;
   files::Output* const file = outputs.open_or_stdout("--json", a.json);

@@ -100,7 +100,8 @@ int search(const SearchArguments& a) {
   const Objective objective = objective_of(a.objective);
   MachineConfig machine = config::load_hardware(a.hardware, a.settings);
   use_firmware(machine, {});
-  const explore::Problem problem{machine, config::load_network(a.network).folded(), job::parse_dataflow(a.dataflow),
+  const config::Network network = config::load_network(a.network).folded();
+  const explore::Problem problem{machine, network, job::parse_dataflow(default_dataflow(a.dataflow, network)),
                                  config::load_energy(machine.energy)};
   files::Outputs outputs;
   files::Output* const csv_file = outputs.open("--csv", a.csv);

@@ -6,6 +6,7 @@
 #include "mapping/programs.h"
 #include "mapping/recording.h"
 #include "mapping/replay.h"
+#include "models/mac_engine/mac_rate.h"
 
 namespace attnvp::mapping {
 
@@ -19,9 +20,13 @@ double layer_cycles(const Job& job, const MachineConfig& m) {
   if (find_dataflow(job.block.dataflow)->is(firmware::kOneStep)) return 0;  // which is less than the layer
   const hal::Layer& l = job.block.layer;
   const double cores = 1.0 * m.clusters * m.cores;
-  const double macs = 2.0 * job.scores() * l.emb;
-  const double bytes = 2.0 * (2.0 * job.query_rows() + 2.0 * job.key_rows()) * l.emb;
-  return std::max(macs / (cores * m.mac.rows * m.mac.columns), bytes * m.clock_hz / m.dram.bytes_per_second);
+  const std::uint32_t value_emb = job.types.value_emb > 0 ? job.types.value_emb : l.emb;
+  const double macs = job.scores() * (1.0 * l.emb + value_emb);
+  const double bytes_in = hal::element_bytes(job.types.operand), bytes_out = hal::element_bytes(job.types.out);
+  const double bytes = bytes_in * (job.query_rows() * l.emb + job.key_rows() * (1.0 * l.emb + value_emb)) +
+                       bytes_out * job.query_rows() * value_emb;
+  const double rate = static_cast<double>(mac_rate(m.mac, job.types.operand));
+  return std::max(macs / (cores * m.mac.rows * m.mac.columns * rate), bytes * m.clock_hz / m.dram.bytes_per_second);
 }
 
 namespace {
@@ -44,7 +49,8 @@ double least_of(const Job& job, std::uint32_t cluster, Costs& costs) {
       busy[2 * std::size_t{s.queue.index} + (s.queue.unit == Unit::kVec ? 1 : 0)] += c.pace;
     }
   }
-  const double boot = std::ceil(1.0 * sizeof(hal::JobBlock) / machine.control.bus_bytes) * machine.control.access_cycles;
+  const double boot =
+      std::ceil(1.0 * sizeof(hal::JobBlock) / machine.control.bus_bytes) * machine.control.access_cycles;
   return std::max({layer, order.cycles, boot + bus, *std::max_element(busy.begin(), busy.end())});
 }
 

@@ -1,6 +1,7 @@
 // No run of a schedule takes fewer cycles. Two arguments, neither of which knows the dataflow:
 //
-// (1) Work: all of a layer's multiply-accumulates go through the MAC arrays, all of Q, K, V and O over the DRAM bus, and
+// (1) Work: all of a layer's multiply-accumulates go through the MAC arrays, all of Q, K, V and O over the DRAM bus,
+// and
 //     what the commands themselves move and compute through theirs.
 // (2) Order: the command stream, replayed with every resource that queues share given to each of them alone
 //     (replay.h, Contention::kBound). Commands begin no earlier than their tokens and the commands before them in their

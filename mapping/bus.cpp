@@ -105,6 +105,13 @@ bool Bus::read(std::uint64_t address, void* data, std::size_t bytes) {
   if (copy_from(job_.block, hal::kJobAddress, address, data, bytes)) return true;
   if (copy_from(job_.scratch, hal::kScratchAddress, address, data, bytes)) return true;
   if (copy_from(job_.rules, hal::kRulesAddress, address, data, bytes)) return true;
+  if (copy_from(job_.types, hal::kTypesAddress, address, data, bytes)) return true;
+  if (address >= hal::kScalesAddress && address < hal::kContextsAddress) {
+    const std::uint64_t offset = address - hal::kScalesAddress;
+    if (offset + bytes > job_.scales.size() * sizeof(hal::HeadScales)) return false;
+    std::memcpy(data, reinterpret_cast<const unsigned char*>(job_.scales.data()) + offset, bytes);
+    return true;
+  }
   if (address >= hal::kContextsAddress && address < hal::kWorkersAddress) {
     const std::uint64_t offset = address - hal::kContextsAddress;
     if (offset + bytes > job_.contexts.size() * sizeof(std::uint32_t)) return false;

@@ -15,10 +15,12 @@ namespace attnvp::mapping {
 // A job as the host leaves it in the mailbox.
 struct Job {
   hal::JobBlock block{};
-  hal::Scratch scratch{};               // DRAM behind the tensors
-  std::vector<std::uint32_t> contexts;  // keys of each batch, where they differ
+  hal::Scratch scratch{};                       // DRAM behind the tensors
+  std::vector<std::uint32_t> contexts;          // keys of each batch, where they differ
   hal::Rules rules{{}, hal::kUnitScale, 1, 0};  // where the block's flags say so
   std::vector<std::uint32_t> pages;     // of the cache, where it has them
+  hal::Types types{hal::ElementType::kFp16, hal::ElementType::kFp16, 0, 0, hal::kUnitScale, 0, 0};
+  std::vector<hal::HeadScales> scales;  // of every head, where the types say so
   double scores() const;                // of the layer, that no mask hides
   double query_rows() const;            // of all batches and heads of K and V
   double key_rows() const;              // likewise, that some query attends to
@@ -38,8 +40,8 @@ class Reader {
   virtual void give(std::uint32_t /*event*/, std::uint32_t /*tokens*/) {}  // by the processor
   virtual void take(std::uint32_t /*event*/, std::uint32_t /*tokens*/) {}  // the processor waits
   virtual void allocated(std::uint64_t /*bytes*/) {}                       // L1 that firmware holds now
-  virtual void access(std::uint64_t /*bytes*/) {}  // of any kind, before what it is for is told
-  virtual bool enough() const { return false; }    // the rest of the stream is not wanted: firmware is stopped
+  virtual void access(std::uint64_t /*bytes*/) {}                          // of any kind, before what it is for is told
+  virtual bool enough() const { return false; }  // the rest of the stream is not wanted: firmware is stopped
 
  protected:
   ~Reader() = default;

@@ -30,6 +30,8 @@ std::uint32_t extent_of(const Parameter& p, const Job& job) {
       return l.seq_q;
     case Extent::kKeys:
       return l.seq_kv;
+    case Extent::kDepth:
+      return l.emb;
     case Extent::kCount:
       break;
   }
@@ -40,8 +42,8 @@ std::uint32_t blocks_of_a_core(const Job& job, std::uint32_t nq) {
   return ceil_div(ceil_div(job.block.layer.seq_q, std::max(nq, 1U)), job.block.machine.cores);
 }
 
-// Multiples of the grain that grow by a third to a half; even shares of the extent; and, where even one grain may be too
-// much, its parts.
+// Multiples of the grain that grow by a third to a half; even shares of the extent; and, where even one grain may be
+// too much, its parts.
 void add_rows(std::vector<std::uint32_t>& values, std::uint32_t extent, std::uint32_t grain) {
   for (std::uint64_t n = 1; n * grain < extent; n += std::max<std::uint64_t>(n / 3, 1)) {
     values.push_back(static_cast<std::uint32_t>(n * grain));
@@ -78,6 +80,10 @@ std::vector<std::uint32_t> candidates(const Parameter& p, const Job& job, std::u
       values.push_back(1);
       break;
     }
+    case Extent::kDepth:
+      for (std::uint32_t n = 8; n <= 256; n *= 2) values.push_back(n);
+      for (std::uint32_t parts = 1; parts <= 8; parts *= 2) values.push_back(ceil_div(extent, parts));
+      break;
     case Extent::kCount:
       for (const std::uint32_t n : p.tries) {
         if (n != 0 && n != hal::kWord) values.push_back(n * grain);
@@ -104,6 +110,8 @@ std::uint32_t first_guess(const Parameter& p, const Job& job, std::uint32_t nq) 
       return std::min(extent, std::max(ceil_div(ceil_div(extent, 8), grain) * grain, grain));
     case Extent::kBlocks:
       return blocks_of_a_core(job, nq);
+    case Extent::kDepth:
+      return std::min(64U, extent);
     case Extent::kCount:
       break;
   }

@@ -1,6 +1,7 @@
 #include "mapping/choose.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <map>
 
 #include "mapping/costs.h"
@@ -17,6 +18,7 @@ struct Look {
   std::size_t schedules, commands;
 };
 constexpr std::size_t kCommands = 1000;
+constexpr std::size_t kMore = 4;
 constexpr Look kCloser[] = {{12, 4000}, {3, 20000}};
 constexpr int kRounds = 3;            // over all parameters
 constexpr double kBetter = 1 - 5e-4;  // an estimate is no exact number: what gains less is left as it is
@@ -31,6 +33,7 @@ class Chooser {
     while (dataflow.parameters[count_] != nullptr) ++count_;
     given_.assign(job.block.parameter, job.block.parameter + count_);
     nq_ = index_of(dataflow, "nq");
+    for (std::size_t i = 0; i < count_; ++i) deep_ = deep_ || parameter(i).extent == firmware::Extent::kDepth;
   }
 
   Choice run() {
@@ -39,13 +42,17 @@ class Chooser {
       choice.fits = fit(given_);
       choice.words = given_;
     } else {
-      std::pair<double, Words> modest{kNever, {}}, large{kNever, {}};
+      using firmware::Extent;
+      std::pair<double, Words> modest{kNever, {}}, large{kNever, {}}, deep{kNever, {}};
       each_structure(0, given_, [&](const Words& fixed) {
-        start(modest, guess(fixed), fixed);
-        start(large, few_commands(guess(fixed)), fixed);
+        const Words first = guess(fixed), whole = with_largest(first, {Extent::kDepth});
+        start(modest, first, fixed);
+        start(large, with_largest(first, {Extent::kKeys, Extent::kQueries, Extent::kDepth}), fixed);
+        if (whole != first) start(deep, whole, fixed);
       });
-      if (!modest.second.empty()) descend(modest.second);
-      if (!large.second.empty()) descend(large.second);
+      for (const auto* begin : {&modest, &large, &deep}) {
+        if (!begin->second.empty()) descend(begin->second);
+      }
       look_closer();
       choice.fits = !best_.empty();
       choice.words = best_;
@@ -98,12 +105,11 @@ class Chooser {
     if (best.second.empty() || cycles < best.first) best = {cycles, words};
   }
 
-  // The largest tiles in place of what is open.
-  Words few_commands(Words words) const {
+  // The whole of those extents in place of what is open.
+  Words with_largest(Words words, std::initializer_list<firmware::Extent> extents) const {
     for (std::size_t i = 0; i < count_; ++i) {
-      const firmware::Extent extent = parameter(i).extent;
-      const bool rows = extent == firmware::Extent::kKeys || extent == firmware::Extent::kQueries;
-      if (open(i) && rows && words[i] != hal::kWord) words[i] = largest(parameter(i), job_);
+      const bool one = std::find(extents.begin(), extents.end(), parameter(i).extent) != extents.end();
+      if (open(i) && one && words[i] != hal::kWord) words[i] = largest(parameter(i), job_);
     }
     return words;
   }
@@ -188,12 +194,19 @@ class Chooser {
   void look_closer() {
     for (const Look& look : kCloser) {
       std::stable_sort(found_.begin(), found_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-      found_.resize(std::min(look.schedules, found_.size()));
+      double best = kNever;
+      std::size_t looked_at = 0;
       for (auto& [cycles, words] : found_) {
+        // More of them where those before turn out to be worse than they promised.
+        const std::size_t most = cycles < best ? kMore * look.schedules : look.schedules;
+        if (looked_at == most) break;
         Job job = job_;
         std::copy(words.begin(), words.end(), job.block.parameter);
         cycles = merit(estimate(job, costs_, look.commands));
+        best = std::min(best, cycles);
+        ++looked_at;
       }
+      found_.resize(looked_at);
     }
     for (const auto& [cycles, words] : found_) {
       if (!best_.empty() && cycles >= best_merit_ * kBetter) continue;
@@ -202,23 +215,41 @@ class Chooser {
     }
   }
 
+  bool trades(std::size_t i, const Words& words) const {
+    using firmware::Extent;
+    const Extent e = parameter(i).extent;
+    return deep_ && open(i) && words[i] != hal::kWord && (e == Extent::kQueries || e == Extent::kKeys || e == Extent::kDepth);
+  }
+
   // Parameter by parameter. Rows of a row block decide most, and not smoothly: all of their values are tried; of others
   // the neighbours, as long as they are better.
   void descend(Words words) {
     double here = cycles_of(words);
     bool better = true;
+    const auto take = [&](const Words& other) {
+      const double there = cycles_of(other);
+      if (there >= here * kBetter) return false;
+      here = there;
+      words = other;
+      return better = true;
+    };
     const auto try_value = [&](std::size_t i, std::uint32_t value) {
       Words other = words, fixed = given_;
       other[i] = fixed[i] = value;
       for (std::size_t k = 0; k < count_; ++k) {
         if (words[k] == hal::kWord) fixed[k] = hal::kWord;
       }
-      if (!shrink(other, fixed)) return false;  // what does not fit makes others give way
-      const double there = cycles_of(other);
-      if (there >= here * kBetter) return false;
-      here = there;
-      words = other;
-      return better = true;
+      return shrink(other, fixed) && take(other);  // what does not fit makes others give way
+    };
+    // More of one extent for less of another.
+    const auto trade = [&](std::size_t i, std::size_t j) {
+      const std::vector<std::uint32_t> all = values(i, words);
+      const auto next = std::upper_bound(all.begin(), all.end(), words[i]);
+      if (next == all.end()) return false;
+      Words other = words, fixed = words;
+      other[i] = fixed[i] = *next;
+      fixed[j] = 0;
+      return !fit(other) && shrink(other, fixed) && take(other);
     };
     for (int round = 0; better && round < kRounds; ++round) {
       better = false;
@@ -237,6 +268,12 @@ class Chooser {
           }
         }
       }
+      for (std::size_t i = 0; !better && i < count_; ++i) {
+        for (std::size_t j = 0; j < count_; ++j) {
+          while (i != j && trades(i, words) && trades(j, words) && trade(i, j)) {
+          }
+        }
+      }
     }
   }
 
@@ -246,6 +283,7 @@ class Chooser {
   bool measured_ = false;  // what firmware takes for a command
   std::size_t count_ = 0;
   int nq_ = -1;
+  bool deep_ = false;  // a product's three extents share L1
   Words given_;
   std::map<Words, Need> needs_;
   std::map<Words, double> cycles_;

@@ -36,12 +36,19 @@ std::size_t Costs::Hash::operator()(const Shape& shape) const {
 }
 
 Costs::Costs(const MachineConfig& machine)
-    : machine_(machine), mac_(machine.mac), vec_(machine.vec, l0_share_bytes(machine.l0.size_bytes)) {}
+    : machine_(machine), mac_(machine.mac), vec_(machine.vec, l0_share_bytes(machine.l0.size_bytes)) {
+  for (auto& [shape, number] : recent_) shape.fill(~std::uint64_t{0});  // as none is
+}
 
 std::uint32_t Costs::number_of(Unit unit, const hal::Descriptor& d) {
-  const auto [at, fresh] = numbers_.try_emplace(shape_of(unit, d), static_cast<std::uint32_t>(costs_.size()));
+  const Shape shape = shape_of(unit, d);
+  auto& [recent, number] =
+      recent_[(4 * static_cast<std::size_t>(unit) + static_cast<std::size_t>(d.opcode)) % recent_.size()];
+  if (recent == shape) return number;
+  const auto [at, fresh] = numbers_.try_emplace(shape, static_cast<std::uint32_t>(costs_.size()));
   if (fresh) costs_.push_back(unit == Unit::kDma ? copy(d) : engine(unit, d));
-  return at->second;
+  recent = shape;
+  return number = at->second;
 }
 
 Cost Costs::engine(Unit unit, const hal::Descriptor& d) {
@@ -63,8 +70,8 @@ Cost Costs::engine(Unit unit, const hal::Descriptor& d) {
   cost.body = stage(plan.body);
   cost.last = stage(plan.last);
   cost.drain = stage(plan.drain);
-  cost.l1_bytes = static_cast<double>(plan.fill.traffic() + plan.body.traffic() + plan.last.traffic() +
-                                      plan.drain.traffic());
+  cost.l1_bytes =
+      static_cast<double>(plan.fill.traffic() + plan.body.traffic() + plan.last.traffic() + plan.drain.traffic());
   cost.pace = static_cast<double>(plan.body.pace_cycles + plan.last.pace_cycles);
   cost.pipeline =
       static_cast<double>((mac ? machine_.mac.pipeline_cycles : machine_.vec.pipeline_cycles) + plan.latency_cycles);

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "firmware/hal/descriptor.h"
@@ -19,7 +20,7 @@ namespace attnvp::mapping {
 struct Cost {
   double fill = 0, body = 0, last = 0, drain = 0;  // drain: behind the pipeline
   double pipeline = 0;
-  double l1_bytes = 0;  // of all stages, or of a copy
+  double l1_bytes = 0;                      // of all stages, or of a copy
   double pace = 0;                          // of body and last, what the units alone need
   double bus = 0, bursts = 0, latency = 0;  // of a copy: its bytes on the bus; with its bursts one behind the other
   bool after_previous = false;
@@ -51,6 +52,7 @@ class Costs {
   MacPlanner mac_;
   VecPlanner vec_;
   std::unordered_map<Shape, std::uint32_t, Hash> numbers_;
+  std::array<std::pair<Shape, std::uint32_t>, 16> recent_{};  // some of them, where commands often look again
   std::vector<Cost> costs_;
   double control_ = 0;
 };

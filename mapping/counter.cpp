@@ -42,7 +42,7 @@ class Counter final : public Reader {
   static void add(const Stream& stream, Traffic& traffic) {
     for (int i = 0; i < stream.regions; ++i) {
       const Region& r = stream.region[static_cast<std::size_t>(i)];
-      (r.write ? traffic.written : traffic.read) += r.traffic_bytes / 2 * 2;
+      (r.write ? traffic.written : traffic.read) += r.traffic_bytes;
     }
   }
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "mapping/bound.h"
@@ -26,13 +27,20 @@ class Nothing final : public Reader {
   std::uint64_t peak = 0;
 };
 
-double work(const Job& job) { return job.scores() * job.block.layer.emb; }
-
 // What of a layer is dealt at a time.
 struct Deal {
   std::uint32_t heads = 1;
   std::uint32_t rows = 1;  // of a head's queries, which share what comes from DRAM for them
+  std::uint32_t core = 0;  // of those, where all cores take theirs side by side and then go on; 0: each by itself
 };
+
+// Multiply-accumulates of one matmul; a core that has no more rows waits for those that have.
+double work(const Job& job, const Deal& deal) {
+  const double all = job.scores() * job.block.layer.emb;
+  if (deal.core == 0) return all;
+  const std::uint32_t rows = job.block.layer.seq_q, left = rows % deal.rows;
+  return all / rows * (rows - left + 1.0 * std::min(left, deal.core) * (deal.rows / deal.core));
+}
 
 // Half of the layer's batches, or heads. False: there is no half.
 bool halve_heads(Job& job, const Deal& deal) {
@@ -73,7 +81,8 @@ Deal deal_of(const Job& job) {
     if (extent == firmware::Extent::kBlocks || static_cast<int>(i) == nq) deal.rows *= value;
   }
   const std::uint32_t heads = std::max(job.block.layer.batch * job.block.layer.heads, 1U);
-  deal.rows *= m.cores * std::max(m.clusters / heads, 1U);
+  if (dataflow.is(firmware::kOneStep)) deal.core = deal.rows;
+  deal.rows *= m.cores * (deal.core > 0 ? 1 : std::max(m.clusters / heads, 1U));
   return deal;
 }
 
@@ -89,10 +98,9 @@ std::vector<std::uint32_t> some_of(std::uint32_t clusters) {
   return some;
 }
 
-// Whole streams, each with its share of the bus; nothing where they are too long together.
-std::optional<Estimate> whole(const Job& job, Costs& costs, std::size_t most) {
+// Whole streams, each with its share of the bus; nothing where they are too long together. `some`: those recorded.
+std::optional<Estimate> whole(const Job& job, Costs& costs, std::size_t most, std::vector<Recording>& some) {
   const std::uint32_t clusters = job.block.machine.clusters;
-  std::vector<Recording> some;
   double bus = 0;
   for (const std::uint32_t cluster : some_of(clusters)) {
     some.push_back(record(job, cluster, costs, most));
@@ -112,19 +120,18 @@ std::optional<Estimate> whole(const Job& job, Costs& costs, std::size_t most) {
   return Estimate{cycles, bus};
 }
 
-// As seen by one cluster.
-Estimate sampled(const Job& job, const Deal& deal, std::uint32_t cluster, Costs& costs, std::size_t most) {
+// As seen by one cluster; `r`: the first of its stream.
+Estimate sampled(const Job& job, const Deal& deal, std::uint32_t cluster, Costs& costs, std::size_t most, Recording r) {
   const std::uint32_t clusters = job.block.machine.clusters;
   Job sample = job;
-  Recording r = record(job, cluster, costs, most);
   while (!r.complete) {
     // As much less as that many commands did too little.
-    const double enough = work(sample) * std::min(0.5, clusters * r.macs / (2 * work(sample)));
+    const double enough = work(sample, deal) * std::min(0.5, clusters * r.macs / (2 * work(sample, deal)));
     Job half = sample;
     if (!halve(half, deal)) break;
     do {
       sample = half;
-    } while (work(sample) > enough && halve(half, deal));
+    } while (work(sample, deal) > enough && halve(half, deal));
     r = record(sample, cluster, costs, most);
   }
   if (!r.complete) r = record(sample, cluster, costs, 4 * most);
@@ -132,7 +139,7 @@ Estimate sampled(const Job& job, const Deal& deal, std::uint32_t cluster, Costs&
   if (!r.complete && r.score_macs > 0.75 * r.macs) r = record(sample, cluster, costs, 32 * most);
   if (r.complete && r.result.status != hal::Status::kDone) return {kNever, 0};
   const Estimate e{replayed(r, costs, clusters), clusters * r.bus};
-  const double all = work(job), here = work(sample);
+  const double all = work(job, deal), here = work(sample, deal);
   if (!r.complete) {
     const double part = std::clamp(clusters * r.macs / (2 * here), 1e-9, 1.0) * here / all;
     return {e.cycles / part, e.bus / part};
@@ -141,13 +148,13 @@ Estimate sampled(const Job& job, const Deal& deal, std::uint32_t cluster, Costs&
   Job half = sample, tall = job;
   tall.block.layer.batch = sample.block.layer.batch;
   tall.block.layer.heads = sample.block.layer.heads;
-  const bool rows = work(tall) > here;
+  const bool rows = work(tall, deal) > here;
   if (!rows) tall = job;
   if (here == all || !(rows ? halve(half, deal) : halve_heads(half, deal))) {
     return {e.cycles * all / here, e.bus * all / here};
   }
   const Recording less = record(half, cluster, costs, most);
-  const double fewer = work(half), more = work(tall);
+  const double fewer = work(half, deal), more = work(tall, deal);
   const auto extrapolated = [&](double of_half, double of_sample) {
     return (of_sample + (of_sample - of_half) * (more - here) / (here - fewer)) * all / more;
   };
@@ -171,13 +178,15 @@ Need need_of(const Job& job) {
 }
 
 Estimate estimate(const Job& job, Costs& costs, std::size_t most) {
-  if (const std::optional<Estimate> all = whole(job, costs, most)) return *all;
+  std::vector<Recording> some;
+  if (const std::optional<Estimate> all = whole(job, costs, most, some)) return *all;
   const std::uint32_t clusters = job.block.machine.clusters;
   const Deal deal = deal_of(job);
   // Where work is dealt unevenly, the first cluster or the last one has most.
-  const Estimate first = sampled(job, deal, 0, costs, most);
+  const bool begun = some.size() == 1;  // by the first cluster, with as many commands
+  const Estimate first = sampled(job, deal, 0, costs, most, begun ? std::move(some[0]) : record(job, 0, costs, most));
   if (clusters == 1) return first;
-  const Estimate last = sampled(job, deal, clusters - 1, costs, most);
+  const Estimate last = sampled(job, deal, clusters - 1, costs, most, record(job, clusters - 1, costs, most));
   return {std::max(first.cycles, last.cycles), std::max(first.bus, last.bus)};
 }
 

@@ -21,8 +21,8 @@ std::string event_text(std::uint32_t first, std::uint32_t span, std::uint32_t to
 
 // Rows of an operand: of a product's B those that its depth or width asks for, of everything else the operation's.
 std::uint32_t rows_of(const hal::Descriptor& d, int i) {
-  const bool product = d.opcode == hal::Opcode::kMatmul || d.opcode == hal::Opcode::kScoreTile ||
-                       d.opcode == hal::Opcode::kAttendTile;
+  const bool product =
+      d.opcode == hal::Opcode::kMatmul || d.opcode == hal::Opcode::kScoreTile || d.opcode == hal::Opcode::kAttendTile;
   if (!product || i != 1) return d.rows;
   const hal::Product p = hal::product_of(d);
   return (d.flags & hal::kTransposeB) != 0 ? p.n : p.k;
@@ -102,14 +102,14 @@ class Printer final : public Reader {
       return fmt::format("{}L1+{:#x}", owner == cluster_ ? "" : fmt::format("c{}.", owner), offset % hal::kL1Stride);
     }
     const hal::Layer& l = job_.block.layer;
-    const std::pair<const char*, std::uint64_t> tensors[] = {{"Q", l.q}, {"K", l.k}, {"V", l.v},
-                                                             {"O", l.o}, {"C", l.c}, {"P", l.p},
-                                                             {"scratch", job_.scratch.address}};
+    const std::pair<const char*, std::uint64_t> tensors[] = {
+        {"Q", l.q}, {"K", l.k}, {"V", l.v}, {"O", l.o}, {"C", l.c}, {"P", l.p}, {"scratch", job_.scratch.address}};
     const std::pair<const char*, std::uint64_t>* best = nullptr;
     for (const auto& t : tensors) {
       if (t.second != 0 && t.second <= address && (best == nullptr || t.second > best->second)) best = &t;
     }
-    return best == nullptr ? fmt::format("{:#x}", address) : fmt::format("{}+{:#x}", best->first, address - best->second);
+    return best == nullptr ? fmt::format("{:#x}", address)
+                           : fmt::format("{}+{:#x}", best->first, address - best->second);
   }
 
   const Job& job_;
@@ -133,9 +133,10 @@ std::string to_text(const Line& l) {
   for (std::size_t i = 0; i < l.operands.size(); ++i) {
     operands += (i == 0 ? "" : ", ") + l.operands[i];
   }
-  const std::string events = fmt::format("{}{}{}", l.waits.empty() ? "" : fmt::format("after {}", fmt::join(l.waits, " ")),
-                                         l.waits.empty() || l.signals.empty() ? "" : "  ",
-                                         l.signals.empty() ? "" : fmt::format("then {}", fmt::join(l.signals, " ")));
+  const std::string events =
+      fmt::format("{}{}{}", l.waits.empty() ? "" : fmt::format("after {}", fmt::join(l.waits, " ")),
+                  l.waits.empty() || l.signals.empty() ? "" : "  ",
+                  l.signals.empty() ? "" : fmt::format("then {}", fmt::join(l.signals, " ")));
   const std::string label = l.queue == "cpu" ? "" : fmt::format("{}:{}", l.head, l.row_block);
   std::string text = fmt::format("{:<10} {:>7}  {:<26} {:<70} {}", l.queue, label, l.operation, operands, events);
   text.erase(text.find_last_not_of(' ') + 1);

@@ -166,11 +166,12 @@ const std::vector<const Dataflow*>& dataflows() {
   return compiled;
 }
 
-std::vector<const Dataflow*> dataflows_for(bool softmax) {
+std::vector<const Dataflow*> dataflows_for(bool softmax, bool one_step) {
   std::vector<const Dataflow*> some;
   for (const Dataflow* d : dataflows()) {
-    const bool kind = softmax ? !d->is(firmware::kOnlyChain) : d->is(firmware::kChain);
-    if (kind && !d->is(firmware::kOneStep)) some.push_back(d);
+    if (d->is(firmware::kOneStep) != one_step) continue;
+    const bool chain = d->is(firmware::kChain);
+    if (one_step ? chain != softmax : softmax ? !d->is(firmware::kOnlyChain) : chain) some.push_back(d);
   }
   return some;
 }

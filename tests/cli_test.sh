@@ -19,7 +19,7 @@ wrong 'not a regular file' run --tiling "$in"
 for option in --tiling --json --vcd --timeline --trace-scope --trace-from --trace-to --out --q --k --v; do wrong "$option: found ''" run "$option" ''; done
 wrong "'' is not in" run --hw ''
 wrong "'' is not in" run --net ''
-wrong "dataflow '' is unknown" run --dataflow ''
+wrong "--dataflow: found ''" run --dataflow ''
 
 # Broken configurations, by line.
 printf 'base: edge\nl1:\n  size: [5\n' >"$in/broken.yaml"

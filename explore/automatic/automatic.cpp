@@ -25,7 +25,7 @@ Automatic pick_dataflow(const MachineConfig& machine, const config::Network& net
   const config::Network layer = network.folded();
   Automatic all;
   bool fits = false;
-  for (const firmware::Dataflow* dataflow : mapping::dataflows_for(network.softmax)) {
+  for (const firmware::Dataflow* dataflow : mapping::dataflows_for(network.softmax, network.step != config::Step::kAttention)) {
     Contender c;
     c.schedule = job::parse_dataflow(dataflow->name);
     c.schedule.tiling = tiling;

@@ -28,10 +28,11 @@ class StepSet : public JobSet {
 
  private:
   std::vector<Point> gemm(const Row& row, std::uint64_t m, std::uint64_t n, std::uint64_t k) {
-    const config::Network layer = layer_of(row, fmt::format("H=1,NQ={},NKV={},E={},softmax=none", m, n, k));
+    const config::Network layer = layer_of(row, fmt::format("gemm:{}x{}x{}", m, n, k));
     const std::uint32_t nq = std::min(kTile, layer.seq_q), nkv = std::min(kTile, layer.seq_kv);
-    // Measured through a library: its call costs a second launch.
-    const job::Result r = run(machine_, layer, "gemm:kernels=1",
+    // Measured through a library: its call costs a second launch. What threads of a block load together makes whole
+    // sectors, which panels stand for.
+    const job::Result r = run(machine_, layer, "gemm-panels:kernels=1",
                               {{"nq", nq},
                                {"nkv", nkv},
                                {"kd", std::min(4 * kDepth, layer.emb)},
@@ -43,7 +44,7 @@ class StepSet : public JobSet {
   }
 
   std::vector<Point> softmax(const Row& row, std::uint64_t m, std::uint64_t n) {
-    const config::Network layer = layer_of(row, fmt::format("H=1,NQ={},NKV={},E=1", m, n));
+    const config::Network layer = layer_of(row, fmt::format("softmax:{}x{}", m, n));
     // As many rows as make some ten thousand elements, but eight blocks for every worker.
     const auto rows = static_cast<std::uint32_t>(
         std::max<std::uint64_t>(1, std::min<std::uint64_t>(8192 / n, m / (8 * std::uint64_t{machine_.clusters}))));

@@ -103,7 +103,7 @@ class Chain {
       rt_.dma(kLoads, load.after(b_free_.of(core)).then(b_ready_.of(core)).label(head, j));
       Command multiply =
           matmul_abt(a_slice, b_slice, c, at.c_sums.of(0, rows, keys), firmware::place_of(s, slices_), t_.l0);
-      if (s + 1 == slices_) multiply.scaled(rt_.scale()).then(c_ready_.of(core));
+      if (s + 1 == slices_) multiply.scaled(rt_.rules().scale).then(c_ready_.of(core));
       if (j == 0) multiply.after(a_ready_.of(core));
       if (j + 1 == tiles_) multiply.then(a_free_.of(core));
       if (s == 0) multiply.after(c_free_.of(core));

@@ -1,6 +1,5 @@
 // Steps of a layer by themselves, results in DRAM: a GEMM C = Q.K^T, and softmax of rows, P of C. Blocks are handed out
-// as thread blocks of a GPU are. The GEMM's matrices lie in DRAM in panels, tile behind tile as they are loaded and
-// stored.
+// as thread blocks of a GPU are.
 #include "firmware/runtime/gemm.h"
 
 #include "firmware/hal/dispatch.h"
@@ -18,132 +17,175 @@ const DataflowOption kOptions[] = {{"kernels", kKernels, "kernels that are launc
 
 void dispatch(Runtime& rt, uint32_t what) { rt.write(hal::kDispatchAddress, &what, sizeof what); }
 
-uint32_t workers(const Runtime& rt) { return rt.machine().clusters * rt.cores(); }
-uint32_t worker(const Runtime& rt, uint32_t core) { return core * rt.machine().clusters + rt.cluster(); }
+void check_channels(Runtime& rt) {
+  if (rt.ok() && rt.machine().dma_channels < 2) rt.fail(Status::kTooFewChannels, 2, rt.machine().dma_channels);
+}
 
+// A cluster's cores take row blocks that follow each other, and share the columns' operand B.
 class Gemm {
  public:
-  Gemm(Runtime& rt, const GemmTiling& t)
-      : rt_(rt), t_(t), m_(rt.layer().seq_q), n_(rt.layer().seq_kv), k_(rt.layer().emb) {
-    slices_ = static_cast<uint32_t>(ceil_div(k_, t.kd));
-    a_ = {0, t.ring, t.nq, t.kd};
-    b_ = {0, t.ring, t.nkv, t.kd};
-    c_ = {0, 2, t.nq, t.nkv};
-    sums_ = {0, 1, t.nq, t.nkv, kPartialBytes};
+  Gemm(Runtime& rt, const GemmTiling& t, bool panels)
+      : rt_(rt),
+        t_(t),
+        cores_(rt.cores()),
+        m_(rt.layer().seq_q),
+        n_(rt.layer().seq_kv),
+        k_(rt.layer().emb),
+        slices_(static_cast<uint32_t>(ceil_div(k_, t.kd))),
+        panels_(panels) {
     rt.check_l0(t.l0);
-    if (rt.ok() && rt.machine().dma_channels < 2) rt.fail(Status::kTooFewChannels, 2, rt.machine().dma_channels);
-    if (rt.ok() && rt.cores() != 1) rt.fail(Status::kBadJob);
+    check_channels(rt);
+    a_ = {0, t.ring * cores_, t.nq, t.kd};
+    b_ = {0, t.ring, t.nkv, t.kd};
+    c_ = {0, 2 * cores_, t.nq, t.nkv};
+    sums_ = {0, cores_, t.nq, t.nkv, kPartialBytes};
     a_.make(rt, L1Region::kQ);
     b_.make(rt, L1Region::kK);
     c_.make(rt, L1Region::kScores);
     if (slices_ > 1) sums_.make(rt, L1Region::kPartials);
-    ready_ = rt.events(1);
-    free_ = rt.events(1, t.ring);
-    done_ = rt.events(1);
-    c_free_ = rt.events(1, 2);
+    a_ready_ = rt.events(cores_);
+    a_free_ = rt.events(cores_, t.ring);
+    b_ready_ = rt.events(cores_);
+    b_free_ = rt.events(cores_, t.ring);
+    done_ = rt.events(cores_);
+    c_free_ = rt.events(cores_, 2);
     stored_ = rt.events(1);
   }
 
   void run() {
     if (rt_.dry()) return;
-    const auto rows = static_cast<uint32_t>(ceil_div(m_, t_.nq)), columns = static_cast<uint32_t>(ceil_div(n_, t_.nkv));
+    const auto rows = static_cast<uint32_t>(ceil_div(m_, uint64_t{t_.nq} * cores_));
+    const auto columns = static_cast<uint32_t>(ceil_div(n_, t_.nkv));
     const uint32_t heads = rt_.layer().batch * rt_.layer().heads;
     uint32_t index = 0;
     for (uint32_t head = 0; head < heads; ++head) {
       for (uint32_t band = 0; band < rows; band += kBand) {
         const uint32_t here = min(kBand, rows - band);
         for (uint32_t i = 0; rt_.ok() && i < here * columns; ++i, ++index) {
-          if (index % workers(rt_) == worker(rt_, 0)) block(head, band + i % here, i / here);
+          if (index % rt_.machine().clusters == rt_.cluster()) block(head, band + i % here, i / here);
         }
       }
     }
-    rt_.wait(stored_, blocks_);
+    rt_.wait(stored_, stores_);
   }
 
  private:
+  // Of all cores together, slice by slice of the depth.
   void block(uint32_t head, uint32_t i, uint32_t j) {
     const hal::Layer& l = rt_.layer();
-    const uint32_t row = i * t_.nq, rows = min(t_.nq, m_ - row), column = j * t_.nkv,
-                   columns = min(t_.nkv, n_ - column);
-    const uint64_t a_row = uint64_t{head} * m_ + row, b_row = uint64_t{head} * n_ + column;
+    const uint32_t row = i * cores_ * t_.nq, column = j * t_.nkv, columns = min(t_.nkv, n_ - column);
+    const auto busy = static_cast<uint32_t>(min<uint64_t>(cores_, ceil_div(m_ - row, t_.nq)));
+    const auto rows_of = [&](uint32_t core) { return min(t_.nq, m_ - row - core * t_.nq); };
     dispatch(rt_, hal::kBlock);
-    const Matrix c = c_.of(blocks_, rows, columns);
     for (uint32_t s = 0; rt_.ok() && s < slices_; ++s, ++loads_) {
       const uint32_t from = s * t_.kd, depth = min(t_.kd, k_ - from);
-      const Matrix a = a_.of(loads_, rows, depth), b = b_.of(loads_, columns, depth);
-      rt_.dma(kLoads, copy(panel(l.q, a_row, k_, from, rows, depth), a).after(free_).then(ready_).label(head, i));
-      rt_.dma(kLoads, copy(panel(l.k, b_row, k_, from, columns, depth), b).then(ready_).label(head, i));
-      Command multiply = matmul_abt(a, b, c, sums_.of(0, rows, columns), place_of(s, slices_), t_.l0);
-      multiply.after(ready_, 2).then(free_);
-      if (s == 0) multiply.after(c_free_);
-      if (s + 1 == slices_) multiply.scaled(rt_.scale()).then(done_);
-      rt_.mac(0, multiply.label(head, i));
+      const Matrix b = b_.of(loads_, columns, depth);
+      for (uint32_t core = 0; core < busy; ++core) {
+        const Matrix a = a_of(core, rows_of(core), depth);
+        const Matrix source = in_dram(l.q, head, m_, row + core * t_.nq, k_, from, a);
+        rt_.dma(kLoads, copy(source, a).after(a_free_.of(core)).then(a_ready_.of(core)).label(head, i));
+      }
+      const Events free{b_free_.first, busy}, ready{b_ready_.first, busy};
+      rt_.dma(kLoads, copy(in_dram(l.k, head, n_, column, k_, from, b), b).after(free).then(ready).label(head, i));
+      for (uint32_t core = 0; core < busy; ++core) {
+        const uint32_t rows = rows_of(core);
+        Command multiply = matmul_abt(a_of(core, rows, depth), b, c_of(core, rows, columns),
+                                      sums_.of(core, rows, columns), place_of(s, slices_), t_.l0);
+        multiply.after(a_ready_.of(core)).after(b_ready_.of(core)).then(a_free_.of(core)).then(b_free_.of(core));
+        if (s == 0) multiply.after(c_free_.of(core));
+        if (s + 1 == slices_) multiply.scaled(rt_.rules().scale).then(done_.of(core));
+        rt_.mac(core, multiply.label(head, i));
+      }
     }
-    rt_.dma(
-        kStores,
-        copy(c, panel(l.c, a_row, n_, column, rows, columns)).after(done_).then(c_free_).then(stored_).label(head, i));
+    for (uint32_t core = 0; core < busy; ++core, ++stores_) {
+      const Matrix c = c_of(core, rows_of(core), columns);
+      const Matrix out = in_dram(l.c, head, m_, row + core * t_.nq, n_, column, c);
+      rt_.dma(kStores, copy(c, out).after(done_.of(core)).then(c_free_.of(core)).then(stored_).label(head, i));
+    }
     ++blocks_;
   }
 
-  // Of rows from `row` on, `width` columns wide: those from `column` on, behind one another.
-  static Matrix panel(uint64_t tensor, uint64_t row, uint32_t width, uint32_t column, uint32_t rows, uint32_t columns) {
-    return {tensor + (row * width + uint64_t{column} * rows) * kHalfBytes, rows, columns, columns * kHalfBytes};
+  // Where a tile of one of a tensor's matrices lies, which are of rows x columns.
+  Matrix in_dram(uint64_t tensor, uint32_t head, uint32_t rows, uint32_t row, uint32_t columns, uint32_t column,
+                 const Matrix& tile) const {
+    const uint64_t before = (uint64_t{head} * rows + row) * columns + uint64_t{column} * (panels_ ? tile.rows : 1);
+    return {tensor + before * kHalfBytes, tile.rows, tile.columns, (panels_ ? tile.columns : columns) * kHalfBytes};
+  }
+  Matrix a_of(uint32_t core, uint32_t rows, uint32_t depth) const {
+    return a_.of(loads_ % t_.ring * cores_ + core, rows, depth);
+  }
+  Matrix c_of(uint32_t core, uint32_t rows, uint32_t columns) const {
+    return c_.of(blocks_ % 2 * cores_ + core, rows, columns);
   }
 
   Runtime& rt_;
   GemmTiling t_;
-  uint32_t m_, n_, k_, slices_ = 1, loads_ = 0, blocks_ = 0;
+  uint32_t cores_, m_, n_, k_, slices_, loads_ = 0, blocks_ = 0, stores_ = 0;
+  bool panels_;
   Buffers a_, b_, c_, sums_;
-  Events ready_, free_, done_, c_free_, stored_;
+  Events a_ready_, a_free_, b_ready_, b_free_, done_, c_free_, stored_;
 };
 
-void run_gemm(Runtime& rt) {
+void multiply(Runtime& rt, bool panels) {
   const auto tiling = rt.parameters<GemmTiling>();
   if (!rt.ok()) return;
-  Gemm gemm(rt, tiling);
+  Gemm gemm(rt, tiling, panels);
   for (uint32_t i = 0; rt.ok() && !rt.dry() && i < rt.job().option[0]; ++i) dispatch(rt, hal::kKernel);
   if (rt.ok()) gemm.run();
 }
 
-// Rows of C in blocks of nq whole rows, three in L1.
+void run_rows(Runtime& rt) { multiply(rt, false); }
+void run_panels(Runtime& rt) { multiply(rt, true); }
+
+// Rows of C in blocks of nq whole rows, dealt to all cores, three of each in L1.
 void run_softmax(Runtime& rt) {
   const auto tiling = rt.parameters<GemmTiling>();
   if (!rt.ok()) return;
   const hal::Layer& l = rt.layer();
-  if (rt.machine().dma_channels < 2) rt.fail(Status::kTooFewChannels, 2, rt.machine().dma_channels);
-  if (rt.cores() != 1) rt.fail(Status::kBadJob);
-  Buffers rows{0, 3, tiling.nq, l.seq_kv};
+  const uint32_t cores = rt.cores(), workers = rt.machine().clusters * cores;
+  check_channels(rt);
+  Buffers rows{0, 3 * cores, tiling.nq, l.seq_kv};
   rows.make(rt, L1Region::kScores);
-  const Events ready = rt.events(1), done = rt.events(1), free = rt.events(1, 3), stored = rt.events(1);
+  const Events ready = rt.events(cores), done = rt.events(cores), free = rt.events(cores, 3), stored = rt.events(1);
   if (rt.dry() || !rt.ok()) return;
   for (uint32_t i = 0; i < rt.job().option[0]; ++i) dispatch(rt, hal::kKernel);
   const uint64_t all = uint64_t{l.batch} * l.heads * l.seq_q;
   const uint32_t stride = l.seq_kv * kHalfBytes;
-  uint32_t blocks = 0;
-  for (uint64_t row = uint64_t{worker(rt, 0)} * tiling.nq; rt.ok() && row < all;
-       row += uint64_t{workers(rt)} * tiling.nq) {
-    const auto here = static_cast<uint32_t>(min<uint64_t>(tiling.nq, all - row));
-    const Matrix block = rows.of(blocks, here, l.seq_kv);
-    dispatch(rt, hal::kBlock);
-    rt.dma(kLoads, copy({l.c + row * stride, here, l.seq_kv, stride}, block).after(free).then(ready).label(0, blocks));
-    rt.vec(0, softmax(block, block).after(ready).then(done).label(0, blocks));
-    rt.dma(
-        kStores,
-        copy(block, {l.p + row * stride, here, l.seq_kv, stride}).after(done).then(free).then(stored).label(0, blocks));
-    ++blocks;
+  const auto blocks = static_cast<uint32_t>(ceil_div(all, tiling.nq));
+  uint32_t stores = 0;
+  // The n-th blocks of all workers lie side by side: clusters first, so that few blocks go to as many of them.
+  for (uint32_t first = 0, n = 0; rt.ok() && first < blocks; first += workers, ++n) {
+    for (uint32_t core = 0; core < cores; ++core) {
+      const uint32_t i = first + core * rt.machine().clusters + rt.cluster();
+      if (i >= blocks) continue;
+      const uint64_t row = uint64_t{i} * tiling.nq, from = row * stride;
+      const auto here = static_cast<uint32_t>(min<uint64_t>(tiling.nq, all - row));
+      const Matrix block = rows.of(n % 3 * cores + core, here, l.seq_kv);
+      const Matrix in{l.c + from, here, l.seq_kv, stride}, out{l.p + from, here, l.seq_kv, stride};
+      dispatch(rt, hal::kBlock);
+      rt.dma(kLoads, copy(in, block).after(free.of(core)).then(ready.of(core)).label(0, i));
+      rt.vec(core, softmax(block, block).after(ready.of(core)).then(done.of(core)).label(0, i));
+      rt.dma(kStores, copy(block, out).after(done.of(core)).then(free.of(core)).then(stored).label(0, i));
+      ++stores;
+    }
   }
-  rt.wait(stored, blocks);
+  rt.wait(stored, stores);
 }
 
 const Dataflow kGemm = {"gemm",
                         "one GEMM by itself, C = Q.K^T to DRAM",
-                        run_gemm,
+                        run_rows,
                         kGemmParameters,
                         kOptions,
                         nullptr,
                         hal::kScoresCAndP,
                         kChain | kOneStep};
 ATTNVP_DATAFLOW(kGemm);
+const Dataflow kPanels = {"gemm-panels",     "the same, each matrix in DRAM tile behind tile, as a library packs it",
+                          run_panels,        kGemmParameters,
+                          kOptions,          nullptr,
+                          hal::kScoresCAndP, kChain | kOneStep | kPacked};
+ATTNVP_DATAFLOW(kPanels);
 const Dataflow kSoftmax = {"softmax-rows",    "softmax by itself, P of C in DRAM",
                            run_softmax,       kGemmParameters,
                            kOptions,          nullptr,

@@ -25,6 +25,7 @@ struct Tensor {
   uint64_t dram = 0;
   uint64_t l1 = 0;  // 0: not there
   L1Region region = L1Region::kK;
+  uint32_t emb = 0;  // columns
   uint32_t head = 0;
   Events ready;                // a token for every core when it has been loaded
   bool fresh[kMaxCores] = {};  // that the core has not taken yet
@@ -99,21 +100,23 @@ Guarded::Guarded(Runtime& rt, const Work& work, const RowTiling& tiling)
       strip_rows_(max(rt.machine().mac_rows, static_cast<uint32_t>(ceil_div(tiling.nq, kMaxStrips)))),
       emb_(rt.layer().emb),
       seq_kv_(rt.layer().seq_kv),
-      strips_(arena_, round_up(strip_bytes(), 64), round_up(uint64_t{seq_kv_} * emb_ * kHalfBytes, 64)) {
+      strips_(arena_, round_up(strip_bytes(), 64),
+              round_up(uint64_t{seq_kv_} * max(emb_, rt.value_emb()) * rt.bytes(), 64)) {
   if (rt.cores() > kMaxCores) {
     rt.fail(Status::kBadJob);
     return;
   }
   rt.check_l0(tiling.l0);
   // C_i beside P_{i-2} or C_{i-1} must fit; P_{i-1} is what K or V gives way to.
-  const uint64_t rows_bytes = uint64_t{min(tiling.nq, rt.layer().seq_q)} * emb_ * kHalfBytes;
-  const uint64_t need = 2 * round_up(uint64_t{seq_kv_} * emb_ * kHalfBytes, 64) +
+  const uint64_t rows_bytes =
+      uint64_t{min(tiling.nq, rt.layer().seq_q)} * max(emb_ * rt.bytes(), rt.value_emb() * rt.out_bytes());
+  const uint64_t need = 2 * round_up(uint64_t{seq_kv_} * max(emb_, rt.value_emb()) * rt.bytes(), 64) +
                         rt.cores() * 2 * (round_up(rows_bytes, 64) + score_block_bytes(rt, tiling));
   if (!rt.has_space(need)) return;
   if (rt.dry()) rt.allocate(need);
   const uint32_t cores = rt.cores();
-  k_ = {rt.layer().k, 0, L1Region::kK, 0, rt.events(cores), {}};
-  v_ = {rt.layer().v, 0, L1Region::kV, 0, rt.events(cores), {}};
+  k_ = {rt.layer().k, 0, L1Region::kK, emb_, 0, rt.events(cores), {}};
+  v_ = {rt.layer().v, 0, L1Region::kV, rt.value_emb(), 0, rt.events(cores), {}};
   start_ = rt.events(2 * cores + 1, 2 * cores);
   q_ready_ = rt.events(cores);
   gave_ = rt.events(cores);
@@ -136,10 +139,11 @@ uint64_t Guarded::must(uint64_t address) {
 
 // The tensor's head anew, to wherever there is space; a token for every core.
 void Guarded::load(Tensor& tensor) {
-  const uint32_t stride = emb_ * kHalfBytes;
+  const uint32_t stride = tensor.emb * rt_.bytes();
   if (tensor.l1 == 0) tensor.l1 = must(arena_.allocate(strips_.slot_bytes(), tensor.region));
-  const Matrix from{tensor.dram + uint64_t{tensor.head} * seq_kv_ * stride, seq_kv_, emb_, stride};
-  rt_.dma(kLoadChannel, copy(from, {tensor.l1, seq_kv_, emb_, stride}).then(tensor.ready).label(tensor.head, 0));
+  const Matrix from{tensor.dram + uint64_t{tensor.head} * seq_kv_ * stride, seq_kv_, tensor.emb, stride, rt_.type()};
+  rt_.dma(kLoadChannel,
+          copy(from, {tensor.l1, seq_kv_, tensor.emb, stride, rt_.type()}).then(tensor.ready).label(tensor.head, 0));
   for (uint32_t n = 0; n < rt_.cores(); ++n) tensor.fresh[n] = true;
 }
 
@@ -150,7 +154,7 @@ void Guarded::take(Tensor& tensor, uint32_t core, Command& command) {
 
 // A round's items and the loads it needs.
 void Guarded::begin(const Work::Round& c, const Work::Round& p, const Work::Round& o) {
-  const uint32_t stride = emb_ * kHalfBytes;
+  const uint32_t stride = emb_ * rt_.bytes();
   rt_.dma(kLoadChannel, at_start(2 * rt_.cores()));
   if (o.valid && o.round == 0) {
     v_.head = work_.head_of(o.group, 0);
@@ -172,7 +176,7 @@ void Guarded::begin(const Work::Round& c, const Work::Round& p, const Work::Roun
     for (uint32_t i = 0; i < strips(s.c); ++i) {
       s.c_strip[i] = i < strips(s.o) ? s.old_strip[i] : must(strips_.allocate(generation_));
     }
-    rt_.dma(kLoadChannel, copy(dram_rows(rt_, rt_.layer().q, s.c, emb_), {s.q, s.c.rows, emb_, stride})
+    rt_.dma(kLoadChannel, copy(dram_q(rt_, s.c), {s.q, s.c.rows, emb_, stride, rt_.type()})
                               .then(q_ready_.of(n))
                               .label(s.c.head, s.c.block));
   }
@@ -240,8 +244,10 @@ void Guarded::compute_p(uint32_t core, const GiveWay& given) {
   if (given.any() && s.own == strips(s.p)) rt_.vec(core, fence().after(gave_.of(core), rt_.cores()));
   for (uint32_t i = 0; i < strips(s.p); ++i) {
     const uint32_t rows = rows_in(s.p, i);
-    const auto strip = [&](uint64_t l1) { return columns_of(Matrix{l1, rows, seq_kv_, stride}, s.p.key, s.p.keys); };
-    Command command = softmax(strip(s.s_strip[i]), strip(s.p_strip[i]));
+    const auto strip = [&](uint64_t l1, hal::ElementType type) {
+      return columns_of(Matrix{l1, rows, seq_kv_, stride, type}, s.p.key, s.p.keys);
+    };
+    Command command = softmax(strip(s.s_strip[i], hal::ElementType::kFp16), strip(s.p_strip[i], rt_.type()));
     mask(rt_, command, s.p.row + i * strip_rows_, s.p.key);
     if (given.any() && i == s.own) command.after(gave_.of(core), rt_.cores());
     rt_.vec(core, command.label(s.p.head, s.p.block));
@@ -253,21 +259,22 @@ void Guarded::compute_p(uint32_t core, const GiveWay& given) {
 
 // Strip n of a core in this round: strips of O_{i-2}, then of C_i.
 Command Guarded::next_matmul(const CoreState& s, uint32_t n) const {
-  const uint32_t stride = emb_ * kHalfBytes;
+  const uint32_t stride = emb_ * rt_.bytes(), o_stride = v_.emb * rt_.out_bytes();
   if (n < strips(s.o)) {
     const uint32_t rows = rows_in(s.o, n);
-    const Matrix p{s.old_strip[n], rows, seq_kv_, seq_kv_ * kHalfBytes}, v{v_.l1, seq_kv_, emb_, stride};
-    return matmul_ab(columns_of(p, s.o.key, s.o.keys), rows_of(v, s.o.key, s.o.keys),
-                     {s.o_block + uint64_t{n} * strip_rows_ * stride, rows, emb_, stride}, tiling_.l0)
-        .label(s.o.head, s.o.block);
+    const Matrix p{s.old_strip[n], rows, seq_kv_, seq_kv_ * kHalfBytes, rt_.type()},
+        v{v_.l1, seq_kv_, v_.emb, v_.emb * rt_.bytes(), rt_.type()};
+    const Matrix o{s.o_block + uint64_t{n} * strip_rows_ * o_stride, rows, v_.emb, o_stride, rt_.out_type()};
+    Command command =
+        attend(columns_of(p, s.o.key, s.o.keys), rows_of(v, s.o.key, s.o.keys), o, {}, Accumulate::kOnly, tiling_.l0);
+    return rt_.scale_values(command, s.o.head).label(s.o.head, s.o.block);
   }
   const uint32_t strip = n - strips(s.o);
   const uint32_t rows = rows_in(s.c, strip);
-  const Matrix k{k_.l1, seq_kv_, emb_, stride}, c{s.c_strip[strip], rows, seq_kv_, seq_kv_ * kHalfBytes};
-  return matmul_abt({s.q + uint64_t{strip} * strip_rows_ * stride, rows, emb_, stride}, rows_of(k, s.c.key, s.c.keys),
-                    columns_of(c, s.c.key, s.c.keys), tiling_.l0)
-      .scaled(rt_.scale())
-      .label(s.c.head, s.c.block);
+  const Matrix k{k_.l1, seq_kv_, emb_, stride, rt_.type()}, c{s.c_strip[strip], rows, seq_kv_, seq_kv_ * kHalfBytes};
+  const Matrix q{s.q + uint64_t{strip} * strip_rows_ * stride, rows, emb_, stride, rt_.type()};
+  Command command = matmul_abt(q, rows_of(k, s.c.key, s.c.keys), columns_of(c, s.c.key, s.c.keys), tiling_.l0);
+  return rt_.scale_scores(command, s.c.head).label(s.c.head, s.c.block);
 }
 
 // A core's matmuls of this round from strip `from` on, up to where MAC stops or to the end.
@@ -308,20 +315,20 @@ void Guarded::restore(const GiveWay& given, const Work::Round& c, const Work::Ro
     }
     if (!needed) continue;
     load(*tensor);
-    rt_.count(1, uint64_t{seq_kv_} * emb_ * kHalfBytes);
+    rt_.count(1, uint64_t{seq_kv_} * tensor->emb * rt_.bytes());
   }
 }
 
 // Stores O and gives back what the round has used up; what it made moves on one stage.
 void Guarded::end() {
-  const uint32_t stride = emb_ * kHalfBytes;
+  const uint32_t stride = v_.emb * rt_.out_bytes();
   for (uint32_t n = 0; n < rt_.cores(); ++n) {
     CoreState& s = core_[n];
     for (uint32_t i = strips(s.c); i < strips(s.o); ++i) strips_.free(s.old_strip[i]);
     for (uint32_t i = 0; i < strips(s.p); ++i) s.old_strip[i] = s.p_strip[i];
     for (uint32_t i = 0; i < strips(s.c); ++i) s.s_strip[i] = s.c_strip[i];
     if (!s.o.valid) continue;
-    rt_.dma(kStoreChannel, copy({s.o_block, s.o.rows, emb_, stride}, dram_rows(rt_, rt_.layer().o, s.o, emb_))
+    rt_.dma(kStoreChannel, copy({s.o_block, s.o.rows, v_.emb, stride, rt_.out_type()}, dram_o(rt_, s.o))
                                .after(o_ready_.of(n))
                                .then(o_free_.of(n))
                                .then(stored_)

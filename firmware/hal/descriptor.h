@@ -87,9 +87,11 @@ enum Flags : std::uint16_t {
   kTwoScales = 32,  // kOnlineMax, kScaleAdd: also what is added is scaled; the second scale lies behind the first
   kInOrder = 64,    // MAC and VEC: begins when the descriptor before it in the queue has left its results in L1
   kUnscaled = 128,  // kOnlineMax: no scales; kScaleAdd: R = R + T
-  kScaled = 256,    // kMatmul to FP16, kScoreTile: sums times RuleTail::scale, then rounded
+  kScaled = 256,    // MAC: sums times RuleTail::scale, then rounded
   kMasked = 512,    // kSoftmax, kOnlineSoftmax: columns that RuleTail hides from a row are not read, their P is 0;
                     // kScoreTile: such scores are -inf
+  kCapped = 2048,   // MAC, what is kScaled, to FP16: x becomes RuleTail::cap * tanh(x / cap)
+  kNormalised = 1024,  // kMatmul A.B: over the sums of A's rows, which are partials' last column
 };
 
 // `tokens` on each of the `span` consecutive events from `first`; tokens = 0 means none. Packed into 32 bits:
@@ -120,11 +122,12 @@ struct TileTail {      // kScoreTile, kAttendTile
   std::uint32_t keys;  // columns of S
   std::uint16_t slot;  // the first of the PEs' resident tiles that S takes
 };
-struct RuleTail {            // kScaled, kMasked: behind the opcode's own 8 bytes
+struct RuleTail {            // kScaled, kMasked, kCapped: behind the opcode's own 8 bytes
   std::uint8_t own[8];
   std::uint32_t scale;     // FP32, its bits
   std::uint32_t row, key;  // of the layer: the query of row 0, the key of column 0
   Mask mask;
+  std::uint32_t cap;  // FP32, its bits
 };
 struct CopyTail {
   std::uint32_t planes;           // of `rows` rows each, at least 1
@@ -147,8 +150,10 @@ struct Descriptor {
   EventRef signal[kSignals];  // given when the last result byte is in memory
   std::uint32_t remote;       // 0, or 1 + the cluster whose events the last signal names
   std::uint32_t rows;         // of the result; of a copy: in a plane
-  // matmul: A, B, C (FP32: partials, for a later descriptor to go on from), partials (may be C itself).
-  // softmax and copy: source, destination; a copy's types are the same.
+  // matmul: A, B of one type, C (FP32, of INT8 INT32: partials, for a later descriptor to go on from), partials (may
+  // be C itself).
+  // softmax and copy: source, destination; a copy's types are the same. P of one byte an element is relative to its
+  // row's maximum (models/arith/number.h).
   // kOnlineMax: m (FP16, one a row), M before, scales out (FP32), M (FP16, may be M before).
   // kOnlineSoftmax: S, P (may be S), M (in and out), {denominator, scale} out (FP32).
   // kScaleAdd: R (FP32, in and out), T (FP32), scales (FP32). kDivide: R (FP32), O (FP16), denominator (FP32).
@@ -178,12 +183,13 @@ static_assert(offsetof(Descriptor, operand) == 0x38 && offsetof(Descriptor, tail
 static_assert(offsetof(Operand, address) == 0 && offsetof(Operand, row_stride) == 8, "operand");
 static_assert(offsetof(Operand, columns) == 12, "operand");
 static_assert(offsetof(MatmulTail, k0) == 4 && offsetof(TileTail, slot) == 4, "tails within the first 128 bytes");
-static_assert(offsetof(RuleTail, scale) == 8 && offsetof(RuleTail, mask) == 20 && sizeof(RuleTail) == 44, "rules");
+static_assert(offsetof(RuleTail, scale) == 8 && offsetof(RuleTail, mask) == 20 && sizeof(RuleTail) == 48, "rules");
 static_assert(offsetof(CopyTail, plane_stride) == 4 && sizeof(CopyTail) == 12, "tail of a copy");
 
 // How long a descriptor is with what its flags ask for.
 constexpr std::uint16_t length_with(std::uint16_t flags) {
-  const std::size_t end = (flags & kMasked) != 0   ? sizeof(RuleTail)
+  const std::size_t end = (flags & kCapped) != 0   ? sizeof(RuleTail)
+                          : (flags & kMasked) != 0 ? offsetof(RuleTail, cap)
                           : (flags & kScaled) != 0 ? offsetof(RuleTail, row)
                                                    : 0;
   const std::size_t bytes = offsetof(Descriptor, tail) + end;
@@ -198,7 +204,8 @@ struct Product {
 constexpr Product product_of(const Descriptor& d) {
   if (d.opcode == Opcode::kScoreTile) return {d.rows, d.tail.tile.keys, d.operand[0].columns};
   if (d.opcode == Opcode::kAttendTile) return {d.rows, d.operand[1].columns, d.tail.tile.keys};
-  return {d.rows, d.operand[2].columns, d.operand[0].columns};
+  const bool wider = (d.flags & kNormalised) != 0;  // partials are
+  return {d.rows, d.operand[wider ? 1 : 2].columns, d.operand[0].columns};
 }
 
 }  // namespace attnvp::hal

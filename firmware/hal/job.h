@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "firmware/hal/descriptor.h"
 #include "firmware/hal/mask.h"
 #include "firmware/hal/registers.h"
 
@@ -38,6 +39,7 @@ constexpr std::uint32_t kWord = 0xFFFF'FFFF;  // of parameters with a word for i
 constexpr std::uint32_t kDryRun = 1;  // make every buffer and event of the schedule, but compute nothing
 constexpr std::uint32_t kRuled = 2;   // the layer's Rules are at kRulesAddress
 constexpr std::uint32_t kPlain = 4;   // no softmax: P is C
+constexpr std::uint32_t kTyped = 8;   // the layer's Types are at kTypesAddress; otherwise all is FP16, and of one width
 
 // What firmware must know of the machine; a ROM table on a real device.
 struct MachineInfo {
@@ -59,8 +61,9 @@ struct Layer {
   std::uint32_t
       ragged;  // of their own numbers, at kContextsAddress, batches have: 1: keys; 2: new tokens (Rules::group rows of a
                // head each) and keys. Q, K, V and O of batches lie one behind the other
-  std::uint64_t q, k, v, o;  // DRAM addresses of [batch, heads, seq, emb] in FP16, row-major, no padding
-  std::uint64_t c, p;        // DRAM space for [batch, heads, seq_q, seq_kv] in FP16; 0 where the dataflow needs none
+  std::uint64_t q, k, v, o;  // DRAM addresses of [batch, heads, seq, emb] in FP16 or Types', row-major, no padding
+  std::uint64_t c, p;        // DRAM space for [batch, heads, seq_q, seq_kv] in FP16; 0 where the dataflow needs none.
+                             // Elements of P may be shorter, its rows are as long
 };
 
 struct JobBlock {
@@ -102,7 +105,23 @@ struct Rules {
 };
 static_assert(sizeof(Rules) == 32, "the same bytes on every processor");
 constexpr std::uint64_t kRulesAddress = kJobAddress + 0x3'0100;
+// Of what is not all in FP16, nor as wide everywhere.
+struct Types {
+  ElementType operand, out;  // Q, K, V and P; O
+  std::uint8_t per_head;     // 1: of every head (batch * heads + head) HeadScales at kScalesAddress
+  std::uint8_t reserved;
+  std::uint32_t value_scale;  // of the products P.V: FP32, its bits; otherwise
+  std::uint32_t cap;          // of the scores: FP32, its bits; 0: none
+  std::uint32_t value_emb;    // columns of V and O; 0: as many as K has
+};
+static_assert(sizeof(Types) == 16, "the same bytes on every processor");
+struct HeadScales {
+  std::uint32_t score, value;  // of Q.K^T and of P.V: FP32, its bits
+};
+constexpr std::uint64_t kTypesAddress = kJobAddress + 0x3'0180;
+constexpr std::uint64_t kScalesAddress = kJobAddress + 0x3'0200;
 constexpr std::uint64_t kContextsAddress = kJobAddress + 0x4'0000;  // 32 bits a batch
+constexpr std::uint32_t kMostScales = (kContextsAddress - kScalesAddress) / sizeof(HeadScales);
 constexpr std::uint64_t kWorkersAddress = kJobAddress + 0x8'0000;   // 32 bits a core: tiles it computed
 constexpr std::uint64_t worker_tiles_address(std::uint32_t cluster, std::uint32_t core) {
   return kWorkersAddress + (std::uint64_t{cluster} * 64 + core) * 4;

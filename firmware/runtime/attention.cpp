@@ -14,15 +14,20 @@ Attention::Attention(Runtime& rt, const Work& work, const RowTiling& tiling, con
       o_buffers_(o_buffers(tiling)),
       rows_(min(tiling.nq, rt.layer().seq_q)),
       keys_(work.most_keys()),
-      row_bytes_(rt.layer().emb * kHalfBytes),
+      row_bytes_(rt.layer().emb * rt.bytes()),
+      v_row_bytes_(rt.value_emb() * rt.bytes()),
+      o_row_bytes_(rt.value_emb() * rt.out_bytes()),
+      partial_bytes_(rt.partial_columns() * kPartialBytes),
       score_bytes_(keys_ * kHalfBytes),
+      p_bytes_(rt.bytes()),
       head_bytes_(uint64_t{rt.layer().seq_q} * row_bytes_),
-      plain_(!rt.plain() && !rt.mask().any() && work.full(work.first()) && lanes.o_offset == 0 && !scores.tokens &&
-             tiling.bb == 1 && tiling.hh == 1) {
+      plain_(!rt.plain() && !rt.typed() && !rt.mask().any() && work.full(work.first()) && lanes.o_offset == 0 &&
+             !scores.tokens && tiling.bb == 1 && tiling.hh == 1) {
   rt.check_l0(tiling.l0);
   if (lanes.count > kMaxLanes) rt.fail(Status::kBadJob);
-  const uint64_t block_bytes = uint64_t{rows_} * row_bytes_;
+  const uint64_t block_bytes = uint64_t{rows_} * row_bytes_, o_block_bytes = uint64_t{rows_} * o_row_bytes_;
   q_bytes_ = static_cast<uint32_t>(block_bytes);  // L1 is below 4 GiB
+  o_bytes_ = static_cast<uint32_t>(o_block_bytes);
   scores_bytes_ = rows_ * score_bytes_;
   const bool partials = tiling.kv_buffers == hal::kWord || work.in_two_runs();
   for (uint32_t c = 0; rt.ok() && c < lanes.count; ++c) {
@@ -33,8 +38,8 @@ Attention::Attention(Runtime& rt, const Work& work, const RowTiling& tiling, con
     };
     lane.q = ring(tiling.row_buffers, block_bytes, L1Region::kQ);
     lane.scores = ring(scores.count, uint64_t{rows_} * score_bytes_, L1Region::kScores);
-    lane.o = ring(o_buffers_, block_bytes, L1Region::kO);
-    if (partials) lane.partials = ring(1, 2 * block_bytes, L1Region::kPartials).at;
+    lane.o = ring(o_buffers_, o_block_bytes, L1Region::kO);
+    if (partials) lane.partials = ring(1, uint64_t{rows_} * partial_bytes_, L1Region::kPartials).at;
     begin(lane);
   }
   q_ready_ = rt.events(lanes.count);
@@ -55,14 +60,16 @@ void Attention::begin(Lane& lane) {
   lane.o_at = lane.o.at;
 }
 
-Matrix Attention::score_block(uint32_t at, const Item& item) const {
-  return {hal::l1_base(rt_.cluster()) + at, item.rows, item.keys, score_bytes_};
+Matrix Attention::score_block(uint32_t at, const Item& item, hal::ElementType type) const {
+  return {hal::l1_base(rt_.cluster()) + at, item.rows, item.keys, score_bytes_, type};
 }
 
 // Of rows of items between L1 and DRAM.
 void Attention::make_copy(Command& command, bool load) {
-  const uint32_t emb = rt_.layer().emb;
-  const Matrix dram{0, 0, emb, row_bytes_}, buffer{hal::l1_base(rt_.cluster()), 0, emb, row_bytes_};
+  const uint32_t emb = load ? rt_.layer().emb : rt_.value_emb();
+  const hal::ElementType type = load ? rt_.type() : rt_.out_type();
+  const uint32_t stride = load ? row_bytes_ : o_row_bytes_;
+  const Matrix dram{0, 0, emb, stride, type}, buffer = in_l1(emb, stride, type);
   command = load ? copy(dram, buffer) : copy(buffer, dram).deferrable();
 }
 
@@ -76,7 +83,7 @@ void Attention::load_q_rows(const Item& item, uint32_t q, uint32_t row, uint32_t
   if (load_q_.raw().opcode == hal::Opcode::kNop) make_copy(load_q_, true);
   {
     Command::Edit load(load_q_, rows);
-    load.move(0, dram_row(rt_.layer().q, item, row)).move(1, q).label(item.head, item.block);
+    load.move(0, dram_row(rt_.layer().q, item, row, row_bytes_)).move(1, q).label(item.head, item.block);
     if (row == 0) load.after(q_free_.of(item.lane));
     load.then(q_ready_.of(item.lane));
   }
@@ -120,8 +127,9 @@ void Attention::load_q_rest(const Work::Round& i) {
 }
 
 void Attention::make_c() {
-  const Matrix l1{hal::l1_base(rt_.cluster()), 0, rt_.layer().emb, row_bytes_};
-  c_ = matmul_abt(l1, l1, {l1.address, 0, 0, score_bytes_}, tiling_.l0).scaled(rt_.scale());
+  const Matrix l1 = in_l1(rt_.layer().emb, row_bytes_, rt_.type());
+  c_ = matmul_abt(l1, l1, in_l1(0, score_bytes_, hal::ElementType::kFp16), tiling_.l0);
+  rt_.scale_scores(c_, 0);
 }
 
 void Attention::produce_c(KvBuffer& k, const Work::Round& i, Loads& ahead, const Discipline* discipline) {
@@ -147,6 +155,7 @@ void Attention::produce_c(KvBuffer& k, const Work::Round& i, Loads& ahead, const
       uint32_t q = lane.q_use, scores = lane.c + (masked ? (part.key - item->key) * kHalfBytes : key_bytes);
       // The first sub-block of a lane's first block goes strip by strip, as Q comes; everything else as a whole.
       const uint32_t strip = part.first && lane.first_c ? first_strip() : item->rows;
+      if (rt_.scaled_by_head()) rt_.scale_scores(c_, item->head);
       for (uint32_t row = 0; row < item->rows; row += strip) {
         const uint32_t rows = min(strip, item->rows - row);
         const bool ends_block = row + rows == item->rows;
@@ -184,10 +193,11 @@ void Attention::produce_c(KvBuffer& k, const Work::Round& i, Loads& ahead, const
 // O_i, or a term of it, made to be issued with `keys` columns of P.
 void Attention::make_o(uint32_t keys, uint32_t partials, Accumulate place) {
   o_keys_ = place == Accumulate::kOnly ? keys : 0;
-  const uint64_t l1 = hal::l1_base(rt_.cluster());
-  const uint32_t emb = rt_.layer().emb;
-  const Matrix o{l1, 0, emb, row_bytes_}, sums{l1 + partials, 0, emb, emb * kPartialBytes};
-  o_ = matmul_ab({l1, 0, keys, score_bytes_}, o, o, sums, place, tiling_.l0);
+  const uint32_t emb = rt_.value_emb();
+  Matrix sums = in_l1(emb, partial_bytes_, hal::ElementType::kFp32);
+  sums.address += partials;
+  o_ = attend(in_l1(keys, score_bytes_, rt_.type()), in_l1(emb, v_row_bytes_, rt_.type()),
+              in_l1(emb, o_row_bytes_, rt_.out_type()), sums, place, tiling_.l0);
 }
 
 void Attention::produce_p(const Work::Round& i) {
@@ -212,8 +222,8 @@ void Attention::produce_p(const Work::Round& i) {
 // Softmax of rows of an item's block, in place; of no rows, nothing.
 void Attention::normalize(const Item& item, uint32_t block, uint32_t row, uint32_t rows, Events after, Events then) {
   if (p_.raw().opcode == hal::Opcode::kNop || rows == 0) {
-    const Matrix l1{hal::l1_base(rt_.cluster()), rows, item.keys, score_bytes_};
-    p_ = rows == 0 ? fence() : softmax(l1, l1);
+    const Matrix scores = in_l1(item.keys, score_bytes_, hal::ElementType::kFp16);
+    p_ = rows == 0 ? fence() : softmax(scores, rt_.in(scores));
   }
   Command::Edit command(p_, rows);
   command.after(after).then(then).label(item.head, item.block);
@@ -235,7 +245,7 @@ void Attention::produce_o(KvBuffer& v, const Work::Round& i, const Discipline* d
   for (uint32_t c = 0; c < lanes_.count; ++c, ++item) {
     if (!item->valid) continue;
     turn(lane_[c].o_p, lane_[c].scores, scores_bytes_);
-    turn(lane_[c].o_at, lane_[c].o, q_bytes_);
+    turn(lane_[c].o_at, lane_[c].o, o_bytes_);
   }
 }
 
@@ -245,8 +255,8 @@ void Attention::store_o(const Item& item, uint32_t row, uint32_t rows) {
   if (store_o_.raw().opcode == hal::Opcode::kNop) make_copy(store_o_, false);
   {
     Command::Edit store(store_o_, rows);
-    store.move(0, row == 0 ? lane_[c].o_at : lane_[c].o_at + row * row_bytes_);
-    store.move(1, dram_row(rt_.layer().o, item, row)).label(item.head, item.block);
+    store.move(0, row == 0 ? lane_[c].o_at : lane_[c].o_at + row * o_row_bytes_);
+    store.move(1, dram_row(rt_.layer().o, item, row, o_row_bytes_)).label(item.head, item.block);
     store.after(o_ready_.of(c)).then(stored_);
     if (row + rows == item.rows) store.then(o_free_.of(c));
   }
@@ -278,9 +288,10 @@ void Attention::resident_o(KvBuffer& v, const Work::Round& i, const Discipline* 
         const bool first = run == 0, last = run + 1 == runs;
         const uint32_t key = first ? item->key : item->main_key, keys = (last ? end : item->head_keys) - key;
         if (runs > 1 || keys != o_keys_) make_o(keys, partials, runs == 1 ? Accumulate::kOnly : place_of(run, runs));
+        if (rt_.typed() && last) rt_.scale_values(o_, item->head);
         {
           Command::Edit multiply(o_, rows);
-          multiply.move(0, p + (key - item->key) * kHalfBytes).label(item->head, item->block);
+          multiply.move(0, p + (key - item->key) * p_bytes_).label(item->head, item->block);
           multiply.move(1, !masked && item->member == 0 ? place : v.place(i.group, item->member, 0, key));
           if (last) multiply.move(2, o);
           if (row == 0 && first) {
@@ -298,8 +309,8 @@ void Attention::resident_o(KvBuffer& v, const Work::Round& i, const Discipline* 
         rt_.mac(lanes_.o_core(c), o_);
       }
       p += strip * score_bytes_;
-      o += strip * row_bytes_;
-      partials += strip * 2 * row_bytes_;
+      o += strip * o_row_bytes_;
+      partials += strip * partial_bytes_;
     }
     if (needed + 1 < v.blocks()) v.pass_tokens(i, c, lanes_.o_core(c), v.blocks() - 1);
   }
@@ -326,9 +337,10 @@ void Attention::stream_o(KvBuffer& v, const Work::Round& i, const Discipline* di
       const Sync sync = discipline == nullptr ? Sync{} : discipline->for_o(i, c);
       const Accumulate place = place_of(part);
       if (place != Accumulate::kOnly || part.keys != o_keys_) make_o(part.keys, lane.partials, place);
+      if (rt_.typed() && part.last) rt_.scale_values(o_, item.head);
       {
         Command::Edit multiply(o_, item.rows);
-        multiply.move(0, lane.o_p + (part.key - item.key) * kHalfBytes).label(item.head, item.block);
+        multiply.move(0, lane.o_p + (part.key - item.key) * p_bytes_).label(item.head, item.block);
         multiply.move(1, v.place(i.group, item.member, j, part.key));
         if (part.last) multiply.move(2, lane.o_at);
         if (part.first) multiply.after(lanes_.of_lane(p_ready_, c));
@@ -350,13 +362,13 @@ void Attention::stream_o(KvBuffer& v, const Work::Round& i, const Discipline* di
   }
 }
 
-void Attention::store_scores(const Work::Round& i, uint64_t tensor, Events ready) {
+void Attention::store_scores(const Work::Round& i, uint64_t tensor, Events ready, hal::ElementType type) {
   for (uint32_t c = 0; c < lanes_.count; ++c) {
     const Item& item = work_.item(i, c);
     if (!item.valid) continue;
-    const Matrix block = score_block(lane_[c].stored, item);
+    const Matrix block = score_block(lane_[c].stored, item, type);
     turn(lane_[c].stored, lane_[c].scores, scores_bytes_);
-    rt_.dma(kStoreChannel, copy(block, dram_scores(rt_, tensor, item))
+    rt_.dma(kStoreChannel, copy(block, dram_scores(rt_, tensor, item, type))
                                .after(lanes_.of_lane(ready, c))
                                .then(scores_free_.of(c))
                                .then(stored_)
@@ -365,13 +377,13 @@ void Attention::store_scores(const Work::Round& i, uint64_t tensor, Events ready
   }
 }
 
-void Attention::load_scores(const Work::Round& i, uint64_t tensor, Events ready) {
+void Attention::load_scores(const Work::Round& i, uint64_t tensor, Events ready, hal::ElementType type) {
   for (uint32_t c = 0; c < lanes_.count; ++c) {
     const Item& item = work_.item(i, c);
     if (!item.valid) continue;
-    const Matrix block = score_block(lane_[c].loaded, item);
+    const Matrix block = score_block(lane_[c].loaded, item, type);
     turn(lane_[c].loaded, lane_[c].scores, scores_bytes_);
-    rt_.dma(kLoadChannel, copy(dram_scores(rt_, tensor, item), block)
+    rt_.dma(kLoadChannel, copy(dram_scores(rt_, tensor, item, type), block)
                               .after(scores_free_.of(c))
                               .then(lanes_.of_lane(ready, c))
                               .label(item.head, item.block));

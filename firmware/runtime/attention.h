@@ -81,10 +81,10 @@ class Attention {
   void produce_o(KvBuffer& v, const Work::Round& i, const Discipline* discipline = nullptr);
 
   // Scores by way of DRAM (`tensor` is C or P): where produce_c or produce_p left them; for produce_p or produce_o.
-  void store_c(const Work::Round& i) { store_scores(i, rt_.layer().c, c_ready_); }
-  void store_p(const Work::Round& i) { store_scores(i, rt_.layer().p, p_ready_); }
-  void load_c(const Work::Round& i) { load_scores(i, rt_.layer().c, c_ready_); }
-  void load_p(const Work::Round& i) { load_scores(i, rt_.layer().p, p_ready_); }
+  void store_c(const Work::Round& i) { store_scores(i, rt_.layer().c, c_ready_, hal::ElementType::kFp16); }
+  void store_p(const Work::Round& i) { store_scores(i, rt_.layer().p, p_ready_, rt_.type()); }
+  void load_c(const Work::Round& i) { load_scores(i, rt_.layer().c, c_ready_, hal::ElementType::kFp16); }
+  void load_p(const Work::Round& i) { load_scores(i, rt_.layer().p, p_ready_, rt_.type()); }
 
   // The processor waits until all stores are done; the steps begin anew.
   void finish();
@@ -109,14 +109,17 @@ class Attention {
   };
   static void begin(Lane& lane);
   uint32_t first_rest_of_q(const Work::Round& i) const;
-  void store_scores(const Work::Round& i, uint64_t tensor, Events ready);
-  void load_scores(const Work::Round& i, uint64_t tensor, Events ready);
+  void store_scores(const Work::Round& i, uint64_t tensor, Events ready, hal::ElementType type);
+  void load_scores(const Work::Round& i, uint64_t tensor, Events ready, hal::ElementType type);
   void stream_o(KvBuffer& v, const Work::Round& i,
                 const Discipline* discipline);  // O_i (+)= P_i,j V_j as the V_j come by
   void resident_o(KvBuffer& v, const Work::Round& i, const Discipline* discipline);  // O_i = P_i V
   void store_o(const Item& item, uint32_t row, uint32_t rows);
   uint32_t first_strip() const;
   void make_copy(Command& command, bool load);
+  Matrix in_l1(uint32_t columns, uint32_t stride, hal::ElementType type) const {
+    return {hal::l1_base(rt_.cluster()), 0, columns, stride, type};
+  }
   void make_c();
   void make_o(uint32_t keys, uint32_t partials, Accumulate place);
   void normalize(const Item& item, uint32_t block, uint32_t row, uint32_t rows, Events after, Events then);
@@ -130,9 +133,9 @@ class Attention {
   void plain_o(KvBuffer& v, const Work::Round& i);
   uint64_t head_rows(uint64_t tensor, const Item& item) const;
   void load_q_rows(const Item& item, uint32_t q, uint32_t row, uint32_t rows);
-  Matrix score_block(uint32_t at, const Item& item) const;  // columns: the item's keys
-  uint64_t dram_row(uint64_t tensor, const Item& item, uint32_t row) const {
-    return tensor + (uint64_t{item.head} * rt_.layer().seq_q + item.row + row) * row_bytes_;
+  Matrix score_block(uint32_t at, const Item& item, hal::ElementType type) const;  // columns: the item's keys
+  uint64_t dram_row(uint64_t tensor, const Item& item, uint32_t row, uint32_t bytes) const {
+    return tensor + (uint64_t{item.head} * rt_.layer().seq_q + item.row + row) * bytes;
   }
 
   Runtime& rt_;
@@ -142,8 +145,9 @@ class Attention {
   Lanes lanes_;
   uint32_t o_buffers_;
   uint32_t rows_, keys_;              // of a row block's buffers
-  uint32_t row_bytes_, score_bytes_;  // of a row,
-  uint32_t q_bytes_, scores_bytes_;   //   and of a row block, of Q or O and of scores
+  uint32_t row_bytes_, v_row_bytes_, o_row_bytes_, partial_bytes_, score_bytes_;  // of a row of Q, V, O, O's partials, C;
+  uint32_t q_bytes_, o_bytes_, scores_bytes_;                       //   and of a row block
+  uint32_t p_bytes_;                                                // of an element of P, in rows of scores
   static constexpr uint32_t kMaxLanes = 64;
   Lane lane_[kMaxLanes];
   uint64_t head_bytes_;  // of Q or O

@@ -17,9 +17,9 @@ struct DataflowOption {
   const char* description;
 };
 
-// The largest value of a parameter: a count (`most`), an extent of the layer, or as many blocks of nq rows as a core has
-// of a head.
-enum class Extent : std::uint8_t { kCount, kBatch, kHeads, kQueries, kKeys, kBlocks };
+// The largest value of a parameter: a count (`most`), an extent of the layer (kDepth: of a matmul, the embedding), or as
+// many blocks of nq rows as a core has of a head.
+enum class Extent : std::uint8_t { kCount, kBatch, kHeads, kQueries, kKeys, kBlocks, kDepth };
 // Values worth trying are multiples of it, where the extent allows: one, rows or columns of the MAC array.
 enum class Grain : std::uint8_t { kOne, kArrayRows, kArrayColumns };
 
@@ -49,6 +49,7 @@ enum Trait : unsigned {
   kChain = 8,       // takes layers without softmax,
   kOnlyChain = 16,  //   and no others
   kOneStep = 32,    // is one step of a layer only: O is not made
+  kPacked = 64,     // its tensors in DRAM are in an order of its own, so that values are not checked
 };
 
 struct Dataflow {

@@ -12,10 +12,13 @@ constexpr uint32_t kParts = 8;       // partial results that a kernel which merg
 
 uint32_t ring(const DecodePlan& p) { return p.lag + 2; }  // tiles' sums under way
 
-uint64_t q_bytes(const DecodePlan& p, uint32_t emb) { return round_up(uint64_t{p.rows} * emb * kHalfBytes, 64); }
+uint64_t q_bytes(const Runtime& rt, const DecodePlan& p) {  // which O takes the place of
+  return round_up(
+      max(uint64_t{p.rows} * rt.layer().emb * rt.bytes(), uint64_t{p.rows} * rt.value_emb() * rt.out_bytes()), 64);
+}
 
-uint64_t slot_bytes(const DecodePlan& p, uint32_t emb) {
-  return q_bytes(p, emb) + round_up(Sums::bytes(p.rows, emb), 64);
+uint64_t slot_bytes(const Runtime& rt, const DecodePlan& p) {
+  return q_bytes(rt, p) + round_up(Sums::bytes(p.rows, rt.value_emb()), 64);
 }
 
 const char* const kGrids[] = {"workers", "blocks", nullptr};
@@ -58,22 +61,22 @@ DecodePlan plan_decode(Runtime& rt, bool grids) {
 }
 
 Decode::Decode(Runtime& rt, const DecodePlan& plan, const Contexts& contexts, const StreamK& work)
-    : rt_(rt), plan_(plan), contexts_(contexts), work_(work), emb_(rt.layer().emb) {
+    : rt_(rt), plan_(plan), contexts_(contexts), work_(work), emb_(rt.layer().emb), value_emb_(rt.value_emb()) {
   const uint32_t cores = lanes();
   if (cores > kMaxCores) rt.fail(Status::kBadJob);
   for (uint32_t c = 0; rt.ok() && c < cores; ++c) {
     Lane& lane = lane_[c];
-    lane.k = rt.allocate(uint64_t{plan.kv_ring} * plan.keys * emb_ * kHalfBytes, L1Region::kK);
-    lane.v = rt.allocate(uint64_t{plan.kv_ring} * plan.keys * emb_ * kHalfBytes, L1Region::kV);
-    lane.tiles = rt.allocate(ring(plan) * round_up(Sums::bytes(plan.rows, emb_), 64), L1Region::kPartials);
+    lane.k = rt.allocate(uint64_t{plan.kv_ring} * plan.keys * emb_ * rt.bytes(), L1Region::kK);
+    lane.v = rt.allocate(uint64_t{plan.kv_ring} * plan.keys * value_emb_ * rt.bytes(), L1Region::kV);
+    lane.tiles = rt.allocate(ring(plan) * round_up(Sums::bytes(plan.rows, value_emb_), 64), L1Region::kPartials);
     lane.scores = rt.allocate(uint64_t{ring(plan)} * plan.rows * plan.keys * kHalfBytes, L1Region::kScores);
-    lane.slots = rt.allocate(plan.slots * slot_bytes(plan, emb_), L1Region::kQ);
+    lane.slots = rt.allocate(plan.slots * slot_bytes(rt, plan), L1Region::kQ);
     lane.scales = rt.allocate(uint64_t{plan.tiling.nq} * 2 * kPartialBytes, L1Region::kPartials);
     lane.parts = lane.tiles;
     if (blocks() && work.merges()) lane.parts = rt.allocate(kParts * part_bytes(), L1Region::kPartials);
     lane.load.segment = lane.compute.segment = work.segment(worker(c), 0);
   }
-  scratch_ = rt.scratch(work.records() * Sums::bytes(plan.tiling.nq, emb_));
+  scratch_ = rt.scratch(work.records() * Sums::bytes(plan.tiling.nq, value_emb_));
   q_ready_ = rt.events(cores);
   slot_free_ = rt.events(cores, plan.slots);
   k_ready_ = rt.events(cores);
@@ -98,27 +101,30 @@ void Decode::dispatch(uint32_t what) { rt_.write(hal::kDispatchAddress, &what, s
 uint32_t Decode::load_channel(uint32_t core) const { return core % (rt_.machine().dma_channels - 1); }
 
 uint64_t Decode::slot(uint32_t core, uint32_t piece) const {
-  return lane_[core].slots + piece % plan_.slots * slot_bytes(plan_, emb_);
+  return lane_[core].slots + piece % plan_.slots * slot_bytes(rt_, plan_);
 }
 
 Item Decode::rows_of(const Segment& s) const { return contexts_.rows(s.context, s.head); }
 
 Matrix Decode::q_rows(uint32_t core, uint32_t piece, uint32_t rows) const {
-  return {slot(core, piece), rows, emb_, emb_ * kHalfBytes};
+  return {slot(core, piece), rows, emb_, emb_ * rt_.bytes(), rt_.type()};
 }
 
 Sums Decode::running(uint32_t core, uint32_t piece, uint32_t rows) const {
-  return {slot(core, piece) + q_bytes(plan_, emb_), rows, emb_};
+  return {slot(core, piece) + q_bytes(rt_, plan_), rows, value_emb_};
 }
 
 Sums Decode::tile_sums(uint32_t core, uint32_t number, uint32_t rows) const {
-  return {lane_[core].tiles + number % ring(plan_) * round_up(Sums::bytes(plan_.rows, emb_), 64), rows, emb_};
+  return {lane_[core].tiles + number % ring(plan_) * round_up(Sums::bytes(plan_.rows, value_emb_), 64), rows,
+          value_emb_};
 }
 
-uint64_t Decode::part_bytes() const { return round_up(Sums::bytes(blocks() ? plan_.tiling.nq : plan_.rows, emb_), 64); }
+uint64_t Decode::part_bytes() const {
+  return round_up(Sums::bytes(blocks() ? plan_.tiling.nq : plan_.rows, value_emb_), 64);
+}
 
 Sums Decode::part_sums(uint32_t core, uint32_t number, uint32_t rows) const {
-  return {lane_[core].parts + number % plan_.parts * part_bytes(), rows, emb_};
+  return {lane_[core].parts + number % plan_.parts * part_bytes(), rows, value_emb_};
 }
 
 Matrix Decode::scores(uint32_t core, const Step& s) const {
@@ -126,14 +132,14 @@ Matrix Decode::scores(uint32_t core, const Step& s) const {
   return {lane_[core].scores + uint64_t{s.number % ring(plan_)} * plan_.rows * stride, s.all_rows, s.all_keys, stride};
 }
 
-Matrix Decode::kv_tile(uint64_t base, uint32_t number, uint32_t keys) const {
-  const uint32_t stride = emb_ * kHalfBytes;
-  return {base + uint64_t{number % plan_.kv_ring} * plan_.keys * stride, keys, emb_, stride};
+Matrix Decode::kv_tile(uint64_t base, uint32_t number, uint32_t keys, uint32_t emb) const {
+  const uint32_t stride = emb * rt_.bytes();
+  return {base + uint64_t{number % plan_.kv_ring} * plan_.keys * stride, keys, emb, stride, rt_.type()};
 }
 
-Matrix Decode::rows_in_dram(uint64_t tensor, uint64_t row, uint32_t rows) const {
-  const uint32_t stride = emb_ * kHalfBytes;
-  return {tensor + row * stride, rows, emb_, stride};
+Matrix Decode::rows_in_dram(uint64_t tensor, uint64_t row, uint32_t rows, uint32_t emb, hal::ElementType type) const {
+  const uint32_t stride = emb * hal::element_bytes(type);
+  return {tensor + row * stride, rows, emb, stride, type};
 }
 
 // A tile of K or V, in as many transfers as it has runs.
@@ -142,7 +148,7 @@ void Decode::load_keys(uint32_t core, const Segment& s, const KeyBlocks::Part& p
   for (uint32_t done = 0; rt_.ok() && done < part.keys;) {
     const uint32_t key = part.key + done, keys = contexts_.run_of(key, part.keys - done);
     const uint64_t row = contexts_.key_row(rt_, s.context, s.head, key);
-    Command load = copy(rows_in_dram(tensor, row, keys), firmware::rows_of(tile, done, keys));
+    Command load = copy(rows_in_dram(tensor, row, keys, tile.columns, rt_.type()), firmware::rows_of(tile, done, keys));
     if (done == 0) load.after(free);
     done += keys;
     if (done == part.keys) load.then(ready);
@@ -152,7 +158,7 @@ void Decode::load_keys(uint32_t core, const Segment& s, const KeyBlocks::Part& p
 
 // A partial result: rows of sums with their maxima, counted in halves as copies are.
 Matrix Decode::record(uint32_t index, uint32_t rows) const {
-  const uint32_t stride = Sums::stride(emb_);
+  const uint32_t stride = Sums::stride(value_emb_);
   return {scratch_ + uint64_t{index} * plan_.tiling.nq * stride, rows, stride / kHalfBytes, stride};
 }
 
@@ -173,16 +179,16 @@ void Decode::load_one(uint32_t core) {
   const uint32_t head = rows.head, channel = load_channel(core);
   const KeyBlocks::Part part = contexts_.keys(s.context, s.first + at.tile);
   if (at.tile == 0) {
-    const Matrix q = rows_in_dram(rt_.layer().q, contexts_.query_row(s.context, rows), rows.rows);
+    const Matrix q = rows_in_dram(rt_.layer().q, contexts_.query_row(s.context, rows), rows.rows, emb_, rt_.type());
     rt_.dma(channel, copy(q, q_rows(core, at.piece, rows.rows))
                          .after(slot_free_.of(core))
                          .then(q_ready_.of(core))
                          .label(head, rows.block));
   }
-  load_keys(core, s, part, rt_.layer().k, kv_tile(lane.k, at.number, part.keys), k_free_.of(core), k_ready_.of(core),
-            head);
-  load_keys(core, s, part, rt_.layer().v, kv_tile(lane.v, at.number, part.keys), v_free_.of(core), v_ready_.of(core),
-            head);
+  load_keys(core, s, part, rt_.layer().k, kv_tile(lane.k, at.number, part.keys, emb_), k_free_.of(core),
+            k_ready_.of(core), head);
+  load_keys(core, s, part, rt_.layer().v, kv_tile(lane.v, at.number, part.keys, value_emb_), v_free_.of(core),
+            v_ready_.of(core), head);
   advance(core, at);
 }
 
@@ -212,13 +218,13 @@ void Decode::step(uint32_t core) {
   const uint32_t head = s.rows.head, rows = s.all_rows;
   const Matrix scores = this->scores(core, s);
   Command score =
-      matmul_abt(q_rows(core, s.piece, rows), kv_tile(lane.k, s.number, s.all_keys), scores, plan_.tiling.l0);
-  score.scaled(rt_.scale());
+      matmul_abt(q_rows(core, s.piece, rows), kv_tile(lane.k, s.number, s.all_keys, emb_), scores, plan_.tiling.l0);
+  rt_.scale_scores(score, head);
   score.after(k_ready_.of(core)).after(ring_free_.of(core)).then(scored_.of(core)).then(k_free_.of(core));
   if (s.first) score.after(q_ready_.of(core));
   rt_.mac(core_of(core), score.label(head, s.tile));
-  Command softmax =
-      online_softmax(scores, scores, running(core, s.piece, rows).maximum(), tile_sums(core, s.number, rows), s.first);
+  Command softmax = online_softmax(scores, rt_.in(scores), running(core, s.piece, rows).maximum(),
+                                   tile_sums(core, s.number, rows), s.first);
   hal::Mask rule = contexts_.mask(s.segment.context);
   if (!rule.any() && s.all_keys > s.keys.keys) rule = {1, 1, s.keys.key + s.keys.keys - 1, 0, 0, 0};  // no key behind
   mask(rule, softmax, s.rows.row, s.keys.key);
@@ -237,8 +243,13 @@ void Decode::step(uint32_t core) {
 void Decode::second_half(uint32_t core, const Step& s) {
   const uint32_t head = s.rows.head, rows = s.all_rows;
   const Sums tile = tile_sums(core, s.number, rows);
-  Command sums = numerators(scores(core, s), kv_tile(lane_[core].v, s.number, s.all_keys), tile, plan_.tiling.l0);
-  sums.after(maxed_.of(core)).after(v_ready_.of(core)).then(summed_.of(core)).then(v_free_.of(core));
+  Command sums = numerators(rt_.in(scores(core, s)), kv_tile(lane_[core].v, s.number, s.all_keys, value_emb_), tile,
+                            plan_.tiling.l0);
+  rt_.scale_values(sums, head)
+      .after(maxed_.of(core))
+      .after(v_ready_.of(core))
+      .then(summed_.of(core))
+      .then(v_free_.of(core));
   rt_.mac(core_of(core), sums.label(head, s.tile));
   Command add = scale_add(running(core, s.piece, rows), tile, s.first ? hal::kFirst : 0);
   rt_.vec(core_of(core), add.after(summed_.of(core)).then(ring_free_.of(core)).label(head, s.tile));
@@ -254,7 +265,7 @@ void Decode::end_piece(uint32_t core, const Step& s) {
   const uint32_t rows = s.rows.rows;
   const Sums sums = running(core, s.piece, rows);
   rt_.vec(core_of(core), fence().then(o_ready_.of(core)));
-  const Matrix all{sums.address, rows, Sums::stride(emb_) / kHalfBytes, Sums::stride(emb_)};
+  const Matrix all{sums.address, rows, Sums::stride(value_emb_) / kHalfBytes, Sums::stride(value_emb_)};
   Command store = copy(all, record(s.segment.record, rows));
   store.after(o_ready_.of(core)).then(slot_free_.of(core)).then(stored_);
   if (blocks() && plan_.share == 1) store.then(over_.of(core));
@@ -266,11 +277,12 @@ void Decode::end_piece(uint32_t core, const Step& s) {
 
 void Decode::store_o(uint32_t core, const Segment& s, uint32_t piece, bool in_order) {
   const Item rows = rows_of(s);
-  const Matrix o = q_rows(core, piece, rows.rows);
+  const Matrix o{slot(core, piece), rows.rows, value_emb_, value_emb_ * rt_.out_bytes(), rt_.out_type()};
   Command last = divide(running(core, piece, rows.rows), o);
   if (in_order) last.raw().flags |= hal::kInOrder;
   rt_.vec(core_of(core), last.then(o_ready_.of(core)).label(rows.head, rows.block));
-  Command store = copy(o, rows_in_dram(rt_.layer().o, contexts_.query_row(s.context, rows), rows.rows));
+  Command store =
+      copy(o, rows_in_dram(rt_.layer().o, contexts_.query_row(s.context, rows), rows.rows, value_emb_, rt_.out_type()));
   store.after(o_ready_.of(core)).then(slot_free_.of(core)).then(stored_);
   if (blocks() && plan_.share == 1) store.then(over_.of(core));
   rt_.dma(store_channel(), store.label(rows.head, rows.block));
@@ -304,7 +316,7 @@ void Decode::merge_head(uint32_t core, const Segment& s) {
   const uint32_t piece = lane.pieces++, head = item.head, rows = item.rows;
   const Sums all = running(core, piece, rows);
   const auto in_l1 = [&](const Sums& sums) {
-    return Matrix{sums.address, rows, Sums::stride(emb_) / kHalfBytes, Sums::stride(emb_)};
+    return Matrix{sums.address, rows, Sums::stride(value_emb_) / kHalfBytes, Sums::stride(value_emb_)};
   };
   const Matrix scales{lane.scales, rows, 2, 2 * kPartialBytes};
   rt_.dma(load_channel(core), copy(record(work_.record(s, 0), rows), in_l1(all))

@@ -85,8 +85,8 @@ class Decode {
   Sums tile_sums(uint32_t core, uint32_t number, uint32_t rows) const;
   Sums part_sums(uint32_t core, uint32_t number, uint32_t rows) const;  // of another worker, while merging
   Matrix scores(uint32_t core, const Step& s) const;
-  Matrix kv_tile(uint64_t base, uint32_t number, uint32_t keys) const;
-  Matrix rows_in_dram(uint64_t tensor, uint64_t row, uint32_t rows) const;
+  Matrix kv_tile(uint64_t base, uint32_t number, uint32_t keys, uint32_t emb) const;
+  Matrix rows_in_dram(uint64_t tensor, uint64_t row, uint32_t rows, uint32_t emb, hal::ElementType type) const;
   void load_keys(uint32_t core, const Segment& s, const KeyBlocks::Part& part, uint64_t tensor, const Matrix& tile,
                  Events free, Events ready, uint32_t label);
   Matrix record(uint32_t index, uint32_t rows) const;
@@ -95,7 +95,7 @@ class Decode {
   DecodePlan plan_;
   const Contexts& contexts_;
   const StreamK& work_;
-  uint32_t emb_;
+  uint32_t emb_, value_emb_;  // columns of Q and K; of V and O
   uint64_t scratch_ = 0;
   static constexpr uint32_t kMaxCores = 64;
   Lane lane_[kMaxCores];

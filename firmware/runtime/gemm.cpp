@@ -4,8 +4,7 @@ namespace attnvp::firmware {
 
 namespace parameter {
 namespace {
-const Parameter kDepth = {"kd",    "depth that is loaded at a time", Extent::kCount, Grain::kOne, 65535,
-                          nullptr, {64, 32, 16, 128, 256, 8}};
+const Parameter kDepth = {"kd", "depth that is loaded at a time", Extent::kDepth, Grain::kOne};
 const Parameter kStreamRing = {"kv",     "tiles in L1 of what streams by", Extent::kCount, Grain::kOne, 16, nullptr,
                                {2, 3, 1}};
 }  // namespace

@@ -11,7 +11,8 @@ KvBuffer::KvBuffer(Runtime& rt, const Work& work, const RowTiling& t, uint64_t d
       cut_(rt, t.nkv),
       rows_(cut_.places()),
       all_keys_(rt.layer().seq_kv),
-      emb_(rt.layer().emb),
+      emb_(dram == rt.layer().k ? rt.layer().emb : rt.value_emb()),
+      stride_(emb_ * rt.bytes()),
       nkv_(t.nkv),
       blocks_(cut_.count()),
       slots_(streamed_ ? kStreamSlots : t.kv_buffers),
@@ -20,8 +21,8 @@ KvBuffer::KvBuffer(Runtime& rt, const Work& work, const RowTiling& t, uint64_t d
   if (work.lanes() > kMaxLanes) rt.fail(Status::kBadJob);
   for (uint32_t lane = 0; rt.ok() && lane < work.lanes(); ++lane) taken_group_[lane] = 0;
   if (blocks_ > hal::kMaxTokens) rt.refuse(RowTiling::kNkv, nkv_);  // which a lane may wait for at once
-  const uint64_t member_bytes = uint64_t{slot_rows_} * emb_ * kHalfBytes;
-  head_bytes_ = uint64_t{all_keys_} * emb_ * kHalfBytes;
+  const uint64_t member_bytes = uint64_t{slot_rows_} * stride_;
+  head_bytes_ = uint64_t{all_keys_} * stride_;
   member_bytes_ = static_cast<uint32_t>(member_bytes);  // L1 is below 4 GiB
   address_ =
       rt.allocate(uint64_t{slots_} * members_ * member_bytes, dram == rt.layer().k ? L1Region::kK : L1Region::kV);
@@ -37,7 +38,7 @@ uint64_t KvBuffer::slot_address(uint32_t slot, uint32_t member) const {
 
 Matrix KvBuffer::rows(uint32_t group, uint32_t member, uint32_t block) const {
   if (streamed_) {
-    return {slot_address(in_turn(streamed_loads_ - 1, slots_), member), block_rows(block), emb_, emb_ * kHalfBytes};
+    return {slot_address(in_turn(streamed_loads_ - 1, slots_), member), block_rows(block), emb_, stride_, rt_.type()};
   }
   return run(group, member, block_row(block), block_rows(block));
 }
@@ -47,8 +48,7 @@ Matrix KvBuffer::rows(uint32_t group, uint32_t member, uint32_t block, const Key
 }
 
 Matrix KvBuffer::run(uint32_t group, uint32_t member, uint32_t key, uint32_t keys) const {
-  const uint32_t stride = emb_ * kHalfBytes;
-  return {slot_address(in_turn(group, slots_), member) + cut_.place(key) * stride, keys, emb_, stride};
+  return {slot_address(in_turn(group, slots_), member) + cut_.place(key) * stride_, keys, emb_, stride_, rt_.type()};
 }
 
 bool KvBuffer::needed(const Work::Round& i, uint32_t block) const {
@@ -60,15 +60,14 @@ bool KvBuffer::needed(const Work::Round& i, uint32_t block) const {
 }
 
 void KvBuffer::make_load() {
-  const uint32_t stride = emb_ * kHalfBytes;
-  load_ = copy({dram_, 0, emb_, stride}, {address_, 0, emb_, stride});
+  load_ = copy({dram_, 0, emb_, stride_, rt_.type()}, {address_, 0, emb_, stride_, rt_.type()});
 }
 
 // One sub-block of all members; the last member's copy tells the lanes.
 void KvBuffer::issue(uint32_t group, uint32_t block) {
   if (load_.raw().opcode == hal::Opcode::kNop) make_load();
   const uint32_t members = work_.members(group), key = block_row(block);
-  const uint64_t rows = dram_ + key * emb_ * kHalfBytes;
+  const uint64_t rows = dram_ + key * stride_;
   constexpr auto kDestination = (offsetof(Descriptor, operand) + sizeof(hal::Operand)) / sizeof(Command::Word);
   Descriptor& d = load_.raw();
   d.rows = block_rows(block);

@@ -45,7 +45,7 @@ class KvBuffer {
   uint32_t place(uint32_t group, uint32_t member, uint32_t block, uint32_t key) const {
     const uint32_t slot = in_turn(streamed_ ? streamed_loads_ - 1 : group, slots_);
     const uint32_t row = streamed_ ? key - block_row(block) : cut_.place(key);
-    return static_cast<uint32_t>(address_) + (slot * members_ + member) * member_bytes_ + row * emb_ * kHalfBytes;
+    return static_cast<uint32_t>(address_) + (slot * members_ + member) * member_bytes_ + row * stride_;
   }
 
   // What acquire() and release() wait for and give, per lane; every lane has acquired all of a resident group.
@@ -97,7 +97,7 @@ class KvBuffer {
   bool streamed_;
   KeyBlocks cut_;
   uint32_t rows_;  // resident: of a head
-  uint32_t all_keys_, emb_, nkv_, blocks_;
+  uint32_t all_keys_, emb_, stride_, nkv_, blocks_;  // stride: bytes of a row
   uint32_t slots_;      // groups (resident) or sub-blocks (streamed)
   uint32_t slot_rows_;  // rows of one member in one slot
   uint32_t members_;    // members a slot has room for

@@ -67,7 +67,7 @@ Command attend_tile(const Matrix& maxima, const Matrix& v, const Sums& tile, uin
 }
 
 Command numerators(const Matrix& p, const Matrix& v, const Sums& tile, const L0Tile& l0) {
-  return matmul_ab(p, v, {}, tile.numerators(), Accumulate::kFirst, l0);
+  return matmul_ab(p, v, tile.numerators(), l0);
 }
 
 }  // namespace attnvp::firmware

@@ -8,7 +8,10 @@ namespace {
 constexpr uint32_t kSlabsAhead = 3;  // loads of Q, the current one included
 
 // Q of a slab, before its sums: whole FP32 words.
-uint64_t q_bytes(uint32_t rows, uint32_t emb) { return round_up(uint64_t{rows} * emb * kHalfBytes, kPartialBytes); }
+uint64_t q_bytes(const Runtime& rt, uint32_t rows) {  // which O takes the place of
+  return round_up(max(uint64_t{rows} * rt.layer().emb * rt.bytes(), uint64_t{rows} * rt.value_emb() * rt.out_bytes()),
+                  kPartialBytes);
+}
 }  // namespace
 
 OnlinePlan plan_online(Runtime& rt, bool in_array, bool serial) {
@@ -42,6 +45,7 @@ OnlineAttention::OnlineAttention(Runtime& rt, const OnlinePlan& plan)
   const OnlineTiling& t = plan.tiling;
   const uint32_t cores = rt.cores();
   emb_ = l.emb;
+  value_emb_ = rt.value_emb();
   slabs_ = rows_.count();
   slabs_per_block_ = min(t.row_buffers * cores, slabs_);
   blocks_per_head_ = static_cast<uint32_t>(ceil_div(slabs_, slabs_per_block_));
@@ -53,13 +57,14 @@ OnlineAttention::OnlineAttention(Runtime& rt, const OnlinePlan& plan)
 
   for (Core& c : core_) c.load_block = first_block_;
 
-  slab_bytes_ = q_bytes(t.nq, emb_) + Sums::bytes(t.nq, emb_);
-  const uint64_t tile_bytes = uint64_t{t.nkv} * emb_ * kHalfBytes;
-  k_ = rt.allocate(plan.kv_ring * tile_bytes, L1Region::kK);
-  v_ = rt.allocate(plan.kv_ring * tile_bytes, L1Region::kV);
+  slab_bytes_ = q_bytes(rt, t.nq) + Sums::bytes(t.nq, value_emb_);
+  const uint64_t tile_keys = uint64_t{plan.kv_ring} * t.nkv;
+  k_ = rt.allocate(tile_keys * emb_ * rt.bytes(), L1Region::kK);
+  v_ = rt.allocate(tile_keys * value_emb_ * rt.bytes(), L1Region::kV);
   for (uint32_t c = 0; rt.ok() && c < cores; ++c) {
     core_[c].slots = rt.allocate(plan.slots * round_up(slab_bytes_, 64), L1Region::kQ);
-    core_[c].tiles = rt.allocate(uint64_t{plan.ring} * round_up(Sums::bytes(t.nq, emb_), 64), L1Region::kPartials);
+    core_[c].tiles =
+        rt.allocate(uint64_t{plan.ring} * round_up(Sums::bytes(t.nq, value_emb_), 64), L1Region::kPartials);
     if (!plan.in_array)
       core_[c].scores = rt.allocate(uint64_t{plan.ring} * t.nq * t.nkv * kHalfBytes, L1Region::kScores);
   }
@@ -128,16 +133,17 @@ OnlineAttention::Tile OnlineAttention::at_or_after(Tile tile) const {
 
 Sums OnlineAttention::running(uint32_t core, const Step& s) const {
   const uint64_t slot = core_[core].slots + uint64_t{s.slab % plan_.slots} * round_up(slab_bytes_, 64);
-  return {slot + q_bytes(plan_.tiling.nq, emb_), s.rows, emb_};
+  return {slot + q_bytes(rt_, plan_.tiling.nq), s.rows, value_emb_};
 }
 
 Sums OnlineAttention::tile_sums(uint32_t core, const Step& s) const {
-  const uint64_t bytes = round_up(Sums::bytes(plan_.tiling.nq, emb_), 64);
-  return {core_[core].tiles + uint64_t{s.number % plan_.ring} * bytes, s.rows, emb_};
+  const uint64_t bytes = round_up(Sums::bytes(plan_.tiling.nq, value_emb_), 64);
+  return {core_[core].tiles + uint64_t{s.number % plan_.ring} * bytes, s.rows, value_emb_};
 }
 
 Matrix OnlineAttention::q_rows(uint32_t core, uint32_t slab, uint32_t rows) const {
-  return {core_[core].slots + uint64_t{slab % plan_.slots} * round_up(slab_bytes_, 64), rows, emb_, emb_ * kHalfBytes};
+  return {core_[core].slots + uint64_t{slab % plan_.slots} * round_up(slab_bytes_, 64), rows, emb_, emb_ * rt_.bytes(),
+          rt_.type()};
 }
 
 Matrix OnlineAttention::scores(uint32_t core, const Step& s) const {
@@ -145,34 +151,35 @@ Matrix OnlineAttention::scores(uint32_t core, const Step& s) const {
   return {core_[core].scores + uint64_t{s.number % plan_.ring} * plan_.tiling.nq * stride, s.rows, s.keys.keys, stride};
 }
 
-Matrix OnlineAttention::kv_tile(uint64_t base, uint32_t tile, uint32_t rows) const {
-  const uint32_t stride = emb_ * kHalfBytes;
-  return {base + uint64_t{tile % plan_.kv_ring} * plan_.tiling.nkv * stride, rows, emb_, stride};
+Matrix OnlineAttention::kv_tile(uint64_t base, uint32_t tile, uint32_t rows, uint32_t emb) const {
+  const uint32_t stride = emb * rt_.bytes();
+  return {base + uint64_t{tile % plan_.kv_ring} * plan_.tiling.nkv * stride, rows, emb, stride, rt_.type()};
 }
 
-Matrix OnlineAttention::kv_tile(uint64_t base, const Step& s) const {
-  return rows_of(kv_tile(base, s.tile, s.key + s.keys.keys), s.key, s.keys.keys);
+Matrix OnlineAttention::kv_tile(uint64_t base, const Step& s, uint32_t emb) const {
+  return rows_of(kv_tile(base, s.tile, s.key + s.keys.keys, emb), s.key, s.keys.keys);
 }
 
 // Loads of K and V up to tile `until` of this cluster.
 void OnlineAttention::load_tiles(uint32_t until) {
   const hal::Layer& l = rt_.layer();
-  const uint32_t stride = emb_ * kHalfBytes;
+  const uint32_t stride = emb_ * rt_.bytes(), v_stride = value_emb_ * rt_.bytes();
   const Events cores_k_free{k_free_.first, rt_.cores()}, cores_v_free{v_free_.first, rt_.cores()};
   while (rt_.ok() && loads_.number < until) {
     loads_ = at_or_after(loads_);
     if (loads_.block >= last_block_) return;
     const uint32_t head = loads_.block / blocks_per_head_, j = loads_.j++, number = loads_.number++;
     const uint32_t rows = cut_.rows(j);
-    const uint64_t offset = (uint64_t{head} * l.seq_kv + cut_.row(j)) * stride;
-    rt_.dma(kLoadChannel, copy({l.k + offset, rows, emb_, stride}, kv_tile(k_, number, rows))
+    const uint64_t row = uint64_t{head} * l.seq_kv + cut_.row(j);
+    rt_.dma(kLoadChannel, copy({l.k + row * stride, rows, emb_, stride, rt_.type()}, kv_tile(k_, number, rows, emb_))
                               .after(cores_k_free)
                               .then(k_ready_)
                               .label(head, j));
-    rt_.dma(kLoadChannel, copy({l.v + offset, rows, emb_, stride}, kv_tile(v_, number, rows))
-                              .after(cores_v_free)
-                              .then(v_ready_)
-                              .label(head, j));
+    rt_.dma(kLoadChannel,
+            copy({l.v + row * v_stride, rows, value_emb_, v_stride, rt_.type()}, kv_tile(v_, number, rows, value_emb_))
+                .after(cores_v_free)
+                .then(v_ready_)
+                .label(head, j));
   }
 }
 
@@ -188,10 +195,8 @@ void OnlineAttention::load_slabs(uint32_t core, uint32_t until) {
     if (c.load_block >= last_block_) return;
     const Item slab = this->slab(core, c.load_block, c.load_index++);
     const Matrix q = q_rows(core, c.loaded++, slab.rows);
-    rt_.dma(kStoreChannel, copy(dram_rows(rt_, rt_.layer().q, slab, emb_), q)
-                               .after(slot_free_.of(core))
-                               .then(q_ready_.of(core))
-                               .label(slab.head, slab.block));
+    rt_.dma(kStoreChannel,
+            copy(dram_q(rt_, slab), q).after(slot_free_.of(core)).then(q_ready_.of(core)).label(slab.head, slab.block));
   }
 }
 
@@ -199,8 +204,8 @@ void OnlineAttention::load_slabs(uint32_t core, uint32_t until) {
 void OnlineAttention::first_half_in_array(uint32_t core, const Step& s) {
   const Sums running = this->running(core, s), tile = tile_sums(core, s);
   const Matrix before = running.maximum(s.j + 3), after = running.maximum(s.j);
-  Command score = score_tile(q_rows(core, s.slab, s.rows), kv_tile(k_, s), tile.tile_maximum(), array_slot(s));
-  mask(rt_, score.scaled(rt_.scale()), s.row, s.keys.key);
+  Command score = score_tile(q_rows(core, s.slab, s.rows), kv_tile(k_, s, emb_), tile.tile_maximum(), array_slot(s));
+  mask(rt_, rt_.scale_scores(score, s.head), s.row, s.keys.key);
   score.after(ring_free_.of(core)).then(scored_.of(core)).label(s.head, s.block);
   if (s.takes_tile) score.after(k_ready_.of(core));
   if (s.leaves_tile) score.then(k_free_.of(core));
@@ -220,24 +225,25 @@ void OnlineAttention::first_half_in_array(uint32_t core, const Step& s) {
 // The same on VEC alone, scores by way of L1.
 void OnlineAttention::first_half(uint32_t core, const Step& s) {
   const Matrix scores = this->scores(core, s);
-  Command multiply = matmul_abt(q_rows(core, s.slab, s.rows), kv_tile(k_, s), scores, plan_.tiling.l0);
-  multiply.scaled(rt_.scale());
+  Command multiply = matmul_abt(q_rows(core, s.slab, s.rows), kv_tile(k_, s, emb_), scores, plan_.tiling.l0);
+  rt_.scale_scores(multiply, s.head);
   multiply.after(ring_free_.of(core)).then(scored_.of(core)).label(s.head, s.block);
   if (s.takes_tile) multiply.after(k_ready_.of(core));
   if (s.leaves_tile) multiply.then(k_free_.of(core));
   if (s.first) multiply.after(q_ready_.of(core));
   if (plan_.serial) multiply.after(turn_.of(core));
   rt_.mac(core, multiply);
-  Command softmax = online_softmax(scores, scores, running(core, s).maximum(), tile_sums(core, s), s.first);
+  Command softmax = online_softmax(scores, rt_.in(scores), running(core, s).maximum(), tile_sums(core, s), s.first);
   mask(rt_, softmax, s.row, s.keys.key);
   rt_.vec(core, softmax.after(scored_.of(core)).then(maxed_.of(core)).label(s.head, s.block));
 }
 
 void OnlineAttention::second_half(uint32_t core, const Step& s) {
   const Sums running = this->running(core, s), tile = tile_sums(core, s);
-  const Matrix v = kv_tile(v_, s);
+  const Matrix v = kv_tile(v_, s, value_emb_);
   Command sums = plan_.in_array ? attend_tile(running.maximum(s.j), v, tile, array_slot(s))
-                                : numerators(scores(core, s), v, tile, plan_.tiling.l0);
+                                : numerators(rt_.in(scores(core, s)), v, tile, plan_.tiling.l0);
+  rt_.scale_values(sums, s.head);
   sums.after(maxed_.of(core)).then(summed_.of(core)).label(s.head, s.block);
   if (s.takes_tile) sums.after(v_ready_.of(core));
   if (s.leaves_tile) sums.then(v_free_.of(core));
@@ -253,11 +259,11 @@ void OnlineAttention::second_half(uint32_t core, const Step& s) {
 
 // O takes the place of Q.
 void OnlineAttention::end_slab(uint32_t core, const Step& s) {
-  const Matrix o = q_rows(core, s.slab, s.rows);
+  const uint32_t stride = value_emb_ * rt_.out_bytes();
+  const Matrix o{q_rows(core, s.slab, 0).address, s.rows, value_emb_, stride, rt_.out_type()};
   rt_.vec(core, divide(running(core, s), o).then(o_ready_.of(core)).label(s.head, s.block));
-  const uint32_t stride = emb_ * kHalfBytes;
   const uint64_t row = uint64_t{s.head} * rt_.layer().seq_q + s.row;
-  Command store = copy(o, {rt_.layer().o + row * stride, s.rows, emb_, stride});
+  Command store = copy(o, {rt_.layer().o + row * stride, s.rows, value_emb_, stride, rt_.out_type()});
   store.after(o_ready_.of(core)).then(slot_free_.of(core)).then(stored_).label(s.head, s.block);
   rt_.dma(kStoreChannel, store);
   ++stores_;

@@ -79,15 +79,15 @@ class OnlineAttention {
   Sums tile_sums(uint32_t core, const Step& s) const;
   Matrix q_rows(uint32_t core, uint32_t slab, uint32_t rows) const;
   Matrix scores(uint32_t core, const Step& s) const;
-  Matrix kv_tile(uint64_t base, uint32_t tile, uint32_t rows) const;
-  Matrix kv_tile(uint64_t base, const Step& s) const;  // the rows that the slab attends to
+  Matrix kv_tile(uint64_t base, uint32_t tile, uint32_t rows, uint32_t emb) const;
+  Matrix kv_tile(uint64_t base, const Step& s, uint32_t emb) const;  // the rows that the slab attends to
   uint32_t array_slot(const Step& s) const { return s.number % (plan_.lag + 1) * plan_.slot_tiles; }
 
   Runtime& rt_;
   OnlinePlan plan_;
   KeyBlocks cut_;
   RowBlocks rows_;
-  uint32_t emb_, slabs_, slabs_per_block_, blocks_per_head_;
+  uint32_t emb_, value_emb_, slabs_, slabs_per_block_, blocks_per_head_;
   uint32_t first_block_ = 0, last_block_ = 0;  // this cluster's, over all heads
   uint64_t slab_bytes_ = 0, k_ = 0, v_ = 0;
   Tile loads_;  // the next tile to be loaded

@@ -19,15 +19,27 @@ Command& Command::masked(const hal::Mask& mask, uint32_t row, uint32_t key) {
   return *this;
 }
 
-Command& Command::scaled(uint32_t scale) {
-  if (scale == hal::kUnitScale) return *this;
+Command& Command::scaled(uint32_t scale) { return scale == hal::kUnitScale ? *this : scaled_by(scale); }
+
+Command& Command::scaled_by(uint32_t scale) {
   d_.flags |= hal::kScaled;
   lengthen();
   d_.tail.rule.scale = scale;
   return *this;
 }
 
+Command& Command::capped(uint32_t cap) {
+  d_.flags |= hal::kCapped;
+  lengthen();
+  d_.tail.rule.cap = cap;
+  return *this;
+}
+
 namespace {
+
+hal::ElementType sum_type(hal::ElementType operand) {
+  return operand == hal::ElementType::kInt8 ? hal::ElementType::kInt32 : hal::ElementType::kFp32;
+}
 
 Command matmul(const Matrix& a, const Matrix& b, const Matrix& c, const L0Tile& l0) {
   Command command(hal::Opcode::kMatmul, a.rows);
@@ -53,7 +65,7 @@ Command matmul_ab(const Matrix& a, const Matrix& b, const Matrix& c, const Matri
                   const L0Tile& l0) {
   const bool ends = place == Accumulate::kOnly || place == Accumulate::kLast;
   const bool starts = place == Accumulate::kOnly || place == Accumulate::kFirst;
-  const Matrix sums = partials.as(hal::ElementType::kFp32);
+  const Matrix sums = partials.as(sum_type(a.type));
   Command command = matmul(a, b, ends ? c : sums, l0);
   if (!starts) {
     command.operand(3, sums);
@@ -66,6 +78,16 @@ Command matmul_abt(const Matrix& a, const Matrix& b, const Matrix& c, const Matr
                    const L0Tile& l0) {
   Command command = matmul_ab(a, b, c, partials, place, l0);
   command.raw().flags |= hal::kTransposeB;
+  return command;
+}
+
+Command attend(const Matrix& p, const Matrix& v, const Matrix& o, const Matrix& partials, Accumulate place,
+               const L0Tile& l0) {
+  if (hal::element_bytes(p.type) != 1) return matmul_ab(p, v, o, partials, place, l0);
+  Matrix sums = partials;
+  sums.columns = o.columns + 1;
+  Command command = matmul_ab(p, v, o, sums, place, l0);
+  command.raw().flags |= hal::kNormalised;
   return command;
 }
 
@@ -95,6 +117,7 @@ Runtime::Runtime(hal::Cpu& cpu, uint32_t cluster)
   if (!read) job_ = {};
   if (!read || job_.magic != hal::kJobMagic || job_.bytes != sizeof job_) fail(Status::kBadJob);
   if (ok() && (job_.flags & hal::kRuled) != 0) this->read(hal::kRulesAddress, &rules_, sizeof rules_);
+  if (ok() && typed()) this->read(hal::kTypesAddress, &types_, sizeof types_);
 }
 
 Events Runtime::events(uint32_t span, uint32_t tokens) {
@@ -202,8 +225,14 @@ void Runtime::take_parameters(uint32_t* words, uint32_t count) {
   }
 }
 
+void Runtime::read_scales(uint32_t head, uint32_t place) {
+  scales_[place] = {hal::kUnitScale, hal::kUnitScale};
+  read(hal::kScalesAddress + uint64_t{head} * sizeof(hal::HeadScales), &scales_[place], sizeof scales_[place]);
+  scales_head_[place] = head + 1;
+}
+
 void Runtime::check_l0(const L0Tile& t) {
-  const uint64_t operands = 2 * (uint64_t{t.m0} + t.n0) * t.k0 * kHalfBytes;
+  const uint64_t operands = 2 * (uint64_t{t.m0} + t.n0) * t.k0 * bytes();
   const uint64_t need = operands + uint64_t{t.m0} * t.n0 * kPartialBytes;
   if (need > machine().l0_bytes / 2) fail(Status::kL0TooSmall, 2 * need, machine().l0_bytes);
 }

@@ -17,6 +17,7 @@ using hal::Status;
 using std::uint32_t;
 using std::uint64_t;
 
+// Of scores, and of whatever is not the layer's own (Types).
 constexpr uint32_t kHalfBytes = hal::element_bytes(hal::ElementType::kFp16);
 constexpr uint32_t kPartialBytes = hal::element_bytes(hal::ElementType::kFp32);
 
@@ -184,6 +185,9 @@ class Command {
   // Rows of the result are the layer's queries from `row` on, columns its keys from `key` on.
   Command& masked(const hal::Mask& mask, uint32_t row, uint32_t key);
   Command& scaled(uint32_t scale);  // FP32 bits; nothing for 1
+  Command& scaled_by(uint32_t scale);                        // whatever it is
+  Command& capped(uint32_t cap);      // what is scaled_by: FP32 bits
+  Command& scaled_by(bool always, uint32_t scale) { return always ? scaled_by(scale) : scaled(scale); }
   Command& deferrable() {
     d_.flags |= hal::kDeferrable;
     return *this;
@@ -219,9 +223,13 @@ Command matmul_abt(const Matrix& a, const Matrix& b, const Matrix& c, const Matr
                    const L0Tile& l0);
 // C = A.B.
 Command matmul_ab(const Matrix& a, const Matrix& b, const Matrix& c, const L0Tile& l0);
-// One term of a sum over several matmuls: until kLast the sum stays in `partials` (FP32, the shape of C).
+// One term of a sum over several matmuls: until kLast the sum stays in `partials` (FP32, of INT8 INT32; the shape of C).
 Command matmul_ab(const Matrix& a, const Matrix& b, const Matrix& c, const Matrix& partials, Accumulate place,
                   const L0Tile& l0);
+// O, or a term of it: where P is relative to its rows' maxima, sums are divided by those of P, which partials have in a
+// column of their own (Runtime::partial_columns).
+Command attend(const Matrix& p, const Matrix& v, const Matrix& o, const Matrix& partials, Accumulate place,
+               const L0Tile& l0);
 Command softmax(const Matrix& in, const Matrix& out);
 Command copy(const Matrix& from, const Matrix& to);  // either direction, equal shapes
 Command fence();                                     // only waits and signals
@@ -235,7 +243,31 @@ class Runtime {
   const hal::Layer& layer() const { return job_.layer; }
   const hal::Mask& mask() const { return rules_.mask; }
   const hal::Rules& rules() const { return rules_; }
-  uint32_t scale() const { return rules_.scale; }  // of the scores: FP32, its bits
+  // Element types and sizes: of Q, K, V and P; of O.
+  hal::ElementType type() const { return types_.operand; }
+  hal::ElementType out_type() const { return types_.out; }
+  uint32_t bytes() const { return hal::element_bytes(types_.operand); }
+  uint32_t out_bytes() const { return hal::element_bytes(types_.out); }
+  bool typed() const { return (job_.flags & hal::kTyped) != 0; }  // there are Types
+  uint32_t value_emb() const { return types_.value_emb != 0 ? types_.value_emb : layer().emb; }  // columns of V and O
+  uint32_t partial_columns() const { return value_emb() + (bytes() == 1 ? 1 : 0); }  // of O's partials
+  Matrix in(const Matrix& m) const { return m.as(types_.operand); }
+  Matrix out(const Matrix& m) const { return m.as(types_.out); }
+  // Factors of a head's products, FP32, their bits; a command has them always where heads differ.
+  bool scaled_by_head() const { return types_.per_head != 0; }
+  hal::HeadScales scales(uint32_t head) {
+    if (!scaled_by_head()) return {rules_.scale, types_.value_scale};
+    const uint32_t place = head % kScalesKept;
+    if (scales_head_[place] != head + 1) read_scales(head, place);
+    return scales_[place];
+  }
+  Command& scale_scores(Command& command, uint32_t head) {
+    command.scaled_by(scaled_by_head() || types_.cap != 0, scales(head).score);
+    return types_.cap == 0 ? command : command.capped(types_.cap);
+  }
+  Command& scale_values(Command& command, uint32_t head) {
+    return command.scaled_by(scaled_by_head(), scales(head).value);
+  }
   uint32_t cluster() const { return cluster_; }
   uint32_t cores() const { return job_.machine.cores; }
   bool ok() const { return status_ == Status::kDone; }
@@ -349,11 +381,16 @@ class Runtime {
     if (!hal::push(cpu_, queue, command.raw())) fail(Status::kEngineFault, queue);
   }
   void take_parameters(uint32_t* words, uint32_t count);
+  void read_scales(uint32_t head, uint32_t place);
 
   hal::Cpu& cpu_;
   uint32_t cluster_, control_;
   hal::JobBlock job_;
   hal::Rules rules_{{}, hal::kUnitScale, 1, 0};
+  hal::Types types_{hal::ElementType::kFp16, hal::ElementType::kFp16, 0, 0, hal::kUnitScale, 0, 0};
+  static constexpr uint32_t kScalesKept = 16;
+  uint32_t scales_head_[kScalesKept] = {};  // 1 + head
+  hal::HeadScales scales_[kScalesKept] = {};
   Status status_ = Status::kDone;
   uint64_t detail_[2] = {};
   uint32_t next_event_ = 0;

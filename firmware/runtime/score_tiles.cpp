@@ -11,18 +11,14 @@ void load_kv(KvBuffer& kv, const Work::Round& i, uint32_t j) {
   if (i.round == 0) kv.load(i.group, j);
 }
 
-uint64_t row_bytes(ScoreTiles& all, uint32_t element_bytes) {
-  return uint64_t{all.rows()} * all.rt().layer().emb * element_bytes;
+uint64_t row_bytes(ScoreTiles& all, uint32_t columns, uint32_t element_bytes) {
+  return uint64_t{all.rows()} * columns * element_bytes;
 }
 
 }  // namespace
 
 ScoreTiles::ScoreTiles(Runtime& rt, const ScoreTiling& tiling, Steps steps)
-    : rt_(rt),
-      tiling_(tiling),
-      work_(rt, tiling),
-      lanes_(rt.cores()),
-      rows_(min(tiling.nq, rt.layer().seq_q)) {
+    : rt_(rt), tiling_(tiling), work_(rt, tiling), lanes_(rt.cores()), rows_(min(tiling.nq, rt.layer().seq_q)) {
   rt.check_l0(tiling.l0);
   if (lanes_ > kMaxLanes) rt.fail(Status::kBadJob);
   stored_ = rt.events(1);
@@ -60,15 +56,15 @@ void ScoreTiles::finish(uint64_t mark) {
 LaneBuffers::LaneBuffers(ScoreTiles& of, uint32_t count, uint64_t bytes, L1Region region)
     : address_(of.rt().allocate(uint64_t{of.lanes()} * count * bytes, region)), bytes_(bytes), count_(count) {}
 
-Matrix LaneBuffers::block(const Item& item, uint32_t columns) const {
+Matrix LaneBuffers::block(const Item& item, uint32_t columns, hal::ElementType type) const {
   const uint64_t n = uint64_t{item.lane} * count_ + (taken_[item.lane] - 1) % count_;
-  return {address_ + n * bytes_, item.rows, columns, columns * kHalfBytes};
+  return {address_ + n * bytes_, item.rows, columns, columns * hal::element_bytes(type), type};
 }
 
 CTiles::CTiles(ScoreTiles& all)
     : all_(all),
       k_(all.rt(), all.work(), all.tiling(), all.rt().layer().k, kLoadChannel),
-      q_(all, all.tiling().row_buffers, row_bytes(all, kHalfBytes), L1Region::kQ),
+      q_(all, all.tiling().row_buffers, row_bytes(all, all.rt().layer().emb, all.rt().bytes()), L1Region::kQ),
       tiles_(all, all.tiling().tile_buffers, uint64_t{all.rows()} * k_.most_rows() * kHalfBytes, L1Region::kScores),
       q_ready_(all.rt().events(all.lanes())),
       q_free_(all.rt().events(all.lanes(), all.tiling().row_buffers)),
@@ -82,7 +78,7 @@ void CTiles::tile(const Work::Round& i, uint32_t j) {
     const Item of = all_.item(i, c);
     if (!of.valid) continue;
     q_.take(c);
-    rt.dma(kLoadChannel, copy(dram_rows(rt, l.q, of, l.emb), q_.block(of, l.emb))
+    rt.dma(kLoadChannel, copy(dram_q(rt, of), q_.block(of, l.emb, rt.type()))
                              .after(q_free_.of(c))
                              .then(q_ready_.of(c))
                              .label(of.head, of.block));
@@ -97,13 +93,14 @@ void CTiles::tile(const Work::Round& i, uint32_t j) {
     }
     tiles_.take(c);
     const Matrix tile = tiles_.block(of, part.keys);
-    Command multiply = matmul_abt(q_.block(of, l.emb), k_.rows(i.group, of.member, j, part), tile, all_.tiling().l0);
+    Command multiply =
+        matmul_abt(q_.block(of, l.emb, rt.type()), k_.rows(i.group, of.member, j, part), tile, all_.tiling().l0);
     if (part.first) multiply.after(q_ready_.of(c));
     k_.acquire(multiply, c, i.group, j);
     multiply.after(free_.of(c)).then(ready_.of(c));
     if (part.last) multiply.then(q_free_.of(c));
     if (k_.last_use(i, c, j)) k_.release(multiply, c);
-    rt.mac(c, multiply.scaled(rt.scale()).label(of.head, of.block));
+    rt.mac(c, rt.scale_scores(multiply, of.head).label(of.head, of.block));
 
     const Matrix dram = columns_of(all_.c_block(of, items_[c]), part.key, part.keys);
     Command store = copy(tile, dram).after(ready_.of(c)).then(free_.of(c)).label(of.head, of.block);
@@ -140,7 +137,7 @@ void SoftmaxRows::rows(const Work::Round& i, uint32_t n) {
                        .after(free_.of(c))
                        .then(loaded_.of(c))
                        .label(of.head, of.block);
-    Command store = copy(scores, in_dram(all_.p_block(block, items_[c])))
+    Command store = copy(rt.in(scores), in_dram(all_.p_block(block, items_[c])))
                         .after(ready_.of(c))
                         .then(free_.of(c))
                         .label(of.head, of.block);
@@ -149,7 +146,7 @@ void SoftmaxRows::rows(const Work::Round& i, uint32_t n) {
       if (last) store.then(all_.p_there.of(c));
     }
     rt.dma(all_.softmax_loads, load);
-    Command softmax = firmware::softmax(scores, scores);
+    Command softmax = firmware::softmax(scores, rt.in(scores));
     mask(rt, softmax, of.row + row, of.key);
     rt.vec(c, softmax.after(loaded_.of(c)).then(ready_.of(c)).label(of.head, of.block));
     all_.store(all_.softmax_stores, store);
@@ -161,8 +158,8 @@ OTiles::OTiles(ScoreTiles& all)
     : all_(all),
       v_(all.rt(), all.work(), all.tiling(), all.rt().layer().v, kLoadChannel),
       tiles_(all, all.tiling().tile_buffers, uint64_t{all.rows()} * v_.most_rows() * kHalfBytes, L1Region::kScores),
-      o_(all, o_buffers(all.tiling()), row_bytes(all, kHalfBytes), L1Region::kO),
-      sums_(all, 1, row_bytes(all, kPartialBytes), L1Region::kPartials),
+      o_(all, o_buffers(all.tiling()), row_bytes(all, all.rt().value_emb(), all.rt().out_bytes()), L1Region::kO),
+      sums_(all, 1, row_bytes(all, all.rt().partial_columns(), kPartialBytes), L1Region::kPartials),
       ready_(all.rt().events(all.lanes())),
       free_(all.rt().events(all.lanes(), all.tiling().tile_buffers)),
       o_ready_(all.rt().events(all.lanes())),
@@ -172,7 +169,6 @@ OTiles::OTiles(ScoreTiles& all)
 
 void OTiles::tile(const Work::Round& i, uint32_t j) {
   Runtime& rt = all_.rt();
-  const hal::Layer& l = rt.layer();
   load_kv(v_, i, j);
   bool ends[ScoreTiles::kMaxLanes] = {};
   for (uint32_t c = 0; c < all_.lanes(); ++c) {
@@ -184,17 +180,18 @@ void OTiles::tile(const Work::Round& i, uint32_t j) {
     }
     ends[c] = part.last;
     tiles_.take(c);
-    const Matrix tile = tiles_.block(of, part.keys);
+    const Matrix tile = tiles_.block(of, part.keys, rt.type());
     const Matrix dram = columns_of(all_.p_block(of, items_[c]), part.key, part.keys);
     Command load = copy(dram, tile).after(free_.of(c)).then(ready_.of(c)).label(of.head, of.block);
     if (part.first && all_.place.span > 0) load.after(all_.p_there.of(c));
     rt.dma(kLoadChannel, load);
 
     if (part.first) o_.take(c);
-    Matrix sums = sums_.block(of, l.emb);
-    sums.stride = l.emb * kPartialBytes;
-    Command multiply = matmul_ab(tile, v_.rows(i.group, of.member, j, part), o_.block(of, l.emb), sums, place_of(part),
-                                 all_.tiling().l0);
+    Matrix sums = sums_.block(of, rt.partial_columns(), hal::ElementType::kFp32);
+    sums.columns = rt.value_emb();
+    Command multiply = attend(tile, v_.rows(i.group, of.member, j, part), o_.block(of, rt.value_emb(), rt.out_type()),
+                              sums, place_of(part), all_.tiling().l0);
+    if (rt.typed() && part.last) rt.scale_values(multiply, of.head);
     v_.acquire(multiply, c, i.group, j);
     multiply.after(ready_.of(c)).then(free_.of(c));
     if (part.last) multiply.after(o_free_.of(c)).then(o_ready_.of(c));
@@ -205,7 +202,7 @@ void OTiles::tile(const Work::Round& i, uint32_t j) {
   for (uint32_t c = 0; c < all_.lanes(); ++c) {
     if (!ends[c]) continue;
     const Item of = all_.item(i, c);
-    all_.store(kStoreChannel, copy(o_.block(of, l.emb), dram_rows(rt, l.o, of, l.emb))
+    all_.store(kStoreChannel, copy(o_.block(of, rt.value_emb(), rt.out_type()), dram_o(rt, of))
                                   .after(o_ready_.of(c))
                                   .then(o_free_.of(c))
                                   .label(of.head, of.block));

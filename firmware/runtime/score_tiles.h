@@ -28,7 +28,7 @@ class ScoreTiles {
 
   // A row block's scores in DRAM, the lane's n-th. Side by side they take turns in a ring, P in C's place.
   Matrix c_block(const Item& item, uint32_t n) const { return scores(rt_.layer().c, item, n); }
-  Matrix p_block(const Item& item, uint32_t n) const { return scores(rt_.layer().p, item, n); }
+  Matrix p_block(const Item& item, uint32_t n) const { return rt_.in(scores(rt_.layer().p, item, n)); }
   // Side by side: of each lane; a place in the ring, a row block's C in DRAM, its P in DRAM (the last part of it, as a
   // DMA channel's transfers end in order). In turn: none.
   Events place, c_there, p_there;
@@ -59,7 +59,8 @@ class LaneBuffers {
  public:
   LaneBuffers(ScoreTiles& of, uint32_t count, uint64_t bytes, L1Region region);
   void take(uint32_t lane) { ++taken_[lane]; }
-  Matrix block(const Item& item, uint32_t columns) const;  // dense, FP16; in the buffer taken last
+  // Dense; in the buffer taken last.
+  Matrix block(const Item& item, uint32_t columns, hal::ElementType type = hal::ElementType::kFp16) const;
 
  private:
   uint64_t address_, bytes_;

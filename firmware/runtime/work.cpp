@@ -9,14 +9,14 @@ uint32_t row_blocks(uint32_t seq_q, uint32_t nq, uint32_t unit, uint32_t workers
   return even <= units ? even : blocks;
 }
 
-Matrix dram_rows(const Runtime& rt, uint64_t tensor, const Item& item, uint32_t columns) {
+Matrix dram_rows(const Runtime& rt, uint64_t tensor, const Item& item, uint32_t columns, hal::ElementType type) {
   const uint64_t row = uint64_t{item.head} * rt.layer().seq_q + item.row;
-  const uint32_t stride = columns * kHalfBytes;
-  return {tensor + row * stride, item.rows, columns, stride};
+  const uint32_t stride = columns * hal::element_bytes(type);
+  return {tensor + row * stride, item.rows, columns, stride, type};
 }
 
-Matrix dram_scores(const Runtime& rt, uint64_t tensor, const Item& item) {
-  return columns_of(dram_rows(rt, tensor, item, rt.layer().seq_kv), item.key, item.keys);
+Matrix dram_scores(const Runtime& rt, uint64_t tensor, const Item& item, hal::ElementType type) {
+  return columns_of(dram_rows(rt, tensor, item, rt.layer().seq_kv).as(type), item.key, item.keys);
 }
 
 void mask(const hal::Mask& mask, Command& softmax, uint32_t row, uint32_t key) {

@@ -214,10 +214,17 @@ class Work {
 };
 
 // The item's rows of a tensor in DRAM: [batch, heads, seq_q, columns].
-Matrix dram_rows(const Runtime& rt, uint64_t tensor, const Item& item, uint32_t columns);
+Matrix dram_rows(const Runtime& rt, uint64_t tensor, const Item& item, uint32_t columns,
+                 hal::ElementType type = hal::ElementType::kFp16);
+inline Matrix dram_q(const Runtime& rt, const Item& item) {
+  return dram_rows(rt, rt.layer().q, item, rt.layer().emb, rt.type());
+}
+inline Matrix dram_o(const Runtime& rt, const Item& item) {
+  return dram_rows(rt, rt.layer().o, item, rt.value_emb(), rt.out_type());
+}
 
-// The item's scores in DRAM, of its keys: [batch, heads, seq_q, seq_kv].
-Matrix dram_scores(const Runtime& rt, uint64_t tensor, const Item& item);
+// The item's scores in DRAM, of its keys: [batch, heads, seq_q, seq_kv]. Rows of P have the stride of those of C.
+Matrix dram_scores(const Runtime& rt, uint64_t tensor, const Item& item, hal::ElementType type);
 // Where P is to be made of scores whose first row and column are query `row` and key `key`: masked, where it has to be.
 void mask(const hal::Mask& mask, Command& softmax, uint32_t row, uint32_t key);
 inline void mask(const Runtime& rt, Command& softmax, uint32_t row, uint32_t key) {

@@ -8,12 +8,6 @@
 #include "models/arith/matmul_kernels.h"
 
 namespace attnvp::arith {
-namespace {
-
-struct Variant {
-  void (*pack_panel)(const PanelSource&, float*);
-  void (*run_panel)(const PanelTask&);
-};
 
 Variant current_variant() {
 #ifdef ATTNVP_HAS_AVX2
@@ -22,11 +16,25 @@ Variant current_variant() {
   return {pack_panel_portable, run_panel_portable};
 }
 
+namespace {
+
 void advance(PanelTask& task, float* c, std::size_t column) { task.c32 = c + column; }
 void advance(PanelTask& task, Half* c, std::size_t column) { task.c16 = c + column; }
 
 // Four columns; GCC and Clang have this type on every machine.
 typedef float Vec4 __attribute__((vector_size(16)));
+
+// The same with every product and addition rounded once together, as the vector variants do.
+void fuse_two_rows(const float* a0, const float* a1, const float* panel, std::size_t depth,
+                   float (&sum)[2][kPanelColumns]) {
+  for (std::size_t k = 0; k < depth; ++k) {
+    for (std::size_t j = 0; j < kPanelColumns; ++j) {
+      const float b = panel[k * kPanelColumns + j];
+      sum[0][j] = std::fma(a0[k], b, sum[0][j]);
+      sum[1][j] = std::fma(a1[k], b, sum[1][j]);
+    }
+  }
+}
 
 // Two rows by 16 columns over all of k, from and to sum. The rows may be the same.
 void multiply_two_rows(const float* a0, const float* a1, const float* panel, std::size_t depth,
@@ -96,7 +104,7 @@ void run_panel_portable(const PanelTask& task) {
       std::copy_n(task.partials + (i + r) * task.partials_stride, task.columns, sum[r]);
     }
     const float* a = task.a + i * task.k;
-    multiply_two_rows(a, a + (rows - 1) * task.k, task.panel, task.k, sum);
+    (task.fused ? fuse_two_rows : multiply_two_rows)(a, a + (rows - 1) * task.k, task.panel, task.k, sum);
     for (std::size_t r = 0; r < rows; ++r) {
       for (std::size_t j = 0; j < task.columns; ++j) {
         const float value = std::isnan(sum[r][j]) ? std::numeric_limits<float>::quiet_NaN() : sum[r][j];

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "firmware/hal/descriptor.h"
 #include "models/arith/half.h"
 #include "models/arith/workspace.h"
 
@@ -35,5 +36,19 @@ void matmul(const MatmulShape& shape, Matrix<const Half> a, Matrix<const Half> b
 // The same, each sum rounded once more to FP16; before that multiplied with `scale` in FP32, where that is not 1.
 void matmul(const MatmulShape& shape, Matrix<const Half> a, Matrix<const Half> b, Matrix<const float> partials,
             Matrix<Half> c, Workspace& workspace, float scale = 1);
+
+// Operands of other element types, both of the same.
+struct Elements {
+  const unsigned char* data = nullptr;
+  std::size_t row_stride = 0;  // bytes
+  hal::ElementType type = hal::ElementType::kFp16;
+};
+// sums += A * B, in the order of k. FP32: every product and addition rounds once together, which is the rule above
+// where products are exact, as those of all types but BF16 are. INT32, of INT8: exact, modulo 2^32.
+void add_products(const MatmulShape& shape, Elements a, Elements b, Matrix<float> sums, Workspace& workspace);
+void add_products(const MatmulShape& shape, Elements a, Elements b, Matrix<std::int32_t> sums, Workspace& workspace);
+// sums[i * stride] += the sum of row i of A, likewise.
+void add_rows(const MatmulShape& shape, Elements a, float* sums, std::size_t stride);
+void add_rows(const MatmulShape& shape, Elements a, std::int32_t* sums, std::size_t stride);
 
 }  // namespace attnvp::arith

@@ -33,6 +33,7 @@ struct PanelTask {
   Half* c16 = nullptr;
   std::size_t c_stride = 0;
   float scale = 1;  // of what c16 gets, rounded once more
+  bool fused = false;  // products may need more than 24 bits, or exponents beyond FP32's
 };
 
 void pack_panel_portable(const PanelSource& source, float* panel);
@@ -42,5 +43,11 @@ void run_panel_portable(const PanelTask& task);
 void pack_panel_avx2(const PanelSource& source, float* panel);
 void run_panel_avx2(const PanelTask& task);
 #endif
+
+struct Variant {
+  void (*pack_panel)(const PanelSource&, float*);
+  void (*run_panel)(const PanelTask&);
+};
+Variant current_variant();
 
 }  // namespace attnvp::arith

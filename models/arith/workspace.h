@@ -33,6 +33,7 @@ class Scratch {
 struct Workspace {
   Scratch<float> a;              // matmul: A in FP32
   Scratch<float> panel;          // matmul: one panel of B in FP32
+  Scratch<float> row, exact;     // matmul of other types: a row of B, sums that are exact in FP32
   Scratch<std::uint32_t> terms;  // softmax: one row of exponentials
 };
 

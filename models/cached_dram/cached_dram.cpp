@@ -99,10 +99,10 @@ void CachedDram::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time
   delay = ctx_.clock.cycles(until - now);
 
   if (payload.is_read()) {
-    read_words += missed / 2;
-    hit_words += (bytes - std::min(bytes, missed)) / 2;
+    read_words.add_bytes(missed);
+    hit_words.add_bytes(bytes - std::min(bytes, missed));
   } else {
-    write_words += bytes / 2;
+    write_words.add_bytes(bytes);
   }
   contents_.serve(payload);
 }

@@ -29,8 +29,13 @@ class Counter {
   void raise_to(std::uint64_t n) {  // for high-water marks
     if (n > value_) value_ = n;
   }
-  void reset() { value_ = 0; }
-  std::uint64_t value() const { return value_; }
+  // Of 16-bit words, by bytes: an odd byte counts with the next one, the very last as a word.
+  void add_bytes(std::uint64_t bytes) {
+    value_ += (odd_bytes_ + bytes) / 2;
+    odd_bytes_ = (odd_bytes_ + bytes) % 2;
+  }
+  void reset() { value_ = odd_bytes_ = 0; }
+  std::uint64_t value() const { return value_ + odd_bytes_; }
 
   const char* name() const { return name_; }
   const char* unit() const { return unit_; }
@@ -42,7 +47,7 @@ class Counter {
   const char* unit_;
   const char* description_;
   Action action_;
-  std::uint64_t value_ = 0;
+  std::uint64_t value_ = 0, odd_bytes_ = 0;
 };
 
 }  // namespace attnvp

@@ -158,7 +158,8 @@ Refusal DmaController::check(const hal::Descriptor& d) const {
     const hal::Operand& o = d.operand[i];
     const std::uint64_t plane_stride = d.tail.copy.plane_stride[i];
     const char* const which = i == 0 ? "source" : "destination";
-    if ((o.address | row_bytes | (rows > 1 ? o.row_stride : 0) | (planes > 1 ? plane_stride : 0)) & 1) {
+    const bool wide = hal::element_bytes(d.type[0]) > 1;
+    if (wide && ((o.address | row_bytes | (rows > 1 ? o.row_stride : 0) | (planes > 1 ? plane_stride : 0)) & 1) != 0) {
       return {FaultCode::kMisaligned, o.address,
               fmt::format("{}: {} addresses, strides and lengths must be even", shape(), which)};
     }

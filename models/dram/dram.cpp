@@ -62,7 +62,7 @@ void Dram::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& dela
   delay = ctx_.clock.cycles(until - now);
   if (bus_.on()) show_bus(from, until, payload.is_read());
 
-  (payload.is_read() ? read_words : write_words) += bytes / 2;
+  (payload.is_read() ? read_words : write_words) .add_bytes(bytes);
   contents_.serve(payload);
 }
 

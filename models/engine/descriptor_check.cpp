@@ -76,6 +76,12 @@ Refusal check_operand(const hal::Descriptor& d, int i, std::uint64_t columns,
             fmt::format("operand {} of {} has rows of {} elements instead of {}", i, name_of(operation_of(d)),
                         o.columns, columns)};
   }
+  const bool more_rows = i == 1 || d.rows > 1;
+  if (hal::element_bytes(d.type[i]) > 1 && ((o.address | (more_rows ? o.row_stride : 0)) & 1) != 0) {
+    return {FaultCode::kMisaligned, o.address,
+            fmt::format("operand {} of {} is {} at an odd address or stride", i, name_of(operation_of(d)),
+                        name_of(d.type[i]))};
+  }
   return {};
 }
 

@@ -20,6 +20,8 @@ struct MacConfig {
   std::uint32_t add_cycles = 1;     // likewise: subtraction, a term of a sum
   std::uint32_t exp_cycles = 6;     // likewise: a chain of multiply-adds
   std::uint32_t reduce_cycles = 0;  // for a row's maximum to pass from PE to PE, behind the last one's
+  std::uint32_t int8_rate = 1;      // steps of depth a cycle, of these types
+  std::uint32_t fp8_rate = 1;
   std::string accumulators = "pe";  // where partial sums are while the depth runs: the PEs' registers, or L0
   std::string kind = "model";
 
@@ -42,6 +44,8 @@ struct MacConfig {
     key(number("reduce_cycles", Unit::kCycles, 0, 65536,
                "for a row's maximum to pass through the array, behind the last PE's own"),
         &C::reduce_cycles);
+    key(number("int8_rate", Unit::kCount, 1, 64, "multiply-accumulates of a PE in a cycle, of INT8"), &C::int8_rate);
+    key(number("fp8_rate", Unit::kCount, 1, 64, "multiply-accumulates of a PE in a cycle, of FP8"), &C::fp8_rate);
     key(choice("accumulators", {"pe", "l0"},
                "where partial sums are: registers of the PEs, or L0, read and written at every step (MAS-Attention)"),
         &C::accumulators);

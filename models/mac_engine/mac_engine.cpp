@@ -24,12 +24,17 @@ void MacEngine::count(const hal::Descriptor& d) {
   max_ops += work.max_ops;
   add_ops += work.add_ops;
   exp_ops += work.exp_ops;
+  rate_ = planner_.rate(d);
 }
 
-std::uint64_t MacEngine::ragged_cycles() const { return (slots.value() - compute.value()) / planner_.pes(); }
+std::uint64_t MacEngine::ragged_cycles() const { return (slots.value() - compute.value() / rate_) / planner_.pes(); }
 
 void MacEngine::compute_values(const hal::Descriptor& d) {
   if (MacPlanner::is_tile_op(d.opcode)) return compute_tile(d);
+  if (d.type[0] != hal::ElementType::kFp16 || d.type[2] == hal::ElementType::kBf16 ||
+      (d.flags & (hal::kNormalised | hal::kCapped)) != 0) {
+    return compute_typed(d);
+  }
   const hal::Product p = hal::product_of(d);
   const auto half = [&](int i) {
     const hal::Operand& o = d.operand[i];

@@ -2,11 +2,15 @@
 //
 // Work is cut into L0 sub-tiles m0 x n0 x k0 (depth innermost). Every sub-tile loads its pieces of A and B from L1;
 // within it the array computes rows x columns outputs at a time, one step of k per cycle, so that a ragged edge
-// costs what the array costs. Partial sums stay in L0 while k runs. Operands FP16, sums FP32 in the order of k,
-// results FP16 or, across descriptors, FP32 partials (models/arith/matmul.h). Row operations on tiles that stay in the
-// array: tile_ops.h.
+// costs what the array costs. Partial sums stay in L0 while k runs. Operands FP16, BF16, FP8 or INT8, sums FP32 in the
+// order of k (of INT8 INT32), results FP16, BF16 or, across descriptors, the sums as partials (models/arith/matmul.h,
+// typed_ops.cpp). Short types may take several steps of k a cycle (mac_rate.h). Row operations on tiles that stay in
+// the array: tile_ops.h.
 #pragma once
 
+#include <vector>
+
+#include "models/arith/matmul.h"
 #include "models/arith/workspace.h"
 #include "models/engine/engine.h"
 #include "models/mac_engine/mac_plan.h"
@@ -33,8 +37,13 @@ class MacEngine : public Engine {
 
  private:
   void compute_tile(const hal::Descriptor& descriptor);
+  void compute_typed(const hal::Descriptor& descriptor);
+  void score_typed(const hal::Descriptor& descriptor, std::vector<arith::Half>& tile);
+  void attend_typed(const hal::Descriptor& descriptor, const std::vector<arith::Half>& tile);
+  arith::Elements elements(const hal::Descriptor& descriptor, int operand);
 
   MacPlanner planner_;
+  std::uint64_t rate_ = 1;  // of the operands' type, which a job has one of
   arith::Workspace workspace_;
 };
 

@@ -11,6 +11,7 @@ namespace attnvp {
 namespace {
 
 using hal::ElementType;
+constexpr ElementType kHalf = ElementType::kFp16, kBf16 = ElementType::kBf16, kFp32 = ElementType::kFp32;
 
 // The descriptor's fields, in words one can compute with.
 struct Shape {
@@ -23,26 +24,61 @@ struct Shape {
         k0(std::min<std::uint64_t>(d.tail.matmul.k0, k)),
         transposed((d.flags & hal::kTransposeB) != 0),
         accumulate((d.flags & hal::kAccumulate) != 0),
+        normalised((d.flags & hal::kNormalised) != 0),
         a_bytes(hal::element_bytes(d.type[0])),
         b_bytes(hal::element_bytes(d.type[1])),
         c_bytes(hal::element_bytes(d.type[2])) {}
   std::uint64_t m, n, k, m0, n0, k0;
-  bool transposed, accumulate;
+  bool transposed, accumulate, normalised;
   std::uint64_t a_bytes, b_bytes, c_bytes;
 };
 
 Refusal check_operands(const hal::Descriptor& d, const Shape& s) {
-  Refusal refusal = check_operand(d, 0, s.k, {ElementType::kFp16});
-  if (!refusal.any()) refusal = check_operand(d, 1, s.transposed ? s.k : s.n, {ElementType::kFp16});
-  if (!refusal.any()) refusal = check_operand(d, 2, s.n, {ElementType::kFp16, ElementType::kFp32});
-  if (!refusal.any() && s.accumulate) refusal = check_operand(d, 3, s.n, {ElementType::kFp32});
+  Refusal refusal = check_factors(d, s.k, s.transposed ? s.k : s.n);
+  if (refusal.any()) return refusal;
+  const ElementType sums = sum_type(d.type[0]);
+  const std::uint64_t sum_columns = s.n + (s.normalised ? 1 : 0), columns = is_partial(d) ? sum_columns : s.n;
+  refusal = sums == ElementType::kInt32 ? check_operand(d, 2, columns, {kHalf, kBf16, kFp32, ElementType::kInt32})
+                                        : check_operand(d, 2, columns, {kHalf, kBf16, kFp32});
+  if (!refusal.any() && s.accumulate) refusal = check_operand(d, 3, sum_columns, {sums});
+  if (!refusal.any() && s.normalised && s.transposed) {
+    return {FaultCode::kBadOperand, d.operand[2].address, "a product with a transposed matrix is not normalised"};
+  }
+  const bool whole_words = s.c_bytes == kSumBytes && d.type[0] != ElementType::kInt8;
+  if (!refusal.any() && (d.flags & hal::kCapped) != 0) refusal = check_operand(d, 2, columns, {kHalf});
+  if (!refusal.any() && (d.flags & hal::kScaled) != 0 && whole_words && s.a_bytes > 1) {
+    return {FaultCode::kBadType, d.operand[2].address,
+            "what is scaled is rounded to fp16; the result's type is another"};
+  }
   return refusal;
 }
 
 }  // namespace
 
+Refusal check_elements(const hal::Descriptor& d, int i, std::uint64_t columns) {
+  return check_operand(d, i, columns, {kHalf, kBf16, ElementType::kFp8E4M3, ElementType::kFp8E5M2, ElementType::kInt8});
+}
+
+Refusal check_factors(const hal::Descriptor& d, std::uint64_t a_columns, std::uint64_t b_columns) {
+  Refusal refusal = check_elements(d, 0, a_columns);
+  if (!refusal.any()) refusal = check_operand(d, 1, b_columns, {d.type[0]});
+  return refusal;
+}
+
+hal::ElementType sum_type(hal::ElementType operand) {
+  return operand == ElementType::kInt8 ? ElementType::kInt32 : kFp32;
+}
+
+bool is_partial(const hal::Descriptor& d) { return d.type[2] == sum_type(d.type[0]) && (d.flags & hal::kScaled) == 0; }
+
 std::uint64_t MacPlanner::passes(std::uint64_t extent, std::uint64_t tile, std::uint64_t lanes) {
   return extent / tile * ceil_div(tile, lanes) + ceil_div(extent % tile, lanes);
+}
+
+// Of a pass of the array: sub-tile by sub-tile, so many steps in each cycle.
+std::uint64_t MacPlanner::depth_cycles(const hal::Descriptor& d) const {
+  const Shape s(d);
+  return passes(s.k, s.k0, mac_rate(config_, d.type[0]));
 }
 
 Refusal MacPlanner::plan(const hal::Descriptor& d, Plan& plan) {
@@ -62,9 +98,6 @@ Refusal MacPlanner::plan(const hal::Descriptor& d, Plan& plan) {
   }
 
   if (Refusal refusal = check_operands(d, s); refusal.any()) return refusal;
-  if ((d.flags & hal::kScaled) != 0 && d.type[2] != ElementType::kFp16) {
-    return {FaultCode::kBadType, d.operand[2].address, "what is scaled is rounded to fp16; the result's type is another"};
-  }
   if (Refusal refusal = check_rules(d); refusal.any()) return refusal;
   const auto rows_of = [&d](int i, std::uint64_t rows) {
     return Region{d.operand[i].address, rows, d.row_bytes(i), d.operand[i].row_stride};
@@ -75,12 +108,12 @@ Refusal MacPlanner::plan(const hal::Descriptor& d, Plan& plan) {
   c.write = true;
   const auto whole_words = [&](const Region& r) { return ((r.address | (s.m > 1 ? r.row_stride : 0)) & 3) == 0; };
   const Region sums_in = rows_of(3, s.m);
-  if ((d.type[2] == ElementType::kFp32 && !whole_words(c)) || (s.accumulate && !whole_words(sums_in))) {
+  if ((s.c_bytes == kSumBytes && !whole_words(c)) || (s.accumulate && !whole_words(sums_in))) {
     return {FaultCode::kMisaligned, s.accumulate ? sums_in.address : c.address,
             "FP32 partials need addresses and strides of whole 4-byte words"};
   }
-  const bool in_place = sums_in.address == c.address && d.type[2] == ElementType::kFp32 &&
-                        (s.m == 1 || sums_in.row_stride == c.row_stride);
+  const bool in_place =
+      sums_in.address == c.address && s.c_bytes == kSumBytes && (s.m == 1 || sums_in.row_stride == c.row_stride);
   if (s.accumulate && !in_place && overlap(sums_in, c)) {
     return {FaultCode::kOverlap, c.address, "the result lies over the partials that it starts from"};
   }
@@ -98,9 +131,10 @@ Refusal MacPlanner::plan(const hal::Descriptor& d, Plan& plan) {
   const std::uint64_t m_passes = passes(s.m, s.m0, config_.rows);
   const std::uint64_t n_passes = passes(s.n, s.n0, config_.columns);
 
-  // Compute: one cycle per step of k for every pass of the array.
-  const std::uint64_t cycles = m_passes * n_passes * s.k;
-  plan.last.pace_cycles = ceil_div(m_last, config_.rows) * ceil_div(n_last, config_.columns) * k_last;
+  // Compute: so many steps of k in a cycle, for every pass of the array.
+  const std::uint64_t cycles = m_passes * n_passes * depth_cycles(d);
+  plan.last.pace_cycles = ceil_div(m_last, config_.rows) * ceil_div(n_last, config_.columns) *
+                          ceil_div(k_last, mac_rate(config_, d.type[0]));
   plan.body.pace_cycles = cycles - plan.last.pace_cycles;
 
   // L1 traffic: A is read once per column of sub-tiles, B once per row of them.
@@ -124,6 +158,7 @@ Refusal MacPlanner::plan(const hal::Descriptor& d, Plan& plan) {
     plan.after_previous = true;
   }
   if ((d.flags & hal::kInOrder) != 0) plan.after_previous = true;
+  if ((d.flags & hal::kCapped) != 0) plan.latency_cycles = config_.exp_cycles;  // a pipeline's, at the array's edge
 
   // L0: operands double-buffered, FP32 sums of one sub-tile. Every cycle the array reads its two edges. Every PE reads
   // and writes its sum, in a register of its own, or in L0. At the end the sums pass through L0 on their way out.
@@ -152,8 +187,8 @@ MacWork MacPlanner::work(const hal::Descriptor& d) const {
   MacWork work;
   work.macs = s.m * s.n * s.k;
   if (sums_in_pes()) work.accumulations = work.macs;
-  work.slots =
-      passes(s.m, s.m0, config_.rows) * passes(s.n, s.n0, config_.columns) * s.k * config_.rows * config_.columns;
+  work.slots = passes(s.m, s.m0, config_.rows) * passes(s.n, s.n0, config_.columns) * depth_cycles(d) * pes();
+  if ((d.flags & hal::kCapped) != 0) work.exp_ops = s.m * s.n;
   return work;
 }
 

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "models/engine/plan.h"
+#include "models/mac_engine/mac_rate.h"
 #include "models/mac_engine/tile_ops.h"
 #include "models/machine.h"
 
@@ -16,6 +17,20 @@ inline float scale_of(const hal::Descriptor& d) {
   float scale = 1;
   if ((d.flags & hal::kScaled) != 0) std::memcpy(&scale, &d.tail.rule.scale, sizeof scale);
   return scale;
+}
+
+// Of sums of such products, and whether they are the descriptor's result as they are, for another to go on from.
+hal::ElementType sum_type(hal::ElementType operand);
+bool is_partial(const hal::Descriptor& descriptor);
+// Of a type that the array multiplies; operands 0 and 1, both of one such type.
+Refusal check_elements(const hal::Descriptor& descriptor, int i, std::uint64_t columns);
+Refusal check_factors(const hal::Descriptor& descriptor, std::uint64_t a_columns, std::uint64_t b_columns);
+
+// Where such products are soft-capped; 0: nowhere.
+inline float cap_of(const hal::Descriptor& d) {
+  float cap = 0;
+  if ((d.flags & hal::kCapped) != 0) std::memcpy(&cap, &d.tail.rule.cap, sizeof cap);
+  return cap;
 }
 
 struct MacWork {
@@ -33,6 +48,7 @@ class MacPlanner {
   // Fills the plan, or says what is wrong with the descriptor. Notes the tiles that stay in the array.
   Refusal plan(const hal::Descriptor& descriptor, Plan& plan);
   MacWork work(const hal::Descriptor& descriptor) const;
+  std::uint64_t rate(const hal::Descriptor& d) const { return mac_rate(config_, d.type[1]); }  // of a PE
 
   std::uint64_t pes() const { return std::uint64_t{config_.rows} * config_.columns; }
   ResidentTiles& resident() { return resident_; }
@@ -46,6 +62,7 @@ class MacPlanner {
   Refusal plan_attend(const hal::Descriptor& descriptor, Plan& plan) const;
   MacWork work_of_tile(const hal::Descriptor& descriptor) const;
   // Array passes that `extent` rows (or columns) need when cut into tiles of `tile` for an array of `lanes`.
+  std::uint64_t depth_cycles(const hal::Descriptor& descriptor) const;
   static std::uint64_t passes(std::uint64_t extent, std::uint64_t tile, std::uint64_t lanes);
 
   MacConfig config_;

@@ -49,8 +49,7 @@ Refusal MacPlanner::plan_score(const hal::Descriptor& d, Plan& plan) {
   if (m == 0 || n == 0 || k == 0) {
     return {FaultCode::kZeroSize, d.operand[2].address, fmt::format("scores of {} x {} x {}", m, n, k)};
   }
-  Refusal refusal = check_operand(d, 0, k, {ElementType::kFp16});
-  if (!refusal.any()) refusal = check_operand(d, 1, k, {ElementType::kFp16});
+  Refusal refusal = check_factors(d, k, k);
   if (!refusal.any()) refusal = check_operand(d, 2, 1, {ElementType::kFp16});
   if (!refusal.any()) refusal = check_rules(d);
   if (refusal.any()) return refusal;
@@ -71,9 +70,9 @@ Refusal MacPlanner::plan_score(const hal::Descriptor& d, Plan& plan) {
 
   const std::uint64_t m0 = std::min<std::uint64_t>(m, config_.rows), n0 = std::min<std::uint64_t>(n, config_.columns);
   const std::uint64_t passes = resident_.passes(m, n);
-  plan.last.pace_cycles = k + config_.max_cycles;
+  plan.last.pace_cycles = ceil_div(k, rate(d)) + config_.max_cycles;
   plan.body.pace_cycles = (passes - 1) * plan.last.pace_cycles;
-  plan.latency_cycles = config_.reduce_cycles;
+  plan.latency_cycles = config_.reduce_cycles + ((d.flags & hal::kCapped) != 0 ? config_.exp_cycles : 0);
   plan.after_previous = (d.flags & hal::kInOrder) != 0;
   const std::uint64_t a_traffic = m * a.row_bytes * ceil_div(n, config_.columns);
   const std::uint64_t b_traffic = n * b.row_bytes * ceil_div(m, config_.rows);
@@ -102,8 +101,9 @@ Refusal MacPlanner::plan_attend(const hal::Descriptor& d, Plan& plan) const {
     return {FaultCode::kZeroSize, d.operand[2].address, fmt::format("numerators of {} x {} x {}", m, n, k)};
   }
   Refusal refusal = check_operand(d, 0, 1, {ElementType::kFp16});
-  if (!refusal.any()) refusal = check_operand(d, 1, n, {ElementType::kFp16});
+  if (!refusal.any()) refusal = check_elements(d, 1, n);
   if (!refusal.any()) refusal = check_operand(d, 2, n + 1, {ElementType::kFp32});
+  if (!refusal.any()) refusal = check_rules(d);
   if (refusal.any()) return refusal;
   const std::uint32_t slot = d.tail.tile.slot;
   if (!resident_.holds(slot, m, k)) {
@@ -124,7 +124,7 @@ Refusal MacPlanner::plan_attend(const hal::Descriptor& d, Plan& plan) const {
   const std::uint64_t row_passes = ceil_div(m, config_.rows);
   const std::uint64_t m_last = m - (row_passes - 1) * config_.rows;
   const std::uint64_t passes = resident_.passes(m, k);
-  plan.last.pace_cycles = 2 * config_.add_cycles + config_.exp_cycles + n;
+  plan.last.pace_cycles = 2 * config_.add_cycles + config_.exp_cycles + ceil_div(n, rate(d));
   plan.body.pace_cycles = (passes - 1) * plan.last.pace_cycles;
   plan.after_previous = (d.flags & hal::kInOrder) != 0;
   const std::uint64_t v_traffic = k * v.row_bytes * row_passes;
@@ -152,12 +152,14 @@ MacWork MacPlanner::work_of_tile(const hal::Descriptor& d) const {
   const bool score = d.opcode == hal::Opcode::kScoreTile;
   const std::uint64_t m = p.m, keys = score ? p.n : p.k, depth = score ? p.k : p.n;
   const std::uint64_t cycles =
-      depth + (score ? config_.max_cycles : 2 * std::uint64_t{config_.add_cycles} + config_.exp_cycles);
+      ceil_div(depth, rate(d)) +
+      (score ? config_.max_cycles : 2 * std::uint64_t{config_.add_cycles} + config_.exp_cycles);
   work.macs = m * keys * depth;
   if (sums_in_pes()) work.accumulations = work.macs;
   work.slots = resident_.passes(m, keys) * cycles * config_.rows * config_.columns;
   if (score) {
     work.max_ops = m * keys;
+    if ((d.flags & hal::kCapped) != 0) work.exp_ops = m * keys;
   } else {
     work.add_ops = 2 * m * keys;
     work.exp_ops = m * keys;
@@ -177,8 +179,12 @@ void MacEngine::compute_tile(const hal::Descriptor& d) {
   const auto row = [&](int i, std::uint64_t r) { return l1_bytes(d.operand[i].address + r * d.operand[i].row_stride); };
   if (d.opcode == hal::Opcode::kScoreTile) {
     tile.resize(m * n);
-    arith::matmul({m, n, k, true}, halves(0), halves(1), {}, arith::Matrix<arith::Half>{tile.data(), n}, workspace_,
-                  scale_of(d));
+    if (d.type[0] != ElementType::kFp16 || (d.flags & hal::kCapped) != 0) {
+      score_typed(d, tile);
+    } else {
+      arith::matmul({m, n, k, true}, halves(0), halves(1), {}, arith::Matrix<arith::Half>{tile.data(), n}, workspace_,
+                    scale_of(d));
+    }
     const RowMask mask(d, n);
     std::vector<arith::Half> seen(mask.masked() ? n : 0);
     for (std::uint64_t r = 0; r < m; ++r) {
@@ -195,6 +201,7 @@ void MacEngine::compute_tile(const hal::Descriptor& d) {
     arith::Half* const p = tile.data() + r * k;
     reinterpret_cast<float*>(row(2, r))[n] = arith::exp_row(p, p, k, *reinterpret_cast<const arith::Half*>(row(0, r)));
   }
+  if (d.type[1] != ElementType::kFp16) return attend_typed(d, tile);
   const arith::Matrix<float> sums{reinterpret_cast<float*>(row(2, 0)), d.operand[2].row_stride / sizeof(float)};
   arith::matmul({m, n, k, false}, {tile.data(), k}, halves(1), {}, sums, workspace_);
 }

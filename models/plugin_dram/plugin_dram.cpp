@@ -62,7 +62,7 @@ class PluginDram : public Memory, private tlm::tlm_mm_interface {
   void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
     if (!contents_.accepts(payload)) return;
     const std::uint64_t bytes = payload.get_data_length(), most = scratch_.size();
-    (payload.is_read() ? read_words : write_words) += bytes / 2;
+    (payload.is_read() ? read_words : write_words) .add_bytes(bytes);
     contents_.serve(payload);
 
     auto* const later = payload.get_extension<CompletionExtension>();

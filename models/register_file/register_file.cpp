@@ -34,7 +34,7 @@ void RegisterFile::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_ti
       return;
     }
     peak_bytes.raise_to(region.end());
-    (region.write ? write_words : read_words) += region.traffic_bytes / 2;
+    (region.write ? write_words : read_words).add_bytes(region.traffic_bytes);
   }
   payload.set_response_status(tlm::TLM_OK_RESPONSE);
 }

@@ -109,7 +109,6 @@ void Scratchpad::control_transport(tlm::tlm_generic_payload& payload, sc_core::s
 
 FaultCode Scratchpad::check(const Region& r) const {
   if (r.rows == 0 || r.row_bytes == 0) return FaultCode::kZeroSize;
-  if ((r.address | r.row_bytes | (r.rows > 1 ? r.row_stride : 0)) & 1) return FaultCode::kMisaligned;
   if (r.rows > 1 && r.row_stride < r.row_bytes) return FaultCode::kBadOperand;
   if (r.address < base_ || r.address >= base_ + config_.size_bytes) return FaultCode::kUnmapped;
   if (r.end() > base_ + config_.size_bytes) return FaultCode::kOutOfRange;
@@ -134,9 +133,9 @@ void Scratchpad::b_transport(int initiator, tlm::tlm_generic_payload& payload, s
     const double moved = occupy({ctx_.clock.now(), port, stream.traffic(), stream.pace_cycles}, extension->withdrawal);
     for (int i = 0; i < stream.regions; ++i) {
       const Region& region = stream.region[static_cast<std::size_t>(i)];
-      const std::uint64_t words = region.traffic_bytes / 2;
-      (region.write ? write_words : read_words) +=
-          moved < 1 ? static_cast<std::uint64_t>(moved * static_cast<double>(words)) : words;
+      const std::uint64_t bytes = region.traffic_bytes;
+      (region.write ? write_words : read_words)
+          .add_bytes(moved < 1 ? static_cast<std::uint64_t>(moved * static_cast<double>(bytes / 2)) * 2 : bytes);
     }
     payload.set_response_status(tlm::TLM_OK_RESPONSE);
     return;
@@ -156,10 +155,10 @@ void Scratchpad::b_transport(int initiator, tlm::tlm_generic_payload& payload, s
   delay = sc_core::SC_ZERO_TIME;
   unsigned char* here = memory_.empty() ? nullptr : memory_.data() + (payload.get_address() - base_);
   if (payload.is_write()) {
-    write_words += bytes / 2;
+    write_words.add_bytes(bytes);
     if (here != nullptr) std::memcpy(here, payload.get_data_ptr(), bytes);
   } else if (payload.is_read()) {
-    read_words += bytes / 2;
+    read_words.add_bytes(bytes);
     if (here != nullptr) std::memcpy(payload.get_data_ptr(), here, bytes);
   }
   payload.set_response_status(tlm::TLM_OK_RESPONSE);

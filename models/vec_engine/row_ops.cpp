@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/arith/number.h"
 #include "models/arith/online.h"
 #include "models/engine/row_mask.h"
 
@@ -20,17 +21,22 @@ void refuse(RowOp& op, Refusal refusal) {
   if (!op.refusal.any()) op.refusal = std::move(refusal);
 }
 
-// The descriptor's operand i: rows of so many elements of that type.
-void add_part(RowOp& op, const hal::Descriptor& d, int i, std::uint64_t elements, ElementType type, Use use) {
-  refuse(op, check_operand(d, i, elements, {type}));
+void add_checked(RowOp& op, const hal::Descriptor& d, int i, Use use) {
   RowOp::Part& part = op.parts.at(static_cast<std::size_t>(op.count++));
   part.region = {d.operand[i].address, op.rows, d.row_bytes(i), d.operand[i].row_stride, 0, use != kIn};
-  part.element_bytes = hal::element_bytes(type);
+  part.element_bytes = hal::element_bytes(d.type[i]);
   part.in = (use & kIn) != 0;
   part.out = (use & kOut) != 0;
 }
 
-// FP32 lies on whole words, and no result over another operand, but for an operand given twice.
+// The descriptor's operand i: rows of so many elements of that type.
+void add_part(RowOp& op, const hal::Descriptor& d, int i, std::uint64_t elements, ElementType type, Use use) {
+  refuse(op, check_operand(d, i, elements, {type}));
+  add_checked(op, d, i, use);
+}
+
+// FP32 lies on whole words, and no result over another operand, but for an operand given twice; P may be shorter than
+// the S whose place it takes.
 void check(RowOp& op, const char* name) {
   for (int i = 0; i < op.count; ++i) {
     const RowOp::Part& a = op.parts[static_cast<std::size_t>(i)];
@@ -41,7 +47,7 @@ void check(RowOp& op, const char* name) {
     for (int j = i + 1; j < op.count; ++j) {
       const RowOp::Part& b = op.parts[static_cast<std::size_t>(j)];
       if ((!a.out && !b.out) || !overlap(r, b.region)) continue;
-      const bool same = r.address == b.region.address && r.row_bytes == b.region.row_bytes &&
+      const bool same = r.address == b.region.address && r.row_bytes >= b.region.row_bytes &&
                         (r.rows == 1 || r.row_stride == b.region.row_stride);
       if (same) continue;
       refuse(op, {FaultCode::kOverlap, b.region.address,
@@ -55,6 +61,12 @@ LaneOperations times(const LaneOperations& o, std::uint64_t n) {
 }
 
 }  // namespace
+
+Refusal check_probabilities(const hal::Descriptor& d, int i, std::uint64_t columns) {
+  return check_operand(
+      d, i, columns,
+      {ElementType::kFp16, ElementType::kBf16, ElementType::kFp8E4M3, ElementType::kFp8E5M2, ElementType::kInt8});
+}
 
 bool is_row_op(hal::Opcode opcode) { return opcode >= hal::Opcode::kOnlineMax && opcode <= hal::Opcode::kRescale; }
 
@@ -99,7 +111,8 @@ RowOp row_op_of(const hal::Descriptor& d) {
       op.per_row = {1, 1, 0, 1, 0};      // running maximum and scale
       refuse(op, check_rules(d));
       add_part(op, d, 0, op.elements, ElementType::kFp16, kIn);
-      add_part(op, d, 1, op.elements, ElementType::kFp16, kOut);
+      refuse(op, check_probabilities(d, 1, op.elements));
+      add_checked(op, d, 1, kOut);
       add_part(op, d, 2, 1, ElementType::kFp16, first ? kOut : kInOut);
       add_part(op, d, 3, 2, ElementType::kFp32, kOut);
       if (op.elements > arith::kSoftmaxMaxLength) {
@@ -120,7 +133,8 @@ RowOp row_op_of(const hal::Descriptor& d) {
     case hal::Opcode::kDivide:
       op.per_element.div = 1;
       add_part(op, d, 0, op.elements, ElementType::kFp32, kIn);
-      add_part(op, d, 1, op.elements, ElementType::kFp16, kOut);
+      refuse(op, check_operand(d, 1, op.elements, {ElementType::kFp16, ElementType::kBf16}));
+      add_checked(op, d, 1, kOut);
       add_part(op, d, 2, 1, ElementType::kFp32, kIn);
       break;
     default:  // kRescale
@@ -135,12 +149,26 @@ RowOp row_op_of(const hal::Descriptor& d) {
   return op;
 }
 
+void put_probabilities(ElementType type, const RowMask& mask, const RowMask::Columns& columns, const arith::Half* p,
+                       unsigned char* row) {
+  const std::size_t bytes = hal::element_bytes(type), count = columns.count();
+  std::vector<unsigned char> kept(count * bytes);
+  arith::narrow_row(p, type, kept.data(), count);
+  if (bytes == 1) {
+    mask.scatter(kept.data(), columns, row, static_cast<unsigned char>(0));
+  } else {
+    mask.scatter(reinterpret_cast<const std::uint16_t*>(kept.data()), columns, reinterpret_cast<std::uint16_t*>(row),
+                 std::uint16_t{0});
+  }
+}
+
 void compute_row_op(const hal::Descriptor& d, const std::array<unsigned char*, 4>& operand) {
   const bool first = (d.flags & hal::kFirst) != 0, two = (d.flags & hal::kTwoScales) != 0;
   const bool unscaled = (d.flags & hal::kUnscaled) != 0;
   const std::size_t n = d.operand[0].columns;
   const RowMask mask(d, n);
-  std::vector<arith::Half> seen(mask.masked() ? n : 0);
+  const bool typed = d.type[1] != ElementType::kFp16;  // of results that may be
+  std::vector<arith::Half> seen(mask.masked() || typed ? n : 0);
   for (std::uint64_t row = 0; row < d.rows; ++row) {
     const auto at = [&](std::size_t i) { return operand[i] + row * d.operand[i].row_stride; };
     const auto half = [&](std::size_t i) { return reinterpret_cast<arith::Half*>(at(i)); };
@@ -162,14 +190,18 @@ void compute_row_op(const hal::Descriptor& d, const std::array<unsigned char*, 4
           RowMask::gather(in, columns, seen.data());
           in = seen.data();
         }
-        arith::Half* const out = mask.masked() ? seen.data() : half(1);
+        arith::Half* const out = mask.masked() || typed ? seen.data() : half(1);
         const arith::Half nothing = arith::kHalfInfinity | arith::kHalfSign;
         const arith::Half m = columns.count() > 0 ? arith::row_max(in, columns.count()) : nothing, before = *half(2);
         const arith::Half now = first ? m : arith::running_max(before, m);
         *half(2) = now;
         fp32(3)[0] = arith::exp_row(in, out, columns.count(), now);
         fp32(3)[1] = first ? 0 : arith::exp_scale(before, now);
-        if (mask.masked()) mask.scatter(seen.data(), columns, half(1), arith::Half{0});
+        if (typed) {
+          put_probabilities(d.type[1], mask, columns, seen.data(), at(1));
+        } else if (mask.masked()) {
+          mask.scatter(seen.data(), columns, half(1), arith::Half{0});
+        }
         break;
       }
       case hal::Opcode::kScaleAdd: {
@@ -187,6 +219,12 @@ void compute_row_op(const hal::Descriptor& d, const std::array<unsigned char*, 4
         break;
       }
       case hal::Opcode::kDivide:
+        if (typed) {
+          std::vector<float> quotients(n);
+          for (std::size_t j = 0; j < n; ++j) quotients[j] = fp32(0)[j] / *fp32(2);
+          arith::from_floats(d.type[1], quotients.data(), at(1), n);
+          break;
+        }
         arith::divide_row(fp32(0), *fp32(2), half(1), n);
         break;
       default: {  // kRescale

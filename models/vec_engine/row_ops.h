@@ -11,7 +11,9 @@
 
 #include "firmware/hal/descriptor.h"
 #include "models/bus/stream.h"
+#include "models/arith/half.h"
 #include "models/engine/descriptor_check.h"
+#include "models/engine/row_mask.h"
 #include "models/machine.h"
 
 namespace attnvp {
@@ -53,9 +55,16 @@ struct RowOp {
   LaneOperations all() const;
 };
 
+// P: of a type that scores can be rounded to.
+Refusal check_probabilities(const hal::Descriptor& descriptor, int operand, std::uint64_t columns);
+
 bool is_row_op(hal::Opcode opcode);
 // Checked but for what L1 itself checks.
 RowOp row_op_of(const hal::Descriptor& descriptor);
+
+// The visible columns' P, FP16 numbers that narrow_row takes, into a row of another type; zeros elsewhere.
+void put_probabilities(hal::ElementType type, const RowMask& mask, const RowMask::Columns& columns,
+                       const arith::Half* p, unsigned char* row);
 
 // `operand`: where the host keeps the descriptor's operands.
 void compute_row_op(const hal::Descriptor& descriptor, const std::array<unsigned char*, 4>& operand);

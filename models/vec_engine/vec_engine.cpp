@@ -3,6 +3,8 @@
 #include <array>
 #include <vector>
 
+#include "models/arith/number.h"
+#include "models/arith/online.h"
 #include "models/arith/softmax.h"
 #include "models/engine/row_mask.h"
 #include "models/register_file/share.h"
@@ -45,19 +47,29 @@ void VecEngine::compute_values(const hal::Descriptor& d) {
     return;
   }
   const RowMask mask(d, d.operand[0].columns);
-  std::vector<arith::Half> seen(mask.masked() ? d.operand[0].columns : 0);
+  const hal::ElementType type = d.type[1];
+  const bool typed = type != hal::ElementType::kFp16;
+  std::vector<arith::Half> seen(mask.masked() || typed ? d.operand[0].columns : 0);
   for (std::uint64_t row = 0; row < d.rows; ++row) {
     const auto* in =
         reinterpret_cast<const arith::Half*>(l1_bytes(d.operand[0].address + row * d.operand[0].row_stride));
     auto* out = reinterpret_cast<arith::Half*>(l1_bytes(d.operand[1].address + row * d.operand[1].row_stride));
-    if (!mask.masked()) {
+    if (!mask.masked() && !typed) {
       arith::softmax_row(in, out, d.operand[0].columns, workspace_);
       continue;
     }
     const RowMask::Columns columns = mask.of(row);
     RowMask::gather(in, columns, seen.data());
-    arith::softmax_row(seen.data(), seen.data(), columns.count(), workspace_);
-    mask.scatter(seen.data(), columns, out, arith::Half{0});
+    if (typed && arith::is_relative(type) && columns.count() > 0) {
+      arith::exp_row(seen.data(), seen.data(), columns.count(), arith::row_max(seen.data(), columns.count()));
+    } else {
+      arith::softmax_row(seen.data(), seen.data(), columns.count(), workspace_);
+    }
+    if (typed) {
+      put_probabilities(type, mask, columns, seen.data(), reinterpret_cast<unsigned char*>(out));
+    } else {
+      mask.scatter(seen.data(), columns, out, arith::Half{0});
+    }
   }
 }
 

@@ -53,12 +53,12 @@ Refusal VecPlanner::plan_softmax(const hal::Descriptor& d, Plan& plan) const {
                         arith::kSoftmaxMaxLength)};
   }
   Refusal refusal = check_operand(d, 0, columns, {hal::ElementType::kFp16});
-  if (!refusal.any()) refusal = check_operand(d, 1, columns, {hal::ElementType::kFp16});
+  if (!refusal.any()) refusal = check_probabilities(d, 1, columns);
   if (!refusal.any()) refusal = check_rules(d);
   if (refusal.any()) return refusal;
-  const std::uint64_t row_bytes = d.row_bytes(0);
+  const std::uint64_t row_bytes = d.row_bytes(0), out_bytes = d.row_bytes(1);
   Region in{d.operand[0].address, rows, row_bytes, d.operand[0].row_stride};
-  Region out{d.operand[1].address, rows, row_bytes, d.operand[1].row_stride};
+  Region out{d.operand[1].address, rows, out_bytes, d.operand[1].row_stride};
   out.write = true;
   const bool in_place = in.address == out.address && (rows == 1 || in.row_stride == out.row_stride);
   if (!in_place && overlap(in, out)) {
@@ -82,9 +82,9 @@ Refusal VecPlanner::plan_softmax(const hal::Descriptor& d, Plan& plan) const {
   plan.body.pace_cycles = mask.masked() ? cycles.all - cycles.last : (rows - 1) * plan.last.pace_cycles;
   const std::uint64_t again = row_fits ? 0 : seen_bytes(rows - 1) * (kPasses - 1);
   plan.body.add(part(in, seen * reads - seen_bytes(0) - again));
-  plan.body.add(part(out, (rows - 1) * row_bytes));
+  plan.body.add(part(out, (rows - 1) * out_bytes));
   if (!row_fits) plan.last.add(part(in, again));
-  plan.drain.add(part(out, row_bytes));
+  plan.drain.add(part(out, out_bytes));
 
   // L0: each pass reads and writes the row once where it is held there.
   const std::uint64_t working_set = row_fits ? 2 * row_bytes : l0_share_bytes_;
@@ -132,7 +132,7 @@ Refusal VecPlanner::plan_row_op(const hal::Descriptor& d, Plan& plan) const {
   for (int i = 0; i < op.count; ++i) {
     const RowOp::Part& p = op.parts[static_cast<std::size_t>(i)];
     const bool whole = op.reduces && p.in && p.out;  // running maxima: one word a row, all at once
-    if (masked && i == 0) {  // of S, what is seen
+    if (masked && i == 0) {                          // of S, what is seen
       const auto bytes = [&](std::uint64_t row) { return mask.of(row).count() * p.element_bytes; };
       const auto seen = [&](std::uint64_t traffic) {
         Region region = p.region;

@@ -22,13 +22,29 @@ constexpr std::uint64_t kMostTokens = 2048;  // where nothing else is asked for
 // What a model's type says of its attention.
 struct Family {
   bool causal = true, scaled = true;
+  bool gated = true;  // its feed-forward network
 };
 const std::map<std::string, Family>& families() {
-  static const std::map<std::string, Family> all = {
-      {"llama", {}},       {"mistral", {}},     {"mixtral", {}},      {"qwen2", {}},  {"qwen3", {}},
-      {"qwen2_moe", {}},   {"qwen3_moe", {}},   {"gemma", {}},        {"gemma2", {}}, {"gemma3", {}},
-      {"gemma3_text", {}}, {"phi", {}},         {"phi3", {}},         {"gpt2", {}},   {"bert", {false, true}},
-      {"roberta", {false, true}}, {"vit", {false, true}}, {"t5", {false, false}}};
+  static const std::map<std::string, Family> all = {{"llama", {}},
+                                                    {"mistral", {}},
+                                                    {"mixtral", {}},
+                                                    {"qwen2", {}},
+                                                    {"qwen3", {}},
+                                                    {"qwen2_moe", {}},
+                                                    {"qwen3_moe", {}},
+                                                    {"gemma", {}},
+                                                    {"gemma2", {}},
+                                                    {"gemma3", {}},
+                                                    {"gemma3_text", {}},
+                                                    {"deepseek_v2", {}},
+                                                    {"deepseek_v3", {}},
+                                                    {"phi", {true, true, false}},
+                                                    {"phi3", {}},
+                                                    {"gpt2", {true, true, false}},
+                                                    {"bert", {false, true, false}},
+                                                    {"roberta", {false, true, false}},
+                                                    {"vit", {false, true, false}},
+                                                    {"t5", {false, false, false}}};
   return all;
 }
 
@@ -101,15 +117,39 @@ std::vector<Setting> read_hugging_face(const std::string& given) {
   const auto set = [&](const char* key, const std::string& value) { settings.push_back({key, value, {source}}); };
   const std::uint64_t heads = r.needed({"num_attention_heads", "n_head", "num_heads"});
   set("heads", std::to_string(heads));
-  const std::uint64_t kv_heads = r.whole({"num_key_value_heads"});
+  // Latent attention in its absorbed form: all heads share one latent row a token, which is V, and with a few columns
+  // for positions K. What scales them is the width of the heads that were absorbed.
+  const std::uint64_t latent = r.whole({"kv_lora_rank"});
+  if (latent > 0) {
+    const std::uint64_t positions = r.needed({"qk_rope_head_dim"});
+    set("kv_heads", "1");
+    set("emb", std::to_string(latent + positions));
+    set("value_emb", std::to_string(latent));
+    set("scale", fmt::format("{:.9g}", 1 / std::sqrt(static_cast<double>(r.needed({"qk_nope_head_dim"}) + positions))));
+  }
+  const std::uint64_t kv_heads = latent > 0 ? 0 : r.whole({"num_key_value_heads"});
   if (kv_heads > 0 && kv_heads != heads) set("kv_heads", std::to_string(kv_heads));
   std::uint64_t emb = r.whole({"head_dim", "d_kv"});
-  if (emb == 0) {
+  if (emb == 0 && latent == 0) {
     const std::uint64_t hidden = r.needed({"hidden_size", "n_embd", "d_model"});
-    if (hidden % heads != 0) r.refuse(fmt::format("key 'hidden_size': found {}, no multiple of {} heads", hidden, heads));
+    if (hidden % heads != 0)
+      r.refuse(fmt::format("key 'hidden_size': found {}, no multiple of {} heads", hidden, heads));
     emb = hidden / heads;
   }
-  set("emb", std::to_string(emb));
+  if (latent == 0) set("emb", std::to_string(emb));
+  // The layer around it. Models of experts have no feed-forward network of one width.
+  const std::uint64_t hidden = r.whole({"hidden_size", "n_embd", "d_model"});
+  std::uint64_t ffn =
+      r.find({"num_local_experts", "num_experts"}) != nullptr ? 0 : r.whole({"intermediate_size", "n_inner", "d_ff"});
+  if (type == "gpt2" && ffn == 0) ffn = 4 * hidden;
+  if (hidden > 0 && ffn > 0) {
+    set("hidden", std::to_string(hidden));
+    set("ffn", std::to_string(ffn));
+    const json* form = r.find({"feed_forward_proj"});
+    const bool gated =
+        form != nullptr ? form->is_string() && form->get<std::string>().rfind("gated", 0) == 0 : family->second.gated;
+    if (gated) set("gated", "1");
+  }
   set("layers", std::to_string(r.needed({"num_hidden_layers", "n_layer", "num_layers"})));
   std::uint64_t tokens = r.whole({"max_position_embeddings", "n_positions"});
   if (type == "vit") {
@@ -122,8 +162,15 @@ std::vector<Setting> read_hugging_face(const std::string& given) {
   const std::uint64_t scalar = r.whole({"query_pre_attn_scalar"});
   if (scalar > 0) {
     set("scale", fmt::format("{:.9g}", 1 / std::sqrt(static_cast<double>(scalar))));
-  } else if (family->second.scaled) {
+  } else if (family->second.scaled && latent == 0) {
     set("scale", "1/sqrt(E)");
+  }
+  if (const json* cap = r.find({"attn_logit_softcapping"}); cap != nullptr) {
+    if (!cap->is_number() || !(cap->get<double>() > 0)) {
+      r.refuse(
+          fmt::format("key 'attn_logit_softcapping': found {}; allowed is a number above 0", in_quotes(cap->dump())));
+    }
+    set("softcap", fmt::format("{:.9g}", cap->get<double>()));
   }
   const json* use = r.find({"use_sliding_window"});
   if (use == nullptr || !use->is_boolean() || use->get<bool>()) {

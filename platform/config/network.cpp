@@ -12,6 +12,7 @@
 #include "platform/config/csv.h"
 #include "platform/config/hugging_face.h"
 #include "platform/config/provenance.h"
+#include "platform/config/step.h"
 #include "platform/config/words.h"
 #include "platform/text/printable.h"
 
@@ -75,7 +76,8 @@ void parse_scale(Network& network, const K& keys, const Origin& origin, const st
   double value = 0, over = 1;
   const std::size_t slash = text.find('/');
   bool good = false;
-  if (slash != std::string_view::npos && (text.substr(slash + 1) == "sqrt(E)" || text.substr(slash + 1) == "sqrt(emb)")) {
+  if (slash != std::string_view::npos &&
+      (text.substr(slash + 1) == "sqrt(E)" || text.substr(slash + 1) == "sqrt(emb)")) {
     good = number(text.substr(0, slash), value);
     over = std::sqrt(static_cast<double>(network.emb));
   } else if (slash != std::string_view::npos) {
@@ -92,6 +94,28 @@ void parse_scale(Network& network, const K& keys, const Origin& origin, const st
   network.scale = scale;
 }
 
+// The types' names; what has none is FP16.
+void complete_types(Network& n, const K& keys) {
+  constexpr hal::ElementType kTypes[] = {hal::ElementType::kFp16, hal::ElementType::kBf16, hal::ElementType::kFp8E4M3,
+                                         hal::ElementType::kFp8E5M2, hal::ElementType::kInt8};
+  n.type = kTypes[static_cast<std::size_t>(keys.type)];
+  const bool bf16 = keys.out == OutputType::kBf16 || (keys.out == OutputType::kAuto && keys.type == TensorType::kBf16);
+  n.out = bf16 ? hal::ElementType::kBf16 : hal::ElementType::kFp16;
+}
+
+// "50", the names' own or none.
+void parse_soft_cap(Network& n, const K& keys, const Origin& origin, const std::string& name) {
+  if (keys.soft_cap.empty()) return;
+  const std::string_view text = trimmed(keys.soft_cap);
+  double value = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || rest != text.data() + text.size() || !(value >= 0x1p-10 && value <= 32768)) {
+    fail(origin,
+         fmt::format("key '{}': found {}; allowed is a number of 2^-10 to 32768", name, in_quotes(keys.soft_cap)));
+  }
+  n.soft_cap = static_cast<float>(value);
+}
+
 // A mask's lengths against the layer's. `seq_kv_given`: otherwise it makes room for the history.
 template <class NameOf>
 void complete_mask(Network& n, const K& keys, const Origin& origin, NameOf name_of) {
@@ -105,16 +129,17 @@ void complete_mask(Network& n, const K& keys, const Origin& origin, NameOf name_
       if (value > 0) refuse(key, value, fmt::format("it needs '{}' or '{}'", name_of("causal"), name_of("window")));
     }
     if (keys.history != K::kNoHistory && std::uint64_t{keys.history} + n.seq_q > n.seq_kv) {
-      refuse("history", keys.history, fmt::format("allowed is at most {}, with {} new tokens and {} keys",
-                                                  n.seq_kv - std::min(n.seq_kv, n.seq_q), n.seq_q, n.seq_kv));
+      refuse("history", keys.history,
+             fmt::format("allowed is at most {}, with {} new tokens and {} keys",
+                         n.seq_kv - std::min(n.seq_kv, n.seq_q), n.seq_q, n.seq_kv));
     }
     return;
   }
   if (n.ragged()) fail(origin, fmt::format("key '{}': batches of different lengths take no mask", name_of("contexts")));
   const std::uint32_t most = n.seq_kv - std::min(n.seq_kv, n.seq_q);
   if (n.seq_q > n.seq_kv) {
-    refuse("seq_q", n.seq_q, fmt::format("under a mask every query has a key: allowed is at most '{}', {}",
-                                         name_of("seq_kv"), n.seq_kv));
+    refuse("seq_q", n.seq_q,
+           fmt::format("under a mask every query has a key: allowed is at most '{}', {}", name_of("seq_kv"), n.seq_kv));
   }
   m.history = keys.history == K::kNoHistory ? most : keys.history;
   if (m.history > most) {
@@ -169,6 +194,14 @@ Network complete(K keys, const Origin& origin, NameOf name_of) {
   }
   parse_scale(network, keys, origin, name_of("scale"));
   network.softmax = keys.between == Between::kSoftmax;
+  network.gated = keys.gated == 1;
+  complete_types(network, keys);
+  parse_soft_cap(network, keys, origin, name_of("softcap"));
+  if (network.value_emb == network.emb) network.value_emb = 0;
+  if (!network.softmax && network.beyond_fp16()) {
+    fail(origin, fmt::format("key '{}': found 'none'; with a type, a soft-cap or a width of V allowed is 'softmax'",
+                             name_of("softmax")));
+  }
   complete_mask(network, keys, origin, name_of);
   if (!network.softmax && network.mask.any()) {
     fail(origin, fmt::format("key '{}': found 'none'; with a mask allowed is 'softmax'", name_of("softmax")));
@@ -250,10 +283,11 @@ const Schema<NetworkKeys>& network_schema() {
                             &K::contexts),
                 "all alike"),
       make_key<K>(number("causal", Unit::kCount, 0, 1, "1: a query attends to the keys up to its own"), &K::causal),
-      with_note(make_key<K>(number("history", Unit::kCount, 0, kLongestSequence,
-                                   "keys before the first query's own: tokens in the cache; seq_kv is then seq and these"),
-                            &K::history),
-                "seq_kv - seq_q"),
+      with_note(
+          make_key<K>(number("history", Unit::kCount, 0, kLongestSequence,
+                             "keys before the first query's own: tokens in the cache; seq_kv is then seq and these"),
+                      &K::history),
+          "seq_kv - seq_q"),
       with_note(make_key<K>(number("window", Unit::kCount, 1, kLongestSequence,
                                    "a query attends to keys fewer than so many away from its own"),
                             &K::network, &Network::mask, &hal::Mask::window),
@@ -264,6 +298,15 @@ const Schema<NetworkKeys>& network_schema() {
                   &K::network, &Network::mask, &hal::Mask::prefix),
       with_note(make_key<K>(text("scale", "of the scores before softmax: a number, 1/8, 1/sqrt(E)"), &K::scale), "1"),
       make_key<K>(choice("softmax", {"softmax", "none"}, "none: the two matmuls alone, a chain"), &K::between),
+      with_note(
+          make_key<K>(text("softcap", "of the scaled scores x: x becomes softcap * tanh(x / softcap)"), &K::soft_cap),
+          "none"),
+      make_key<K>(choice("type", {"fp16", "bf16", "fp8_e4m3", "fp8_e5m2", "int8"},
+                         "element type of Q, K, V and P; of INT8 every head of K and V has scales of its own"),
+                  &K::type),
+      make_key<K>(
+          choice("out", {"auto", "fp16", "bf16"}, "element type of O; auto: bf16 where the others are, or fp16"),
+          &K::out),
       make_key<K>(choice("phase", {"prefill", "decode"}, "decode: one new token behind those in the cache"), &K::phase),
       with_note(make_key<K>(number("page", Unit::kCount, 16, 256, "tokens in a page of the cache of keys and values"),
                             &K::network, &Network::page),
@@ -272,108 +315,44 @@ const Schema<NetworkKeys>& network_schema() {
                             &Network::cache_pages),
                 "as many as are needed"),
       size_key("layers", 1024, "layers of the model, all like this one", &Network::layers),
+      with_note(size_key("hidden", kWidestEmbedding, "width of the model between its operations", &Network::hidden),
+                "unknown"),
+      with_note(size_key("ffn", kWidestEmbedding, "width of its feed-forward network", &Network::ffn), "unknown"),
+      make_key<K>(number("gated", Unit::kCount, 0, 1, "1: the network's first product is two, one a gate of the other"),
+                  &K::gated),
+      make_key<K>(choice("scope", {"attention", "layer", "model"},
+                         "layer: its projections and feed-forward network, too; model: all layers (for `run`)"),
+                  &K::network, &Network::scope),
       required(size_key("emb", kWidestEmbedding, "embedding per head", &Network::emb)),
+      with_note(size_key("value_emb", kWidestEmbedding, "embedding per head of V and O", &Network::value_emb), "emb"),
   });
   return schema;
 }
 
 const std::vector<std::pair<std::string, std::string>>& inline_names() {
   static const std::vector<std::pair<std::string, std::string>> names = {
-      {"B", "batch"},    {"H", "heads"}, {"N", "seq"},        {"NQ", "seq_q"},
-      {"NKV", "seq_kv"}, {"E", "emb"},   {"HKV", "kv_heads"}, {"L", "contexts"},
-      {"causal", "causal"}, {"history", "history"}, {"window", "window"}, {"sinks", "sinks"},
-      {"prefix", "prefix"}, {"scale", "scale"}, {"softmax", "softmax"}, {"phase", "phase"}, {"batch", "batch"}, {"cache", "history"},
-      {"page", "page"}, {"pages", "pages"}, {"layers", "layers"}};
+      {"B", "batch"},       {"H", "heads"},       {"N", "seq"},         {"NQ", "seq_q"},        {"NKV", "seq_kv"},
+      {"E", "emb"},         {"HKV", "kv_heads"},  {"L", "contexts"},    {"causal", "causal"},   {"history", "history"},
+      {"window", "window"}, {"sinks", "sinks"},   {"prefix", "prefix"}, {"scale", "scale"},     {"softcap", "softcap"},
+      {"type", "type"},     {"out", "out"},       {"EV", "value_emb"},  {"softmax", "softmax"}, {"phase", "phase"},
+      {"batch", "batch"},   {"cache", "history"}, {"page", "page"},     {"pages", "pages"},     {"layers", "layers"},
+      {"scope", "scope"},   {"hidden", "hidden"}, {"ffn", "ffn"},       {"gated", "gated"}};
   return names;
 }
 
-std::uint64_t Network::key_elements() const {
-  std::uint64_t rows = 0;
-  for (std::uint32_t b = 0; b < batch; ++b) rows += context(b);
-  return rows * heads_of_kv() * emb;
-}
-
-std::uint64_t Network::query_elements() const {
-  if (requests.empty()) return std::uint64_t{batch} * heads * seq_q * emb;
-  std::uint64_t rows = 0;
-  for (std::uint32_t b = 0; b < batch; ++b) rows += queries_of(b);
-  return rows * heads * emb;
-}
-
-hal::Mask Network::mask_of(std::uint32_t b) const {
-  hal::Mask m = mask;
-  if (requests.empty() || !m.any()) return m;
-  m.queries = requests[b].new_tokens;
-  m.history = requests[b].cached_tokens;
-  return m;
-}
-
-std::vector<std::uint32_t> Network::page_table() const {
-  std::vector<std::uint32_t> table;
-  for (std::uint32_t b = 0; page > 0 && b < batch; ++b) {
-    const std::uint32_t needed = (context(b) + page - 1) / page;
-    const bool given = !requests.empty() && !requests[b].pages.empty();
-    for (std::uint32_t i = 0; i < needed; ++i) {
-      table.push_back(given ? requests[b].pages[i] : static_cast<std::uint32_t>(table.size()));
-    }
+std::string name_of(hal::ElementType type) {
+  switch (type) {
+    case hal::ElementType::kBf16:
+      return "bf16";
+    case hal::ElementType::kFp8E4M3:
+      return "fp8_e4m3";
+    case hal::ElementType::kFp8E5M2:
+      return "fp8_e5m2";
+    case hal::ElementType::kInt8:
+      return "int8";
+    default:
+      return "fp16";
   }
-  return table;
-}
-
-std::uint32_t Network::pages() const {
-  if (page == 0 || cache_pages > 0) return cache_pages;
-  std::uint32_t needed = 0;
-  for (std::uint32_t b = 0; b < batch; ++b) needed += (context(b) + page - 1) / page;
-  return needed;
-}
-
-std::uint64_t Network::visible_scores() const {
-  if (!requests.empty()) {
-    std::uint64_t scores = 0;
-    for (std::uint32_t b = 0; b < batch; ++b) {
-      const hal::Mask m = mask_of(b);
-      for (std::uint32_t t = 0; t < requests[b].new_tokens; ++t) {
-        scores += m.any() ? hal::visible_tokens(m, t, t, context(b)).count() : context(b);
-      }
-    }
-    return scores * heads * group();
-  }
-  if (!mask.any()) return key_elements() / emb * (heads / heads_of_kv()) * seq_q;
-  std::uint64_t scores = 0;
-  for (std::uint32_t t = 0; t < mask.queries; ++t) scores += hal::visible_tokens(mask, t, t, seq_kv).count();
-  return scores * (seq_q / mask.queries) * batch * heads;
-}
-
-std::string Network::rules() const {
-  std::string text;
-  const auto add = [&](const char* key, std::uint32_t value) {
-    if (value > 0) text += fmt::format(" {}={}", key, value);
-  };
-  add("causal", mask.causal);
-  add("window", mask.window);
-  if (mask.any()) add("history", mask.history);
-  add("sinks", mask.sinks);
-  add("prefix", mask.prefix);
-  if (scale != 1) text += fmt::format(" scale={:.9g}", scale);
-  if (!softmax) text += " softmax=none";
-  return text;
-}
-
-std::string Network::identity() const {
-  std::string all;
-  for (const Request& r : requests) all += fmt::format(" {}+{}[{}]", r.new_tokens, r.cached_tokens, fmt::join(r.pages, " "));
-  if (page > 0) all += fmt::format(" page={} of {}", page, pages());
-  return all + fmt::format("{} {} {} {} {} {} {}{}", batch, heads, heads_of_kv(), seq_q, seq_kv, fmt::join(contexts, "+"), emb,
-                     rules());
-}
-
-Network Network::folded() const {
-  Network n = *this;
-  n.heads = heads_of_kv();
-  n.seq_q = seq_q * (heads / n.heads);
-  n.folded_group = group() * (heads / n.heads);
-  n.kv_heads = 0;
-  return n;
 }
 
 // Of "H=12,scale=1/sqrt(E)", whose first word is a name, and "a=b/net.yaml".
@@ -392,12 +371,13 @@ std::size_t words_begin(const std::string& text) {
   const std::size_t comma = equals == std::string::npos ? equals : text.rfind(',', equals);
   if (comma == std::string::npos) return comma;
   const std::string_view name = trimmed(std::string_view(text).substr(comma + 1, equals - comma - 1));
-  const bool known = std::any_of(inline_names().begin(), inline_names().end(),
-                                 [&](const auto& entry) { return entry.first == name; });
+  const bool known =
+      std::any_of(inline_names().begin(), inline_names().end(), [&](const auto& entry) { return entry.first == name; });
   return known || !is_path(text) ? comma : std::string::npos;
 }
 
 Network load_network(const std::string& text) {
+  if (const std::optional<Network> step = parse_step(text)) return *step;
   if (is_inline(text)) return parse_inline(text);
   const std::size_t comma = words_begin(text);
   const std::string base = text.substr(0, comma);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "firmware/hal/descriptor.h"
 #include "firmware/hal/mask.h"
 #include "platform/config/schema.h"
 
@@ -20,6 +21,11 @@ struct Request {
   std::uint32_t tokens() const { return new_tokens + cached_tokens; }
 };
 
+// What of a layer is run by itself: attention, or one of its steps (step.h). Of a model: attention, all of a layer's
+// operations one after the other (operations.h), or those of all layers.
+enum class Step : std::uint8_t { kAttention, kGemm, kSoftmax };
+enum class Scope : std::uint8_t { kAttention, kLayer, kModel };
+
 // softmax(Q.K^T).V for `batch` x `heads` pairs of Q: seq_q x emb, K and V: seq_kv x emb, in elements (FP16). With
 // grouped queries each of `kv_heads` heads of K and V serves heads / kv_heads consecutive heads of Q.
 struct Network {
@@ -29,6 +35,7 @@ struct Network {
   std::uint32_t seq_q = 0;
   std::uint32_t seq_kv = 0;
   std::uint32_t emb = 0;                // per head
+  std::uint32_t value_emb = 0;          // of V and O; 0: emb
   std::uint32_t kv_heads = 0;           // 0: heads
   std::vector<std::uint32_t> contexts;  // keys of each batch, where they differ (seq_kv is then the most); K and V of
                                         // the batches lie one behind the other
@@ -36,16 +43,26 @@ struct Network {
   // Which keys a query attends to; without a rule all of them. `queries` is seq_q of one head of Q, folded or not.
   hal::Mask mask{};
   float scale = 1;  // of the scores
+  hal::ElementType type = hal::ElementType::kFp16;  // of Q, K, V and P
+  hal::ElementType out = hal::ElementType::kFp16;   // of O
+  float soft_cap = 0;  // of the scaled scores: cap * tanh(score / cap); 0: none
   bool softmax = true;  // between the two matmuls; otherwise they are a chain: (Q.K^T).V
   std::vector<Request> requests;  // in place of `batch` equal ones; contexts are their tokens then
   std::uint32_t page = 0;         // tokens in a page of the cache; 0: it has none
   std::uint32_t cache_pages = 0;  // in it; 0: as many as are needed
   std::uint32_t layers = 1;  // of the model, all like this one: one is run
+  std::uint32_t hidden = 0, ffn = 0;  // widths of the model between its operations and in its feed-forward network
+  bool gated = false;                 // whose first product is two of them
+  Step step = Step::kAttention;
+  Scope scope = Scope::kAttention;
 
   std::uint32_t heads_of_kv() const { return kv_heads > 0 ? kv_heads : heads; }
   bool ragged() const { return !contexts.empty(); }
   std::uint32_t context(std::uint32_t b) const { return ragged() ? contexts[b] : seq_kv; }
-  std::uint64_t query_elements() const;
+  bool typed() const { return type != hal::ElementType::kFp16 || out != hal::ElementType::kFp16; }
+  // Firmware must be told of more than shapes of FP16 (hal::Types).
+  bool beyond_fp16() const { return typed() || soft_cap > 0 || value_emb > 0; }
+  std::uint64_t query_elements() const;  // of Q
   std::uint32_t queries_of(std::uint32_t b) const { return requests.empty() ? seq_q : group() * requests[b].new_tokens; }
   hal::Mask mask_of(std::uint32_t b) const;  // of that batch
   std::uint32_t group() const { return folded_group > 0 ? folded_group : 1; }
@@ -53,6 +70,9 @@ struct Network {
   std::vector<std::uint32_t> page_table() const;
   std::uint32_t pages() const;
   std::uint64_t key_elements() const;  // of K, without room in pages
+  std::uint32_t values() const { return value_emb > 0 ? value_emb : emb; }  // columns of V and O
+  std::uint64_t value_elements() const { return key_elements() / emb * values(); }     // of V
+  std::uint64_t output_elements() const { return query_elements() / emb * values(); }  // of O
   std::uint32_t folded_group = 0;      // folded: heads of Q that a head's rows are of
   std::uint64_t visible_scores() const;  // of all batches and heads: what no mask hides
   // All that results depend on, the name apart: as key=value words.
@@ -66,6 +86,11 @@ struct Network {
 // What a model is at: taking new tokens in, or making one of each request.
 enum class Phase : std::uint8_t { kPrefill, kDecode };
 
+// Element types by name, in the order of the names; of O also "as the layer's".
+enum class TensorType : std::uint8_t { kFp16, kBf16, kFp8E4M3, kFp8E5M2, kInt8 };
+enum class OutputType : std::uint8_t { kAuto, kFp16, kBf16 };
+std::string name_of(hal::ElementType type);  // as keys and reports have it
+
 // What lies between the two matmuls.
 enum class Between : std::uint8_t { kSoftmax, kNothing };
 
@@ -74,10 +99,12 @@ struct NetworkKeys {
   Network network;
   std::uint32_t seq = 0;
   std::string contexts;
-  std::uint32_t causal = 0, history = kNoHistory;
-  std::string scale;
+  std::uint32_t causal = 0, history = kNoHistory, gated = 0;
+  std::string scale, soft_cap;
   Phase phase = Phase::kPrefill;
   Between between = Between::kSoftmax;
+  TensorType type = TensorType::kFp16;
+  OutputType out = OutputType::kAuto;
   static constexpr std::uint32_t kNoHistory = 0xFFFF'FFFF;
 };
 const Schema<NetworkKeys>& network_schema();

@@ -5,7 +5,9 @@
 #include <limits>
 #include <sstream>
 
+#include "models/arith/number.h"
 #include "models/arith/online.h"
+#include "models/arith/soft_cap.h"
 #include "models/arith/softmax.h"
 #include "platform/job/golden_kernels.h"
 
@@ -14,8 +16,6 @@ namespace {
 
 using arith::Half;
 
-constexpr double kU = 0x1p-24;         // kH in FP32
-constexpr double kOverflow = 65520.0;  // rounds to infinity in FP16
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::vector<double> widened(const Half* data, std::size_t n) {
@@ -39,27 +39,29 @@ struct Head {
   Head(const AttentionShape& shape, const Half* k_bits, const Half* v_bits)
       : keys(shape.keys),
         k(shape.width, shape.keys),
-        v(shape.keys, shape.width),
-        v_abs(shape.keys, shape.width),
+        v(shape.keys, shape.values()),
+        v_abs(shape.keys, shape.values()),
         k_norm(k.columns()),
-        v_finite(shape.width, true) {
+        v_finite(shape.values(), true) {
     const std::vector<double> wide_k = widened(k_bits, shape.keys * shape.width);
-    const std::vector<double> wide_v = widened(v_bits, shape.keys * shape.width);
+    const std::vector<double> wide_v = widened(v_bits, shape.keys * shape.values());
     for (std::size_t j = 0; j < shape.keys; ++j) {
       double square = 0;
       for (std::size_t d = 0; d < shape.width; ++d) {
         const double x = wide_k[j * shape.width + d];
         k.at(d, j) = x;
         square += x * x;
-        if (!std::isfinite(wide_v[j * shape.width + d])) v_finite[d] = false;
+      }
+      for (std::size_t d = 0; d < shape.values(); ++d) {
+        if (!std::isfinite(wide_v[j * shape.values() + d])) v_finite[d] = false;
       }
       k_norm[j] = std::sqrt(square);
       // As a maximum that a NaN takes part in: a row with one is looked at closely anyway.
       if (!(k_norm[j] <= k_norm_most)) k_norm_most = k_norm[j];
     }
     for (std::size_t j = 0; j < shape.keys; ++j) {
-      for (std::size_t d = 0; d < shape.width; ++d) {
-        const double x = v_finite[d] ? wide_v[j * shape.width + d] : 0;
+      for (std::size_t d = 0; d < shape.values(); ++d) {
+        const double x = v_finite[d] ? wide_v[j * shape.values() + d] : 0;
         v.at(j, d) = x;
         v_abs.at(j, d) = static_cast<float>(std::abs(x));
       }
@@ -95,8 +97,12 @@ class BlockEvaluator {
       double square = 0;
       for (std::size_t d = 0; d < width; ++d) square += q[i * width + d] * q[i * width + d];
       row_ = {p_.data() + i * columns, t_.data(), with_bound ? w_.data() + i * columns : nullptr, d_.data(), columns};
+      if (shape_.cap > 0) {
+        for (std::size_t j = 0; j < keys_; ++j) row_.p[j] = arith::soft_cap(row_.p[j], shape_.cap);
+      }
       hide(static_cast<std::uint32_t>(first + i));
-      const double roundings = static_cast<double>(width) + (shape_.scale == 1 ? 0 : 1);
+      double roundings = integers() ? 2 : static_cast<double>(width) + (shape_.scale == 1 ? 0 : 1);
+      if (shape_.cap > 0) roundings += 2;  // the product with the scale is one even if that is 1
       block_.kind.push_back(row(head, std::sqrt(square), roundings, with_bound));
     }
     block_.output.resize(rows * block_.stride);
@@ -107,11 +113,29 @@ class BlockEvaluator {
       // FP32 evaluation: rounding of w and of |v| P sums, at most (keys + 16) roundings.
       const float wider = 1.001F + static_cast<float>(keys_) * 0x1p-23F;
       for (float& bound : block_.bound) bound *= wider;
+      if (relative_rows()) divide(rows, columns);
     }
     return block_;
   }
 
  private:
+  bool integers() const { return shape_.type == hal::ElementType::kInt8; }
+  // P is kept relative to its row's greatest, and divided by its sum when it has been used.
+  bool relative_rows() const { return arith::is_relative(shape_.type) && keys_per_tile_ == 0; }
+
+  // Step 4 of such rows.
+  void divide(std::size_t rows, std::size_t columns) {
+    for (std::size_t i = 0; i < rows; ++i) {
+      double sum = 0;
+      for (std::size_t j = 0; j < keys_; ++j) sum += static_cast<double>(w_[i * columns + j]);
+      for (std::size_t d = 0; d < block_.stride; ++d) {
+        float& bound = block_.bound[i * block_.stride + d];
+        const double whole = static_cast<double>(bound) + sum * std::abs(block_.output[i * block_.stride + d]);
+        bound = sum < 1 ? static_cast<float>(whole / (1 - sum) * (1 + 0x1p-20)) : 1e30F;
+      }
+    }
+  }
+
   // What the mask hides from a row counts as padding does.
   void hide(std::uint32_t row) {
     if (!shape_.mask.any()) return;
@@ -187,9 +211,19 @@ class BlockEvaluator {
     const double g = grow(row_);
     const Grown grown = scale(row_, g * (1.0 + relative_error));
     const bool whole = keys_per_tile_ == 0;
-    const double roundings = whole ? static_cast<double>(grown.above)
-                                   : static_cast<double>(std::min(keys_, keys_per_tile_)) + 3 * tiles() + 1;
-    weigh(row_, whole ? kHalfTiny : kHalfTiny * std::min(grown.greatest, 1.0), 1.01 * roundings * kU);
+    double sums = whole ? static_cast<double>(grown.above) : static_cast<double>(std::min(keys_, keys_per_tile_));
+    if (relative_rows()) sums = 2 * static_cast<double>(keys_) + 4;
+    if (integers()) sums = 4;
+    const double roundings = whole ? sums : sums + 3 * tiles() + 1;
+    const bool relative = arith::is_relative(shape_.type);
+    const Loss once = {kH, whole && !relative ? kHalfTiny : kHalfTiny * std::min(grown.greatest, 1.0)};
+    Loss again = {0, 0};
+    if (shape_.type != hal::ElementType::kFp16) {
+      const arith::Rounding lost = arith::rounding_of(shape_.type);
+      again = {lost.relative * (1 + kH), lost.least / arith::kept_one(shape_.type) * std::min(grown.greatest, 1.0)};
+      if (!relative) again.least = kHalfTiny;
+    }
+    weigh(row_, once, again, 1.01 * roundings * kU);
   }
 
   double tiles() const {  // the first keys' last one may be a short one, too
@@ -240,11 +274,12 @@ void for_each_block(const AttentionShape& shape, const Half* q, const Half* k, c
   const std::size_t step = rows_per_block(shape);
   BlockEvaluator evaluator(shape, softmax);
   for (std::size_t bh = 0; bh < shape.batch * shape.heads; ++bh) {
-    const Head head(shape, k + bh * shape.keys * shape.width, v + bh * shape.keys * shape.width);
+    const Head head(shape, k + bh * shape.keys * shape.width, v + bh * shape.keys * shape.values());
     for (std::size_t row = 0; row < shape.queries; row += step) {
       const std::size_t rows = std::min(step, shape.queries - row);
       std::vector<double> wide_q = widened(q + (bh * shape.queries + row) * shape.width, rows * shape.width);
-      for (double& x : wide_q) x *= static_cast<double>(shape.scale);
+      const float scale = shape.factors.empty() ? shape.scale : shape.factors[bh].score;
+      for (double& x : wide_q) x *= static_cast<double>(scale);
       visit(bh, row, head, evaluator.evaluate(head, wide_q.data(), row, rows, with_bound));
     }
   }
@@ -256,7 +291,7 @@ struct Verdict {
   bool compared = false;  // as numbers
 };
 
-Verdict judge(double expected, double bound, RowKind kind, bool column_finite, double actual) {
+Verdict judge(double expected, double bound, RowKind kind, bool column_finite, double actual, double h) {
   Verdict verdict;
   if (kind == RowKind::kEither && std::isnan(actual)) return verdict;
   if (kind == RowKind::kNan || !column_finite) {
@@ -264,7 +299,7 @@ Verdict judge(double expected, double bound, RowKind kind, bool column_finite, d
     verdict.error = right ? 0.0 : kInfinity;
     return verdict;
   }
-  verdict.tolerance = bound + kH * (std::abs(expected) + bound) + kHalfTiny;
+  verdict.tolerance = bound + h * (std::abs(expected) + bound) + kHalfTiny;
   if (std::isinf(actual) && actual * expected > 0 && std::abs(expected) + verdict.tolerance >= kOverflow) {
     return verdict;
   }
@@ -279,16 +314,18 @@ GoldenResult check_attention(const AttentionShape& shape, const Half* q, const H
                              const Half* output, const OnePass& softmax) {
   GoldenResult result;
   double worst = -1.0;
+  const double h = arith::rounding_of(shape.out).relative;
   const auto visit = [&](std::size_t bh, std::size_t first, const Head& head, const Block& block) {
+    const double factor = shape.factors.empty() ? 1 : static_cast<double>(shape.factors[bh].value);
     const std::vector<double> wide =
-        widened(output + (bh * shape.queries + first) * shape.width, block.kind.size() * shape.width);
+        widened(output + (bh * shape.queries + first) * shape.values(), block.kind.size() * shape.values());
     for (std::size_t i = 0; i < block.kind.size(); ++i) {
-      const Half* out = output + (bh * shape.queries + first + i) * shape.width;
-      const double* actual = wide.data() + i * shape.width;
-      for (std::size_t d = 0; d < shape.width; ++d) {
-        const double expected = block.output[i * block.stride + d];
-        const auto bound = static_cast<double>(block.bound[i * block.stride + d]);
-        const Verdict verdict = judge(expected, bound, block.kind[i], head.v_finite[d], actual[d]);
+      const Half* out = output + (bh * shape.queries + first + i) * shape.values();
+      const double* actual = wide.data() + i * shape.values();
+      for (std::size_t d = 0; d < shape.values(); ++d) {
+        const double expected = block.output[i * block.stride + d] * factor;
+        const double bound = static_cast<double>(block.bound[i * block.stride + d]) * factor;
+        const Verdict verdict = judge(expected, bound, block.kind[i], head.v_finite[d], actual[d], h);
         const bool failed = !(verdict.error <= verdict.tolerance) || std::isinf(verdict.error);
         if (failed) ++result.failures;
         if (verdict.compared) {
@@ -317,13 +354,14 @@ GoldenResult check_attention(const AttentionShape& shape, const Half* q, const H
 }
 
 std::vector<double> reference_attention(const AttentionShape& shape, const Half* q, const Half* k, const Half* v) {
-  std::vector<double> reference(shape.query_elements());
+  std::vector<double> reference(shape.output_elements());
   const auto visit = [&](std::size_t bh, std::size_t first, const Head& head, const Block& block) {
+    const double factor = shape.factors.empty() ? 1 : static_cast<double>(shape.factors[bh].value);
     for (std::size_t i = 0; i < block.kind.size(); ++i) {
-      double* out = reference.data() + (bh * shape.queries + first + i) * shape.width;
-      for (std::size_t d = 0; d < shape.width; ++d) {
+      double* out = reference.data() + (bh * shape.queries + first + i) * shape.values();
+      for (std::size_t d = 0; d < shape.values(); ++d) {
         const bool number = block.kind[i] != RowKind::kNan && head.v_finite[d];
-        out[d] = number ? block.output[i * block.stride + d] : std::nan("");
+        out[d] = number ? block.output[i * block.stride + d] * factor : std::nan("");
       }
     }
   };

@@ -35,6 +35,18 @@
 //   4. FP32 roundings: those of a tile's sum, min(n, keys_per_tile); a product, a product of what is added, and an
 //      addition per tile (merges of partial results included), 3 T; the division, 1.
 //
+// Other element types (models/arith/number.h, platform/job/quantise.h). Q, K and V are taken as the machine has them, so
+// that how they were rounded is no matter. With r and z what rounding P to its type loses, relatively and at least:
+//   1. INT8: sums are exact; two roundings in FP32, of the sum and of its product with the head's factor.
+//   3. P is rounded once more: w_ij grows by max(r t, z), z in units of the row's greatest P for P of one byte.
+//   4. P of one byte of whole rows: a_ij, what is kept, is off by w_ij up to a factor that cancels, and the sum of a row
+//      of it by W_i = sum_j w_ij. As O' - O = sum_j (a_ij - P_ij) (v_jd - O_id) / sum_j a_ij, that is at most
+//        T'_id = (T_id + W_i |O_id|) / (1 - W_i).
+//      FP32 roundings: twice as many and four (INT8: four); one pass: three more in place of INT8's sums.
+//   5. h is that of O's type.
+// V's factor of a head is one of O and of its bound. A soft-cap's slope is at most 1, so that it makes no error of a
+// score larger; it adds one rounding in FP32 to it.
+//
 // Special values, as IEEE arithmetic demands and the machine computes:
 //   - a score that is NaN, or rounds to +inf in FP16 (s >= 65520): the row is NaN in every column;
 //   - a score that rounds to -inf (s <= -65520): probability 0; all scores -inf: the row is NaN;
@@ -49,10 +61,16 @@
 #include <string>
 #include <vector>
 
+#include "firmware/hal/descriptor.h"
 #include "firmware/hal/mask.h"
 #include "models/arith/half.h"
 
 namespace attnvp::job {
+
+// Factors of a head of K and V: of its scores and of its O.
+struct HeadFactors {
+  float score = 1, value = 1;
+};
 
 // Q and O are [batch, heads, queries, width]; K and V are [batch, heads, keys, width]; row-major, dense.
 struct AttentionShape {
@@ -64,9 +82,16 @@ struct AttentionShape {
   hal::Mask mask{};  // what it hides takes no part; rows of a head begin anew every mask.queries
   float scale = 1;   // of the scores
   bool softmax = true;  // otherwise steps 2 and 3 are left out, and w_ij = d_ij
+  hal::ElementType type = hal::ElementType::kFp16, out = hal::ElementType::kFp16;
+  double cap = 0;               // soft-cap of the scores; 0: none
+  std::size_t value_width = 0;  // of V and O; 0: width
+  std::vector<HeadFactors> factors = {};  // of every batch's heads, in place of the scale; none: that alone
 
   std::size_t query_elements() const { return batch * heads * queries * width; }
   std::size_t key_elements() const { return batch * heads * keys * width; }
+  std::size_t values() const { return value_width > 0 ? value_width : width; }
+  std::size_t value_elements() const { return batch * heads * keys * values(); }
+  std::size_t output_elements() const { return batch * heads * queries * values(); }
 };
 
 struct GoldenResult {

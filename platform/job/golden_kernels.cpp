@@ -17,6 +17,8 @@
 namespace attnvp::job {
 namespace {
 
+constexpr double kUp = 1 + 0x1p-9;  // a number that is rounded twice may be rounded up by so much more than itself
+
 // 32 bytes of numbers; where registers are shorter the compiler takes several.
 template <typename T>
 struct Vectors;
@@ -195,12 +197,14 @@ ATTNVP_BODY Grown scale_body(const ScoreRow& row, double factor) {
   return {static_cast<std::size_t>(above[0] + above[1] + above[2] + above[3]), largest(most)};
 }
 
-ATTNVP_BODY void weigh_body(const ScoreRow& row, double tiny, double sum_error) {
+ATTNVP_BODY void weigh_body(const ScoreRow& row, Loss once, Loss again, double sum_error) {
+  const double most = again.relative + again.least > 0 ? kUp : 1;
   Double4 p, t;
   for (std::size_t j = 0; j < row.n; j += kLanes) {
     p = load(row.p + j);
     t = load(row.t + j);
-    const Double4 wide = t - p + smaller(t, larger(t * kH, all(tiny)));
+    const Double4 lost = larger(t * once.relative, all(once.least)) + larger(t * again.relative, all(again.least));
+    const Double4 wide = t - p + smaller(t * most, lost);
     const Double4 weight = smaller(wide + sum_error * (p + wide), all(1e30));
     for (std::size_t i = 0; i < kLanes; ++i) row.w[j + i] = static_cast<float>(weight[i]);
   }
@@ -277,6 +281,7 @@ ATTNVP_VARIANTS(void, errors, (const double* scores, const double* k_norm, doubl
 ATTNVP_VARIANTS(void, probabilities, (double* p, std::size_t n, double greatest), (p, n, greatest))
 ATTNVP_VARIANTS(double, grow, (const ScoreRow& row), (row))
 ATTNVP_VARIANTS(Grown, scale, (const ScoreRow& row, double factor), (row, factor))
-ATTNVP_VARIANTS(void, weigh, (const ScoreRow& row, double tiny, double sum_error), (row, tiny, sum_error))
+ATTNVP_VARIANTS(void, weigh, (const ScoreRow& row, Loss once, Loss again, double sum_error),
+                (row, once, again, sum_error))
 
 }  // namespace attnvp::job

@@ -10,7 +10,9 @@
 namespace attnvp::job {
 
 constexpr double kH = 0x1p-11;         // half a unit in the last place of 1.0 in FP16
+constexpr double kU = 0x1p-24;         // the same in FP32
 constexpr double kHalfTiny = 0x1p-25;  // rounding error of an FP16 subnormal
+constexpr double kOverflow = 65520.0;  // rounds to infinity in FP16
 
 // A matrix of `depth` rows, its columns in panels of 8 and padded with zeros: what a product reads one after the other.
 template <typename T>
@@ -55,6 +57,10 @@ struct Grown {
   double greatest;
 };
 Grown scale(const ScoreRow& row, double factor);  // of t
-void weigh(const ScoreRow& row, double tiny, double sum_error);
+// What P loses when it is rounded: at most a part `relative` of it, or `least`; and again, to another type.
+struct Loss {
+  double relative, least;
+};
+void weigh(const ScoreRow& row, Loss once, Loss again, double sum_error);
 
 }  // namespace attnvp::job

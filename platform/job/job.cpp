@@ -10,6 +10,7 @@
 
 #include "firmware/runtime/boot.h"
 #include "mapping/programs.h"
+#include "models/arith/number.h"
 #include "models/storage/host_memory.h"
 #include "platform/config/error.h"
 #include "platform/config/units.h"
@@ -17,23 +18,18 @@
 #include "platform/energy/machine_model.h"
 #include "platform/firmware/firmware_watch.h"
 #include "platform/job/random_tensors.h"
+#include "platform/job/steps.h"
 #include "platform/trace/session.h"
 
 namespace attnvp::job {
 
 namespace {
 
+// Of the host's copies, FP16.
 std::uint64_t query_bytes(const config::Network& n) { return n.query_elements() * sizeof(arith::Half); }
 std::uint64_t key_bytes(const config::Network& n) { return n.key_elements() * sizeof(arith::Half); }
-
-bool ends_with_module(std::string_view name, std::string_view module) {
-  return name.size() > module.size() && name.substr(name.size() - module.size()) == module &&
-         name[name.size() - module.size() - 1] == '.';
-}
-
-void add_new(std::vector<std::string>& names, const std::string& name) {
-  if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-}
+std::uint64_t value_bytes(const config::Network& n) { return n.value_elements() * sizeof(arith::Half); }
+std::uint64_t output_bytes(const config::Network& n) { return n.output_elements() * sizeof(arith::Half); }
 
 // Whatever the simulation throws, its signals are let go of.
 class Tracing {
@@ -72,14 +68,28 @@ class Watching {
 // With the queries of a group of heads behind one another.
 AttentionShape shape_of(const config::Network& n) {
   const config::Network f = n.folded();
-  return {f.batch, f.heads, f.seq_q, f.seq_kv, f.emb, f.mask, f.scale, f.softmax};
+  return {f.batch,
+          f.heads,
+          f.seq_q,
+          f.seq_kv,
+          f.emb,
+          f.mask,
+          f.scale,
+          f.softmax,
+          f.type,
+          f.out,
+          static_cast<double>(f.soft_cap),
+          f.value_emb,
+          {}};
 }
 
 // K or V as the cache has it: pages of all heads' tokens, or one run.
-std::vector<arith::Half> in_pages(const config::Network& n, const std::vector<arith::Half>& rows) {
+template <typename Element>
+std::vector<Element> in_pages(const config::Network& n, std::size_t columns, const std::vector<Element>& rows) {
   if (n.page == 0) return rows;
-  const std::size_t heads = n.heads_of_kv(), emb = n.emb;
-  std::vector<arith::Half> cache(std::size_t{n.pages()} * n.page * heads * emb, 0);
+  const std::size_t bytes = hal::element_bytes(n.type), heads = n.heads_of_kv(),
+                    emb = columns * bytes / sizeof(Element);
+  std::vector<Element> cache(std::size_t{n.pages()} * n.page * heads * emb, 0);
   const std::vector<std::uint32_t> table = n.page_table();
   std::size_t row = 0, first = 0;  // of the batch: in `rows`, in the table
   for (std::uint32_t b = 0; b < n.batch; ++b) {
@@ -122,22 +132,41 @@ Floorplan floorplan_of(const MachineConfig& machine) {
   return plan;
 }
 
-GoldenResult check(const config::Network& n, const Tensors& t, const OnePass& softmax, const arith::Half* output) {
+// With what a multiply-accumulate of that type costs, where the table says so.
+config::EnergyTable for_type(const config::EnergyTable& table, hal::ElementType type) {
+  constexpr const char* kMac = "attnvp.mac";
+  const std::string name = arith::is_relative(type) && type != hal::ElementType::kInt8 ? "fp8" : config::name_of(type);
+  const std::string action = "compute_" + name;
+  if (type == hal::ElementType::kFp16 || !table.has(kMac, action)) return table;
+  config::EnergyTable own = table;
+  own.set(kMac, "compute", table.components().find(kMac)->second.find(action)->second);
+  return own;
+}
+
+GoldenResult check(const config::Network& n, const Tensors& t, const std::vector<HeadFactors>& factors,
+                   const OnePass& softmax, const arith::Half* output) {
   AttentionShape shape = shape_of(n);
+  shape.factors = factors;
   if (!n.ragged()) return check_attention(shape, t.q.data(), t.k.data(), t.v.data(), output, softmax);
   GoldenResult all;
   double worst = -1;
-  std::uint64_t queries = 0, keys = 0;  // elements before this batch's
+  std::uint64_t queries = 0, keys = 0, values = 0, outputs = 0;  // elements before this batch's
   shape.batch = 1;
   const config::Network folded = n.folded();
   for (std::uint32_t b = 0; b < n.batch; ++b) {
     shape.keys = n.context(b);
     shape.queries = folded.queries_of(b);
     shape.mask = folded.mask_of(b);
+    if (!factors.empty()) {
+      const auto first = factors.begin() + static_cast<std::ptrdiff_t>(std::size_t{b} * shape.heads);
+      shape.factors.assign(first, first + static_cast<std::ptrdiff_t>(shape.heads));
+    }
     GoldenResult one =
-        check_attention(shape, t.q.data() + queries, t.k.data() + keys, t.v.data() + keys, output + queries, softmax);
+        check_attention(shape, t.q.data() + queries, t.k.data() + keys, t.v.data() + values, output + outputs, softmax);
     queries += shape.query_elements();
     keys += shape.key_elements();
+    values += shape.value_elements();
+    outputs += shape.output_elements();
     one.batch = b;
     one.passed = one.passed && all.passed;
     one.failures += all.failures;
@@ -160,75 +189,6 @@ GoldenResult check(const config::Network& n, const Tensors& t, const OnePass& so
 }
 
 }  // namespace
-
-double Floorplan::total_mm2() const {
-  double total = spare_mm2;
-  for (const auto& part : parts) total += part.second;
-  return total;
-}
-
-std::uint64_t Result::sum(std::string_view module, std::string_view counter) const {
-  std::uint64_t total = 0;
-  for (const CounterValue& c : counters) {
-    if (c.name == counter && ends_with_module(c.module, module)) total += c.value;
-  }
-  return total;
-}
-
-std::uint64_t Result::max(std::string_view module, std::string_view counter) const {
-  std::uint64_t most = 0;
-  for (const CounterValue& c : counters) {
-    if (c.name == counter && ends_with_module(c.module, module)) most = std::max(most, c.value);
-  }
-  return most;
-}
-
-std::uint64_t Result::statistic(std::string_view name) const {
-  for (const auto& [known, value] : statistics) {
-    if (known == name) return value;
-  }
-  return 0;
-}
-
-bool Result::has(std::string_view module, std::string_view counter) const {
-  return std::any_of(counters.begin(), counters.end(),
-                     [&](const CounterValue& c) { return c.name == counter && ends_with_module(c.module, module); });
-}
-
-std::vector<std::string> Result::memories() const {
-  std::vector<std::string> names;
-  for (const CounterValue& c : counters) {
-    if (c.name == "read_words") add_new(names, c.module.substr(c.module.rfind('.') + 1));
-  }
-  return names;
-}
-
-std::vector<std::string> Result::energy_parts() const {
-  std::vector<std::string> parts;
-  for (const CounterValue& c : counters) {
-    if (!c.component.empty()) add_new(parts, part_of(c.component));
-  }
-  // What only moves and waits comes last.
-  for (const char* part : {"network", "events", "dma", "control", "gating", "clock", "leakage"}) {
-    const auto found = std::find(parts.begin(), parts.end(), part);
-    if (found != parts.end()) std::rotate(found, found + 1, parts.end());
-  }
-  return parts;
-}
-
-double Result::energy_pj(std::string_view part) const {
-  double total = 0;
-  for (const CounterValue& c : counters) {
-    if (!c.component.empty() && part_of(c.component) == part) total += c.energy_pj;
-  }
-  return total;
-}
-
-double Result::total_energy_pj() const {
-  double total = 0;
-  for (const CounterValue& c : counters) total += c.energy_pj;
-  return total;
-}
 
 Runner::Runner(const MachineConfig& machine, config::EnergyTable energy, bool full_data)
     : energy_(energy::resolved(std::move(energy), machine)),
@@ -292,7 +252,7 @@ Result Runner::run(const config::Network& network, const Schedule& wanted, const
 Result Runner::run_once(const config::Network& network, const Schedule& schedule, const Tensors* tensors,
                         const RunOptions& options) {
   Platform& p = *platform_;
-  const mapping::Job made = make_job(p.machine(), network, schedule);
+  mapping::Job made = make_job(p.machine(), network, schedule);
   const hal::JobBlock& job = made.block;
   p.write(hal::kScratchAddress, &made.scratch, sizeof made.scratch);
   p.write(hal::kJobAddress, &job, sizeof job);
@@ -306,16 +266,29 @@ Result Runner::run_once(const config::Network& network, const Schedule& schedule
     p.write(hal::result_address(c), &unwritten, sizeof unwritten);
   }
   const bool full = p.context().full_data;
+  const firmware::Dataflow& dataflow = *mapping::find_dataflow(schedule.dataflow);
+  Quantised kept;
+  if (full && tensors != nullptr && network.typed()) {
+    kept = quantised(network, *tensors);
+    if (!kept.factors.empty()) made.scales = head_scales(kept.factors, network.type, dataflow.is(firmware::kOnePass));
+  }
+  if ((job.flags & hal::kTyped) != 0) p.write(hal::kTypesAddress, &made.types, sizeof made.types);
+  if (!made.scales.empty()) {
+    p.write(hal::kScalesAddress, made.scales.data(), made.scales.size() * sizeof(hal::HeadScales));
+  }
   // Pages of DRAM, and the output's copy for the host.
-  const std::uint64_t touched = full ? made.scratch.address - hal::kDramBase + query_bytes(network) : 0;
+  const std::uint64_t touched = full ? made.scratch.address - hal::kDramBase + output_bytes(network) : 0;
   const host_memory::Share pages(fmt::format("the tensors of {} in DRAM", network.name), touched);
   if (full && tensors != nullptr) {
-    p.write(job.layer.q, tensors->q.data(), query_bytes(network));
-    const auto put = [&](std::uint64_t address, const std::vector<arith::Half>& rows) {
-      p.write(address, rows.data(), rows.size() * sizeof(arith::Half));
+    const auto put = [&](std::uint64_t address, const auto& rows) {
+      if (!rows.empty()) p.write(address, rows.data(), rows.size() * sizeof rows[0]);
     };
-    put(job.layer.k, network.page == 0 ? tensors->k : in_pages(network, tensors->k));
-    put(job.layer.v, network.page == 0 ? tensors->v : in_pages(network, tensors->v));
+    const auto put_all = [&](const auto& q, const auto& k, const auto& v) {
+      put(operand_address(network, job.layer), q);
+      put(job.layer.k, network.page == 0 ? k : in_pages(network, network.emb, k));
+      put(job.layer.v, network.page == 0 ? v : in_pages(network, network.values(), v));
+    };
+    network.typed() ? put_all(kept.q, kept.k, kept.v) : put_all(tensors->q, tensors->k, tensors->v);
   }
 
   tag_tensors(p, job.layer, made.scratch.address);
@@ -325,7 +298,7 @@ Result Runner::run_once(const config::Network& network, const Schedule& schedule
   const std::uint64_t deltas = sc_core::sc_delta_count();
   const auto start = std::chrono::steady_clock::now();
   {
-    const Tracing tracing(options.trace, p, energy_);
+    const Tracing tracing(options.trace, p, for_type(energy_, network.type));
     const Watching watching(options.watch, p);
     result.cycles = p.run();
   }
@@ -335,13 +308,22 @@ Result Runner::run_once(const config::Network& network, const Schedule& schedule
   check_status(result);
   collect(result);
   if (full) {
-    result.output.resize(query_bytes(network) / sizeof(arith::Half));
-    p.read(job.layer.o, result.output.data(), query_bytes(network));
-    const firmware::Dataflow& dataflow = *mapping::find_dataflow(schedule.dataflow);
-    if (options.check_golden && tensors != nullptr && !dataflow.is(firmware::kOneStep)) {
+    const bool attention = network.step == config::Step::kAttention;
+    result.output.resize(attention ? network.output_elements() : network.visible_scores());
+    p.read(attention ? job.layer.o : result_address(network, job.layer), result.output.data(),
+           result.output.size() * sizeof(arith::Half));
+    if (network.out != hal::ElementType::kFp16) {
+      for (arith::Half& x : result.output) x = arith::half_from_float(arith::float_from_bf16(x));
+    }
+    const bool checked = options.check_golden && tensors != nullptr && !dataflow.is(firmware::kPacked);
+    if (checked && !attention) {
+      result.golden = check_step(network, *tensors, result.output);
+      result.golden_checked = true;
+    } else if (checked) {
       const OnePass softmax{dataflow.is(firmware::kOnePass) ? result.schedule.tiling["nkv"] : 0,
                             dataflow.is(firmware::kMerged)};
-      result.golden = check(network, *tensors, softmax, result.output.data());
+      const Tensors& seen = network.typed() ? kept.numbers : *tensors;
+      result.golden = check(network, seen, kept.factors, softmax, result.output.data());
       result.golden_checked = true;
     }
   }
@@ -382,7 +364,7 @@ void Runner::check_status(Result& result) {
 void Runner::collect(Result& result) {
   Platform& p = *platform_;
   result.frequency_hz = p.machine().clock_hz;
-  result.counters = read_counters(p, energy_, p.machine().technology, result.cycles);
+  result.counters = read_counters(p, for_type(energy_, result.network.type), p.machine().technology, result.cycles);
   result.floorplan = floorplan_;
   result.tdp_watts = p.machine().technology.tdp_watts;
   const auto total = static_cast<double>(std::max<std::uint64_t>(result.cycles, 1));
@@ -404,11 +386,13 @@ void Runner::collect(Result& result) {
 }
 
 Tensors random_tensors(const config::Network& network, std::uint64_t seed) {
-  const std::uint64_t bytes = query_bytes(network) + 2 * key_bytes(network);
+  if (network.step != config::Step::kAttention) return random_operands(network, seed);
+  const std::uint64_t bytes = query_bytes(network) + key_bytes(network) + value_bytes(network);
   const host_memory::Share briefly(fmt::format("the random tensors of {}", network.name), bytes);
   AttentionShape shape = shape_of(network);
   if (network.ragged()) {  // one batch of one head with as many queries and keys as all have
     shape = {1, 1, network.query_elements() / network.emb, network.key_elements() / network.emb, network.emb};
+    shape.value_width = network.value_emb;
   }
   AttentionTensors t = random_attention(shape, seed, kScoreSpread / network.scale);
   return {std::move(t.q), std::move(t.k), std::move(t.v)};

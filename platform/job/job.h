@@ -20,6 +20,7 @@
 #include "platform/job/accounting.h"
 #include "platform/job/counters.h"
 #include "platform/job/golden.h"
+#include "platform/job/quantise.h"
 #include "platform/job/schedule.h"
 
 namespace attnvp {
@@ -37,10 +38,6 @@ namespace attnvp::job {
 // It stopped on its own, by a fault or a deadlock: what was traced up to there is worth a look.
 struct StoppedError : RunError {
   using RunError::RunError;
-};
-
-struct Tensors {
-  std::vector<arith::Half> q, k, v;  // [batch, heads, seq, emb]
 };
 
 struct Utilization {
@@ -83,7 +80,7 @@ struct Result {
   Bound bound;
   Floorplan floorplan;
   double tdp_watts = 0;             // that the machine may draw; 0: no limit
-  std::vector<arith::Half> output;  // [batch, heads, seq_q, emb]; empty in timing mode
+  std::vector<arith::Half> output;  // [batch, heads, seq_q, emb], BF16 as FP16; empty in timing mode
   double wall_seconds = 0;
   std::uint64_t events = 0;  // simulation events: delta cycles
 

@@ -6,8 +6,9 @@
 
 #include "mapping/choose.h"
 #include "mapping/programs.h"
-#include "models/arith/half.h"
+#include "models/arith/number.h"
 #include "platform/config/error.h"
+#include "platform/config/operations.h"
 #include "platform/job/schedule.h"
 
 namespace attnvp::job {
@@ -53,9 +54,21 @@ void check_extents(const mapping::Job& job, const firmware::Dataflow& dataflow) 
     const firmware::Parameter& p = *dataflow.parameters[i];
     const std::uint32_t value = job.block.parameter[i], most = mapping::largest(p, job);
     if (value == hal::kWord || p.extent == firmware::Extent::kBlocks || value <= most) continue;
-    throw TilingError(
-        fmt::format("tiling {}={} is larger than the layer; allowed is at most {}", p.name, value, most));
+    throw TilingError(fmt::format("tiling {}={} is larger than the layer; allowed is at most {}", p.name, value, most));
   }
+}
+
+// A step of a layer is for the dataflow of that step, attention for all others.
+void check_step(const config::Network& n, const Schedule& schedule, const firmware::Dataflow& dataflow) {
+  const bool one_step = n.step != config::Step::kAttention;
+  if (one_step == dataflow.is(firmware::kOneStep) && (!one_step || n.softmax != dataflow.is(firmware::kChain))) return;
+  std::vector<std::string> names;
+  for (const firmware::Dataflow* d : mapping::dataflows_for(n.softmax, one_step)) names.emplace_back(d->name);
+  throw config::ConfigError(fmt::format("{} with {}: {}; allowed: {}", n.name, schedule.text,
+                                        one_step ? "that is one step of a layer, which the dataflow does not make"
+                                                 : "the dataflow makes one step of a layer, such as gemm:512x2304x768 "
+                                                   "or softmax:4096x512, no attention",
+                                        fmt::join(names, ", ")));
 }
 
 }  // namespace
@@ -81,20 +94,44 @@ mapping::Job make_job(const MachineConfig& machine, const config::Network& n, co
   l.ragged = !n.requests.empty() ? 2 : n.ragged() ? 1 : 0;
   made.rules.mask = n.mask;
   std::memcpy(&made.rules.scale, &n.scale, sizeof n.scale);
+  made.types.operand = n.type;
+  made.types.out = n.out;
+  std::memcpy(&made.types.cap, &n.soft_cap, sizeof n.soft_cap);
+  made.types.value_emb = n.value_emb;
+  if (n.beyond_fp16()) job.flags |= hal::kTyped;
+  if (n.beyond_fp16() && dataflow.is(firmware::kOneStep)) {
+    throw config::ConfigError(
+        fmt::format("{} with {}: found{}; that dataflow takes fp16 as it is", n.name, schedule.text, n.rules()));
+  }
+  if (n.type == hal::ElementType::kInt8) {
+    const std::uint64_t heads = std::uint64_t{folded.batch} * folded.heads;
+    if (heads > hal::kMostScales) {
+      throw config::ConfigError(fmt::format("{}: INT8 has scales for each of its {} heads of K and V; allowed are {}",
+                                            n.name, heads, hal::kMostScales));
+    }
+    made.types.per_head = 1;
+    made.scales.assign(heads, {hal::kUnitScale, hal::kUnitScale});  // where there are no data
+  } else if (arith::is_relative(n.type) && dataflow.is(firmware::kOnePass)) {
+    const float scale = 1 / arith::kept_one(n.type);
+    std::memcpy(&made.types.value_scale, &scale, sizeof scale);
+  }
   made.rules.group = static_cast<std::uint16_t>(folded.group());
   made.rules.page = static_cast<std::uint16_t>(n.page);
   made.pages = n.page_table();
   if (n.mask.any() || n.scale != 1 || l.ragged == 2 || n.page > 0) job.flags |= hal::kRuled;
+  config::refuse_scope(n);
+  check_step(n, schedule, dataflow);
   if (!n.softmax) {
     if (!dataflow.is(firmware::kChain)) {
-      throw config::ConfigError(fmt::format("{} with {}: the layer has no softmax, which that dataflow does not take; "
-                                            "allowed: {}",
-                                            n.name, schedule.text, dataflows_with(firmware::kChain)));
+      throw config::ConfigError(
+          fmt::format("{} with {}: the layer has no softmax, which that dataflow does not take; "
+                      "allowed: {}",
+                      n.name, schedule.text, dataflows_with(firmware::kChain)));
     }
     job.flags |= hal::kPlain;
   } else if (dataflow.is(firmware::kOnlyChain)) {
-    throw config::ConfigError(fmt::format("{} with {}: that dataflow takes layers with softmax=none only", n.name,
-                                          schedule.text));
+    throw config::ConfigError(
+        fmt::format("{} with {}: that dataflow takes layers with softmax=none only", n.name, schedule.text));
   }
   std::uint64_t next = hal::kTensorsAddress;
   const auto place = [&next](std::uint64_t bytes) {
@@ -102,13 +139,14 @@ mapping::Job make_job(const MachineConfig& machine, const config::Network& n, co
     next = aligned(next + bytes);
     return here;
   };
-  const std::uint64_t query_bytes = n.query_elements() * sizeof(arith::Half);
-  const std::uint64_t in_pages = std::uint64_t{n.pages()} * n.page * folded.heads * n.emb;
-  const std::uint64_t key_bytes = (n.page > 0 ? in_pages : n.key_elements()) * sizeof(arith::Half);
-  l.q = place(query_bytes);
-  l.k = place(key_bytes);
-  l.v = place(key_bytes);
-  l.o = place(query_bytes);
+  const std::uint64_t bytes = hal::element_bytes(n.type), out_bytes = hal::element_bytes(n.out);
+  const std::uint64_t in_pages = std::uint64_t{n.pages()} * n.page * folded.heads;  // rows
+  const std::uint64_t key_rows = n.page > 0 ? in_pages : n.key_elements() / n.emb;
+  l.q = place(n.query_elements() * bytes);
+  l.k = place(key_rows * n.emb * bytes);
+  const bool attention = n.step == config::Step::kAttention;
+  l.v = place(attention ? key_rows * n.values() * bytes : 0);
+  l.o = place(attention ? n.output_elements() * out_bytes : 0);
   if (dataflow.scores == hal::kScoresCAndP) l.c = place(score_bytes(n));
   if (dataflow.scores != hal::kScoresOnChip) l.p = place(score_bytes(n));
   if (n.ragged() && !dataflow.is(firmware::kRagged)) {
@@ -121,8 +159,8 @@ mapping::Job make_job(const MachineConfig& machine, const config::Network& n, co
                                           schedule.text, dataflows_with(firmware::kRagged)));
   }
   if (made.pages.size() > hal::kMostPages) {
-    throw config::ConfigError(fmt::format("{}: its requests need {} pages; allowed are {}", n.name, made.pages.size(),
-                                          hal::kMostPages));
+    throw config::ConfigError(
+        fmt::format("{}: its requests need {} pages; allowed are {}", n.name, made.pages.size(), hal::kMostPages));
   }
   const std::uint64_t end = hal::kDramBase + machine.dram.size_bytes;
   if (next > end) {

@@ -42,7 +42,7 @@ AttentionTensors random_attention(const AttentionShape& shape, std::uint64_t see
   const double q_stddev = score_spread / std::sqrt(static_cast<double>(shape.width));
   return {random_tensor(mix(seed) ^ 1, shape.query_elements(), q_stddev),
           random_tensor(mix(seed) ^ 2, shape.key_elements(), 1.0),
-          random_tensor(mix(seed) ^ 3, shape.key_elements(), 1.0)};
+          random_tensor(mix(seed) ^ 3, shape.value_elements(), 1.0)};
 }
 
 }  // namespace attnvp::job

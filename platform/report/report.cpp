@@ -103,6 +103,12 @@ std::string to_json(const job::Result& r, const std::string& hardware, const Jso
                             {"prefix", net.mask.prefix},      {"visible_scores", net.visible_scores()}};
   }
   if (net.scale != 1) j["network"]["scale"] = net.scale;
+  if (net.soft_cap > 0) j["network"]["softcap"] = net.soft_cap;
+  if (net.value_emb > 0) j["network"]["value_emb"] = net.value_emb;
+  if (net.typed()) {
+    j["network"]["type"] = config::name_of(net.type);
+    j["network"]["out"] = config::name_of(net.out);
+  }
   if (net.layers > 1) j["network"]["layers"] = net.layers;
   if (net.page > 0) j["network"]["page"] = net.page;
   for (const config::Request& q : net.requests) {

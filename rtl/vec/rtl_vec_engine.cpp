@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "models/registry.h"
+#include "models/trace/operation.h"
 #include "rtl/vec/vec_rtl.h"
 
 namespace attnvp::rtl {
@@ -56,6 +57,17 @@ RtlVecEngine::RtlVecEngine(sc_core::sc_module_name name, const Site& site)
     : VecEngine(name, site),
       unit_("rtl", site.context, width_of(site.machine.vec)),
       linear_("linear", site.context, width_of(site.machine.vec)) {}
+
+Refusal RtlVecEngine::plan(const hal::Descriptor& d, Plan& plan) {
+  const bool may_be_short =
+      d.opcode == Opcode::kSoftmax || d.opcode == Opcode::kOnlineSoftmax || d.opcode == Opcode::kDivide;
+  if (may_be_short && d.type[1] != hal::ElementType::kFp16) {
+    return {FaultCode::kBadType, d.operand[1].address,
+            fmt::format("the RTL of VEC makes results of fp16 only; the {}'s type is {}", name_of(operation_of(d)),
+                        name_of(d.type[1]))};
+  }
+  return VecEngine::plan(d, plan);
+}
 
 void RtlVecEngine::reset() {
   VecEngine::reset();

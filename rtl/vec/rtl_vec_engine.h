@@ -20,6 +20,7 @@ class RtlVecEngine : public VecEngine {
   void reset() override;
 
  protected:
+  Refusal plan(const hal::Descriptor& descriptor, Plan& plan) override;
   bool run_fill(const hal::Descriptor& descriptor, const Plan& plan, StreamPayload& payload) override;
   bool run_body(const hal::Descriptor& descriptor, const Plan& plan) override;
   bool run_last(const hal::Descriptor& descriptor, const Plan& plan) override;

@@ -41,6 +41,15 @@ hal::Descriptor product(std::uint32_t m, std::uint32_t n, std::uint32_t k) {
 hal::Descriptor moved(std::uint32_t row_bytes, std::uint32_t rows, std::uint32_t planes) {
   return copy(row_bytes, rows, planes, {kDram, 64, 256}, {kA, 64, 256});
 }
+// Of 16-bit elements, half as many.
+hal::Descriptor in_halves(hal::Descriptor d) {
+  for (int i = 0; i < 2; ++i) {
+    d.type[i] = hal::ElementType::kFp16;
+    d.operand[i].columns /= 2;
+  }
+  return d;
+}
+
 hal::Descriptor with_type(hal::Descriptor d, int operand, hal::ElementType type) {
   return changed(d, [&](hal::Descriptor& x) { x.type[operand] = type; });
 }
@@ -113,7 +122,7 @@ std::vector<Case> cases() {
       {"VecMatmul", kVec, F::kBadOpcode, 0, good_matmul()},
       {"VecNoSuchWait", kVec, F::kBadEvent, 0, after(soft, 255, 1, 2)},
       {"VecUnknownType", kVec, F::kBadType, kA, with_type(soft, 0, static_cast<hal::ElementType>(99))},
-      {"VecInt8Result", kVec, F::kBadType, kC, with_type(soft, 1, hal::ElementType::kInt8)},
+      {"VecInt32Result", kVec, F::kBadType, kC, with_type(soft, 1, hal::ElementType::kInt32)},
       {"VecLongResult", kVec, F::kBadOperand, kC, with_columns(soft, 1, 33)},
       {"VecNewVersion", kVec, F::kBadVersion, 0, with_version(soft, 200)},
       {"VecTooShort", kVec, F::kBadLength, 0, with_length(soft, 120)},
@@ -130,9 +139,9 @@ std::vector<Case> cases() {
       {"DmaPastL1", channel(2), F::kOutOfRange, kL1End - 62, copy(64, kDram, kL1End - 62)},
       {"DmaPlanesPastL1", channel(2), F::kOutOfRange, kL1End - 1024,
        copy(64, 4, 3, {kDram, 64, 256}, {kL1End - 1024, 64, 512})},
-      {"DmaOddAddress", channel(2), F::kMisaligned, kDram + 1, copy(64, kDram + 1, kA)},
-      {"DmaOddLength", channel(2), F::kMisaligned, kDram, copy(63, kDram, kA)},
-      {"DmaOddStride", channel(2), F::kMisaligned, kA, with_stride(move, 1, 65)},
+      {"DmaOddAddress", channel(2), F::kMisaligned, kDram + 1, in_halves(copy(64, kDram + 1, kA))},
+      {"DmaOddStride", channel(2), F::kMisaligned, kA,
+       with_stride(in_halves(copy(64, 4, 1, {kDram, 128, 0}, {kA, 128, 0})), 1, 129)},
       {"DmaNoBytes", channel(2), F::kZeroSize, kDram, moved(0, 4, 2)},
       {"DmaNoRows", channel(2), F::kZeroSize, kDram, moved(64, 0, 2)},
       {"DmaNoPlanes", channel(2), F::kZeroSize, kDram, moved(64, 4, 0)},

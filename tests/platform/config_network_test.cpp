@@ -67,6 +67,33 @@ TEST(Network, InlineShapes) {
   EXPECT_EQ(overridden.seq_kv, 64u);
 }
 
+TEST(Network, ElementTypesSoftCapAndWidthOfV) {
+  using hal::ElementType;
+  const Network n = load_network("H=8,N=64,E=48,EV=32,type=int8,softcap=50");
+  EXPECT_EQ(n.type, ElementType::kInt8);
+  EXPECT_EQ(n.out, ElementType::kFp16);
+  EXPECT_EQ(n.soft_cap, 50);
+  EXPECT_EQ(n.query_elements(), 8U * 64 * 48);
+  EXPECT_EQ(n.value_elements(), 8U * 64 * 32);
+  EXPECT_EQ(n.output_elements(), 8U * 64 * 32);
+  EXPECT_NE(n.identity(), load_network("H=8,N=64,E=48,type=int8,softcap=50").identity());
+  EXPECT_NE(n.identity(), load_network("H=8,N=64,E=48,EV=32,softcap=50").identity());
+  EXPECT_NE(n.identity(), load_network("H=8,N=64,E=48,EV=32,type=int8").identity());
+  EXPECT_EQ(load_network("H=1,N=8,E=8,type=bf16").out, ElementType::kBf16);
+  EXPECT_EQ(load_network("H=1,N=8,E=8,type=bf16,out=fp16").out, ElementType::kFp16);
+  EXPECT_EQ(load_network("H=1,N=8,E=8,type=fp8_e5m2,out=bf16").out, ElementType::kBf16);
+  EXPECT_EQ(load_network("H=1,N=8,E=8,EV=8").value_emb, 0U);
+  EXPECT_EQ(load_network("gemma2-9b").soft_cap, 50);
+  EXPECT_EQ(load_network("deepseek-v3").values(), 512U);
+  EXPECT_EQ(inline_refusal("H=1,N=8,E=8,type=int4"),
+            "key 'type': found 'int4'; allowed: fp16, bf16, fp8_e4m3, fp8_e5m2, int8");
+  EXPECT_EQ(inline_refusal("H=1,N=8,E=8,softcap=0"), "key 'softcap': found '0'; allowed is a number of 2^-10 to 32768");
+  EXPECT_EQ(inline_refusal("H=1,N=8,E=8,softcap=50x"),
+            "key 'softcap': found '50x'; allowed is a number of 2^-10 to 32768");
+  EXPECT_EQ(inline_refusal("H=1,N=8,E=8,type=int8,softmax=none"),
+            "key 'softmax': found 'none'; with a type, a soft-cap or a width of V allowed is 'softmax'");
+}
+
 TEST(Network, RefusesBadInlineShapes) {
   EXPECT_EQ(inline_refusal("H=12,N=512"), "key 'E' is missing; allowed is 1 to 65536");
   EXPECT_EQ(inline_refusal("N=512,E=64"), "key 'H' is missing; allowed is 1 to 65536");
@@ -81,10 +108,12 @@ TEST(Network, RefusesBadInlineShapes) {
   EXPECT_EQ(inline_refusal("H=1,N=4194305,E=64"), "key 'N': found '4194305'; allowed is 1 to 4194304");
   EXPECT_EQ(inline_refusal("H=1,N=8,E=65537"), "key 'E': found '65537'; allowed is 1 to 65536");
   EXPECT_EQ(inline_refusal("B=65537,H=1,N=8,E=1"), "key 'B': found '65537'; allowed is 1 to 65536");
-  EXPECT_EQ(inline_refusal("H=1,N=8,E=8,D=2"), "key 'D' is unknown; allowed: B, H, N, NQ, NKV, E, HKV, L, causal, history, window, "
-            "sinks, prefix, scale, softmax, phase, batch, cache, page, pages, layers");
-  EXPECT_EQ(inline_refusal("h=1,N=8,E=8"), "key 'h' is unknown; allowed: B, H, N, NQ, NKV, E, HKV, L, causal, history, window, "
-            "sinks, prefix, scale, softmax, phase, batch, cache, page, pages, layers");
+  EXPECT_EQ(inline_refusal("H=1,N=8,E=8,D=2"),
+            "key 'D' is unknown; allowed: B, H, N, NQ, NKV, E, HKV, L, causal, history, window, "
+            "sinks, prefix, scale, softcap, type, out, EV, softmax, phase, batch, cache, page, pages, layers, scope, hidden, ffn, gated");
+  EXPECT_EQ(inline_refusal("h=1,N=8,E=8"),
+            "key 'h' is unknown; allowed: B, H, N, NQ, NKV, E, HKV, L, causal, history, window, "
+            "sinks, prefix, scale, softcap, type, out, EV, softmax, phase, batch, cache, page, pages, layers, scope, hidden, ffn, gated");
   EXPECT_EQ(inline_refusal("H=1,N=8,E=8,H=1"), "key 'H' is given twice");
   EXPECT_EQ(inline_refusal("H=1,N=8,E=8,"), "found '' without '='; allowed is a shape such as H=12,N=512,E=64");
   EXPECT_EQ(inline_refusal("H=1,N,E=8"), "found 'N' without '='; allowed is a shape such as H=12,N=512,E=64");
@@ -152,6 +181,17 @@ TEST(Network, HuggingFaceConfigurations) {
           "image_size": 224, "patch_size": 16})");
   EXPECT_EQ(vit.seq_q, 197u);
   EXPECT_FALSE(vit.mask.any());
+  const Network gemma = load(
+      R"({"model_type": "gemma2", "num_attention_heads": 16, "num_key_value_heads": 8, "hidden_size": 3584,
+          "head_dim": 256, "num_hidden_layers": 42, "attn_logit_softcapping": 50.0})");
+  EXPECT_EQ(gemma.soft_cap, 50);
+  const Network deepseek = load(
+      R"({"model_type": "deepseek_v3", "num_attention_heads": 128, "num_key_value_heads": 128, "hidden_size": 7168,
+          "num_hidden_layers": 61, "kv_lora_rank": 512, "qk_rope_head_dim": 64, "qk_nope_head_dim": 128})");
+  EXPECT_EQ(deepseek.kv_heads, 1u);
+  EXPECT_EQ(deepseek.emb, 576u);
+  EXPECT_EQ(deepseek.values(), 512u);
+  EXPECT_NEAR(deepseek.scale, 0.0721687836, 1e-7);
   const auto refusal = [&](const std::string& text) {
     const std::string message = message_of([&] { load(text); });
     return message.substr(message.find("config.json"));
@@ -203,11 +243,12 @@ TEST(Network, RefusesBadFiles) {
   EXPECT_EQ(file_refusal("heads: 3\nseq_q: 7\nemb: 1\n"),
             "my.yaml: key 'seq' (or both 'seq_q' and 'seq_kv') is missing; allowed is 1 to 4194304");
   EXPECT_EQ(file_refusal("head: 3\n"), "my.yaml:1: key 'head' is unknown; did you mean 'heads'?");
-  EXPECT_EQ(
-      file_refusal("hidden: 3\n"),
-      "my.yaml:1: key 'hidden' is unknown; allowed: name, batch, heads, seq, seq_q, seq_kv, kv_heads, contexts, "
-      "causal, history, window, sinks, prefix, scale, softmax, phase, page, pages, layers, emb, "
-      "provenance");
+  EXPECT_EQ(file_refusal("width: 3\n"),
+            "my.yaml:1: key 'width' is unknown; allowed: name, batch, heads, seq, seq_q, seq_kv, kv_heads, contexts, "
+            "causal, history, window, sinks, prefix, scale, softmax, softcap, type, out, phase, page, pages, layers, "
+             "hidden, ffn, gated, scope, "
+            "emb, value_emb, "
+            "provenance");
   EXPECT_EQ(file_refusal("heads: 3\nseq: 0\n"), "my.yaml:2: key 'seq': found '0'; allowed is 1 to 4194304");
   EXPECT_EQ(file_refusal("emb: 3\nemb: 3\n"), "my.yaml:2: key 'emb' is given twice, first in line 1");
   EXPECT_EQ(message_of([] { load_network("bert-bas"); }).find("'bert-bas' is not in "), 0u);

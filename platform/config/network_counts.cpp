@@ -1,0 +1,103 @@
+// What follows from a layer's shape.
+#include <fmt/format.h>
+
+#include "platform/config/network.h"
+
+namespace attnvp::config {
+
+std::uint64_t Network::key_elements() const {
+  std::uint64_t rows = 0;
+  for (std::uint32_t b = 0; b < batch; ++b) rows += context(b);
+  return rows * heads_of_kv() * emb;
+}
+
+std::uint64_t Network::query_elements() const {
+  if (requests.empty()) return std::uint64_t{batch} * heads * seq_q * emb;
+  std::uint64_t rows = 0;
+  for (std::uint32_t b = 0; b < batch; ++b) rows += queries_of(b);
+  return rows * heads * emb;
+}
+
+hal::Mask Network::mask_of(std::uint32_t b) const {
+  hal::Mask m = mask;
+  if (requests.empty() || !m.any()) return m;
+  m.queries = requests[b].new_tokens;
+  m.history = requests[b].cached_tokens;
+  return m;
+}
+
+std::vector<std::uint32_t> Network::page_table() const {
+  std::vector<std::uint32_t> table;
+  for (std::uint32_t b = 0; page > 0 && b < batch; ++b) {
+    const std::uint32_t needed = (context(b) + page - 1) / page;
+    const bool given = !requests.empty() && !requests[b].pages.empty();
+    for (std::uint32_t i = 0; i < needed; ++i) {
+      table.push_back(given ? requests[b].pages[i] : static_cast<std::uint32_t>(table.size()));
+    }
+  }
+  return table;
+}
+
+std::uint32_t Network::pages() const {
+  if (page == 0 || cache_pages > 0) return cache_pages;
+  std::uint32_t needed = 0;
+  for (std::uint32_t b = 0; b < batch; ++b) needed += (context(b) + page - 1) / page;
+  return needed;
+}
+
+std::uint64_t Network::visible_scores() const {
+  if (!requests.empty()) {
+    std::uint64_t scores = 0;
+    for (std::uint32_t b = 0; b < batch; ++b) {
+      const hal::Mask m = mask_of(b);
+      for (std::uint32_t t = 0; t < requests[b].new_tokens; ++t) {
+        scores += m.any() ? hal::visible_tokens(m, t, t, context(b)).count() : context(b);
+      }
+    }
+    return scores * heads * group();
+  }
+  if (!mask.any()) return key_elements() / emb * (heads / heads_of_kv()) * seq_q;
+  std::uint64_t scores = 0;
+  for (std::uint32_t t = 0; t < mask.queries; ++t) scores += hal::visible_tokens(mask, t, t, seq_kv).count();
+  return scores * (seq_q / mask.queries) * batch * heads;
+}
+
+std::string Network::rules() const {
+  std::string text;
+  const auto add = [&](const char* key, std::uint32_t value) {
+    if (value > 0) text += fmt::format(" {}={}", key, value);
+  };
+  add("causal", mask.causal);
+  add("window", mask.window);
+  if (mask.any()) add("history", mask.history);
+  add("sinks", mask.sinks);
+  add("prefix", mask.prefix);
+  if (scale != 1) text += fmt::format(" scale={:.9g}", scale);
+  if (soft_cap > 0) text += fmt::format(" softcap={:.9g}", soft_cap);
+  if (!softmax && step == Step::kAttention) text += " softmax=none";
+  if (type != hal::ElementType::kFp16) text += " type=" + config::name_of(type);
+  if (out != hal::ElementType::kFp16) text += " out=" + config::name_of(out);
+  if (value_emb > 0) text += fmt::format(" value_emb={}", value_emb);
+  return text;
+}
+
+std::string Network::identity() const {
+  std::string all;
+  for (const Request& r : requests)
+    all += fmt::format(" {}+{}[{}]", r.new_tokens, r.cached_tokens, fmt::join(r.pages, " "));
+  if (page > 0) all += fmt::format(" page={} of {}", page, pages());
+  if (step != Step::kAttention) all += step == Step::kGemm ? "gemm " : "softmax ";
+  return all + fmt::format("{} {} {} {} {} {} {}{}", batch, heads, heads_of_kv(), seq_q, seq_kv,
+                           fmt::join(contexts, "+"), emb, rules());
+}
+
+Network Network::folded() const {
+  Network n = *this;
+  n.heads = heads_of_kv();
+  n.seq_q = seq_q * (heads / n.heads);
+  n.folded_group = group() * (heads / n.heads);
+  n.kv_heads = 0;
+  return n;
+}
+
+}  // namespace attnvp::config

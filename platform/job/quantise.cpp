@@ -1,0 +1,100 @@
+#include "platform/job/quantise.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "models/arith/number.h"
+
+namespace attnvp::job {
+
+namespace {
+
+using arith::Half;
+using hal::ElementType;
+
+constexpr float kGreatestInt8 = 127;
+
+// The greatest finite magnitude, over 127; 1 for zeros.
+float scale_of(const Half* x, std::size_t n) {
+  float most = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const float magnitude = std::abs(arith::float_from_half(x[i]));
+    if (std::isfinite(magnitude)) most = std::max(most, magnitude);
+  }
+  return most > 0 ? most / kGreatestInt8 : 1;
+}
+
+class Keeper {
+ public:
+  explicit Keeper(ElementType type) : type_(type), bytes_(hal::element_bytes(type)) {}
+
+  // The next n elements: what is kept of them goes to `bytes`, its numbers to `numbers`.
+  void keep(const Half* x, std::size_t n, float scale, std::vector<unsigned char>& bytes, std::vector<Half>& numbers) {
+    row_.resize(n);
+    arith::floats_from_halves(x, row_.data(), n);
+    for (float& value : row_) value = fit(value / scale);
+    const std::size_t at = bytes.size(), numbers_at = numbers.size();
+    bytes.resize(at + n * bytes_);
+    arith::from_floats(type_, row_.data(), bytes.data() + at, n);
+    arith::floats_from(type_, bytes.data() + at, row_.data(), n);
+    numbers.resize(numbers_at + n);
+    arith::halves_from_floats(row_.data(), numbers.data() + numbers_at, n);
+  }
+
+ private:
+  float fit(float value) const {
+    constexpr float kGreatest = 65280;  // of BF16, within FP16
+    return type_ == ElementType::kBf16 && std::isfinite(value) ? std::clamp(value, -kGreatest, kGreatest) : value;
+  }
+  ElementType type_;
+  std::size_t bytes_;
+  std::vector<float> row_;
+};
+
+std::uint32_t bits_of(float value) {
+  std::uint32_t bits = 0;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
+}  // namespace
+
+Quantised quantised(const config::Network& network, const Tensors& t) {
+  const config::Network n = network.folded();
+  Quantised all;
+  Keeper keeper(n.type);
+  std::size_t queries = 0, keys = 0, values = 0;  // elements before the head's
+  for (std::uint32_t b = 0; b < n.batch; ++b) {
+    const std::size_t head_queries = std::size_t{n.queries_of(b)} * n.emb,
+                      head_keys = std::size_t{n.context(b)} * n.emb,
+                      head_values = std::size_t{n.context(b)} * n.values();
+    for (std::uint32_t head = 0; head < n.heads; ++head) {
+      const Half *q = t.q.data() + queries, *k = t.k.data() + keys, *v = t.v.data() + values;
+      float q_scale = 1, k_scale = 1, v_scale = 1;
+      if (n.type == ElementType::kInt8) {
+        q_scale = scale_of(q, head_queries);
+        k_scale = scale_of(k, head_keys);
+        v_scale = scale_of(v, head_values);
+        all.factors.push_back({n.scale * q_scale * k_scale, v_scale});
+      }
+      keeper.keep(q, head_queries, q_scale, all.q, all.numbers.q);
+      keeper.keep(k, head_keys, k_scale, all.k, all.numbers.k);
+      keeper.keep(v, head_values, v_scale, all.v, all.numbers.v);
+      queries += head_queries;
+      keys += head_keys;
+      values += head_values;
+    }
+  }
+  return all;
+}
+
+std::vector<hal::HeadScales> head_scales(const std::vector<HeadFactors>& factors, ElementType type, bool one_pass) {
+  std::vector<hal::HeadScales> scales;
+  for (const HeadFactors& f : factors) {
+    scales.push_back({bits_of(f.score), bits_of(one_pass ? f.value / arith::kept_one(type) : f.value)});
+  }
+  return scales;
+}
+
+}  // namespace attnvp::job

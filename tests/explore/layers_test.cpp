@@ -1,0 +1,80 @@
+// Whole layers: their operations, that sums are the parts', and the papers' count of linear layers.
+#include <gtest/gtest.h>
+
+#include "explore/layers/layers.h"
+#include "platform/config/error.h"
+#include "platform/config/hardware.h"
+#include "platform/config/operations.h"
+
+namespace attnvp::explore {
+namespace {
+
+LayerRun run(const std::string& hardware, const std::string& network, const std::string& dataflow, bool full) {
+  const MachineConfig machine = config::load_hardware(hardware);
+  LayerOptions options;
+  options.full = full;
+  return run_layer(machine, config::load_network(network), dataflow, config::load_energy(machine.energy), options);
+}
+
+TEST(Layers, AreTheirOperations) {
+  const auto operations = config::operations_of(config::load_network("llama3.1-8b,scope=layer"));
+  std::string text;
+  for (const config::Operation& o : operations) text += o.name + " " + o.network.name + "\n";
+  EXPECT_EQ(text,
+            "qkv gemm:2048x6144x4096\nattention llama3.1-8b,scope=layer\nout gemm:2048x4096x4096\n"
+            "gate, up gemm:2048x28672x4096\ndown gemm:2048x4096x14336\n");
+}
+
+TEST(Layers, OfDecodingHaveARowForEveryRequest) {
+  const auto operations = config::operations_of(config::load_network("llama3.1-8b,phase=decode,batch=3,cache=99"));
+  EXPECT_EQ(operations.front().network.name, "gemm:3x6144x4096");
+  EXPECT_EQ(operations[1].network.seq_kv, 100U);
+}
+
+TEST(Layers, AreSumsAndGolden) {
+  const LayerRun layer = run("edge", "H=4,HKV=2,N=96,E=32,causal=1,hidden=128,ffn=300,gated=1,scope=layer", "auto", true);
+  ASSERT_EQ(layer.operations.size(), 5U);
+  std::uint64_t cycles = 0;
+  double energy = 0;
+  for (const auto& [name, result] : layer.operations) {
+    EXPECT_TRUE(result.golden_checked) << name;
+    EXPECT_TRUE(result.golden.passed) << name << ": " << result.golden.to_string();
+    cycles += result.cycles;
+    energy += result.total_energy_pj();
+  }
+  EXPECT_EQ(layer.cycles(), cycles);
+  EXPECT_DOUBLE_EQ(layer.energy_pj(), energy);
+  EXPECT_EQ(layer.tokens, 96U);
+  // The same operations by themselves take as long as one after the other on one machine.
+  const MachineConfig machine = config::load_hardware("edge");
+  for (const auto& [name, result] : layer.operations) {
+    job::Runner alone(machine, config::load_energy(machine.energy), false);
+    EXPECT_EQ(alone.run(result.network, result.schedule, nullptr, {}).cycles, result.cycles) << name;
+  }
+}
+
+TEST(Layers, OfAModelAreAsManyAsItHas) {
+  const LayerRun one = run("edge", "gpt2,N=64,scope=layer", "flat", false);
+  const LayerRun all = run("edge", "gpt2,N=64,scope=model", "flat", false);
+  EXPECT_EQ(one.cycles(), all.cycles());
+  EXPECT_EQ(all.layers, 12U);
+  EXPECT_NEAR(all.tokens_per_second() * 12, one.tokens_per_second(), 1e-6 * one.tokens_per_second());
+}
+
+// FuseMax: linear layers take 12 D^2 multiply-accumulates a token on 65,536 PEs.
+TEST(Layers, LinearOnesAreFuseMaxs) {
+  const LayerRun layer = run("fusemax", "bert-base,batch=64,N=1024,scope=layer", "fusemax", false);
+  std::uint64_t linear = 0;
+  for (const auto& [name, result] : layer.operations) linear += name == "attention" ? 0 : result.cycles;
+  const double paper = 12.0 * 768 * 768 * 64 * 1024 / 65536;
+  EXPECT_GE(static_cast<double>(linear), paper);
+  EXPECT_LE(static_cast<double>(linear), 1.05 * paper);
+}
+
+TEST(Layers, NeedTheModelsWidth) {
+  EXPECT_THROW(run("edge", "H=2,N=64,E=32,scope=layer", "mas", false), config::ConfigError);
+  EXPECT_THROW(run("edge", "H=2,E=32,L=3+4,hidden=64,ffn=64,scope=layer", "lean", false), config::ConfigError);
+}
+
+}  // namespace
+}  // namespace attnvp::explore

@@ -1,0 +1,177 @@
+// Random layers of all element types under masks, with grouped queries, soft-caps, a width of V, histories, and batches
+// of requests with their caches of pages, on random machines under every dataflow: values within their bound, the same
+// bytes whatever whole-row dataflow made them, the same counts without data, and readers of the command stream that
+// agree. Integers only: the cases are the same everywhere.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "mapping/bound.h"
+#include "mapping/counter.h"
+#include "tests/platform/random_jobs.h"
+#include "tests/platform/runs.h"
+
+namespace attnvp::runs {
+namespace {
+
+#ifdef ATTNVP_LONG
+constexpr int kFirst = 20, kShards = 250;  // 2,000 jobs
+#else
+constexpr int kFirst = 0, kShards = 20;
+#endif
+constexpr int kCasesPerShard = 8;
+
+using hal::ElementType;
+
+const std::vector<std::string> kAll = {"layerwise",
+                                       "softpipe",
+                                       "flat",
+                                       "flat:overlap=on",
+                                       "tileflow",
+                                       "mas",
+                                       "mas:overwrite=on",
+                                       "fusemax",
+                                       "cascade",
+                                       "cascade:binding=serial",
+                                       "fusemax:binding=serial",
+                                       "lean",
+                                       "flash-decoding",
+                                       "flash2"};
+constexpr ElementType kTypes[] = {ElementType::kInt8, ElementType::kFp8E4M3, ElementType::kFp8E5M2, ElementType::kBf16,
+                                  ElementType::kFp16};
+
+struct Case {
+  MachineConfig machine;
+  config::Network network;
+  job::Schedule schedule;
+  bool decodes = false;
+};
+
+// Each with its own cache, the pages of which lie in any order.
+void random_requests(Random& r, config::Network& n) {
+  n.page = r.of({0, 16, 32});
+  n.batch = r.from(1, 4);
+  n.seq_q = n.seq_kv = 1;
+  for (std::uint32_t b = 0; b < n.batch; ++b) {
+    config::Request request;
+    request.new_tokens = r.one_in(2) ? 1 : r.from(1, 60);
+    request.cached_tokens = r.one_in(4) ? 0 : r.from(1, 120);
+    n.requests.push_back(request);
+    n.contexts.push_back(request.tokens());
+    n.seq_q = std::max(n.seq_q, request.new_tokens);
+    n.seq_kv = std::max(n.seq_kv, request.tokens());
+  }
+  n.mask = {1, n.seq_q, 0, 0, 0, 0};
+  if (n.page == 0) return;
+  std::vector<std::uint32_t> free(n.pages() + 3);
+  n.cache_pages = static_cast<std::uint32_t>(free.size());
+  std::iota(free.begin(), free.end(), 0U);
+  for (config::Request& request : n.requests) {
+    for (std::uint32_t i = 0; i < (request.tokens() + n.page - 1) / n.page; ++i) {
+      const auto at = free.begin() + r.from(0, static_cast<std::uint32_t>(free.size()) - 1);
+      request.pages.push_back(*at);
+      free.erase(at);
+    }
+  }
+}
+
+Case random_case(std::uint32_t number) {
+  Random r(number * 2654435761U + 808);
+  Case c;
+  c.machine = random_machine(r);
+  if (r.one_in(3)) {
+    c.machine.mac.resident_tiles = r.of({1, 2, 12});
+    c.machine.mac.reduce_cycles = 15;
+  }
+  c.machine.mac.int8_rate = r.of({1, 2, 4});
+  c.machine.mac.fp8_rate = r.of({1, 2});
+  c.network = random_network(r);
+  random_rules(r, c.network);
+  config::check_machine(c.machine, {"random"});
+  c.schedule = job::parse_dataflow(kAll[r.from(0, static_cast<std::uint32_t>(kAll.size()) - 1)]);
+  c.decodes = firmware::find_dataflow(c.schedule.dataflow.c_str())->is(firmware::kRagged);
+  config::Network& n = c.network;
+  if (c.decodes && r.one_in(2)) random_requests(r, n);
+  n.type = kTypes[r.from(0, 4)];
+  if (r.one_in(3)) n.out = ElementType::kBf16;
+  if (r.one_in(4)) n.soft_cap = static_cast<float>(r.from(1, 20));
+  if (r.one_in(4)) n.value_emb = r.from(1, 60);
+  if (n.value_emb == n.emb) n.value_emb = 0;
+  job::Tiling& t = c.schedule.tiling;
+  if (!c.decodes && r.one_in(2)) t.set("nq", r.from(1, n.folded().seq_q));
+  if (r.one_in(2)) t.set("nkv", r.from(1, n.seq_kv));
+  if (r.one_in(4)) t.set("kv", r.one_in(2) ? hal::kWord : r.from(1, 4));
+  return c;
+}
+
+struct Attempt {
+  bool done = false;
+  std::string refusal;
+  job::Result result;
+};
+Attempt attempt(const Case& c, bool full, const job::Tensors* tensors) {
+  job::Runner runner(c.machine, config::load_energy("fusemax-45nm"), full);
+  Attempt a;
+  try {
+    a.result = runner.run(c.network, c.schedule, tensors, {});
+    a.done = true;
+  } catch (const std::runtime_error& e) {
+    a.refusal = e.what();
+  }
+  return a;
+}
+
+void check(const Case& c, const Attempt& a) {
+  if (!a.done) {
+    const bool clean = a.refusal.find("too small") != std::string::npos ||
+                       a.refusal.find("it cannot do with ") != std::string::npos ||
+                       a.refusal.find("partial results need") != std::string::npos;
+    EXPECT_TRUE(clean) << a.refusal;
+    return;
+  }
+  const job::Result& r = a.result;
+  const config::Network& n = c.network;
+  EXPECT_TRUE(r.golden.passed) << r.golden.to_string();
+  EXPECT_EQ(r.output.size(), n.output_elements());
+  EXPECT_GE(r.sum("mac", "macs"), n.visible_scores() * (n.emb + n.values()));
+  if (!firmware::find_dataflow(c.schedule.dataflow.c_str())->is(firmware::kOnePass)) {
+    EXPECT_EQ(r.sum("vec", "elements"), n.visible_scores());
+  }
+  const mapping::Job made = job::make_job(c.machine, n, r.schedule);
+  const mapping::Counts counts = mapping::count(made, c.machine);
+  EXPECT_EQ(counts.mac.macs, r.sum("mac", "macs"));
+  EXPECT_EQ((counts.dram.read + 1) / 2, r.sum("dram", "read_words"));
+  EXPECT_EQ((counts.dram.written + 1) / 2, r.sum("dram", "write_words"));
+  EXPECT_EQ(counts.l1_peak_bytes, r.max("l1", "peak_bytes"));
+  EXPECT_EQ(counts.refused, 0U);
+  EXPECT_LE(mapping::least_cycles(made, c.machine), static_cast<double>(r.cycles));
+}
+
+class TypeProperty : public testing::TestWithParam<int> {};
+
+TEST_P(TypeProperty, HoldsForRandomJobs) {
+  int fit = 0;
+  for (int i = 0; i < kCasesPerShard; ++i) {
+    const int number = GetParam() * kCasesPerShard + i;
+    const Case c = random_case(static_cast<std::uint32_t>(number));
+    std::string tiles;
+    for (const auto& [key, value] : job::tiling_text(c.schedule.tiling)) tiles += fmt::format(",{}={}", key, value);
+    SCOPED_TRACE(fmt::format("case {}: --dataflow {} {} --tiling {}\n{}", number, c.schedule.text, c.network.identity(),
+                             tiles, config::to_yaml(c.machine)));
+    const job::Tensors tensors = job::random_tensors(c.network, 7);
+    const Attempt full = attempt(c, true, &tensors), timing = attempt(c, false, nullptr);
+    check(c, full);
+    EXPECT_EQ(full.done, timing.done);
+    EXPECT_EQ(full.refusal, timing.refusal);
+    if (full.done && timing.done) expect_same_counts(full.result, timing.result);
+    fit += full.done ? 1 : 0;
+    if (HasFailure()) return;
+  }
+  EXPECT_GE(fit, 1) << "no case fits its machine";
+}
+
+INSTANTIATE_TEST_SUITE_P(Shards, TypeProperty, testing::Range(kFirst, kFirst + kShards));
+
+}  // namespace
+}  // namespace attnvp::runs
