@@ -43,7 +43,7 @@ std::string area_text(const MachineConfig& machine) {
   row("between them", 1, model.spare_mm2(), 0);
   row("floorplan", 1, model.area_mm2(), leakage_mw);
   return fmt::format("# area of {} at {}, without DRAM\n{}{:<13}{} per mm2\n", machine.name, machine.technology.tech,
-                     table.text(), "performance",
+                     table.text(text::line_width()), "performance",
                      report::with_prefix(macs_per_second(machine) / model.area_mm2(), "MAC/s"));
 }
 

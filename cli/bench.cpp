@@ -204,7 +204,7 @@ int bench(const BenchArguments& a) {
                  times ? fmt::format("{:.2f}", there->seconds / f.seconds) : "-"});
     }
   }
-  std::fputs(table.text().c_str(), stdout);
+  std::fputs(table.text(text::line_width()).c_str(), stdout);
   return 0;
 }
 

@@ -40,7 +40,7 @@ void list_folder(const char* title, config::Folder folder) {
   table.column(title, Table::Align::kLeft);
   table.column("description", Table::Align::kLeft);
   for (const config::CatalogEntry& entry : config::list(folder)) table.row({entry.name, entry.description});
-  print(table.text());
+  print(table.text(text::line_width()));
 }
 
 std::string options_text(const firmware::Dataflow& dataflow) {
@@ -61,7 +61,7 @@ void list_dataflows() {
   for (const firmware::Dataflow* d : mapping::dataflows()) {
     table.row({d->name, options_text(*d), d->description});
   }
-  print(table.text());
+  print(table.text(text::line_width()));
 }
 
 // What nodes of streaming graphs can do.
@@ -88,7 +88,7 @@ void list_operations() {
                        : "either",
                o.meaning});
   }
-  print(table.text() + "[] is a vector of the head dimension, * either that or a scalar\n");
+  print(table.text(text::line_width()) + "[] is a vector of the head dimension, * either that or a scalar\n");
 }
 
 void describe_machine(const MachineConfig& machine, const config::Provenances& provenance) {
@@ -101,7 +101,7 @@ void describe_machine(const MachineConfig& machine, const config::Provenances& p
   for (const AddressRange& r : address_map(machine).sorted()) {
     table.row({fmt::format("{:#014x}", r.base), fmt::format("{:#014x}", r.end() - 1), r.name});
   }
-  print(table.text());
+  print(table.text(text::line_width()));
 }
 
 void describe_area(const DescribeArguments& a) {
@@ -169,7 +169,7 @@ void describe_tiling() {
   Table table;
   for (const char* title : {"key", "allowed", "meaning"}) table.column(title, Table::Align::kLeft);
   for (const config::KeyInfo& key : job::tiling_keys()) table.row({key.path, config::allowed_range(key), key.meaning});
-  print(table.text());
+  print(table.text(text::line_width()));
 }
 
 enum class Kind : unsigned char { kKeys, kTiling, kMachine, kNetwork, kDataflow, kStream, kEnergy, kProgram };

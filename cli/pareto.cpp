@@ -29,10 +29,12 @@ int pareto(const ParetoArguments& a) {
   explore::Selection selection(a.database, a.where);
   const std::uint64_t without = selection.drop_without(goals);
   const explore::Front front = explore::front_of(selection, std::move(goals), a.database);
-  std::string versus;
+  std::string versus, versus_shown;  // in a page, on the terminal
   if (!a.versus.empty()) {
     const Goal& goal = front.goals.front();
-    versus = explore::versus_text(selection, explore::versus_of(selection, a.versus, goal), goal, kMostLosses);
+    const explore::Versus pairs = explore::versus_of(selection, a.versus, goal);
+    versus = explore::versus_text(selection, pairs, goal, kMostLosses);
+    versus_shown = explore::versus_text(selection, pairs, goal, kMostLosses, text::line_width());
   }
   const std::string where = a.where.empty() ? "" : ", " + a.where;
   const auto first = [&](const char* column) {
@@ -59,7 +61,7 @@ int pareto(const ParetoArguments& a) {
   if (front.rows.size() > kMostRows)
     out += fmt::format("... and {} more; --csv has all\n", front.rows.size() - kMostRows);
   if (!a.within.empty()) out += "\n" + explore::within_text(selection, front, std::stod(a.within));
-  if (!versus.empty()) out += "\n" + versus;
+  if (!versus.empty()) out += "\n" + versus_shown;
   std::fputs(out.c_str(), stdout);
   return 0;
 }

@@ -5,10 +5,24 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "platform/text/line_width.h"
 
 namespace attnvp::cli {
 
-ProgressBar::ProgressBar() : terminal_(reports_ >= 0 || isatty(STDERR_FILENO) != 0), start_(Clock::now()) {}
+namespace {
+
+// A terminal that knows how to wipe a line.
+bool can_rewrite() {
+  const char* const kind = std::getenv("TERM");
+  return isatty(STDERR_FILENO) != 0 && (kind == nullptr || std::strcmp(kind, "dumb") != 0);
+}
+
+}  // namespace
+
+ProgressBar::ProgressBar() : terminal_(reports_ >= 0 || can_rewrite()), start_(Clock::now()) {}
 
 ProgressBar::~ProgressBar() {
   if (shown_) std::fputs("\r\x1b[K", stderr);
@@ -34,10 +48,11 @@ void ProgressBar::update(std::uint64_t done, std::uint64_t total, const std::str
     left = seconds >= 3600 ? fmt::format("  {}:{:02}:{:02} left", seconds / 3600, seconds / 60 % 60, seconds % 60)
                            : fmt::format("  {}:{:02} left", seconds / 60, seconds % 60);
   }
-  std::fputs(fmt::format("\r\x1b[K[{}{}] {}/{}  {:.0f}/s{}  {}", std::string(cells, '#'),
-                         std::string(kCells - cells, '.'), done, total, rate, left, note)
-                 .c_str(),
-             stderr);
+  std::string line = fmt::format("[{}{}] {}/{}  {:.0f}/s{}  {}", std::string(cells, '#'),
+                                 std::string(kCells - cells, '.'), done, total, rate, left, note);
+  // A longer one would go on in the next line and stay there.
+  if (const std::size_t width = text::message_width(); line.size() >= width) line.resize(width - 1);
+  std::fputs(("\r\x1b[K" + line).c_str(), stderr);
 }
 
 }  // namespace attnvp::cli

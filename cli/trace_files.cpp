@@ -11,6 +11,7 @@
 #include "platform/config/units.h"
 #include "platform/files/atomic_file.h"
 #include "platform/trace/fst.h"
+#include "platform/trace/gtkw.h"
 
 namespace attnvp::cli {
 
@@ -51,6 +52,8 @@ WaveformPaths::WaveformPaths(const std::string& path) : vcd(path) {
   if (path.empty() || files::is_stream(path)) return;
   gtkw = fs::path(path).replace_extension(".gtkw").string();
   names = fs::path(path).replace_extension(".names").string();
+  idle = fs::path(path).replace_extension(".idle").string();
+  sucl = fs::path(path).replace_extension(".sucl").string();
 }
 
 std::string WaveformPaths::encode(std::string text) const {
@@ -62,6 +65,8 @@ TraceFiles::TraceFiles(const RunArguments& a, double clock_hz, files::Outputs& o
   vcd_ = outputs.open("--vcd", waveform_.vcd);
   gtkw_ = outputs.open("the save file of --vcd", waveform_.gtkw);
   names_ = outputs.open("the names of --vcd", waveform_.names);
+  idle_ = outputs.open("the filter of --vcd", waveform_.idle);
+  sucl_ = outputs.open("the command file of --vcd", waveform_.sucl);
   timeline_file_ = outputs.open("--timeline", timeline_);
   trace::Request request;
   request.waveform = !waveform_.vcd.empty();
@@ -86,7 +91,10 @@ void TraceFiles::write() {
   const WaveformPaths& w = waveform_;
   if (vcd_ != nullptr) vcd_->write(w.encode(files::with_origin(files::Form::kVcd, session_->vcd())), files::Form::kOwn);
   if (names_ != nullptr) names_->write(session_->names(), files::Form::kOwn);
-  if (gtkw_ != nullptr) gtkw_->write(session_->gtkw(file_name(w.vcd), file_name(w.names)), files::Form::kGtkw);
+  if (gtkw_ != nullptr)
+    gtkw_->write(session_->gtkw(file_name(w.vcd), file_name(w.names), file_name(w.idle)), files::Form::kGtkw);
+  if (idle_ != nullptr) idle_->write(trace::idle(), files::Form::kOwn);
+  if (sucl_ != nullptr) sucl_->write(session_->sucl(file_name(w.vcd)), files::Form::kOwn);
   if (timeline_file_ != nullptr) timeline_file_->write(session_->timeline(), files::Form::kOwn);
 }
 

@@ -1,4 +1,4 @@
-// The files of a traced run: waveform, GTKWave's save file and names beside it, timeline.
+// The files of a traced run: waveform, GTKWave's and Surfer's views and names beside it, timeline.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ namespace attnvp::cli {
 // Where a waveform's view goes: beside it. None beside a pipe or device.
 struct WaveformPaths {
   explicit WaveformPaths(const std::string& vcd);
-  std::string vcd, gtkw, names;
+  std::string vcd, gtkw, names, idle, sucl;
   std::string encode(std::string text) const;  // VCD to what the name asks for
 };
 std::string file_name(const std::string& path);
@@ -36,7 +36,8 @@ class TraceFiles {
   WaveformPaths waveform_;  // empty: not written
   std::string timeline_;
   std::unique_ptr<trace::Session> session_;
-  files::Output *vcd_ = nullptr, *gtkw_ = nullptr, *names_ = nullptr, *timeline_file_ = nullptr;
+  files::Output *vcd_ = nullptr, *gtkw_ = nullptr, *names_ = nullptr, *idle_ = nullptr, *sucl_ = nullptr,
+                *timeline_file_ = nullptr;
 };
 
 }  // namespace attnvp::cli

@@ -41,7 +41,7 @@ int validate(const ValidateArguments& a) {
   if (markdown_file != nullptr) markdown_file->write(validate::to_markdown(results), files::Form::kOwn);
   if (json_file != nullptr) json_file->write(document, files::Form::kOwn);
   outputs.commit();
-  const std::string text = all ? validate::summary(results) : validate::to_text(results.front());
+  const std::string text = all ? validate::summary(results, text::line_width()) : validate::to_text(results.front());
   std::fputs((a.json == "-" ? document : text).c_str(), stdout);
   return 0;
 }

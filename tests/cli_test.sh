@@ -158,4 +158,22 @@ machine 'L0 is too small: .* at least [0-9]+ bytes, l0.size is 64 bytes' \
 machine 'L0 is too small' compare "${small[@]}" --set 'l0.size=64 B' --json r.json
 wrong 'tiling nq=4096 is larger than the layer; allowed is at most 512' run --tiling nq=4096 "${outputs[@]}"
 
+# Narrow lines: text is wrapped, columns go on below, nothing is lost; files are as they were.
+narrow() { # WIDTH ARG...
+  local width=$1
+  shift
+  done_well "$@"
+  cp "$log/stdout" "$in/wide"
+  COLUMNS=$width done_well "$@"
+  [[ $(wc -L <"$log/stdout") -le $width ]] || failed "a line of $(wc -L <"$log/stdout") columns where there are $width"
+  words() { tr -s ' \n-' '\n' <"$1" | sort -u; }
+  [[ -z $(comm -23 <(words "$in/wide") <(words "$log/stdout")) ]] || failed "lost: $(comm -23 <(words "$in/wide") <(words "$log/stdout"))"
+}
+narrow 80 compare "${small[@]}" --data timing
+narrow 60 compare "${small[@]}" --data timing
+narrow 72 list hardware
+COLUMNS=500 done_well list hardware
+done_well list hardware
+for wrong in 0 -3 x 5; do COLUMNS=$wrong run list hardware && cmp -s "$log/stdout" "$in/wide" || failed "COLUMNS=$wrong"; done
+
 finish

@@ -5,7 +5,7 @@ set -uo pipefail
 
 attnvp=$(realpath -- "$1")
 configs=$(realpath -- "$2")/configs
-unset ATTNVP_CONFIGS
+unset ATTNVP_CONFIGS COLUMNS
 
 folder=$(mktemp -d)
 trap 'rm -rf -- "$folder"' EXIT

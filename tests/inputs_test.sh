@@ -90,6 +90,6 @@ holds '.runs[0].hardware == "@CHART@" and (.runs[0].network.name | startswith("@
 printf 'network: ./evil.yaml\nhardware: ./mark.yaml\naxes:\n  cores: [1, 2]\n' >"$in/evil-sweep.yaml"
 done_well sweep "$in/evil-sweep.yaml" --db "$in/evil.db"
 done_well pareto "$in/evil.db" --html "$in/front.html" --where "network != '$evil'"
-[[ $(grep -c '<script' "$in/front.html") -eq 1 ]] || failed "$(grep -c '<script' "$in/front.html") scripts in the page"
+[[ $(grep -c '<script' "$in/front.html") -eq 3 ]] || failed "$(grep -c '<script' "$in/front.html") scripts in the page"
 
 finish

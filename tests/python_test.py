@@ -211,5 +211,43 @@ class Others(unittest.TestCase):
                 self.assertEqual(len(sweep.frame()), 4)
 
 
+TQDM = """import sys
+class tqdm:
+    def __init__(self, total, initial, desc, leave):
+        self.n, self.total = initial, total
+        print("bar", desc, initial, total, file=sys.stderr)
+    def update(self, n):
+        self.n += n
+    def close(self):
+        print("end", self.n, file=sys.stderr)
+"""
+
+
+class Progress(unittest.TestCase):
+    def calls(self, prepare):
+        script = f"import sys\n{prepare}\nfrom attnvp._progress import Bar\nbar = Bar('sweep')\nbar(3, 12)\nbar(12, 12)\nbar.close()"
+        return subprocess.run([sys.executable, "-c", script], capture_output=True, check=True).stderr.decode()
+
+    def test_tqdm_where_it_is(self):
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "tqdm").mkdir()
+            Path(folder, "tqdm/__init__.py").write_text("")
+            Path(folder, "tqdm/auto.py").write_text(TQDM)
+            self.assertEqual(self.calls(f"sys.path.insert(0, {folder!r})"), "bar sweep 3 12\nend 12\n")
+
+    def test_a_line_where_it_is_not(self):
+        shown = self.calls("sys.modules['tqdm'] = None")
+        self.assertEqual(shown, "\rsweep: 3 of 12\rsweep: 12 of 12\r" + 15 * " " + "\r")
+
+    def test_nothing_where_nobody_watches(self):
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "tiny.yaml").write_text(SWEEP)
+            script = f"import attnvp; attnvp.sweep('{folder}/tiny.yaml', db='{folder}/tiny.db', jobs=1)"
+            self.assertEqual(subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stderr, "")
+            calls = []
+            attnvp.sweep(f"{folder}/tiny.yaml", db=f"{folder}/again.db", jobs=1, progress=lambda *of: calls.append(of))
+            self.assertTrue(all(total == 4 for _, total in calls))
+
+
 if __name__ == "__main__":
     sys.exit(unittest.main())

@@ -12,7 +12,7 @@ update=false
 if [[ $1 == --update ]]; then update=true && shift; fi
 attnvp=$(realpath -- "$1")
 source=$(realpath -- "$2")
-unset ATTNVP_CONFIGS
+unset ATTNVP_CONFIGS COLUMNS
 
 folder=$(mktemp -d)
 trap 'rm -rf -- "$folder"' EXIT

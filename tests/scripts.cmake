@@ -29,3 +29,4 @@ set_tests_properties(NewKind PROPERTIES TIMEOUT 1800)
 # What runs leave to look at; with real GTKWave and a browser in the long run.
 attnvp_script(Traces trace_test.sh TIMEOUT 300)
 attnvp_script(Look look_test.sh TIMEOUT 600 LABEL long)
+attnvp_script(Pages pages_test.sh TIMEOUT 600 LABEL long)

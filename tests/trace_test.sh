@@ -48,6 +48,10 @@ run "${small[@]}" --vcd part.vcd --trace-scope core1.mac --trace-scope dram --tr
 
 # Every saved view names signals and values that its dataflow's waveform has.
 declare -A more=([mas-overwrite]='--hw overwrite-v --dataflow mas:overwrite=on --tiling overwrite' [rtl]='--vec rtl --trace-to 100000')
+mnemonics_of() { # NAMES
+  printf 'Name: attnvp\nBits: 5\n'
+  awk '/^[0-9]/ && $1 < 32 { code = $1; sub(/^[0-9]+ /, ""); sub(/^[?][^?]*[?]/, ""); printf "%s \"%s\"\n", code, $0 }' "$1"
+}
 views=0
 for view in "$root"/traces/views/*.gtkw; do
   name=$(basename -- "$view" .gtkw)
@@ -60,6 +64,14 @@ for view in "$root"/traces/views/*.gtkw; do
   grep -oE '(^|[ ])attnvp\.[^ ]*' "$view" | tr -d ' ' | sort -u >want
   [[ -s want && -z $(comm -13 have want) ]] || failed "$view: not in the waveform: $(comm -13 have want)"
   same "$name.names" "$root/traces/views/names"
+  same "$name.idle" "$root/traces/views/idle"
+  # Surfer's side: it adds what is there, by commands that it has, and its mnemonics are the names.
+  sed -n 's/^variable_add //p' "$name.sucl" | sort >want
+  [[ -s want && -z $(comm -13 <(sed 's/[[].*//' have | sort) want) ]] || failed "$name.sucl: not in the waveform: $(comm -13 have want)"
+  grep -vE '^((load_file|divider_add|variable_add) [^ ]+|item_set_format (attnvp|Unsigned)|zoom_to [0-9]+ [0-9]+|cursor_set [0-9]+)$' "$name.sucl" &&
+    failed "$name.sucl has other commands"
+  mnemonics_of "$name.names" >want
+  same want "$root/traces/views/surfer-mnemonics"
   views=$((views + 1))
 done
 [[ $views -ge 6 ]] || failed "only $views views"
@@ -77,7 +89,7 @@ jq '.traceEvents | (map(select(.name == "thread_name" and .args.name == "mac wai
   | map(select(.ph == "X" and .tid == $mac and .name == "waits for K from DRAM").dur) | add' waits.json >want
 [[ $(<want) -gt 0 ]] || failed 'no wait for K'
 same have want
-grep -q '{waits_for} attnvp.cluster0.core0.mac.waits_for' waits.gtkw || failed 'the view does not show what is waited for'
+grep -q '{waits_for} attnvp.cluster0.core0.mac.waits_for\[' waits.gtkw || failed 'the view does not show what is waited for'
 
 # A report: everything in one file, the runs' own numbers, equal for equal runs.
 for dataflow in flat mas; do run --net bert-base --dataflow $dataflow --timeline $dataflow.timeline.json --json $dataflow.json; done

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "explore/analysis/measure.h"
 #include "explore/analysis/pareto.h"
 #include "explore/plot/svg.h"
 #include "platform/text/printable.h"
@@ -24,15 +25,6 @@ std::string legend_entry(std::size_t line, const std::string& color, const std::
 
 }  // namespace
 
-FrontScales front_scales(const Selection& s, const Front& front) {
-  std::vector<double> xs, ys;
-  for (const Row& row : s.rows()) {
-    xs.push_back(front.goals[0].value(row));
-    ys.push_back(front.goals[1].value(row));
-  }
-  return {plot::scale_of(xs, kFrame.left, kFrame.right), plot::scale_of(ys, kFrame.bottom, kFrame.top)};
-}
-
 std::string front_svg(const Selection& s, const Front& front, const std::string& title) {
   const Goal& gx = front.goals[0];
   const Goal& gy = front.goals[1];
@@ -46,12 +38,14 @@ std::string front_svg(const Selection& s, const Front& front, const std::string&
     if (std::find(dataflows.begin(), dataflows.end(), name) == dataflows.end()) dataflows.push_back(name);
   }
   std::sort(dataflows.begin(), dataflows.end());
-  const auto [x, y] = front_scales(s, front);
+  const plot::Scale x = plot::scale_of(xs, kFrame.left, kFrame.right),
+                    y = plot::scale_of(ys, kFrame.bottom, kFrame.top);
+  const Measure mx = measure_of(gx, xs), my = measure_of(gy, ys);
 
-  std::string out = plot::open_svg(kWidth, kHeight, "id=\"front\"");
+  std::string out = plot::open_svg(kWidth, kHeight);
   out += "<g font-size=\"14\" font-weight=\"bold\">" + plot::label(kWidth / 2, 22, "middle", title) + "</g>\n";
   out += plot::axes(
-      kFrame, x, y, [&](double v) { return gx.tick(v); }, [&](double v) { return gy.tick(v); }, gx.name(), gy.name());
+      kFrame, x, y, [&](double v) { return mx.tick(v); }, [&](double v) { return my.tick(v); }, mx.title(), my.title());
   for (std::size_t d = 0; d < dataflows.size(); ++d) {
     std::vector<std::pair<double, double>> places;
     for (std::size_t i = 0; i < s.rows().size(); ++i) {
@@ -69,7 +63,8 @@ std::string front_svg(const Selection& s, const Front& front, const std::string&
     low = *std::min_element(zs.begin(), zs.end());
     high = *std::max_element(zs.begin(), zs.end());
     const std::size_t at = dataflows.size() + 1;
-    out += plot::label(kLegend - 5, kFrame.top + 14 + 20 * static_cast<double>(at), "start", front.goals[2].name());
+    out += plot::label(kLegend - 5, kFrame.top + 14 + 20 * static_cast<double>(at), "start",
+                       words_of(front.goals[2].name()));
     out += legend_entry(at + 1, plot::shade(0), front.goals[2].shown(low));
     out += legend_entry(at + 2, plot::shade(1), front.goals[2].shown(high));
   } else {  // what a point of the front rules out begins at its corner

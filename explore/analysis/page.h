@@ -1,5 +1,6 @@
-// A sweep as one HTML file that needs nothing else: the front's plot with points to click, the front, and what each
-// axis does. A click shows a job's settings, its numbers and the command that runs it again.
+// A sweep as one HTML file that needs nothing else, in the report page's style: all jobs in a plot, a table, and what
+// each axis does; what is selected in one shows in the others. A click shows a job's settings, its numbers and the
+// command that runs it again.
 #pragma once
 
 #include <string>

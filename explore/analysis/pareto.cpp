@@ -106,7 +106,7 @@ std::string front_table(const Selection& s, const Front& front, std::size_t most
     for (const std::size_t axis : s.axes()) cells.push_back(s.text(row, axis));
     table.row(std::move(cells));
   }
-  return table.text();
+  return table.text(text::line_width());
 }
 
 std::string front_csv(const Selection& s, const Front& front) {

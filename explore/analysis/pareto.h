@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "explore/analysis/selection.h"
-#include "explore/plot/svg.h"
 
 namespace attnvp::explore {
 
@@ -27,10 +26,6 @@ std::string within_text(const Selection& selection, const Front& front, double p
 
 std::string front_table(const Selection& selection, const Front& front, std::size_t most_rows);
 std::string front_csv(const Selection& selection, const Front& front);
-struct FrontScales {
-  plot::Scale x, y;
-};
-FrontScales front_scales(const Selection& selection, const Front& front);  // of the plot below
 // All rows as dots, coloured by dataflow, the front as a line and ringed; with a third goal the front's colour is that.
 std::string front_svg(const Selection& selection, const Front& front, const std::string& title);
 

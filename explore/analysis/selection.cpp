@@ -103,22 +103,6 @@ Goal::Goal(const std::string& text, const char* option) {
 
 double Goal::value(const Row& row) const { return expression_.value(values_of(row)); }
 
-std::string Goal::shown(double value) const { return explore::shown(value, expression_.type().dimension); }
-
-std::string Goal::tick(double value) const {
-  const Dimension& d = expression_.type().dimension;
-  if (d == Dimension{} && std::abs(value) < 1000) return fmt::format("{:.4g}", value);
-  if (d == Dimension{} && value < 0) return fmt::format("{:.3g}", value);
-  // "1.50 M" to "1.5 M", "12.0 mJ" to "12 mJ".
-  std::string text = d == Dimension{} ? explore::shown(value, {1, 0, 0}) : explore::shown(value, d);
-  if (d == Dimension{}) text.erase(text.find('B'));
-  const std::size_t space = text.find(' ');
-  std::string digits = text.substr(0, space);
-  if (digits.find('.') != std::string::npos) {
-    digits.erase(digits.find_last_not_of('0') + 1);
-    if (digits.back() == '.') digits.pop_back();
-  }
-  return digits + text.substr(space);
-}
+std::string Goal::shown(double value) const { return explore::shown(value, dimension()); }
 
 }  // namespace attnvp::explore

@@ -48,7 +48,7 @@ class Goal {
   double value(const Row& row) const;                                             // NaN: has none
   double cost(const Row& row) const { return most_ ? -value(row) : value(row); }  // less is better
   std::string shown(double value) const;                                          // with its unit
-  std::string tick(double value) const;                                           // the same, short
+  const Dimension& dimension() const { return expression_.type().dimension; }
 
  private:
   std::string name_;

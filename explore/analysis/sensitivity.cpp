@@ -57,6 +57,7 @@ Effect effect_of(const Selection& s, std::size_t axis, const std::vector<double>
   double total = 0, between = 0;
   for (const double v : all) total += (v - centre) * (v - centre);
   double least = std::numeric_limits<double>::infinity(), most = -least;
+  e.level_of.resize(values.size());
   for (const auto& [text, rows] : levels_of(s, axis)) {
     double sum = 0;
     for (const std::size_t i : rows) sum += all[i];
@@ -65,6 +66,7 @@ Effect effect_of(const Selection& s, std::size_t axis, const std::vector<double>
     const auto raw = [&](double v) { return logarithms ? std::exp(v) : v; };
     const auto [low, high] = std::minmax_element(rows.begin(), rows.end(),
                                                  [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+    for (const std::size_t i : rows) e.level_of[i] = e.levels.size();
     e.levels.push_back({text, rows.size(), raw(m), values[*low], values[*high]});
     least = std::min(least, raw(m));
     most = std::max(most, raw(m));
@@ -114,7 +116,7 @@ std::string sensitivity_table(const std::vector<Effect>& effects, const std::vec
                fmt::format("{:.2f}x", e.factor), best->text, goal.shown(best->mean), worst->text,
                goal.shown(worst->mean)});
   }
-  return table.text();
+  return table.text(text::line_width());
 }
 
 std::string sensitivity_csv(const std::vector<Effect>& effects, const std::vector<Goal>& goals) {

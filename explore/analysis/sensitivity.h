@@ -19,6 +19,7 @@ struct Effect {
   std::size_t axis = 0;  // column
   std::size_t goal = 0;
   std::vector<Level> levels;
+  std::vector<std::size_t> level_of;  // each row of the selection
   double share = 0;   // of the variance of the objective's logarithm, what the means of the levels explain (eta^2)
   double factor = 1;  // largest mean over smallest
 };

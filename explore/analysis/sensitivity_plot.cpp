@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "explore/analysis/measure.h"
 #include "explore/analysis/sensitivity.h"
 #include "explore/plot/svg.h"
 #include "platform/report/table.h"
@@ -14,7 +15,7 @@ namespace {
 constexpr double kPanelWidth = 250, kPanelHeight = 190, kLeft = 84, kTop = 34, kBottom = 62, kGap = 18;
 
 // Means as a line (numbers) or bars of dots, the rows' range behind them.
-std::string panel(const Effect& e, const Goal& goal, double x0, double y0, bool first_column) {
+std::string panel(const Effect& e, const Measure& measure, double x0, double y0, bool first_column) {
   const plot::Frame f{x0, x0 + kPanelWidth - kGap, y0 + kTop, y0 + kPanelHeight - kBottom};
   std::vector<double> values;
   for (const Level& l : e.levels) {
@@ -27,7 +28,7 @@ std::string panel(const Effect& e, const Goal& goal, double x0, double y0, bool 
   std::string out;
   for (const double v : y.ticks(3)) {
     out += plot::line(f.left, y(v), f.right, y(v), "stroke=\"#ddd\"");
-    if (first_column) out += plot::label(f.left - 6, y(v) + 4, "end", goal.tick(v));
+    if (first_column) out += plot::label(f.left - 6, y(v) + 4, "end", measure.tick(v));
   }
   out += plot::line(f.left, f.bottom, f.right, f.bottom, "stroke=\"#222\"");
   std::string path;
@@ -47,7 +48,7 @@ std::string panel(const Effect& e, const Goal& goal, double x0, double y0, bool 
     out += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.4\" fill=\"#0b4a7f\"/>\n", x(i), y(e.levels[i].mean));
   }
   out += plot::label(f.left, f.top - 8, "start",
-                     fmt::format("{}: {} explained", columns()[e.axis].name, report::percent(e.share)));
+                     fmt::format("{}: {} explained", words_of(columns()[e.axis].name), report::percent(e.share)));
   return out;
 }
 
@@ -60,15 +61,26 @@ std::string sensitivity_svg(const std::vector<Effect>& effects, const std::vecto
   std::string out = plot::open_svg(width, height);
   out += "<g font-size=\"14\" font-weight=\"bold\">" +
          plot::label(width / 2, 20, "middle", "means (dots) and ranges (bars) at each value of an axis") + "</g>\n";
+  std::vector<Measure> measures;
+  for (std::size_t g = 0; g < goals.size(); ++g) {
+    std::vector<double> values;
+    for (const Effect& e : effects) {
+      for (const Level& l : e.levels) {
+        if (e.goal == g) values.push_back(l.most);
+      }
+    }
+    measures.push_back(measure_of(goals[g], values));
+  }
   std::vector<std::size_t> column(goals.size(), 0);
   for (const Effect& e : effects) {
     const std::size_t c = column[e.goal]++;
-    out += panel(e, goals[e.goal], kLeft + kPanelWidth * static_cast<double>(c),
+    out += panel(e, measures[e.goal], kLeft + kPanelWidth * static_cast<double>(c),
                  20 + kPanelHeight * static_cast<double>(e.goal), c == 0);
   }
   for (std::size_t g = 0; g < goals.size(); ++g) {
-    out += fmt::format("<text transform=\"translate(16 {:.1f}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n",
-                       20 + kPanelHeight * (static_cast<double>(g) + 0.45), text::escaped_for_html(goals[g].name()));
+    out +=
+        fmt::format("<text transform=\"translate(16 {:.1f}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n",
+                    20 + kPanelHeight * (static_cast<double>(g) + 0.45), text::escaped_for_html(measures[g].title()));
   }
   return out + "</svg>\n";
 }

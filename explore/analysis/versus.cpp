@@ -88,7 +88,8 @@ Versus versus_of(const Selection& s, const std::string& names, const Goal& goal)
   return v;
 }
 
-std::string versus_text(const Selection& s, const Versus& v, const Goal& goal, std::size_t most_rows) {
+std::string versus_text(const Selection& s, const Versus& v, const Goal& goal, std::size_t most_rows,
+                        std::size_t line_width) {
   report::Table bins;
   bins.column(fmt::format("MAC + VEC busy under {}", v.second), report::Table::Align::kLeft);
   for (const std::string& title : {std::string("pairs"), v.first + " better", std::string("equal"), v.first + " worse",
@@ -112,7 +113,7 @@ std::string versus_text(const Selection& s, const Versus& v, const Goal& goal, s
               fmt::format("{:.3f}x", gains.front()), fmt::format("{:.3f}x", gains[gains.size() / 2]),
               fmt::format("{:.3f}x", gains.back())});
   }
-  std::string out = fmt::format("{} versus {}, {}\n\n{}", v.first, v.second, goal.name(), bins.text());
+  std::string out = fmt::format("{} versus {}, {}\n\n{}", v.first, v.second, goal.name(), bins.text(line_width));
 
   const auto worse =
       static_cast<std::size_t>(std::count_if(v.pairs.begin(), v.pairs.end(), [](const Pair& p) { return p.gain < 1; }));
@@ -144,7 +145,7 @@ std::string versus_text(const Selection& s, const Versus& v, const Goal& goal, s
     cells.push_back(fmt::format("{} for {}", row_block(s, pair.first), row_block(s, pair.second)));
     losses.row(std::move(cells));
   }
-  out += losses.text();
+  out += losses.text(line_width);
   if (worse > most_rows) out += fmt::format("... and {} more\n", worse - most_rows);
   return out;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "explore/analysis/selection.h"
+#include "platform/text/line_width.h"
 
 namespace attnvp::explore {
 
@@ -22,6 +23,7 @@ Versus versus_of(const Selection& selection, const std::string& names, const Goa
 
 // How often the first wins, by how busy the second's run keeps MAC and VEC together, and the pairs that it loses: their
 // settings, which resource is busiest in the first's run, and its DRAM traffic beside the second's.
-std::string versus_text(const Selection& selection, const Versus& versus, const Goal& goal, std::size_t most_rows);
+std::string versus_text(const Selection& selection, const Versus& versus, const Goal& goal, std::size_t most_rows,
+                        std::size_t line_width = text::kUnlimited);
 
 }  // namespace attnvp::explore

@@ -48,7 +48,7 @@ std::string to_text(const Section& s) {
       table.column(s.columns[i], is_text(s, i) ? report::Table::Align::kLeft : report::Table::Align::kRight);
     }
     for (const auto& row : s.rows) table.row(row);
-    out += "\n" + table.text();
+    out += "\n" + table.text(text::line_width());
   }
   for (const std::string& note : s.notes) out += wrapped(note, 118, "- ", "  ");
   return out;

@@ -112,8 +112,8 @@ std::string to_text(const Fit& fit) {
   for (const Fit::Value& v : fit.values) table.row({v.key, v.before, v.after});
   table.row({"mean error", report::percent(fit.before.mape), report::percent(fit.after.mape)});
   table.row({"worst error", report::percent(fit.before.worst), report::percent(fit.after.worst)});
-  std::string text =
-      fmt::format("{} on {}, {} runs of the set\n\n{}\nprovenance:\n", fit.set, fit.hardware, fit.runs, table.text());
+  std::string text = fmt::format("{} on {}, {} runs of the set\n\n{}\nprovenance:\n", fit.set, fit.hardware, fit.runs,
+                                 table.text(text::line_width()));
   for (const Fit::Value& v : fit.values) {
     text += fmt::format("  {}: calibrated to set {}; mean error of the set {:.1f} %\n", v.key, fit.set,
                         100 * fit.after.mape);

@@ -10,6 +10,7 @@
 #include "explore/analysis/csv.h"
 #include "explore/validate/plot.h"
 #include "platform/report/json.h"
+#include "platform/report/page_files.h"
 #include "platform/report/table.h"
 #include "platform/text/printable.h"
 
@@ -81,7 +82,7 @@ std::string errors_text(const Result& r) {
 std::string to_text(const Result& r) {
   std::vector<std::size_t> worst = worst_first(r);
   worst.resize(std::min(worst.size(), kWorstShown));
-  return errors_text(r) + "\nworst rows\n" + table_of(r, worst).text();
+  return errors_text(r) + "\nworst rows\n" + table_of(r, worst).text(text::line_width());
 }
 
 namespace {
@@ -117,7 +118,7 @@ std::string to_json(const std::vector<Result>& results) {
   return report::json_text(document);
 }
 
-std::string summary(const std::vector<Result>& results) {
+std::string summary(const std::vector<Result>& results, std::size_t line_width) {
   report::Table table;
   using Align = report::Table::Align;
   table.column("set", Align::kLeft), table.column("hardware", Align::kLeft);
@@ -128,7 +129,7 @@ std::string summary(const std::vector<Result>& results) {
                report::percent(r.errors.mape), signed_percent(r.errors.bias), fmt::format("{:.4f}", r.errors.spearman),
                report::percent(r.errors.worst)});
   }
-  return table.text();
+  return table.text(line_width);
 }
 
 std::string to_markdown(const std::vector<Result>& results) {
@@ -167,9 +168,12 @@ std::string to_csv(const Result& r) {
 
 namespace {
 std::string section_of(const Result& r) {
-  return fmt::format("<h1>{}</h1>\n<pre>{}</pre>\n{}<h2>All rows, worst first</h2>\n<pre>{}</pre>\n",
-                     text::escaped_for_html("Predictions of " + r.set), text::escaped_for_html(errors_text(r)),
-                     plots(r), text::escaped_for_html(table_of(r, worst_first(r)).text()));
+  return fmt::format(
+      "<section><h2>{}</h2>\n<pre>{}</pre>\n<div class=\"panels\">{}</div>\n"
+      "<details><summary>All rows, worst first</summary><div "
+      "class=\"scroll\"><pre>{}</pre></div></details></section>\n",
+      text::escaped_for_html(r.set), text::escaped_for_html(errors_text(r)), plots(r),
+      text::escaped_for_html(table_of(r, worst_first(r)).text()));
 }
 }  // namespace
 
@@ -178,9 +182,13 @@ std::string to_html(const std::vector<Result>& results) {
   for (const Result& r : results) body += section_of(r);
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-      "<title>{}</title><style>body {{ font: 15px/1.5 sans-serif; color: #222; max-width: 1180px; margin: 24px auto; "
-      "padding: 0 16px; }} pre {{ overflow-x: auto; }}</style></head><body>\n{}</body></html>\n",
-      text::escaped_for_html(results.size() == 1 ? results.front().set : "validation"), body);
+      "<meta name=\"viewport\" content=\"width=device-width, "
+      "initial-scale=1\">\n<title>{0}</title><style>{1}</style></head>"
+      "<body>\n<header><h1>{0}</h1><p>Measurements by others beside predictions; a dot is a row, the dashed lines are "
+      "10% to "
+      "either side.</p></header>\n<main>{2}</main></body></html>\n",
+      text::escaped_for_html(results.size() == 1 ? "Predictions of " + results.front().set : "Predictions"),
+      report::page_files::css, body);
 }
 
 }  // namespace attnvp::validate

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "explore/validate/validate.h"
+#include "platform/text/line_width.h"
 
 namespace attnvp::validate {
 
@@ -15,7 +16,7 @@ std::string to_html(const std::vector<Result>& results);  // a log-log plot and 
 
 // Several sets: docs/validation.md, one line a set on the terminal, and a document with all of theirs.
 std::string to_markdown(const std::vector<Result>& results);
-std::string summary(const std::vector<Result>& results);
+std::string summary(const std::vector<Result>& results, std::size_t line_width = text::kUnlimited);
 std::string to_json(const std::vector<Result>& results);
 
 }  // namespace attnvp::validate

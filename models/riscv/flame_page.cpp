@@ -8,20 +8,25 @@ namespace attnvp::riscv {
 namespace {
 
 constexpr const char* kHead = R"(<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>TITLE</title>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>TITLE</title>
 <style>
-body { font: 14px sans-serif; margin: 1em; color: #222; background: #fff }
+:root { color-scheme: light dark; --ink: #1b1f24; --ground: #fff }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6e9ed; --ground: #14171b } }
+body { font: 16px/1.5 system-ui, sans-serif; margin: 1rem clamp(.6rem, 2vw, 2rem); color: var(--ink); background: var(--ground) }
+h1 { font-size: 1.6rem } h1, p, #what { overflow-wrap: anywhere }
 #graph { position: relative; width: 100% }
 #graph div { position: absolute; height: 17px; overflow: hidden; white-space: nowrap; font: 12px/17px monospace;
-  box-sizing: border-box; border: 1px solid #fff; padding: 0 3px; cursor: pointer; border-radius: 2px }
-#what { height: 1.4em; margin: .5em 0 }
+  box-sizing: border-box; border: 1px solid var(--ground); padding: 0 3px; cursor: pointer; border-radius: 2px; color: #1b1f24 }
+#what { min-height: 1.5em; margin: .5em 0 }
+.scroll { overflow-x: auto }
 table { border-collapse: collapse; margin-top: 1em } td, th { padding: 1px 10px; text-align: right }
 td:first-child, th:first-child { text-align: left; font-family: monospace }
 </style></head><body>
 <h1>TITLE</h1>
 <p>Cycles of the harts' clock, callers above callees; as wide as it took. A click zooms. Waiting for the bus is grey.</p>
 <div id="what"></div><div id="graph"></div>
-<table id="table"><thead><tr><th>function</th><th>instructions</th><th>cycles itself</th><th>stalled</th><th>with
+<div class="scroll"><table id="table"><thead><tr><th>function</th><th>instructions</th><th>cycles itself</th><th>stalled</th><th>with
 callees</th></tr></thead><tbody>
 )";
 
@@ -100,7 +105,7 @@ std::string flame_page(const std::string& title, const std::vector<const Profile
     }
   }
   // In a script element text is as it is; names of functions have no "</script>".
-  return head + rows + "</tbody></table>\n<script type=\"text/plain\" id=\"stacks\">\n" + folded(profiles) +
+  return head + rows + "</tbody></table></div>\n<script type=\"text/plain\" id=\"stacks\">\n" + folded(profiles) +
          "</script>\n<script>" + kScript + "</script></body></html>\n";
 }
 

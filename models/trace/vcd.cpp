@@ -168,7 +168,7 @@ std::string VcdWriter::text() const {
     }
     for (const std::size_t i : scope.annotations) {
       const Annotation& a = annotations_[i];
-      out += fmt::format("$var wire {} {} {} $end\n", codes_.note_bits(), a.id, a.name);
+      out += fmt::format("$var wire {} {} {} $end\n", a.bits, a.id, a.name);
     }
     for (const Scope& child : scope.children) self(self, child);
     out += "$upscope $end\n";
@@ -179,32 +179,33 @@ std::string VcdWriter::text() const {
     if (shows(id)) write_value(out, id, first_[id]);
   }
   for (const Annotation& a : annotations_) {
-    std::uint64_t code = Signal::kNone;
+    std::uint64_t value = Signal::kNone;
     for (const Note& note : a.notes) {
-      if (note.time <= begin_) code = note.code;
+      if (note.time <= begin_) value = note.value;
     }
-    write_note(out, a, code);
+    write_note(out, a, value);
   }
   out += "$end\n";
   return out + (annotations_.empty() ? body_ : body_with_notes());
 }
 
-void VcdWriter::annotate(const std::string& scope, const std::string& name, std::vector<Note> notes) {
-  annotations_.push_back({scope, name, id_of(signals_.size() + annotations_.size()), std::move(notes)});
+void VcdWriter::annotate(const std::string& scope, const std::string& name, std::vector<Note> notes, unsigned bits) {
+  annotations_.push_back({scope, name, id_of(signals_.size() + annotations_.size()), std::move(notes),
+                          bits == kNames ? codes_.note_bits() : bits});
 }
 
 std::string VcdWriter::noted(const std::string& scope, const std::string& name) const {
   for (const Annotation& a : annotations_) {
-    if (a.scope == scope && a.name == name) return fmt::format("{}.{}[{}:0]", scope, name, codes_.note_bits() - 1);
+    if (a.scope == scope && a.name == name) return fmt::format("{}.{}[{}:0]", scope, name, a.bits - 1);
   }
   return {};
 }
 
-void VcdWriter::write_note(std::string& out, const Annotation& annotation, std::uint64_t code) const {
-  if (code == Signal::kNone) {
+void VcdWriter::write_note(std::string& out, const Annotation& annotation, std::uint64_t value) const {
+  if (value == Signal::kNone) {
     out += "bz ";
   } else {
-    append_binary(out, code);
+    append_binary(out, value);
   }
   out += annotation.id + "\n";
 }
@@ -214,7 +215,7 @@ std::string VcdWriter::body_with_notes() const {
   std::map<std::uint64_t, std::string> changes;
   for (const Annotation& a : annotations_) {
     for (const Note& note : a.notes) {
-      if (note.time > begin_ && note.time <= time_) write_note(changes[note.time], a, note.code);
+      if (note.time > begin_ && note.time <= time_) write_note(changes[note.time], a, note.value);
     }
   }
   std::string out;

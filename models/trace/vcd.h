@@ -37,12 +37,13 @@ class VcdWriter : public TraceListener {
   void end(std::uint64_t time) override { write_time(time); }
 
   std::string text() const;  // the whole file, once the recorder has finished
-  // What is known only then: a signal beside a scope's own, by its codes from a time on (Signal::kNone: none), in order
-  // of time. Before the first it is none.
+  // What is known only then: a signal beside a scope's own, by its values from a time on (Signal::kNone: none), in
+  // order of time; before the first it is none. Values are numbers of that many bits, or codes of names.
   struct Note {
-    std::uint64_t time, code;
+    std::uint64_t time, value;
   };
-  void annotate(const std::string& scope, const std::string& name, std::vector<Note> notes);
+  static constexpr unsigned kNames = 0;
+  void annotate(const std::string& scope, const std::string& name, std::vector<Note> notes, unsigned bits = kNames);
   std::string noted(const std::string& scope, const std::string& name) const;  // as GTKWave calls it; empty: is none
   std::uint64_t first_time() const { return begin_; }
   std::uint64_t last_time() const { return time_; }
@@ -60,8 +61,9 @@ class VcdWriter : public TraceListener {
   struct Annotation {
     std::string scope, name, id;
     std::vector<Note> notes;
+    unsigned bits;
   };
-  void write_note(std::string& out, const Annotation& annotation, std::uint64_t code) const;
+  void write_note(std::string& out, const Annotation& annotation, std::uint64_t value) const;
   std::string body_with_notes() const;
 
   const std::vector<TracedSignal>& signals_;

@@ -11,13 +11,11 @@
 
 #include "platform/config/error.h"
 #include "platform/report/json.h"
+#include "platform/report/page_files.h"
+#include "platform/report/page_timeline.h"
 #include "platform/text/fill.h"
 
 namespace attnvp::report {
-
-namespace page_files {  // made by cmake/embed.cmake
-extern const std::string_view html, css, script, chart;
-}  // namespace page_files
 
 namespace {
 
@@ -72,97 +70,6 @@ void check_run(const std::string& path, const ordered_json& run) {
   need(std::abs(parts - total) <= kRounding * total, "a part of energy_pj");
   need(run["network"].contains("name") && run["network"]["name"].is_string(), "network.name");
   need(run.contains("golden") && run["golden"].is_object() && run["golden"].contains("checked"), "golden.checked");
-}
-
-std::string detail_of(const ordered_json& args) {
-  const auto has = [&](const char* key) { return args.contains(key) && args[key].is_number(); };
-  if (has("m") && has("n") && has("k"))
-    return fmt::format("{} x {} x {}", args["m"].dump(), args["n"].dump(), args["k"].dump());
-  if (has("bytes")) return fmt::format("{} bytes", args["bytes"].dump());
-  if (has("columns")) return fmt::format("{} rows of {}", args["rows"].dump(), args["columns"].dump());
-  return {};
-}
-
-struct Track {
-  std::string name;
-  bool used = false, waits = false;
-  std::size_t place = 0;
-};
-
-// Watts over time by kind of module, all of a kind together: {kinds, points: [cycle, watts...]}.
-ordered_json power_of(const ordered_json& events, std::uint64_t first_cycle) {
-  std::vector<std::string> kinds;
-  ordered_json points = ordered_json::array();
-  for (const ordered_json& e : events) {
-    if (e.at("ph") != "C" || e.at("name") != "power [W]") continue;
-    std::map<std::string, double> watts;
-    for (const auto& [module, value] : e.at("args").items()) {
-      const std::string kind = module.substr(module.rfind('.') + 1);
-      if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) kinds.push_back(kind);
-      watts[kind] += value.get<double>();
-    }
-    ordered_json point = ordered_json::array({std::max(e.at("ts").get<std::uint64_t>(), first_cycle)});
-    for (const std::string& kind : kinds) point.push_back(watts[kind]);
-    points.push_back(std::move(point));
-  }
-  return {{"kinds", kinds}, {"points", points}};
-}
-
-// Chrome's trace events as page.js wants them: names once, a slice a short array.
-ordered_json compact(const std::string& path, const ordered_json& run) {
-  const ordered_json file = read_json(path);
-  try {
-    const ordered_json& other = file.at("otherData");
-    if (other.at("cycles") != run.at("cycles")) {
-      throw config::ConfigError(fmt::format("{}: a timeline of {} cycles, the run that names it has {}", path,
-                                            other.at("cycles").dump(), run.at("cycles").dump()));
-    }
-    const ordered_json& events = file.at("traceEvents");
-    std::map<int, std::string> processes;
-    std::map<int, Track> tracks;  // by thread
-    for (const ordered_json& e : events) {
-      const std::string ph = e.at("ph"), name = e.at("name");
-      if (ph == "M" && name == "process_name") processes[e.at("pid")] = e.at("args").at("name");
-      if (ph == "M" && name == "thread_name") {
-        tracks[e.at("tid")].name = processes[e.at("pid")] + "." + e.at("args").at("name").get<std::string>();
-      }
-      if (ph != "X") continue;
-      Track& track = tracks.at(e.at("tid"));
-      track.used = true;
-      track.waits = track.waits || name.compare(0, 10, "waits for ") == 0;
-    }
-    ordered_json out{{"window", {other.at("first_cycle"), other.at("last_cycle")}},
-                     {"tracks", ordered_json::array()},
-                     {"waits", ordered_json::array()}};
-    for (auto& [thread, track] : tracks) {
-      if (!track.used) continue;
-      track.place = out["tracks"].size();
-      out["tracks"].push_back(track.name);
-      out["waits"].push_back(track.waits);
-    }
-    out["power"] = power_of(events, other.at("first_cycle"));
-    std::vector<std::string> names, details;
-    const auto number = [](std::vector<std::string>& list, const std::string& text) {
-      const auto it = std::find(list.begin(), list.end(), text);
-      if (it != list.end()) return static_cast<std::size_t>(it - list.begin());
-      list.push_back(text);
-      return list.size() - 1;
-    };
-    ordered_json slices = ordered_json::array();
-    for (const ordered_json& e : events) {
-      if (e.at("ph") != "X") continue;
-      const ordered_json& args = e.at("args");
-      const std::uint64_t from = e.at("ts"), length = e.at("dur");
-      slices.push_back({tracks.at(e.at("tid")).place, from, from + length, number(names, e.at("name")),
-                        args.value("head", 0), args.value("row_block", 0), number(details, detail_of(args))});
-    }
-    out["names"] = names;
-    out["details"] = details;
-    out["slices"] = std::move(slices);
-    return out;
-  } catch (const nlohmann::json::exception& e) {
-    throw config::ConfigError(fmt::format("{}: not a timeline of attnvp run --timeline: {}", path, e.what()));
-  }
 }
 
 std::uint64_t macs_of(const ordered_json& run) {
@@ -235,7 +142,7 @@ std::vector<ordered_json> page_runs(const std::string& path) {
     if (!run.contains("timeline") || !run["timeline"].is_string()) continue;
     const fs::path timeline = fs::path(path).parent_path() / run["timeline"].get<std::string>();
     run.erase("timeline");
-    if (fs::exists(timeline)) run["timeline"] = compact(timeline.string(), run);
+    if (fs::exists(timeline)) run["timeline"] = page_timeline(timeline.string(), run);
   }
   if (runs.empty()) throw config::ConfigError(fmt::format("{}: holds no run", path));
   return runs;
@@ -244,9 +151,12 @@ std::vector<ordered_json> page_runs(const std::string& path) {
 std::string page(std::vector<ordered_json> runs) {
   label(runs);
   const std::string data = json_for_html({{"runs", runs}});
-  return text::fill(
-      page_files::html,
-      {{"CSS", page_files::css}, {"DATA", data}, {"CHART", page_files::chart}, {"SCRIPT", page_files::script}});
+  return text::fill(page_files::html, {{"CSS", page_files::css},
+                                       {"DATA", data},
+                                       {"CHART", page_files::chart},
+                                       {"COMMON", page_files::common},
+                                       {"GANTT", page_files::gantt},
+                                       {"SCRIPT", page_files::script}});
 }
 
 }  // namespace attnvp::report

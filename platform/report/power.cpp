@@ -71,7 +71,7 @@ std::string energy_range_text(const job::Result& r) {
   row("total", "", r.total_energy_pj());
   const Range all = range_of(r, "");
   const auto watts = [&](double pj) { return with_prefix(pj * 1e-12 / r.seconds(), "W"); };
-  return table.text() + fmt::format("{:<13}{} to {}\n", "power", watts(all.low), watts(all.high));
+  return table.text(text::line_width()) + fmt::format("{:<13}{} to {}\n", "power", watts(all.low), watts(all.high));
 }
 
 Order energy_order(const job::Result& a, const job::Result& b) {
@@ -117,7 +117,7 @@ std::string ranking_text(const std::vector<job::Result>& results) {
                : energy_order(r, *order[i + 1]) == Order::kLess ? "less"
                                                                 : "undecided within the range"});
   }
-  return table.text();
+  return table.text(text::line_width());
 }
 
 }  // namespace attnvp::report

@@ -246,9 +246,9 @@ std::string to_text(const job::Result& r, const std::string& hardware) {
   busy.row({"VEC", percent(r.utilization.vec)});
   busy.row({"DMA", percent(r.utilization.dma)});
   busy.row({"DRAM bus", percent(r.utilization.dram)});
-  out += busy.text() + "\n";
+  out += busy.text(text::line_width()) + "\n";
 
-  out += time_table(r).text() + "\n" + bound_sentence(r.bound) + "\n\n";
+  out += time_table(r).text(text::line_width()) + "\n" + bound_sentence(r.bound) + "\n\n";
 
   Table traffic;
   traffic.column("memory", Table::Align::kLeft);
@@ -260,7 +260,7 @@ std::string to_text(const job::Result& r, const std::string& hardware) {
     traffic.row({upper(memory), bytes(read_bytes(r, memory)), bytes(write_bytes(r, memory)),
                  r.has(memory, "peak_bytes") ? bytes(r.max(memory, "peak_bytes")) : ""});
   }
-  out += traffic.text() + "\n";
+  out += traffic.text(text::line_width()) + "\n";
 
   Table energy;
   energy.column("energy", Table::Align::kLeft);
@@ -271,7 +271,7 @@ std::string to_text(const job::Result& r, const std::string& hardware) {
     energy.row({part, with_prefix(r.energy_pj(part) * 1e-12, "J"), percent(total > 0 ? r.energy_pj(part) / total : 0)});
   }
   energy.row({"total", with_prefix(total * 1e-12, "J"), "100.0%"});
-  return out + energy.text() + "\n" + power_text(r);
+  return out + energy.text(text::line_width()) + "\n" + power_text(r);
 }
 
 ComparisonRow comparison_row(const job::Result& r) {
@@ -297,7 +297,7 @@ std::string comparison(const std::vector<ComparisonRow>& rows) {
     cells.push_back(fmt::format("{:.2f}x", static_cast<double>(row.cycles) / static_cast<double>(rows.front().cycles)));
     table.row(cells);
   }
-  return table.text();
+  return table.text(text::line_width());
 }
 
 }  // namespace attnvp::report

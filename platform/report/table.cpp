@@ -15,29 +15,89 @@ void Table::column(std::string title, Align align) {
 
 void Table::row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
 
-std::string Table::text() const {
+namespace {
+
+constexpr std::size_t kGap = 2;            // between columns
+constexpr std::size_t kLeastWrapped = 24;  // of a column
+
+// At spaces; a word that is longer stays whole.
+std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
+  std::vector<std::string> lines(1);
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::size_t next = std::min(text.find_first_not_of(' ', end), text.size());
+    std::string& last = lines.back();
+    if (!last.empty() && last.size() + end - at > width) {
+      last.erase(last.find_last_not_of(' ') + 1);
+      lines.emplace_back();
+    }
+    lines.back() += text.substr(at, next - at);
+    at = next;
+  }
+  return lines;
+}
+
+}  // namespace
+
+std::vector<Table::Part> Table::parts(std::size_t line_width) const {
   std::vector<std::size_t> width;
   for (const std::string& title : titles_) width.push_back(title.size());
   for (const auto& row : rows_) {
     for (std::size_t i = 0; i < row.size(); ++i) width[i] = std::max(width[i], row[i].size());
   }
-  std::string out;
-  const auto line = [&](const std::vector<std::string>& cells) {
+  const auto least = [&](std::size_t i) {  // how narrow a column may become
+    return align_[i] == Align::kLeft ? std::min(width[i], std::max(kLeastWrapped, titles_[i].size())) : width[i];
+  };
+  std::vector<Part> parts(1);
+  std::size_t taken = 0;
+  for (std::size_t i = 0; i < width.size(); ++i) {
+    const std::size_t gap = parts.back().columns.empty() ? 0 : kGap;
+    std::size_t room = line_width == text::kUnlimited ? line_width : line_width - std::min(line_width, taken + gap);
+    if (least(i) > room && parts.back().columns.size() > 1) {
+      parts.push_back({{0}, {width[0]}});
+      taken = width[0];
+      room = line_width - std::min(line_width, taken + kGap);
+    }
+    // Text gives way; whatever follows it on the line leaves it as it is.
+    const std::size_t given = std::max(std::min(width[i], room), least(i));
+    parts.back().columns.push_back(i);
+    parts.back().widths.push_back(given);
+    taken += given + (parts.back().columns.size() > 1 ? kGap : 0);
+  }
+  return parts;
+}
+
+void Table::line(std::string& out, const Part& part, const Cells& cells) const {
+  std::vector<Cells> lines;  // by column
+  std::size_t high = 1;
+  for (std::size_t c = 0; c < part.columns.size(); ++c) {
+    const std::string& cell = part.columns[c] < cells.size() ? cells[part.columns[c]] : std::string();
+    lines.push_back(cell.size() > part.widths[c] ? wrapped(cell, part.widths[c]) : Cells{cell});
+    high = std::max(high, lines.back().size());
+  }
+  for (std::size_t i = 0; i < high; ++i) {
     std::string text;
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-      if (i > 0) text += "  ";
-      text += align_[i] == Align::kLeft ? fmt::format("{:<{}}", cells[i], width[i])
-                                        : fmt::format("{:>{}}", cells[i], width[i]);
+    for (std::size_t c = 0; c < lines.size(); ++c) {
+      if (c > 0) text.append(kGap, ' ');
+      const std::string& cell = i < lines[c].size() ? lines[c][i] : std::string();
+      text += align_[part.columns[c]] == Align::kLeft ? fmt::format("{:<{}}", cell, part.widths[c])
+                                                      : fmt::format("{:>{}}", cell, part.widths[c]);
     }
     text.erase(text.find_last_not_of(' ') + 1);
     out += text + "\n";
-  };
-  line(titles_);
-  std::vector<std::string> rule;
-  rule.reserve(width.size());
-  for (const std::size_t w : width) rule.emplace_back(w, '-');
-  line(rule);
-  for (const auto& row : rows_) line(row);
+  }
+}
+
+std::string Table::text(std::size_t line_width) const {
+  std::string out;
+  for (const Part& part : parts(line_width)) {
+    if (!out.empty()) out += "\n";
+    line(out, part, titles_);
+    Cells rule(titles_.size());
+    for (std::size_t c = 0; c < part.columns.size(); ++c) rule[part.columns[c]].assign(part.widths[c], '-');
+    line(out, part, rule);
+    for (const auto& row : rows_) line(out, part, row);
+  }
   return out;
 }
 

@@ -1,8 +1,12 @@
 // The one table printer: columns as wide as they need to be, text left, numbers right.
+// On narrow lines text is wrapped, then the columns that do not fit follow below, each part beginning with the first
+// one.
 #pragma once
 
 #include <string>
 #include <vector>
+
+#include "platform/text/line_width.h"
 
 namespace attnvp::report {
 
@@ -11,9 +15,15 @@ class Table {
   enum class Align : unsigned char { kLeft, kRight };
   void column(std::string title, Align align = Align::kRight);
   void row(std::vector<std::string> cells);
-  std::string text() const;
+  std::string text(std::size_t line_width = text::kUnlimited) const;
 
  private:
+  using Cells = std::vector<std::string>;
+  struct Part {  // of the columns
+    std::vector<std::size_t> columns, widths;
+  };
+  std::vector<Part> parts(std::size_t line_width) const;
+  void line(std::string& out, const Part& part, const Cells& cells) const;
   std::vector<std::string> titles_;
   std::vector<Align> align_;
   std::vector<std::vector<std::string>> rows_;

@@ -39,7 +39,7 @@ std::string channel_table(const Result& r) {
                with_commas(r.channels[c].transfers), spec.depth == kUnbounded ? "unbounded" : with_commas(spec.depth),
                with_commas(r.channels[c].peak)});
   }
-  return table.text();
+  return table.text(text::line_width());
 }
 
 std::string node_table(const Result& r) {
@@ -55,7 +55,7 @@ std::string node_table(const Result& r) {
     table.row({spec.name, spec.operation->name, with_commas(spec.ii), with_commas(spec.latency), share(n.busy),
                share(n.starved), share(n.stalled)});
   }
-  return table.text();
+  return table.text(text::line_width());
 }
 
 std::string wait_text(const Graph& graph, const Blocked& b) {
@@ -120,7 +120,7 @@ std::string to_text(const Result& r) {
     waits.row({r.graph.nodes[b.node].name, b.for_room ? "room" : "data", r.graph.channels[b.channel].name,
                with_commas(b.since), r.graph.nodes[b.on].name});
   }
-  out += "\n" + waits.text() + "\n";
+  out += "\n" + waits.text(text::line_width()) + "\n";
   if (!r.deadlock.circle.empty()) line("circle", circle_text(r));
   line("freed by", freed_text(r));
   return out;
@@ -186,8 +186,7 @@ std::string to_dot(const Result& r) {
   std::string out = fmt::format(
       "digraph \"{}\" {{\n  label=\"{}, N={}, d={}: {} cycles{}\";\n  labelloc=t;\n  rankdir=LR;\n"
       "  node [shape=box, style=rounded, fontname=\"sans-serif\"];\n  edge [fontname=\"sans-serif\", fontsize=11];\n",
-      r.graph.name, r.graph.name, r.graph.n, r.graph.d, with_commas(r.cycles),
-      r.deadlocked ? ", then a deadlock" : "");
+      r.graph.name, r.graph.name, r.graph.n, r.graph.d, with_commas(r.cycles), r.deadlocked ? ", then a deadlock" : "");
   for (std::size_t i = 0; i < r.nodes.size(); ++i) {
     const NodeSpec& node = r.graph.nodes[i];
     out += fmt::format(

@@ -50,6 +50,7 @@ const std::map<std::string, std::pair<const char*, const char*>> kLook = {
 
 enum Format : unsigned {
   kDecimal = 0x24,
+  kNumber = 0x4000'2024,  // a decimal that may not be there; the upper bit is ours
   kNames = 0x2024,
   kHex = 0x22,
   kBit = 0x28,
@@ -64,14 +65,14 @@ struct Row {
   Colour colour;
 };
 // What is shown of a scope, in this order; a name that is not there is left out.
-const std::vector<Row> kEngine = {{"operation", kNames, kNormal},     {"head", kDecimal, kYellow},
-                                  {"row_block", kDecimal, kYellow},   {"state", kNames, kNormal},
-                                  {"fetch_state", kNames, kNormal},   {"waits_for_event", kDecimal, kOrange},
+const std::vector<Row> kEngine = {{"operation", kNames, kNormal},     {"head", kNumber, kYellow},
+                                  {"row_block", kNumber, kYellow},    {"state", kNames, kNormal},
+                                  {"fetch_state", kNames, kNormal},   {"waits_for", kNames, kNormal},
                                   {"queue_level", kDecimal, kIndigo}, {"halts", kDecimal, kOrange}};
 const std::vector<Row> kChannel = {{"operation", kNames, kNormal},
-                                   {"head", kDecimal, kYellow},
+                                   {"head", kNumber, kYellow},
                                    {"state", kNames, kNormal},
-                                   {"waits_for_event", kDecimal, kOrange},
+                                   {"waits_for", kNames, kNormal},
                                    {"queue_level", kDecimal, kIndigo}};
 const std::vector<Row> kCpu = {{"state", kNames, kNormal}, {"address", kHex, kBlue}};
 const std::vector<Row> kL1 = {{"allocated_bytes", kSteps, kBlue}};
@@ -89,6 +90,8 @@ const std::vector<Row> kRtl = {{"clk", kBit, kNormal},       {"in_valid", kBit, 
                                {"out_valid", kBit, kNormal}, {"out_last", kBit, kOrange}};
 const std::vector<Row> kRtlSum = {{"sum", kHex, kBlue}};
 const std::vector<Row> kEnergy = {{"energy_pj", kCurve, kOrange}, {"power_w", kCurve, kOrange}};
+
+constexpr std::ptrdiff_t kFewCores = 4;
 
 class SaveFile {
  public:
@@ -116,6 +119,9 @@ class SaveFile {
       return out_;
     }
     single_cluster_ = std::find(clusters.begin(), clusters.end(), "attnvp.cluster1") == clusters.end();
+    few_ = std::count_if(scopes_.begin(), scopes_.end(), [](const std::string& scope) {
+             return scope.find(".core") != std::string::npos && scope.substr(scope.rfind('.')) == ".mac";
+           }) <= kFewCores;
     group("overview", true, [&] { overview(); });
     bool open = true;
     for (const std::string& top : clusters) {
@@ -144,14 +150,14 @@ class SaveFile {
     line("[size] 1500 1000");
     line("[pos] -1 -1");
     // GTKWave's zoom is about 200 pixels; the window's waves are some 1200 wide.
-    const double fs_per_frame = static_cast<double>(std::max<std::uint64_t>(view_.end - view_.begin, 1)) * 200 / 1180;
+    const double fs_per_frame = static_cast<double>(std::max<std::uint64_t>(view_.end - view_.begin, 1)) * 200 / 1150;
     const auto at = [](std::uint64_t time) { return time == UINT64_MAX ? std::string("-1") : std::to_string(time); };
     std::string markers = fmt::format("*{:.6f} {} {}", -std::log2(fs_per_frame), at(view_.marker), at(view_.marker));
     for (int i = 1; i < 26; ++i) markers += " -1";
     line(markers);
     if (view_.marker != UINT64_MAX) line("[markername] Afirst PV");
     line("[sst_width] 10");
-    line("[signals_width] 240");
+    line("[signals_width] 280");
     line("[sst_expanded] 0");
   }
 
@@ -185,6 +191,10 @@ class SaveFile {
 
   // Who does what, at a glance: one row per engine, DMA channel and DRAM bus.
   void overview() {
+    const std::string root = scopes_.empty() ? std::string() : scopes_.front().substr(0, scopes_.front().find('.'));
+    note(root, {"cycle", kDecimal, kBlue}, "cycle");
+    note(root, {"mac_working", kSteps, kOrange}, "MAC engines that work");
+    note(root, {"vec_working", kSteps, kViolet}, "VEC engines that work");
     const auto of = [this](const std::string& part, const char* name) {
       for (const std::string& scope : scopes_) {
         const auto it = ids_[scope].find(name);
@@ -208,7 +218,7 @@ class SaveFile {
         const std::string tail = scope.substr(top.size() + 1);  // core0.mac
         const std::string block = tail.substr(tail.rfind('.') + 1);
         if (tail.find('.') == tail.rfind('.')) {
-          group(tail, true, [&] {
+          group(tail, few_, [&] {
             rows(scope, kEngine, "");
             rtl(scope);
           });
@@ -249,7 +259,11 @@ class SaveFile {
       std::vector<std::uint32_t> ids;
       for (const auto& entry : there->second) ids.push_back(entry.second);
       std::sort(ids.begin(), ids.end());
-      for (const std::uint32_t id : ids) row(id, {"", kDecimal, kIndigo}, "");
+      for (const std::uint32_t id : ids) {
+        const std::string& reference = vcd_.reference(id);
+        const auto title = view_.titles.find(reference.substr(0, reference.find('[')));
+        row(id, {"", kDecimal, kIndigo}, title == view_.titles.end() ? "" : title->second);
+      }
     });
   }
 
@@ -283,12 +297,10 @@ class SaveFile {
     if (there == ids_.end()) return;
     const auto all = [&] {
       for (const Row& r : rows) {
-        const auto it = there->second.find(r.name);
-        if (it == there->second.end()) continue;
-        row(it->second, r, r.name);
-        const bool waits = std::string(r.name) == "waits_for_event";
-        if (const std::string note = waits ? vcd_.noted(scope, "waits_for") : ""; !note.empty()) {
-          line(fmt::format("@{:x}\n^1 /{}\n+{{waits_for}} {}", static_cast<unsigned>(kNames), view_.names, note));
+        if (const auto it = there->second.find(r.name); it != there->second.end()) {
+          row(it->second, r, r.name);
+        } else {
+          note(scope, r, r.name);
         }
       }
     };
@@ -299,12 +311,20 @@ class SaveFile {
     }
   }
 
+  // What is known after the run, where it is.
+  void note(const std::string& scope, const Row& r, const std::string& title) {
+    if (const std::string reference = vcd_.noted(scope, r.name); !reference.empty()) row(reference, r, title);
+  }
   void row(std::uint32_t id, const Row& r, const std::string& title) {
     shown_.insert(id);
-    line(fmt::format("@{:x}", static_cast<unsigned>(r.format)));
+    row(vcd_.reference(id), r, title);
+  }
+  void row(const std::string& reference, const Row& r, const std::string& title) {
+    line(fmt::format("@{:x}", static_cast<unsigned>(r.format) & 0xFFF'FFFF));
     if (r.format == kNames) line("^1 /" + view_.names);
+    if (r.format == kNumber) line("^2 /" + view_.idle);
     if (r.colour != kNormal) line(fmt::format("[color] {}", static_cast<int>(r.colour)));
-    line(title.empty() ? vcd_.reference(id) : fmt::format("+{{{}}} {}", title, vcd_.reference(id)));
+    line(title.empty() ? reference : fmt::format("+{{{}}} {}", title, reference));
     if (r.format != kSteps && r.format != kCurve) return;
     line("@20000");  // the height of a curve: more lines
     line("-");
@@ -316,6 +336,7 @@ class SaveFile {
   std::map<std::string, std::map<std::string, std::uint32_t>> ids_;
   std::set<std::uint32_t> shown_;
   bool single_cluster_ = true;
+  bool few_ = true;  // cores: their groups are open
   std::string out_;
 };
 
@@ -325,6 +346,8 @@ std::string gtkw(const Recorder& recorder, const VcdWriter& vcd, const View& vie
   return SaveFile(recorder, vcd, view).text();
 }
 
+std::string idle() { return "XXX ?gray15? \n"; }
+
 std::string names(const EnumCodes& codes) {
   std::string out;
   for (std::size_t code = 0; code < codes.names().size(); ++code) {
@@ -333,7 +356,7 @@ std::string names(const EnumCodes& codes) {
     out += look == kLook.end() ? fmt::format("{} {}\n", code, name)
                                : fmt::format("{} ?{}?{}\n", code, look->second.first, look->second.second);
   }
-  return out;
+  return out + idle();
 }
 
 }  // namespace attnvp::trace

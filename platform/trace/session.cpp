@@ -1,18 +1,34 @@
 #include "platform/trace/session.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "firmware/hal/registers.h"
 #include "models/trace/operation.h"
 #include "platform/job/counters.h"
 #include "platform/trace/gtkw.h"
 #include "platform/trace/scope.h"
+#include "platform/trace/surfer.h"
 #include "platform/trace/waits.h"
 
 namespace attnvp::trace {
 
 namespace {
 constexpr double kWattsOfPjPerFs = 1000;
+constexpr std::size_t kFewEngines = 4;
+constexpr std::uint64_t kFirstPvs = 12;  // as long as so many of the first PV is what a view shows first
+constexpr std::uint64_t kMarks = 16;     // of the ruler in that sight, about
+constexpr std::uint64_t kMostMarks = 20'000;
+constexpr unsigned kCycleBits = 64;  // the same in every run, for saved views
+
+unsigned bits_of(std::uint64_t value) {
+  unsigned bits = 2;  // a vector, whatever the value
+  while (bits < 64 && value >> bits != 0) ++bits;
+  return bits;
 }
+
+}  // namespace
 
 FirstPv::FirstPv(const Recorder& recorder) {
   for (const TracedSignal& s : recorder.signals()) {
@@ -26,9 +42,41 @@ void FirstPv::begin(std::uint64_t time, const std::vector<std::uint64_t>& values
 }
 
 void FirstPv::change(std::uint64_t time, std::uint32_t id, std::uint64_t value) {
+  if (id == id_ && time_ != kNever && until_ == kNever && time > time_) until_ = time;
   if (time_ != kNever || !watched_[id]) return;
   const auto operation = static_cast<Operation>(value);
-  if (operation == Operation::kMatmulAb || operation == Operation::kAttendTile) time_ = time;
+  if (operation == Operation::kMatmulAb || operation == Operation::kAttendTile) {
+    time_ = time;
+    id_ = id;
+  }
+}
+
+Working::Working(const Recorder& recorder, const std::string& kind) {
+  const std::string tail = "." + kind;
+  for (const TracedSignal& s : recorder.signals()) {
+    const bool of_kind = s.scope.size() > tail.size() &&
+                         s.scope.compare(s.scope.size() - tail.size(), tail.size(), tail) == 0 && s.name == "operation";
+    watched_.push_back(of_kind);
+    if (of_kind) ++engines_;
+  }
+  works_.assign(watched_.size(), false);
+}
+
+void Working::begin(std::uint64_t time, const std::vector<std::uint64_t>& values) {
+  notes_.push_back({time, 0});
+  for (std::uint32_t id = 0; id < values.size(); ++id) change(time, id, values[id]);
+}
+
+void Working::change(std::uint64_t time, std::uint32_t id, std::uint64_t value) {
+  const bool works = static_cast<Operation>(value) != Operation::kNone;
+  if (!watched_[id] || works == works_[id]) return;
+  works_[id] = works;
+  const std::uint64_t count = works ? notes_.back().value + 1 : notes_.back().value - 1;
+  if (notes_.back().time == time) {
+    notes_.back().value = count;
+  } else {
+    notes_.push_back({time, count});
+  }
 }
 
 void Session::begin(Platform& platform, const config::EnergyTable& energy) {
@@ -52,6 +100,12 @@ void Session::begin(Platform& platform, const config::EnergyTable& energy) {
     first_pv_ = std::make_unique<FirstPv>(*recorder_);
     recorder_->add(*vcd_);
     recorder_->add(*first_pv_);
+    for (const char* kind : {"mac", "vec"}) {
+      auto working = std::make_unique<Working>(*recorder_, kind);
+      if (working->engines() <= kFewEngines) continue;  // a reader counts them
+      recorder_->add(*working);
+      working_.emplace_back(fmt::format("{}_working", kind), std::move(working));
+    }
   }
   if (request_.timeline) {
     timeline_ = std::make_unique<TimelineSignals>(*recorder_, period);
@@ -104,7 +158,10 @@ void Session::end() {
   recorder_->finish();
   cycles_ = (sc_core::sc_time_stamp().value() - start_fs_) / platform_->context().clock.period_fs();
   platform_->context().journal = nullptr;
-  if (vcd_ != nullptr) add_waits();
+  if (vcd_ != nullptr) {
+    add_waits();
+    add_overview();
+  }
   recorded_ = true;
 }
 
@@ -126,10 +183,62 @@ void Session::add_waits() {
   for (auto& [track, list] : notes) vcd_->annotate(track, "waits_for", std::move(list));
 }
 
+// A ruler in cycles, and how many engines work where they are many.
+void Session::add_overview() {
+  const std::uint64_t period = platform_->context().clock.period_fs();
+  const auto [from, to] = first_sight();
+  const std::uint64_t wanted =
+      std::max({(to - from) / period / kMarks, (vcd_->last_time() - vcd_->first_time()) / period / kMostMarks,
+                std::uint64_t{1}});
+  std::uint64_t step = 1;
+  for (std::uint64_t ten = 1; step < wanted; ten *= 10) {
+    for (const std::uint64_t round : {1, 2, 5}) {
+      if (step < wanted) step = round * ten;
+    }
+  }
+  std::vector<VcdWriter::Note> marks;
+  const std::uint64_t last = vcd_->last_time() / period;
+  for (std::uint64_t cycle = vcd_->first_time() / period / step * step; cycle <= last; cycle += step) {
+    marks.push_back({cycle * period, cycle});
+  }
+  vcd_->annotate(platform_->name(), "cycle", std::move(marks), kCycleBits);
+  for (auto& [name, working] : working_) {
+    vcd_->annotate(platform_->name(), name, std::move(working->notes()), bits_of(working->engines()));
+  }
+}
+
+// Around the first PV, so that operations can be read; everything where there is none, or where that is not much more.
+std::pair<std::uint64_t, std::uint64_t> Session::first_sight() const {
+  const std::uint64_t first = vcd_->first_time(), last = vcd_->last_time();
+  const std::uint64_t time = first_pv_->time(), until = first_pv_->until();
+  if (time == FirstPv::kNever || until == FirstPv::kNever) return {first, last};
+  const std::uint64_t width = kFirstPvs * (until - time);
+  if (width > (last - first) / 2) return {first, last};
+  const std::uint64_t before = std::min(time - first, width / 4);
+  const std::uint64_t from = std::min(time - before, last - width);
+  return {from, from + width};
+}
+
 std::string Session::names() const { return trace::names(*codes_); }
 
-std::string Session::gtkw(const std::string& vcd, const std::string& names) const {
-  return trace::gtkw(*recorder_, *vcd_, {vcd, names, vcd_->first_time(), vcd_->last_time(), first_pv_->time()});
+std::string Session::gtkw(const std::string& vcd, const std::string& names, const std::string& idle) const {
+  const auto [from, to] = first_sight();
+  View view{vcd, names, idle, from, to, first_pv_->time(), {}};
+  for (const auto& [address, words] : event_words(*journal_, platform_->context().givers)) {
+    for (std::uint32_t cluster = 0; cluster < platform_->machine().clusters; ++cluster) {
+      const std::uint64_t base = hal::events_base(cluster);
+      if (address < base || address >= base + hal::kEventsSize) continue;
+      const std::uint64_t event = (address - base) / hal::kEventStride;
+      view.titles[fmt::format("{}.cluster{}.events.event{}", platform_->name(), cluster, event)] =
+          fmt::format("{}: {}", event, words);
+    }
+  }
+  return trace::gtkw(*recorder_, *vcd_, view);
+}
+
+std::string Session::sucl(const std::string& vcd) const {
+  const auto [from, to] = first_sight();
+  return trace::sucl(*recorder_, *vcd_, {vcd, {}, {}, from, to, first_pv_->time(), {}});
 }
 
 std::string Session::timeline() const {

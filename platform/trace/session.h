@@ -23,7 +23,7 @@ struct Request {
   std::uint64_t from_cycle = 0, to_cycle = UINT64_MAX;
 };
 
-// The first moment at which some MAC engine computes A.B: O begins.
+// The first moment at which some MAC engine computes A.B, and until when: O begins.
 class FirstPv : public TraceListener {
  public:
   static constexpr std::uint64_t kNever = UINT64_MAX;
@@ -32,10 +32,28 @@ class FirstPv : public TraceListener {
   void change(std::uint64_t time, std::uint32_t id, std::uint64_t value) override;
   void end(std::uint64_t /*time*/) override {}
   std::uint64_t time() const { return time_; }
+  std::uint64_t until() const { return until_; }
 
  private:
   std::vector<bool> watched_;
-  std::uint64_t time_ = kNever;
+  std::uint32_t id_ = 0;
+  std::uint64_t time_ = kNever, until_ = kNever;
+};
+
+// How many engines of a kind work, over time.
+class Working : public TraceListener {
+ public:
+  Working(const Recorder& recorder, const std::string& kind);  // "mac"
+  void begin(std::uint64_t time, const std::vector<std::uint64_t>& values) override;
+  void change(std::uint64_t time, std::uint32_t id, std::uint64_t value) override;
+  void end(std::uint64_t /*time*/) override {}
+  std::size_t engines() const { return engines_; }
+  std::vector<VcdWriter::Note>& notes() { return notes_; }
+
+ private:
+  std::vector<bool> watched_, works_;
+  std::size_t engines_ = 0;
+  std::vector<VcdWriter::Note> notes_;
 };
 
 class Session {
@@ -50,12 +68,16 @@ class Session {
 
   bool recorded() const { return recorded_; }  // there is something to write
   std::string vcd() const { return vcd_->text(); }
-  std::string names() const;                                                 // GTKWave's translate filter
-  std::string gtkw(const std::string& vcd, const std::string& names) const;  // given those files' names
+  std::string names() const;  // GTKWave's translate filter
+  // Views for GTKWave and Surfer, given the names of the files beside them.
+  std::string gtkw(const std::string& vcd, const std::string& names, const std::string& idle) const;
+  std::string sucl(const std::string& vcd) const;
   std::string timeline() const;
 
  private:
   void add_waits();
+  void add_overview();
+  std::pair<std::uint64_t, std::uint64_t> first_sight() const;  // from, to; fs
   void add_energy(const config::EnergyTable& energy);
 
   Request request_;
@@ -66,6 +88,7 @@ class Session {
   std::unique_ptr<EnumCodes> codes_;
   std::unique_ptr<VcdWriter> vcd_;
   std::unique_ptr<FirstPv> first_pv_;
+  std::vector<std::pair<std::string, std::unique_ptr<Working>>> working_;  // by what they are called
   std::unique_ptr<Journal> journal_;
   std::unique_ptr<TimelineSignals> timeline_;
   std::function<bool(const std::string&)> wanted_;

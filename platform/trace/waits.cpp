@@ -1,6 +1,9 @@
 #include "platform/trace/waits.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <set>
 
 #include "platform/trace/reason.h"
 
@@ -20,6 +23,35 @@ std::map<std::size_t, std::string> wait_reasons(const Journal& journal, const Gi
     reasons[to] = reason(one.cause(0, journal.entries()[to].descriptor));
   }
   return reasons;
+}
+
+std::map<std::uint64_t, std::string> event_words(const Journal& journal, const Givers& givers) {
+  Givers one;
+  one.ranges = givers.ranges;
+  struct Use {
+    std::map<std::string, std::size_t> reasons;
+    std::set<std::string> takers;
+  };
+  std::map<std::uint64_t, Use> uses;
+  for (const Journal::Arrow& a : journal.arrows()) {
+    if (a.from == Journal::kNobody || a.to == Journal::kNobody) continue;
+    const Journal::Entry& taker = journal.entries()[a.to - 1];
+    one.gave(0, journal.entries()[a.from - 1].descriptor);
+    Use& use = uses[a.event];
+    ++use.reasons[reason(one.cause(0, taker.descriptor))];
+    const std::size_t cluster = taker.track.find(".cluster");
+    std::string name = taker.track.substr(cluster == std::string::npos ? 0 : taker.track.find('.', cluster + 1) + 1);
+    std::replace(name.begin(), name.end(), '.', ' ');
+    use.takers.insert(std::move(name));
+  }
+  std::map<std::uint64_t, std::string> words;
+  for (const auto& [event, use] : uses) {
+    const auto by_count = [](const auto& a, const auto& b) { return a.second < b.second; };
+    const auto most = std::max_element(use.reasons.begin(), use.reasons.end(), by_count);
+    words[event] = fmt::format("{} to {}", most->first, *use.takers.begin());
+    if (use.takers.size() > 1) words[event] += fmt::format(" and {} more", use.takers.size() - 1);
+  }
+  return words;
 }
 
 std::vector<std::string> wait_words() {

@@ -17,4 +17,8 @@ std::map<std::size_t, std::string> wait_reasons(const Journal& journal, const Gi
 // All that it can be, in a fixed order.
 std::vector<std::string> wait_words();
 
+// What the tokens of each event bring, and to whom, by its register's address: "C from MAC to core0 vec". An event that
+// several engines wait for names the first and how many more.
+std::map<std::uint64_t, std::string> event_words(const Journal& journal, const Givers& givers);
+
 }  // namespace attnvp::trace

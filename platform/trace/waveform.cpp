@@ -14,7 +14,8 @@ void WaveformSession::end() {
   recorder_.finish();
   out_.vcd = vcd_.text();
   out_.names = names(codes_);
-  out_.gtkw = gtkw(recorder_, vcd_, {out_.vcd_name, out_.names_name, vcd_.first_time(), vcd_.last_time(), UINT64_MAX});
+  out_.gtkw =
+      gtkw(recorder_, vcd_, {out_.vcd_name, out_.names_name, {}, vcd_.first_time(), vcd_.last_time(), UINT64_MAX, {}});
 }
 
 }  // namespace attnvp::trace

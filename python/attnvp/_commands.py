@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import warnings
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
+from . import _progress
 from ._error import Error
 from ._options import words_of
 from ._results import Comparison, Description, Result, SearchResult, Validation
@@ -25,24 +25,14 @@ Net = Union[str, Mapping[str, Any]]  # a name, a path, or a shape: dict(H=12, N=
 Progress = Union[bool, Callable[[int, int], None], None]
 
 
-def _bar(done: int, total: int) -> None:
-    print(f"\r{done:,} of {total:,}", end="", file=sys.stderr, flush=True)
-
-
 def _execute(words: Sequence[str], files: Sequence[int] = (), progress: Progress = None) -> Answer:
     if progress is None:
-        progress = sys.stderr is not None and sys.stderr.isatty()
-    shown = []
-
-    def bar(done: int, total: int) -> None:
-        shown.append(done)
-        _bar(done, total)
-
+        progress = _progress.wanted()
+    bar = _progress.Bar(str(words[0]))
     try:
         return execute(words, files, progress if callable(progress) else bar if progress else None)
     finally:
-        if shown:
-            print("\r" + 40 * " " + "\r", end="", file=sys.stderr, flush=True)
+        bar.close()
 
 
 def _checked(answer: Answer, result: Any = None) -> Answer:

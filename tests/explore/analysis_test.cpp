@@ -4,6 +4,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "explore/analysis/measure.h"
 #include "explore/analysis/page.h"
 #include "explore/analysis/pareto.h"
 #include "explore/analysis/sensitivity.h"
@@ -154,6 +155,32 @@ TEST(Versus, CountsWinsAndNamesLosses) {
   EXPECT_NE(text.find("    4  0.800x  dram 100%         3.00x  8 for 16"), std::string::npos) << text;
   for (const char* names : {"mas", "mas,flta", "flat,flat:prefetch=off"}) {
     EXPECT_THROW(versus_of(s, names, goal), config::ConfigError) << names;
+  }
+}
+
+TEST(Measure, SaysInWordsWhatAnAxisIs) {
+  const std::pair<const char*, const char*> kWords[] = {
+      {"cycles", "Cycles"},     {"energy_pj.total", "Energy"},          {"energy_pj.dram", "Energy of DRAM"},
+      {"l1.size", "L1 size"},   {"dram.read_bytes", "DRAM bytes read"}, {"utilization.mac", "Busy share of MAC"},
+      {"mac.rows", "MAC rows"}, {"cycles / 1000", "cycles / 1000"}};
+  for (const auto& [column, words] : kWords) EXPECT_EQ(words_of(column), words);
+  EXPECT_EQ(measure_of(Goal("cycles", "-x"), {1.5e6, 2e4}).title(), "Cycles (millions)");
+  EXPECT_EQ(measure_of(Goal("cycles", "-x"), {1.5e6, 2e4}).tick(1.5e6), "1.5");
+  EXPECT_EQ(measure_of(Goal("cycles", "-x"), {900}).title(), "Cycles");
+  EXPECT_EQ(measure_of(Goal("energy_pj.total", "-x"), {3e9, 1e7}).title(), "Energy (mJ)");
+  EXPECT_EQ(measure_of(Goal("l1.size", "-x"), {1 << 20}).title(), "L1 size (MiB)");
+  EXPECT_EQ(measure_of(Goal("l1.size", "-x"), {1 << 20}).tick(1 << 19), "0.5");
+  EXPECT_EQ(measure_of(Goal("dram.bandwidth", "-x"), {3e10}).title(), "DRAM bandwidth (GB/s)");
+  EXPECT_EQ(measure_of(Goal("utilization.mac", "-x"), {0.5}).tick(0.5), "50");
+}
+
+TEST(Sensitivity, KnowsEachRowsLevel) {
+  const MadeUp made;
+  const Selection s(made.path(), "");
+  const std::vector<Goal> goals = {Goal("cycles", "x")};
+  for (const Effect& e : sensitivity_of(s, goals)) {
+    for (std::size_t i = 0; i < s.rows().size(); ++i)
+      EXPECT_EQ(e.levels[e.level_of[i]].text, s.text(s.rows()[i], e.axis));
   }
 }
 

@@ -47,7 +47,7 @@ inline Traced trace(const Options& o = {}) {
   t.text = session.vcd();
   t.timeline = session.timeline();
   t.names = session.names();
-  t.gtkw = session.gtkw("run.vcd", "run.names");
+  t.gtkw = session.gtkw("run.vcd", "run.names", "run.idle");
   return t;
 }
 

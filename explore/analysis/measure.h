@@ -1,0 +1,23 @@
+// How a goal's values are written on an axis: words for what they are, and a unit that suits them all.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "explore/analysis/selection.h"
+
+namespace attnvp::explore {
+
+// "energy_pj.total" to "Energy", "l1.size" to "L1 size"; what is no column stays as it is.
+std::string words_of(const std::string& column);
+
+struct Measure {
+  std::string words, unit;  // unit: "mJ", "KiB", "millions"; empty: none
+  double scale = 1;         // a value times this is in that unit
+
+  std::string title() const { return unit.empty() ? words : words + " (" + unit + ")"; }
+  std::string tick(double value) const;
+};
+Measure measure_of(const Goal& goal, const std::vector<double>& values);
+
+}  // namespace attnvp::explore

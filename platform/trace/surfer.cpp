@@ -1,0 +1,74 @@
+#include "platform/trace/surfer.h"
+
+#include <fmt/format.h>
+
+#include <functional>
+
+namespace attnvp::trace {
+
+namespace {
+
+const char* const kMnemonics = "attnvp";
+
+class CommandFile {
+ public:
+  CommandFile(const Recorder& recorder, const VcdWriter& vcd) : recorder_(recorder), vcd_(vcd) {}
+
+  void command(const std::string& text) { out_ += text + "\n"; }
+  void note(const std::string& scope, const std::string& name, const char* format) {
+    if (!vcd_.noted(scope, name).empty()) variable(scope + "." + name, format);
+  }
+  // The signals of that name in the scopes that `wanted` accepts, in the waveform's order.
+  void signals(const std::string& name, const std::function<bool(const std::string& scope)>& wanted) {
+    for (std::uint32_t id = 0; id < recorder_.signals().size(); ++id) {
+      const TracedSignal& s = recorder_.signals()[id];
+      if (s.name != name || !vcd_.shows(id) || !wanted(s.scope)) continue;
+      const Signal::Kind kind = vcd_.kind(id);
+      const bool names = kind == Signal::Kind::kEnum, real = kind == Signal::Kind::kReal;
+      variable(s.scope + "." + s.name, names ? kMnemonics : real ? nullptr : "Unsigned");
+    }
+  }
+  const std::string& text() const { return out_; }
+
+ private:
+  void variable(const std::string& path, const char* format) {
+    command("variable_add " + path);
+    if (format != nullptr) command(fmt::format("item_set_format {}", format));
+  }
+
+  const Recorder& recorder_;
+  const VcdWriter& vcd_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string sucl(const Recorder& recorder, const VcdWriter& vcd, const View& view) {
+  CommandFile file(recorder, vcd);
+  const auto has = [](const char* part) {
+    return [part](const std::string& scope) { return scope.find(part) != std::string::npos; };
+  };
+  const std::string root = recorder.signals().empty() ? "" : recorder.signals().front().scope;
+  const std::string top = root.substr(0, root.find('.'));
+  file.command("load_file " + view.vcd);
+  file.command("divider_add overview");  // one word
+  for (const char* name : {"cycle", "mac_working", "vec_working"}) file.note(top, name, "Unsigned");
+  file.signals("operation", has(".core"));
+  file.signals("operation", has(".dma.channel"));
+  file.signals("bus", has(".dram"));
+  for (const char* engine : {".core0.mac", ".core0.vec"}) {
+    file.command(fmt::format("divider_add {}", engine + 1));
+    for (const char* name : {"head", "row_block", "state", "fetch_state", "queue_level"}) {
+      file.signals(name, [&, path = top + ".cluster0" + engine](const std::string& scope) { return scope == path; });
+    }
+  }
+  file.command("divider_add memory");
+  file.signals("allocated_bytes", has(".l1"));
+  file.signals("bytes_per_cycle", has(".dram"));
+  file.signals("power_w", [&](const std::string& scope) { return scope == top; });
+  file.command(fmt::format("zoom_to {} {}", view.begin, view.end));
+  if (view.marker != UINT64_MAX) file.command(fmt::format("cursor_set {}", view.marker));
+  return file.text();
+}
+
+}  // namespace attnvp::trace
