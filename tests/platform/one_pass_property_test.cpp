@@ -1,11 +1,7 @@
 // Random layers on random machines under the one-pass dataflows: values within their bound, counts exact and the same
 // without data, or a clean refusal. Integers only: the cases are the same everywhere.
-#include <fmt/format.h>
-
-#include <algorithm>
-
 #include "tests/platform/random_jobs.h"
-#include "tests/platform/runs.h"
+#include "tests/platform/random_runs.h"
 
 namespace attnvp::runs {
 namespace {
@@ -16,12 +12,6 @@ constexpr int kFirst = 12, kShards = 200;
 constexpr int kFirst = 0, kShards = 12;
 #endif
 constexpr int kCasesPerShard = 10;
-
-struct Case {
-  MachineConfig machine;
-  config::Network network;
-  job::Schedule schedule;
-};
 
 Case random_case(std::uint32_t number) {
   Random r(number * 2654435761U + 99);
@@ -66,39 +56,8 @@ Case random_case(std::uint32_t number) {
   return c;
 }
 
-bool is_clean_refusal(const std::string& sentence) {
-  for (const char* what :
-       {"L1 is too small: the schedule needs", "L0 is too small: the schedule needs", "it cannot do with "}) {
-    if (sentence.find(what) != std::string::npos) return true;
-  }
-  return false;
-}
-
-struct Attempt {
-  bool done = false;
-  std::string refusal;
-  job::Result result;
-};
-Attempt attempt(const Case& c, bool full, const job::Tensors* tensors) {
-  job::Runner runner(c.machine, config::load_energy("fusemax-45nm"), full);
-  Attempt a;
-  try {
-    a.result = runner.run(c.network, c.schedule, tensors, {});
-    a.done = true;
-  } catch (const std::runtime_error& e) {
-    a.refusal = e.what();
-  }
-  return a;
-}
-
-void check(const Case& c, const Attempt& a) {
-  if (!a.done) {
-    EXPECT_TRUE(is_clean_refusal(a.refusal)) << a.refusal;
-    return;
-  }
-  const job::Result& r = a.result;
+void check(const Case& c, const job::Result& r) {
   const MachineConfig& m = c.machine;
-  EXPECT_TRUE(r.golden.passed) << r.golden.to_string();
   const config::Network& n = c.network;
   const std::uint64_t elements = std::uint64_t{n.batch} * n.heads * n.seq_q * n.seq_kv;
   EXPECT_EQ(r.sum("mac", "macs"), 2 * elements * n.emb);
@@ -110,27 +69,12 @@ void check(const Case& c, const Attempt& a) {
   EXPECT_GE(static_cast<double>(r.cycles) * cores * m.mac.rows * m.mac.columns,
             static_cast<double>(r.sum("mac", "slots")));
   EXPECT_LE(r.max("l1", "peak_bytes"), m.l1.size_bytes);
+  expect_counted(c, r);
 }
 
 class OnePassProperty : public testing::TestWithParam<int> {};
 
-TEST_P(OnePassProperty, HoldsForRandomJobs) {
-  int fit = 0;
-  for (int i = 0; i < kCasesPerShard; ++i) {
-    const int number = GetParam() * kCasesPerShard + i;
-    const Case c = random_case(static_cast<std::uint32_t>(number));
-    SCOPED_TRACE(fmt::format("case {}: {} {} {}", number, c.schedule.text, c.network.name, config::to_yaml(c.machine)));
-    const job::Tensors tensors = job::random_tensors(c.network, 7);
-    const Attempt full = attempt(c, true, &tensors), timing = attempt(c, false, nullptr);
-    check(c, full);
-    EXPECT_EQ(full.done, timing.done);
-    EXPECT_EQ(full.refusal, timing.refusal);
-    if (full.done && timing.done) expect_same_counts(full.result, timing.result);
-    fit += full.done ? 1 : 0;
-    if (HasFailure()) return;
-  }
-  EXPECT_GE(fit, 1) << "no case fits its machine";
-}
+TEST_P(OnePassProperty, HoldsForRandomJobs) { hold_for_random_jobs(GetParam(), kCasesPerShard, random_case, check); }
 
 INSTANTIATE_TEST_SUITE_P(Shards, OnePassProperty, testing::Range(kFirst, kFirst + kShards));
 

@@ -2,15 +2,11 @@
 // of requests with their caches of pages, on random machines under every dataflow: values within their bound, the same
 // bytes whatever whole-row dataflow made them, the same counts without data, and readers of the command stream that
 // agree. Integers only: the cases are the same everywhere.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <numeric>
 
-#include "mapping/bound.h"
-#include "mapping/counter.h"
 #include "tests/platform/random_jobs.h"
-#include "tests/platform/runs.h"
+#include "tests/platform/random_runs.h"
 
 namespace attnvp::runs {
 namespace {
@@ -40,13 +36,6 @@ const std::vector<std::string> kAll = {"layerwise",
                                        "flash2"};
 constexpr ElementType kTypes[] = {ElementType::kInt8, ElementType::kFp8E4M3, ElementType::kFp8E5M2, ElementType::kBf16,
                                   ElementType::kFp16};
-
-struct Case {
-  MachineConfig machine;
-  config::Network network;
-  job::Schedule schedule;
-  bool decodes = false;
-};
 
 // Each with its own cache, the pages of which lie in any order.
 void random_requests(Random& r, config::Network& n) {
@@ -105,71 +94,19 @@ Case random_case(std::uint32_t number) {
   return c;
 }
 
-struct Attempt {
-  bool done = false;
-  std::string refusal;
-  job::Result result;
-};
-Attempt attempt(const Case& c, bool full, const job::Tensors* tensors) {
-  job::Runner runner(c.machine, config::load_energy("fusemax-45nm"), full);
-  Attempt a;
-  try {
-    a.result = runner.run(c.network, c.schedule, tensors, {});
-    a.done = true;
-  } catch (const std::runtime_error& e) {
-    a.refusal = e.what();
-  }
-  return a;
-}
-
-void check(const Case& c, const Attempt& a) {
-  if (!a.done) {
-    const bool clean = a.refusal.find("too small") != std::string::npos ||
-                       a.refusal.find("it cannot do with ") != std::string::npos ||
-                       a.refusal.find("partial results need") != std::string::npos;
-    EXPECT_TRUE(clean) << a.refusal;
-    return;
-  }
-  const job::Result& r = a.result;
+void check(const Case& c, const job::Result& r) {
   const config::Network& n = c.network;
-  EXPECT_TRUE(r.golden.passed) << r.golden.to_string();
   EXPECT_EQ(r.output.size(), n.output_elements());
   EXPECT_GE(r.sum("mac", "macs"), n.visible_scores() * (n.emb + n.values()));
   if (!firmware::find_dataflow(c.schedule.dataflow.c_str())->is(firmware::kOnePass)) {
     EXPECT_EQ(r.sum("vec", "elements"), n.visible_scores());
   }
-  const mapping::Job made = job::make_job(c.machine, n, r.schedule);
-  const mapping::Counts counts = mapping::count(made, c.machine);
-  EXPECT_EQ(counts.mac.macs, r.sum("mac", "macs"));
-  EXPECT_EQ((counts.dram.read + 1) / 2, r.sum("dram", "read_words"));
-  EXPECT_EQ((counts.dram.written + 1) / 2, r.sum("dram", "write_words"));
-  EXPECT_EQ(counts.l1_peak_bytes, r.max("l1", "peak_bytes"));
-  EXPECT_EQ(counts.refused, 0U);
-  EXPECT_LE(mapping::least_cycles(made, c.machine), static_cast<double>(r.cycles));
+  expect_counted(c, r);
 }
 
 class TypeProperty : public testing::TestWithParam<int> {};
 
-TEST_P(TypeProperty, HoldsForRandomJobs) {
-  int fit = 0;
-  for (int i = 0; i < kCasesPerShard; ++i) {
-    const int number = GetParam() * kCasesPerShard + i;
-    const Case c = random_case(static_cast<std::uint32_t>(number));
-    std::string tiles;
-    for (const auto& [key, value] : job::tiling_text(c.schedule.tiling)) tiles += fmt::format(",{}={}", key, value);
-    SCOPED_TRACE(fmt::format("case {}: --dataflow {} {} --tiling {}\n{}", number, c.schedule.text, c.network.identity(),
-                             tiles, config::to_yaml(c.machine)));
-    const job::Tensors tensors = job::random_tensors(c.network, 7);
-    const Attempt full = attempt(c, true, &tensors), timing = attempt(c, false, nullptr);
-    check(c, full);
-    EXPECT_EQ(full.done, timing.done);
-    EXPECT_EQ(full.refusal, timing.refusal);
-    if (full.done && timing.done) expect_same_counts(full.result, timing.result);
-    fit += full.done ? 1 : 0;
-    if (HasFailure()) return;
-  }
-  EXPECT_GE(fit, 1) << "no case fits its machine";
-}
+TEST_P(TypeProperty, HoldsForRandomJobs) { hold_for_random_jobs(GetParam(), kCasesPerShard, random_case, check); }
 
 INSTANTIATE_TEST_SUITE_P(Shards, TypeProperty, testing::Range(kFirst, kFirst + kShards));
 
