@@ -120,5 +120,13 @@ for page in README.md "docs/*.md" configs/README.md; do
   done
 done
 
+# The errors on the first page are those of docs/validation.md.
+sets=0
+while read -r rows mean worst; do
+  sets=$((sets + 1))
+  grep -qF "| $rows | $mean | $worst |" "$source/README.md" || { echo "README.md has no set of $rows rows, $mean mean error, $worst worst" >&2 && status=1; }
+done < <(awk '/^```$/ { ++fences } fences == 1 && /%$/ { print $(NF - 4), $(NF - 3), $NF }' "$source/docs/validation.md")
+[[ $sets -gt 3 ]] || { echo "only $sets sets in docs/validation.md" >&2 && status=1; }
+
 [[ $commands -gt 20 ]] || { echo "only $commands commands found" >&2 && status=1; }
 exit "$status"
