@@ -104,6 +104,10 @@ void add_energy_range(CLI::App& command, RunArguments& a) {
 void add_stream_options(CLI::App& app, StreamArguments& a) {
   app.add_option("graph", a.graph, "a name under configs/streams, or a path")->required();
   app.add_option("--n", a.n, "sequence length")->check(within(1, stream::kLargestSequence))->capture_default_str();
+  app.add_flag("--causal", a.causal, "a query attends to the keys up to its own: the other scores are not streamed");
+  app.add_option("--window", a.window, "a query attends to keys fewer than so many away from its own")
+      ->check(within(1, stream::kLargestSequence));
+  app.add_option("--sinks", a.sinks, "first keys that stay in the window")->check(within(0, stream::kLargestSequence));
   app.add_option("--d", a.d, "head dimension")->check(within(1, stream::kLargestHead))->capture_default_str();
   app.add_option("--depth", a.depths, "set a channel's depth: CHANNEL=K, K as in the graph's file")
       ->allow_extra_args(false);

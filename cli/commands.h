@@ -63,7 +63,9 @@ int schedule(const ScheduleArguments& arguments);
 struct StreamArguments {
   std::string graph;  // a name under configs/streams, or a path
   std::uint32_t n = 64, d = 1;
-  std::vector<std::string> depths;  // --depth CHANNEL=K
+  bool causal = false;
+  std::uint32_t window = 0, sinks = 0;  // 0: none
+  std::vector<std::string> depths;      // --depth CHANNEL=K
   bool unbounded = false;           // all channels not named there
   std::uint64_t seed = 1;
   std::string vcd, dot;

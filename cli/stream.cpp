@@ -14,6 +14,10 @@ namespace attnvp::cli {
 
 int stream(const StreamArguments& a) {
   stream::Graph graph = stream::load_graph(a.graph, a.n, a.d);
+  if (a.sinks > 0 && a.window == 0) {
+    throw config::ConfigError(fmt::format("--sinks: found {}; it needs --window", a.sinks));
+  }
+  graph.mask = {a.causal ? 1U : 0U, a.n, 0, a.window, a.sinks, 0};
   for (stream::ChannelSpec& channel : graph.channels) {
     if (a.unbounded) channel.depth = stream::kUnbounded;
   }

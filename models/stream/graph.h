@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "firmware/hal/mask.h"
 #include "models/stream/operation.h"
 
 namespace attnvp::stream {
@@ -36,14 +37,22 @@ struct ChannelSpec {
 
 struct Graph {
   std::string name;
-  std::uint32_t n = 1;  // rows and scores per row
+  std::uint32_t n = 1;  // rows, and scores per row that no mask hides
   std::uint32_t d = 1;  // head dimension
+  hal::Mask mask{};     // what it hides is not streamed: a row has the scores that its query sees
   double clock_hz = 1e9;
   std::string energy = "pat";  // table under configs/energy, or a path
   std::vector<NodeSpec> nodes;
   std::vector<ChannelSpec> channels;
 
-  std::uint64_t firings(const NodeSpec& node) const { return node.per_row ? n : std::uint64_t{n} * n; }
+  hal::Visible row(std::uint32_t i) const { return hal::visible_rows(mask, i, 1, n); }
+  std::uint64_t scores() const {
+    if (!mask.any()) return std::uint64_t{n} * n;
+    std::uint64_t all = 0;
+    for (std::uint32_t i = 0; i < n; ++i) all += row(i).count();
+    return all;
+  }
+  std::uint64_t firings(const NodeSpec& node) const { return node.per_row ? n : scores(); }
 };
 
 }  // namespace attnvp::stream

@@ -12,8 +12,7 @@ Channels::Channels(sc_core::sc_module_name name, Context& context, const Graph& 
 
 Nodes::Nodes(sc_core::sc_module_name name, Context& context, const Graph& graph) : sc_core::sc_module(name) {
   for (const NodeSpec& spec : graph.nodes) {
-    const std::uint64_t row = spec.per_row ? 1 : graph.n;
-    all.push_back(std::make_unique<Node>(spec.name.c_str(), context, spec, graph.n * row, row));
+    all.push_back(std::make_unique<Node>(spec.name.c_str(), context, spec, graph));
   }
 }
 

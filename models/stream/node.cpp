@@ -8,12 +8,12 @@ const char* const kStates[] = {"idle", "working", "waits_for_data", "waits_for_r
 
 }  // namespace
 
-Node::Node(sc_core::sc_module_name name, Context& context, const NodeSpec& spec, std::uint64_t firings,
-           std::uint64_t row)
+Node::Node(sc_core::sc_module_name name, Context& context, const NodeSpec& spec, const Graph& graph)
     : Module(name, context),
       spec_(spec),
-      firings_(firings),
-      row_(row),
+      rows_(graph.n),
+      mask_(graph.mask),
+      firings_(graph.firings(spec)),
       inputs_(spec.operation->inputs.size()),
       in_(inputs_.size()),
       memory_(spec.width),
@@ -26,6 +26,14 @@ Node::Node(sc_core::sc_module_name name, Context& context, const NodeSpec& spec,
   SC_METHOD(run);
   sensitive << wake_;
   dont_initialize();
+  begin_row();
+}
+
+void Node::begin_row() {
+  column_ = 0;
+  if (spec_.per_row) return;
+  seen_ = hal::visible_rows(mask_, row_, 1, rows_);
+  length_ = seen_.count();
 }
 
 void Node::connect_input(std::size_t port, Channel& channel) {
@@ -50,8 +58,8 @@ void Node::run() {
 
 // At score (i, j) row i of Q, row j of K and V; one after the other for a node that fires per row.
 float* Node::tensor_row() const {
-  const std::uint64_t per_score = spec_.tensor == Tensor::kQ ? fired_ / row_ : column_;
-  return tensor_ + (spec_.per_row ? fired_ : per_score) * spec_.width;
+  const std::uint64_t key = column_ < seen_.head ? column_ : seen_.first + (column_ - seen_.head);
+  return tensor_ + (spec_.per_row || spec_.tensor == Tensor::kQ ? row_ : key) * spec_.width;
 }
 
 bool Node::take() {
@@ -109,7 +117,8 @@ bool Node::send() {
   last_ = cycle;
   now_ = cycle + spec_.ii;
   ++fired_;
-  if (++column_ == row_) column_ = 0;
+  if (++column_ < length_ || ++row_ == rows_) return true;
+  begin_row();
   return true;
 }
 
@@ -126,7 +135,9 @@ void Node::count() {
 }
 
 void Node::reset() {
-  fired_ = column_ = now_ = taken_ = last_ = starved_cycles_ = stalled_cycles_ = 0;
+  fired_ = now_ = taken_ = last_ = starved_cycles_ = stalled_cycles_ = 0;
+  row_ = 0;
+  begin_row();
   holds_ = out_of_time_ = false;
   wait_ = {};
   state_.set(kIdle);

@@ -23,8 +23,8 @@ inline constexpr std::uint64_t kLastCycle = std::uint64_t{1} << 62;
 
 class Node : public Module {
  public:
-  // `firings` in all; `row` of them make a row of scores. Both are 1 row per firing if the node fires per row.
-  Node(sc_core::sc_module_name name, Context& context, const NodeSpec& spec, std::uint64_t firings, std::uint64_t row);
+  // Fires for every score of the graph that its mask shows, or for every row.
+  Node(sc_core::sc_module_name name, Context& context, const NodeSpec& spec, const Graph& graph);
   void connect_input(std::size_t port, Channel& channel);
   void connect_output(std::size_t port, Channel& channel);
   // Sources read, an output writes rows of this tensor: N x width.
@@ -66,14 +66,17 @@ class Node : public Module {
   bool send();
   bool input_due(const Input& input) const { return input.held.empty() || column_ == 0; }
   bool output_due(const Output& output) const { return last_column() || !output.channel->spec().per_row; }
-  bool last_column() const { return column_ + 1 == row_; }
+  bool last_column() const { return column_ + 1 == length_; }
+  void begin_row();
   float* tensor_row() const;
   void record(std::uint64_t cycle, State state) {
     if (log_ != nullptr) log_->set(cycle, state_, state);
   }
 
   NodeSpec spec_;
-  std::uint64_t firings_, row_;
+  std::uint32_t rows_;
+  hal::Mask mask_;
+  std::uint64_t firings_;
   std::vector<Input> inputs_;
   std::vector<Output> outputs_;
   std::vector<std::vector<float>> results_;  // per output port
@@ -85,9 +88,12 @@ class Node : public Module {
   sc_core::sc_event wake_;
   Signal state_;
 
-  std::uint64_t fired_ = 0, column_ = 0;
-  std::uint64_t now_ = 0;    // its own time
-  std::uint64_t taken_ = 0;  // when it took the inputs it holds
+  std::uint64_t fired_ = 0;
+  std::uint32_t row_ = 0;
+  std::uint64_t column_ = 0, length_ = 1;  // in the row: of the scores that are seen
+  hal::Visible seen_;                      // its keys
+  std::uint64_t now_ = 0;                  // its own time
+  std::uint64_t taken_ = 0;                // when it took the inputs it holds
   bool out_of_time_ = false;
   bool holds_ = false;  // results that are not sent yet
   std::uint64_t last_ = 0;

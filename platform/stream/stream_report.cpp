@@ -91,15 +91,24 @@ std::string deadlock_sentence(const Result& r) {
   return fmt::format("deadlock at cycle {}: {}; smallest depth that frees it: {}", r.cycles, waits, freed_text(r));
 }
 
+namespace {
+std::string mask_text(const hal::Mask& m) {
+  std::string text;
+  if (m.causal != 0) text += ", causal";
+  if (m.window > 0) text += fmt::format(", window {}", m.window);
+  if (m.sinks > 0) text += fmt::format(", sinks {}", m.sinks);
+  return text;
+}
+}  // namespace
+
 std::string to_text(const Result& r) {
   std::string out;
   const auto line = [&out](const char* name, const std::string& value) {
     out += fmt::format("{:<13}{}\n", name, value);
   };
-  const double scores = static_cast<double>(r.graph.n) * r.graph.n;
   line("graph", r.graph.name);
-  line("problem", fmt::format("N={}, d={}: {} scores", r.graph.n, r.graph.d,
-                              with_commas(static_cast<unsigned long long>(scores))));
+  line("problem", fmt::format("N={}, d={}{}: {} scores", r.graph.n, r.graph.d, mask_text(r.graph.mask),
+                              with_commas(r.graph.scores())));
   line("cycles", with_commas(r.cycles) + (r.deadlocked ? ", then a deadlock" : ""));
   line("time", fmt::format("{} at {}", with_prefix(r.seconds(), "s"), with_prefix(r.graph.clock_hz, "Hz")));
   if (!r.deadlocked) line("throughput", fmt::format("{:.4f} scores per cycle", r.scores_per_cycle()));
@@ -132,6 +141,10 @@ std::string to_json(const Result& r) {
   j["graph"] = r.graph.name;
   j["n"] = r.graph.n;
   j["d"] = r.graph.d;
+  if (r.graph.mask.any()) {
+    const hal::Mask& m = r.graph.mask;
+    j["mask"] = {{"causal", m.causal != 0}, {"window", m.window}, {"sinks", m.sinks}};
+  }
   j["cycles"] = r.cycles;
   j["frequency_hz"] = r.graph.clock_hz;
   j["seconds"] = r.seconds();

@@ -23,7 +23,7 @@ std::vector<float> widened(const std::vector<arith::Half>& halves) {
 }  // namespace
 
 double Result::scores_per_cycle() const {
-  return static_cast<double>(graph.n) * graph.n / static_cast<double>(std::max<std::uint64_t>(cycles, 1));
+  return static_cast<double>(graph.scores()) / static_cast<double>(std::max<std::uint64_t>(cycles, 1));
 }
 
 std::uint64_t Result::intermediate_bytes() const {
@@ -46,7 +46,7 @@ double Result::energy_pj(const std::string& scope) const {
 Runner::Runner(const Graph& graph, config::EnergyTable energy, std::uint64_t seed)
     : graph_(graph),
       energy_(energy::resolved(std::move(energy), MachineConfig{})),
-      shape_{1, 1, graph.n, graph.n, graph.d},
+      shape_{1, 1, graph.n, graph.n, graph.d, graph.mask},
       tensors_(job::random_attention(shape_, seed)),
       q_(widened(tensors_.q)),
       k_(widened(tensors_.k)),

@@ -74,6 +74,50 @@ TEST(StreamCycles, DepthOfTheLongFifo) {
   for (const std::uint64_t depth : {80, 81, 98, 1000}) EXPECT_EQ(cycles_at(depth), 8372U) << depth;
 }
 
+// With S scores of which a row has m_i: memory-free has one every two cycles, 2 S + 46. Naive: row i's sum is there
+// when its last score is, and then its quotients need two cycles each, behind those of the rows before: the last one
+// ends at the greatest of 2 S_i + 2 (S - S_(i-1)), S_i those up to row i, which is 2 S + 2 m for the longest row m: 2 S
+// + 2 m + 52.
+TEST(StreamCycles, UnderAMask) {
+  const auto check = [](std::uint32_t n, const hal::Mask& mask) {
+    SCOPED_TRACE(testing::Message() << n << " causal " << mask.causal << " window " << mask.window << " sinks "
+                                    << mask.sinks);
+    std::uint64_t scores = 0, longest = 0;
+    for (std::uint32_t i = 0; i < n; ++i) {
+      std::uint64_t row = 0;
+      for (std::uint32_t j = 0; j < n; ++j) {
+        const bool near = mask.window == 0 || (i < j ? j - i : i - j) < mask.window || j < mask.sinks;
+        if (near && (mask.causal == 0 || j <= i)) ++row;
+      }
+      scores += row;
+      longest = std::max(longest, row);
+    }
+    for (const char* name : {"naive", "memory-free", "safe-softmax"}) {
+      Graph graph = load_graph(name, n, 4);
+      graph.mask = mask;
+      EXPECT_EQ(graph.scores(), scores);
+      const Result r = run(graph);
+      EXPECT_FALSE(r.deadlocked) << name;
+      EXPECT_TRUE(r.golden.checked && r.golden.passed) << name << " " << r.golden.to_string();
+      if (std::string(name) == "naive") EXPECT_EQ(r.cycles, 2 * scores + 2 * longest + 52);
+      if (std::string(name) == "memory-free") EXPECT_EQ(r.cycles, 2 * scores + 46);
+    }
+  };
+  for (const std::uint32_t n : {1U, 2U, 3U, 7U, 16U, 33U, 64U, 100U}) {
+    check(n, {1, n, 0, 0, 0, 0});
+    for (const std::uint32_t window : {1U, 2U, 5U, 20U, 200U}) {
+      for (const std::uint32_t sinks : {0U, 3U}) {
+        check(n, {1, n, 0, window, std::min(sinks, n), 0});
+        check(n, {0, n, 0, window, std::min(sinks, n), 0});
+      }
+    }
+  }
+  // Causal: half of the square and its diagonal.
+  Graph graph = load_graph("memory-free", 512, 1);
+  graph.mask = {1, 512, 0, 0, 0, 0};
+  EXPECT_EQ(run(graph).cycles, 512U * 513 + 46);
+}
+
 // Every latency and interval 1: N + 2 elements are under way when the row's sum is there.
 TEST(StreamCycles, UnitTimesNeedTwoMoreThanARow) {
   for (const std::uint32_t n : {1, 2, 7, 64}) {
