@@ -99,8 +99,12 @@ TEST(StreamCycles, UnderAMask) {
       const Result r = run(graph);
       EXPECT_FALSE(r.deadlocked) << name;
       EXPECT_TRUE(r.golden.checked && r.golden.passed) << name << " " << r.golden.to_string();
-      if (std::string(name) == "naive") EXPECT_EQ(r.cycles, 2 * scores + 2 * longest + 52);
-      if (std::string(name) == "memory-free") EXPECT_EQ(r.cycles, 2 * scores + 46);
+      if (std::string(name) == "naive") {
+        EXPECT_EQ(r.cycles, 2 * scores + 2 * longest + 52);
+      }
+      if (std::string(name) == "memory-free") {
+        EXPECT_EQ(r.cycles, 2 * scores + 46);
+      }
     }
   };
   for (const std::uint32_t n : {1U, 2U, 3U, 7U, 16U, 33U, 64U, 100U}) {
