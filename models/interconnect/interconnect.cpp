@@ -2,19 +2,21 @@
 
 namespace attnvp {
 
-tlm::tlm_target_socket<>& Interconnect::add_initiator(const std::string& name) {
+tlm::tlm_target_socket<>& Interconnect::add_initiator(const std::string& name, int cluster) {
   auto socket = std::make_unique<tlm_utils::simple_target_socket_tagged<Interconnect>>(("in_" + name).c_str());
   const int tag = static_cast<int>(in_.size());
   socket->register_b_transport(this, &Interconnect::b_transport, tag);
   socket->register_transport_dbg(this, &Interconnect::transport_dbg, tag);
   in_.push_back(std::move(socket));
   last_target_.push_back(-1);
+  initiator_cluster_.push_back(cluster);
   return *in_.back();
 }
 
-tlm_utils::simple_initiator_socket<Interconnect>& Interconnect::add_target(AddressRange range) {
+tlm_utils::simple_initiator_socket<Interconnect>& Interconnect::add_target(AddressRange range, int cluster) {
   const std::string name = "out" + std::to_string(out_.size());
   map_.add(std::move(range));
+  target_cluster_.push_back(cluster);
   out_.push_back(std::make_unique<tlm_utils::simple_initiator_socket<Interconnect>>(name.c_str()));
   return *out_.back();
 }
