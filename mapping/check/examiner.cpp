@@ -257,8 +257,10 @@ void Examiner::command(LineId line, std::uint32_t step) {
       add(std::move(f), line, line);
     }
     if (!a.write) {
-      // A copy may take what pads its rows along.
-      const Interval hole = shadow_.unwritten(now.region, s.way == Way::kEngine ? 1 : a.region.row_bytes);
+      // A copy may take what pads its rows along, and sums may be rescaled before there are any.
+      const hal::Opcode opcode = trace_.descriptors[trace_.lines[line].commands[step]].opcode;
+      const std::uint64_t least = s.way == Way::kEngine ? 1 : a.region.row_bytes;
+      const Interval hole = opcode == hal::Opcode::kRescale ? Interval{} : shadow_.unwritten(now.region, least);
       if (hole.any()) {
         Finding f;
         f.kind = Kind::kUnwritten;

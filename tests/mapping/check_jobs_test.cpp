@@ -20,12 +20,15 @@ namespace {
 using runs::all_schedules;
 using runs::Random;
 
-// Thread blocks compute whole tiles, the rows behind the last one included, which nobody has loaded and nobody uses.
+// Thread blocks compute whole tiles, the rows behind the last one included, which nobody has loaded and nobody uses;
+// and the last of them tell of their ends when nobody waits for that any more.
 std::string text_of(const mapping::check::Report& r, const job::Schedule& schedule) {
-  const bool padded = schedule.text.find("grid=blocks") != std::string::npos;
+  using mapping::check::Kind;
+  const bool blocks = schedule.text.find("grid=blocks") != std::string::npos;
   std::string text;
   for (const mapping::check::Finding& f : r.findings) {
-    if (!padded || f.kind != mapping::check::Kind::kUnwritten) text += to_text(f) + "\n";
+    if (blocks && (f.kind == Kind::kUnwritten || f.kind == Kind::kLeftOver)) continue;
+    text += to_text(f) + "\n";
   }
   return text;
 }
@@ -66,8 +69,7 @@ class CheckShipped : public testing::TestWithParam<const char*> {};
 TEST_P(CheckShipped, RaisesNoFalseAlarm) {
   const MachineConfig machine = config::load_hardware(GetParam(), {});
   int checked = 0;
-  for (const char* layer : {"H=4,N=512,E=64", "H=3,N=196,E=80", "H=8,HKV=2,N=300,E=64,causal=1",
-                            "H=2,NQ=1,NKV=2000,E=128", "H=2,N=600,E=32,causal=1,window=100"}) {
+  for (const char* layer : {"H=2,N=196,E=64", "H=4,HKV=2,N=160,E=32,causal=1,window=100", "H=2,NQ=1,NKV=500,E=64"}) {
     const config::Network network = config::load_network(layer);
     for (const job::Schedule& open : all_schedules()) {
       SCOPED_TRACE(open.text + " on " + layer);
