@@ -13,6 +13,11 @@ class Wake {
     sc_core::wait(event_);
     --waiting_;
   }
+  void wait(const sc_core::sc_time& at_most) {
+    ++waiting_;
+    sc_core::wait(at_most, event_);
+    --waiting_;
+  }
   void notify() {
     if (waiting_ > 0) event_.notify(sc_core::SC_ZERO_TIME);
   }

@@ -90,7 +90,8 @@ class Account {
 struct Ledger {
   std::string unit;  // of the module: "channel0"
   std::uint64_t busy_cycles = 0;
-  std::uint64_t stall_cycles = 0;   // of these, beyond what the unit itself needed
+  std::uint64_t stall_cycles = 0;   // of these, beyond what the unit itself needed,
+  std::uint64_t bank_cycles = 0;    // of which because L1's banks were taken
   std::uint64_t ragged_cycles = 0;  // of the others, as much as was left unused at edges
   std::uint64_t bytes = 0;          // moved meanwhile
   std::vector<Account::Line> idle;

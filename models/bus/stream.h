@@ -19,6 +19,7 @@ struct Region {
   std::uint64_t row_stride = 0;  // bytes
   std::uint64_t traffic_bytes = 0;
   bool write = false;
+  std::uint32_t together = 1;  // rows of which a word each is taken in turn, as an array needs them; 1: row after row
 
   // One past the last byte, saturating: a region that would wrap around ends at the top of the address space.
   std::uint64_t end() const {
@@ -67,6 +68,7 @@ struct StreamExtension : tlm::tlm_extension<StreamExtension> {
   Withdrawal* withdrawal = nullptr;    // nullptr: the initiator waits to the end
   FaultCode fault = FaultCode::kNone;  // set by the target with an error response
   std::uint64_t fault_address = 0;
+  std::uint64_t bank_cycles = 0;  // set by the target: in which its port waited for a bank
   tlm::tlm_extension_base* clone() const override { return new StreamExtension(*this); }
   void copy_from(const tlm::tlm_extension_base& other) override { *this = static_cast<const StreamExtension&>(other); }
 };
@@ -107,6 +109,7 @@ class StreamPayload {
     payload_.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
     payload_.set_dmi_allowed(false);
     extension_.fault = FaultCode::kNone;
+    extension_.bank_cycles = 0;
     return payload_;
   }
 

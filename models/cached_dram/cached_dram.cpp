@@ -40,69 +40,69 @@ CachedDram::CachedDram(sc_core::sc_module_name name, const Site& site)
       cache_(site.machine.own<CacheConfig>()),
       contents_(site.base, config_.size_bytes),
       dram_(config_.bytes_per_second / ctx_.clock.hertz()),
-      l2_(cache_.bytes_per_second / ctx_.clock.hertz()),
+      slices_(cache_.slices, Bus(cache_.bytes_per_second / cache_.slices / ctx_.clock.hertz())),
       latency_cycles_(whole_cycles(config_.latency_seconds, ctx_.clock.hertz())),
       l2_latency_cycles_(whole_cycles(cache_.latency_seconds, ctx_.clock.hertz())),
-      most_lines_(std::max<std::uint64_t>(cache_.size_bytes / cache_.line_bytes, 1)) {
+      lines_(std::max<std::uint64_t>(cache_.size_bytes / cache_.line_bytes, 1), cache_.ways),
+      fills_(cache_.misses) {
   in_.register_b_transport(this, &CachedDram::b_transport);
   in_.register_transport_dbg(this, &CachedDram::transport_dbg);
 }
 
 void CachedDram::reset() {
   dram_.reset();
-  l2_.reset();
+  for (Bus& slice : slices_) slice.reset();
   lines_.clear();
-  used_.clear();
+  fills_.clear();
   full_ = false;
 }
 
-bool CachedDram::touch(std::uint64_t line, bool read, Line*& found) {
-  const auto [at, fresh] = lines_.try_emplace(line);
-  found = &at->second;
-  if (!fresh) {
-    used_.splice(used_.begin(), used_, at->second.place);
-    return true;
-  }
-  used_.push_front(line);
-  at->second.place = used_.begin();
-  if (lines_.size() > most_lines_) {
-    lines_.erase(used_.back());
-    used_.pop_back();
-    full_ = true;
-  }
-  return cache_.warm && read && !full_;
+std::uint64_t CachedDram::fill(std::uint64_t asked) {
+  const std::uint64_t begin = fills_.capacity() > 0 && fills_.full() ? std::max(asked, fills_.front()) : asked;
+  const std::uint64_t ready = dram_.take(begin + latency_cycles_, cache_.line_bytes);
+  fills_.push_back(ready);
+  return ready;
 }
 
 void CachedDram::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
   if (!contents_.accepts(payload)) return;
   const std::uint64_t bytes = payload.get_data_length(), offset = contents_.offset(payload);
   const std::uint64_t now = ctx_.clock.now(), asked = now + ctx_.clock.ceil_cycles(delay);
-  std::uint64_t until = l2_.take(asked + (payload.is_read() ? l2_latency_cycles_ : 0), bytes);
-  std::uint64_t missed = 0;
+  const std::uint64_t looked_up = asked + (payload.is_read() ? l2_latency_cycles_ : 0);
+  std::uint64_t until = 0, missed = 0, written = 0;
   for (std::uint64_t at = offset; at < offset + bytes;) {
     const std::uint64_t line = at / cache_.line_bytes;
     const std::uint64_t here = std::min((line + 1) * cache_.line_bytes, offset + bytes) - at;
-    Line* state = nullptr;
-    const bool hit = touch(line, payload.is_read(), state);
-    if (hit && payload.is_read()) {
-      until = std::max(until, state->ready);
+    const LineCache::Touch touch = lines_.touch(line);
+    full_ = full_ || touch.evicted;
+    until = std::max(until, slices_[line % slices_.size()].take(looked_up, here));
+    if (touch.wrote_back) {
+      dram_.take(asked, cache_.line_bytes);
+      written += cache_.line_bytes;
+    }
+    if (payload.is_write()) {
+      touch.line->ready = asked;
+      touch.line->dirty = cache_.write_back;
+      if (!cache_.write_back) {
+        dram_.take(asked, here);
+        written += here;
+      }
+    } else if (touch.hit || (cache_.warm && !full_)) {
+      until = std::max(until, touch.line->ready);
     } else {
-      const std::uint64_t moved = payload.is_read() ? cache_.line_bytes : here;
-      missed += moved;
-      state->ready = dram_.take(asked + (payload.is_read() ? latency_cycles_ : 0), moved);
-      if (payload.is_read()) until = std::max(until, state->ready);
-      if (payload.is_write()) state->ready = asked;
+      missed += cache_.line_bytes;
+      touch.line->ready = fill(asked);
+      until = std::max(until, touch.line->ready);
     }
     at += here;
   }
   busy_cycles.raise_to(dram_.cycles());
   delay = ctx_.clock.cycles(until - now);
 
+  write_words.add_bytes(written);
   if (payload.is_read()) {
     read_words.add_bytes(missed);
     hit_words.add_bytes(bytes - std::min(bytes, missed));
-  } else {
-    write_words.add_bytes(bytes);
   }
   contents_.serve(payload);
 }

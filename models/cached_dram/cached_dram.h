@@ -1,7 +1,7 @@
 // DRAM behind a cache that all clusters share, as the L2 of a GPU is: `dram.policy: cached`. The cache has lines,
 // replaced least recently used, and a bandwidth and latency of its own; what misses takes the DRAM's bus as `fixed`
 // does. A line on its way serves whoever asks for it when it has come. Writes stay in the cache, and take the DRAM's
-// bus at once: what leaves a line later is not followed. Time is annotated.
+// bus at once, or, with `l2_write_back`, when their line leaves. Time is annotated.
 //
 // With `l2_warm` the cache holds what a job reads when it begins, as far as there is room, as after an equal job: of a
 // kernel that is timed repeatedly.
@@ -9,11 +9,12 @@
 
 #include <tlm_utils/simple_target_socket.h>
 
+#include <boost/circular_buffer.hpp>
 #include <cstdint>
-#include <list>
 #include <string>
-#include <unordered_map>
+#include <vector>
 
+#include "models/cached_dram/line_cache.h"
 #include "models/memory.h"
 #include "models/storage/contents.h"
 
@@ -25,6 +26,10 @@ struct CacheConfig {
   double bytes_per_second = 4e12;
   double latency_seconds = 200e-9;
   bool warm = false;
+  std::uint32_t ways = 0;
+  std::uint32_t slices = 1;
+  std::uint32_t misses = 0;
+  bool write_back = false;
 
   static void describe(config::Keys<CacheConfig>& key) {
     using namespace config;
@@ -37,6 +42,16 @@ struct CacheConfig {
         &C::latency_seconds);
     key(flag("l2_warm", "a job finds what it reads in the cache, as far as it has room: as when timed repeatedly"),
         &C::warm);
+    key(number("l2_ways", Unit::kCount, 0, 1U << 20,
+               "lines of a set, of which the one used longest ago leaves; 0: any line may be anywhere"),
+        &C::ways);
+    key(number("l2_slices", Unit::kCount, 1, 4096,
+               "slices, among which lines take turns, each with its share of l2_bandwidth"),
+        &C::slices);
+    key(number("l2_misses", Unit::kCount, 0, 1U << 20, "lines on their way from DRAM at once; 0: any number"),
+        &C::misses);
+    key(flag("l2_write_back", "what is written goes to DRAM when its line leaves the cache, not at once"),
+        &C::write_back);
   }
 };
 
@@ -66,24 +81,20 @@ class CachedDram : public Memory {
     double bytes_per_cycle_;
     std::uint64_t from_ = 0, bytes_ = 0, all_ = 0;
   };
-  struct Line {
-    std::list<std::uint64_t>::iterator place;
-    std::uint64_t ready = 0;  // cycle
-  };
-
   void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   unsigned transport_dbg(tlm::tlm_generic_payload& payload);
-  bool touch(std::uint64_t line, bool read, Line*& found);  // whether it was there; it is now, used last
+  std::uint64_t fill(std::uint64_t asked);  // a line from DRAM: when it is there
 
   tlm_utils::simple_target_socket<CachedDram> in_{"in"};
   DramConfig config_;
   CacheConfig cache_;
   Contents contents_;
-  Bus dram_, l2_;
-  std::uint64_t latency_cycles_, l2_latency_cycles_, most_lines_;
-  bool full_ = false;              // a line had to leave
-  std::list<std::uint64_t> used_;  // lines, the last used first
-  std::unordered_map<std::uint64_t, Line> lines_;
+  Bus dram_;
+  std::vector<Bus> slices_;
+  std::uint64_t latency_cycles_, l2_latency_cycles_;
+  bool full_ = false;  // a line had to leave
+  LineCache lines_;
+  boost::circular_buffer<std::uint64_t> fills_;  // when the last ones are there, as many as may be under way
 };
 
 }  // namespace attnvp

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <tuple>
 
 #include "firmware/hal/registers.h"
 #include "models/bus/initiator.h"
+#include "models/dma_controller/copy_check.h"
 #include "models/trace/operation.h"
 
 namespace attnvp {
@@ -48,8 +50,9 @@ DmaController::DmaController(sc_core::sc_module_name name, Context& context, con
     : Module(name, context),
       config_(config),
       place_(place),
-      in_flight_(config.outstanding),
-      buffers_(config.outstanding, std::vector<unsigned char>(config.burst_bytes)) {
+      buffers_(config.outstanding, std::vector<unsigned char>(config.burst_bytes)),
+      free_buffers_(config.outstanding) {
+  std::iota(free_buffers_.rbegin(), free_buffers_.rend(), std::size_t{0});
   control.register_b_transport(this, &DmaController::control_transport);
   control.register_transport_dbg(this, &DmaController::control_peek);
   for (std::uint32_t i = 0; i < config.channels; ++i) {
@@ -119,14 +122,13 @@ void DmaController::reset() {
     c->show();
   }
   next_ = 0;
-  next_buffer_ = 0;
   doorbells_ = 0;
 }
 
 std::vector<Ledger> DmaController::ledgers() const {
   std::vector<Ledger> all;
   for (const auto& c : channels_) {
-    all.push_back({fmt::format("channel{}", c->index), c->busy_cycles, 0, 0, c->bytes, c->account.lines()});
+    all.push_back({fmt::format("channel{}", c->index), c->busy_cycles, 0, 0, 0, c->bytes, c->account.lines()});
   }
   return all;
 }
@@ -136,56 +138,6 @@ void DmaController::stop_with(Channel& channel, FaultCode code, std::uint64_t ad
   channel.queue.set_fault(code, address);
   channel.state.set(kFault);
   fault(code, address, fmt::format("channel {}: {}", channel.index, detail));
-}
-
-Refusal DmaController::check(const hal::Descriptor& d) const {
-  const std::uint64_t row_bytes = d.row_bytes(0), rows = d.rows, planes = d.tail.copy.planes;
-  if (hal::element_bytes(d.type[0]) == 0 || d.type[1] != d.type[0]) {
-    return {FaultCode::kBadType, d.operand[0].address,
-            fmt::format("copy from {} to {}: both sides must be of one known type", name_of(d.type[0]),
-                        name_of(d.type[1]))};
-  }
-  // Only what is wrong is put into words.
-  const auto shape = [&] { return fmt::format("copy of {} planes of {} rows of {} bytes", planes, rows, row_bytes); };
-  if (row_bytes == 0 || rows == 0 || planes == 0) return {FaultCode::kZeroSize, d.operand[0].address, shape()};
-  if (planes > 1) {
-    Refusal refusal = check_length(d, offsetof(hal::Descriptor, tail) + sizeof(hal::CopyTail));
-    if (refusal.any()) return refusal;
-  }
-  if (Refusal refusal = check_operand(d, 1, d.operand[0].columns, {d.type[0]}); refusal.any()) return refusal;
-
-  for (int i = 0; i < 2; ++i) {
-    const hal::Operand& o = d.operand[i];
-    const std::uint64_t plane_stride = d.tail.copy.plane_stride[i];
-    const char* const which = i == 0 ? "source" : "destination";
-    const bool wide = hal::element_bytes(d.type[0]) > 1;
-    if (wide && ((o.address | row_bytes | (rows > 1 ? o.row_stride : 0) | (planes > 1 ? plane_stride : 0)) & 1) != 0) {
-      return {FaultCode::kMisaligned, o.address,
-              fmt::format("{}: {} addresses, strides and lengths must be even", shape(), which)};
-    }
-    const std::uint64_t plane_bytes = (rows - 1) * o.row_stride + row_bytes;
-    if ((rows > 1 && o.row_stride < row_bytes) || (planes > 1 && plane_stride < plane_bytes)) {
-      return {FaultCode::kBadOperand, o.address,
-              fmt::format("{}: the {}'s stride is shorter than what it strides over", shape(), which)};
-    }
-    const int found = place_.map->find(o.address);
-    if (found < 0 || !place_.map->range(found).memory) {
-      return {FaultCode::kUnmapped, o.address,
-              fmt::format("{}: the {} is in no memory of the address map", shape(), which)};
-    }
-    const AddressRange& memory = place_.map->range(found);
-    const std::uint64_t end = Region{o.address, planes, plane_bytes, plane_stride}.end();
-    if (end > memory.end()) {
-      return {
-          FaultCode::kOutOfRange, o.address,
-          fmt::format("{}: the {} ends at {:#x}, {} ends at {:#x}", shape(), which, end, memory.name, memory.end())};
-    }
-  }
-  if (overlaps_itself(d)) {
-    return {FaultCode::kOverlap, d.operand[1].address,
-            fmt::format("{}: source and destination must lie apart", shape())};
-  }
-  return {};
 }
 
 bool DmaController::own_l1(const hal::Operand& operand) const {
@@ -219,7 +171,7 @@ void DmaController::front(Channel& channel) {
       return;
     }
     if (d.opcode == hal::Opcode::kCopy) {
-      refusal = check(d);
+      refusal = check_copy(d, *place_.map);
       if (refusal.any()) {
         stop_with(channel, refusal.code, refusal.address, std::move(refusal.detail));
         return;
@@ -252,10 +204,16 @@ void DmaController::front(Channel& channel) {
 
 DmaController::Channel* DmaController::choose() {
   const auto n = static_cast<std::uint32_t>(channels_.size());
+  limited_ = false;
+  const auto can_go = [this](const Channel& c) {
+    const bool room = config_.channel_outstanding == 0 || c.bursts < config_.channel_outstanding;
+    limited_ = limited_ || (c.ready && !room);
+    return c.ready && room;
+  };
   if (config_.arbitration == DmaArbitration::kAge) {
     Channel* oldest = nullptr;
     for (const auto& c : channels_) {
-      if (!c->ready) continue;
+      if (!can_go(*c)) continue;
       if (oldest == nullptr || std::tie(c->deferrable, c->age) < std::tie(oldest->deferrable, oldest->age)) {
         oldest = c.get();
       }
@@ -264,7 +222,7 @@ DmaController::Channel* DmaController::choose() {
   }
   for (std::uint32_t i = 0; i < n; ++i) {
     const std::uint32_t c = config_.arbitration == DmaArbitration::kPriority ? i : (next_ + i) % n;
-    if (!channels_[c]->ready) continue;
+    if (!can_go(*channels_[c])) continue;
     return channels_[c].get();
   }
   return nullptr;
@@ -276,19 +234,6 @@ bool DmaController::read(const Channel& channel, const Burst& burst, unsigned ch
   if (channel.from_l1) return access(l1, issue_payload_);
   read_bytes += burst.bytes;
   return request_later(bus, issue_payload_, completion_, delay);
-}
-
-// Begins after `delay`.
-bool DmaController::write(const InFlight& entry, sc_core::sc_time delay) {
-  unsigned char* const data = buffers_[entry.buffer].data();
-  fill_payload(retire_payload_, tlm::TLM_WRITE_COMMAND, entry.burst.destination, data, entry.burst.bytes);
-  if (!entry.to_l1) {
-    arrive(delay);
-    write_bytes += entry.burst.bytes;
-  }
-  const bool ok = request(entry.to_l1 ? l1 : bus, retire_payload_, delay);
-  arrive(delay);
-  return ok;
 }
 
 // Nothing else is to happen at this time: what would be done in the next delta may as well be done at once.
@@ -303,8 +248,8 @@ bool DmaController::send(Channel& channel) {
   entry.channel = &channel;
   entry.to_l1 = channel.to_l1;
   entry.burst = channel.transfer.next();
-  entry.buffer = next_buffer_;
-  next_buffer_ = (next_buffer_ + 1) % buffers_.size();
+  entry.buffer = free_buffers_.back();
+  free_buffers_.pop_back();
   unsigned char* data = buffers_[entry.buffer].data();
   const Burst& burst = entry.burst;
   if (active_++ == 0) busy_since_ = ctx_.clock.now();
@@ -312,9 +257,14 @@ bool DmaController::send(Channel& channel) {
   if (!channel.started) {
     channel.started = true;
     channel.begun();
+    channel.ending.push_back({channel.current, channel.id, 0, false});
     if (ctx_.journal != nullptr && channel.id != Journal::kNobody)
       ctx_.journal->of(channel.id).start = ctx_.clock.now();
   }
+
+  ++channel.bursts;
+  ++channel.ending.back().bursts;
+  entry.descriptor = channel.ended + channel.ending.size() - 1;
 
   const std::uint64_t begin = ctx_.clock.now();
   sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
@@ -337,19 +287,19 @@ bool DmaController::send(Channel& channel) {
   entry.open = completion_.deferred;
   entry.done_cycle = ctx_.clock.now() + ctx_.clock.ceil_cycles(delay);
   if (burst.last) {
-    channel.ending.push_back({channel.current, channel.id});
+    channel.ending.back().issued = true;
     channel.ready = false;
     channel.issued.notify();
   }
   in_flight_.push_back(entry);
-  outstanding_.set(in_flight_.size());
-  sent_.notify();
+  outstanding_.set(++live_);
+  news_.notify();
   return true;
 }
 
 void DmaController::issue() {
   while (true) {
-    while (in_flight_.full()) {
+    while (full()) {
       starved_ = true;
       credit_.wait();
       starved_ = false;
@@ -363,8 +313,7 @@ void DmaController::issue() {
     if (!send(*channel)) return;
     // Let this channel's next descriptor compete for the next burst: its front end needs two deltas to present it.
     // Where no more bursts may be under way, there is time for that anyway.
-    for (int deltas = 0; last && deltas < 2 && !in_flight_.full() && !alone(); ++deltas)
-      sc_core::wait(sc_core::SC_ZERO_TIME);
+    for (int deltas = 0; last && deltas < 2 && !full() && !alone(); ++deltas) sc_core::wait(sc_core::SC_ZERO_TIME);
   }
 }
 
@@ -379,48 +328,7 @@ void DmaController::give_credit() {
     }
   }
   credit_.notify();
-}
-
-void DmaController::completed(std::uint64_t ticket, std::uint64_t cycle) {
-  InFlight& entry = in_flight_[in_flight_.size() - (tickets_ - ticket)];
-  entry.open = false;
-  entry.done_cycle = cycle;
-  answered_.notify();
-}
-
-void DmaController::retire() {
-  while (true) {
-    while (in_flight_.empty()) sent_.wait();
-    InFlight& entry = in_flight_.front();
-    while (entry.open) answered_.wait();
-    sc_core::sc_time delay = ctx_.clock.cycles(entry.done_cycle - std::min(entry.done_cycle, ctx_.clock.now()));
-    if (entry.written) arrive(delay);
-    if (!entry.written && !write(entry, delay)) {
-      stop_with(*entry.channel, FaultCode::kUnmapped, entry.burst.destination, "a burst was answered with an error");
-      return;
-    }
-    if (entry.burst.last) {
-      const Channel::Ending& ending = entry.channel->ending.front();
-      if (!entry.channel->events.give(ending.descriptor, ending.id)) return;
-      if (ctx_.journal != nullptr && ending.id != Journal::kNobody) {
-        Journal::Entry& journal = ctx_.journal->of(ending.id);
-        journal.end = journal.done = ctx_.clock.now();
-      }
-      entry.channel->done();
-      descriptors += 1;
-      entry.channel->queue.count_done();
-      entry.channel->ending.pop_front();
-      entry.channel->settle(ctx_.clock.now());
-      entry.channel->drained.notify();
-    }
-    in_flight_.pop_front();
-    outstanding_.set(in_flight_.size());
-    if (--active_ == 0) {
-      busy_cycles += ctx_.clock.now() - busy_since_;
-      busy_.set(0);
-    }
-    give_credit();
-  }
+  if (limited_) work_.notify();
 }
 
 }  // namespace attnvp

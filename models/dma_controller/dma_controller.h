@@ -1,11 +1,13 @@
 // The DMA controller: 3D strided copies between any two memories of the address map, on several channels.
 //
 // Every channel has its own command queue and works through it in order. Channels with a burst to issue are served
-// one burst at a time (DmaArbitration says in which order); at most `outstanding` bursts are under way.
+// one burst at a time (DmaArbitration says in which order); at most `outstanding` bursts are under way, of one channel
+// at most `channel_outstanding`.
 // The cluster's own L1 is reached over a port of its own, everything else over the interconnect, where targets are
 // plain TLM-2.0. The issue stage reads; what comes out of the own L1 it sends on over the interconnect at once.
-// Everything else the retire stage writes, in order, when the time annotated to its read is over. A descriptor's events
-// are given when its last byte has arrived.
+// Everything else the retire stage writes when its read is over: in the order of the reads, or, where `in_order` is off,
+// of their ends. A descriptor's events are given when all of its bytes have arrived, and those of the descriptors before
+// it in its channel.
 #pragma once
 
 #include <tlm_utils/simple_initiator_socket.h>
@@ -73,8 +75,12 @@ class DmaController : public Module, private Completions {
     struct Ending {
       hal::Descriptor descriptor;
       Journal::Id id;
+      std::uint64_t bursts;  // under way
+      bool issued;           // all of them
     };
-    std::deque<Ending> ending;          // issued, not yet done
+    std::deque<Ending> ending;          // begun, not yet done
+    std::uint64_t ended = 0;            // before them
+    std::uint64_t bursts = 0;           // under way
     Wake issued;                        // all bursts of `transfer` have been issued
     Wake drained;                       // a descriptor is done
     std::uint64_t taken = 0;            // descriptors out of the queue
@@ -97,9 +103,11 @@ class DmaController : public Module, private Completions {
   struct InFlight {
     Burst burst;
     Channel* channel = nullptr;
+    std::uint64_t descriptor = 0;  // of the channel, in order
     bool to_l1 = false;
     bool written = false;
     bool open = false;             // its target has yet to say when it is done
+    bool retired = false;          // and waits for those before it to leave the list
     std::uint64_t done_cycle = 0;  // read, or read and written
     std::size_t buffer = 0;
   };
@@ -113,11 +121,13 @@ class DmaController : public Module, private Completions {
   static bool alone();
   void completed(std::uint64_t ticket, std::uint64_t cycle) override;
   void retire();  // one thread: writes what has been read, ends descriptors that are done
+  InFlight& next_done();
+  bool end_burst(InFlight& entry);
+  bool full() const { return live_ == config_.outstanding; }
   Channel* choose();
   bool own_l1(const hal::Operand& operand) const;
   bool read(const Channel& channel, const Burst& burst, unsigned char* data, sc_core::sc_time& delay);
   bool write(const InFlight& entry, sc_core::sc_time delay);
-  Refusal check(const hal::Descriptor& descriptor) const;
   void stop_with(Channel& channel, FaultCode code, std::uint64_t address, std::string detail);
 
   DmaConfig config_;
@@ -125,15 +135,17 @@ class DmaController : public Module, private Completions {
   std::vector<std::unique_ptr<Channel>> channels_;
   std::uint32_t next_ = 0;  // round-robin
   std::uint64_t doorbells_ = 0;
-  boost::circular_buffer<InFlight> in_flight_;  // oldest first
+  std::deque<InFlight> in_flight_;  // oldest first
+  std::uint32_t live_ = 0;          // of them that have not retired
   std::vector<std::vector<unsigned char>> buffers_;
-  std::size_t next_buffer_ = 0;
+  std::vector<std::size_t> free_buffers_;
   std::uint32_t active_ = 0;  // bursts under way, those being read from L1 included
   std::uint64_t busy_since_ = 0;
   bool stopped_ = false;
   bool starved_ = false;    // the issue stage waits for a burst to be done
+  bool limited_ = false;    // a channel could go on but for its own bursts under way
   bool bus_waits_ = false;  // a target on the bus lets its initiator wait instead of annotating its time
-  Wake work_, credit_, sent_, answered_;
+  Wake work_, credit_, news_;              // news: a burst has been sent, or its target has said when it is done
   std::uint64_t tickets_ = 0;              // of bursts sent, one each
   CompletionExtension completion_{*this};  // of the issue stage's payload
   // One payload per thread: a blocking call keeps its payload for as long as it takes.

@@ -106,7 +106,7 @@ std::string Engine::waiting_for() const {
 
 void Engine::reset() {
   queue_.reset();
-  taken_ = 0;
+  taken_ = bank_cycles_ = bank_stall_cycles_ = 0;
   account_.reset(ctx_.clock.now());
   idle_since_ = ctx_.clock.now();
   halts_.set(0);
@@ -116,7 +116,8 @@ void Engine::reset() {
 
 std::vector<Ledger> Engine::ledgers() const {
   const std::uint64_t worked = busy_cycles.value() - stall_cycles.value();
-  return {{"", busy_cycles.value(), stall_cycles.value(), std::min(ragged_cycles(), worked), 0, account_.lines()}};
+  return {{"", busy_cycles.value(), stall_cycles.value(), bank_stall_cycles_, std::min(ragged_cycles(), worked), 0,
+           account_.lines()}};
 }
 
 // The descriptor in the execute stage, or nothing.
@@ -149,7 +150,10 @@ bool Engine::run_stream(StreamPayload& payload, const Stream& stream) {
   if (stream.regions == 0 && stream.pace_cycles == 0) return true;
   payload.stream() = stream;
   tlm::tlm_generic_payload& p = payload.prepare();
-  if (access(l1, p)) return true;
+  if (access(l1, p)) {
+    if (&payload == &execute_payload_) bank_cycles_ += payload.answer().bank_cycles;
+    return true;
+  }
   const StreamExtension& answer = payload.answer();
   for (int i = 0; i < stream.regions; ++i) {
     const Region& r = stream.region[static_cast<std::size_t>(i)];
@@ -292,7 +296,7 @@ void Engine::wake_up() {
 // Body and last sub-tile; returns early when a halt is requested.
 bool Engine::execute_one() {
   const Plan& p = executing_->plan;
-  const std::uint64_t start = ctx_.clock.now();
+  const std::uint64_t start = ctx_.clock.now(), bank_cycles = bank_cycles_;
   if (executing_->descriptor.opcode != hal::Opcode::kNop) {
     state_.set(kRun);
     show_current(executing_);
@@ -303,7 +307,10 @@ bool Engine::execute_one() {
   buffer_free_ = true;
   buffer_event_.notify();
   if (!run_last(executing_->descriptor, p) || stopped_) return false;
-  if (!halt_.requested) stall_cycles += ctx_.clock.now() - start - (p.body.pace_cycles + p.last.pace_cycles);
+  if (halt_.requested) return true;
+  const std::uint64_t stalled = ctx_.clock.now() - start - (p.body.pace_cycles + p.last.pace_cycles);
+  stall_cycles += stalled;
+  bank_stall_cycles_ += std::min(bank_cycles_ - bank_cycles, stalled);
   return true;
 }
 

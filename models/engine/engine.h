@@ -132,6 +132,8 @@ class Engine : public Module {
   tlm::tlm_dmi dmi_;
 
   std::uint64_t taken_ = 0;  // descriptors out of the queue
+  // Of what the execute stage moved, and of that what made it stall: cycles in which L1's banks were taken.
+  std::uint64_t bank_cycles_ = 0, bank_stall_cycles_ = 0;
   Account account_;
 
   // What the execute stage holds, then the fetch stage.

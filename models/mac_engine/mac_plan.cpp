@@ -103,7 +103,9 @@ Refusal MacPlanner::plan(const hal::Descriptor& d, Plan& plan) {
     return Region{d.operand[i].address, rows, d.row_bytes(i), d.operand[i].row_stride};
   };
 
-  const Region a = rows_of(0, s.m), b = rows_of(1, s.transposed ? s.n : s.k);
+  Region a = rows_of(0, s.m), b = rows_of(1, s.transposed ? s.n : s.k);
+  a.together = config_.rows;  // the array's edges: a step of depth is an element of each row
+  if (s.transposed) b.together = config_.columns;
   Region c = rows_of(2, s.m);
   c.write = true;
   const auto whole_words = [&](const Region& r) { return ((r.address | (s.m > 1 ? r.row_stride : 0)) & 3) == 0; };

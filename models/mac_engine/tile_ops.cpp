@@ -59,8 +59,10 @@ Refusal MacPlanner::plan_score(const hal::Descriptor& d, Plan& plan) {
             fmt::format("a tile of {} x {} scores from slot {} on; the PEs hold {} tiles of {} x {}", m, n, slot,
                         config_.resident_tiles, config_.rows, config_.columns)};
   }
-  const Region a{d.operand[0].address, m, d.row_bytes(0), d.operand[0].row_stride};
-  const Region b{d.operand[1].address, n, d.row_bytes(1), d.operand[1].row_stride};
+  Region a{d.operand[0].address, m, d.row_bytes(0), d.operand[0].row_stride};
+  Region b{d.operand[1].address, n, d.row_bytes(1), d.operand[1].row_stride};
+  a.together = config_.rows;
+  b.together = config_.columns;
   Region maxima{d.operand[2].address, m, d.row_bytes(2), d.operand[2].row_stride};
   maxima.write = true;
   if (overlap(a, maxima) || overlap(b, maxima)) {

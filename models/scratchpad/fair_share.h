@@ -1,40 +1,42 @@
 // Arbitration of a memory's bandwidth. Ports grant beats to their requesters in turn, banks grant beats to ports in
 // turn; between two changes of who is asking, that is a constant max-min fair rate for each, so time is computed
-// from change to change instead of beat by beat. Times are whole cycles; a flow ends at the end of the cycle in
-// which its last byte moves.
+// from change to change instead of beat by beat.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "models/scratchpad/arbiter.h"
+
 namespace attnvp {
 
-class FairShare {
+class FairShare : public Arbiter {
  public:
   // Bytes per cycle of each port and of all of them together.
   FairShare(std::uint32_t ports, double port_rate, double total_rate);
 
-  // Cycles of a flow that nobody disturbs; it never takes fewer.
-  std::uint64_t alone_cycles(std::uint64_t bytes, std::uint64_t pace) const;
-  // Starts moving `bytes` through `port`, at best evenly over `pace` cycles. Returns the flow's slot.
+  std::uint64_t alone_cycles(std::uint64_t bytes, std::uint64_t pace) const override;
   std::size_t open(std::uint64_t now, std::uint32_t port, std::uint64_t bytes, std::uint64_t pace);
-  void close(std::uint64_t now, std::size_t slot);
+  std::size_t open(std::uint64_t now, std::uint32_t port, std::uint64_t bytes, std::uint64_t pace,
+                   const Stream& /*stream*/) override {
+    return open(now, port, bytes, pace);
+  }
+  void close(std::uint64_t now, std::size_t slot) override;
 
   std::uint64_t finish(std::size_t slot) const { return flows_[slot].finish; }
-  // Bytes still to move, as of `now`.
-  double remaining(std::size_t slot, std::uint64_t now) const {
+  std::uint64_t finish(std::size_t slot, std::uint64_t /*now*/) override { return finish(slot); }
+  double remaining(std::size_t slot, std::uint64_t now) override {
     const Flow& f = flows_[slot];
     return f.remaining - f.rate * static_cast<double>(now - f.since);
   }
-  double port_rate(std::uint32_t port) const {  // bytes per cycle granted at present
+  double port_rate(std::uint32_t port) const override {
     double sum = 0;
     for (const Flow& f : flows_) sum += f.active && f.port == port ? f.rate : 0.0;
     return sum;
   }
   bool active(std::size_t slot) const { return flows_[slot].active; }
   std::size_t slots() const { return flows_.size(); }
-  // Slots whose finish changed in the last open() or close(), the opened one not among them.
-  const std::vector<std::size_t>& moved() const { return moved_; }
+  const std::vector<std::size_t>& moved() const override { return moved_; }
 
  private:
   struct Flow {

@@ -7,7 +7,9 @@
 
 #include "firmware/hal/registers.h"
 #include "models/bus/initiator.h"
+#include "models/bus/region_check.h"
 #include "models/registry.h"
+#include "models/scratchpad/fair_share.h"
 
 namespace attnvp {
 
@@ -18,17 +20,24 @@ const bool kRegistered =
                       "shares the bandwidth of ports and banks fairly, without conflicts",
                       {"attnvp.l1"},
                       [](const Site& site) { return std::make_unique<Scratchpad>(site.name, site); }});
+
+std::unique_ptr<Arbiter> fair_share(const ScratchpadConfig& l1) {
+  return std::make_unique<FairShare>(l1.ports, l1.port_bytes_per_cycle,
+                                     static_cast<double>(l1.banks) * l1.bank_bytes_per_cycle);
+}
 }  // namespace
 
 Scratchpad::Scratchpad(sc_core::sc_module_name name, const Site& site)
+    : Scratchpad(name, site, fair_share(site.machine.l1)) {}
+
+Scratchpad::Scratchpad(sc_core::sc_module_name name, const Site& site, std::unique_ptr<Arbiter> arbiter)
     : Memory(name, site.context),
       config_(site.machine.l1),
       base_(site.base),
       memory_(ctx_.full_data ? config_.size_bytes : 0),
       host_(std::string(Scratchpad::name())),
       port_bytes_(config_.ports),
-      share_(config_.ports, config_.port_bytes_per_cycle,
-             static_cast<double>(config_.banks) * config_.bank_bytes_per_cycle) {
+      share_(std::move(arbiter)) {
   control_.register_b_transport(this, &Scratchpad::control_transport);
   for (std::uint32_t i = 0; i < site.initiators; ++i) {
     auto socket =
@@ -54,6 +63,7 @@ void Scratchpad::reset() {
   for (auto& region : regions_) region->set(0);
   allocations_.clear();
   port_bytes_.assign(config_.ports, 0);
+  share_->reset();
 }
 
 // The difference to what was held before belongs to the region; what shrinks without one is given back newest first.
@@ -80,7 +90,7 @@ void Scratchpad::show_allocation(std::uint64_t bytes, std::uint64_t tag) {
 // Rounded so that sums of equal rates are equal.
 void Scratchpad::show_rates() {
   for (std::uint32_t i = 0; i < config_.ports; ++i) {
-    rates_[i]->set_real(std::round(share_.port_rate(i) * 1024) / 1024);
+    rates_[i]->set_real(std::round(share_->port_rate(i) * 1024) / 1024);
   }
 }
 
@@ -107,13 +117,7 @@ void Scratchpad::control_transport(tlm::tlm_generic_payload& payload, sc_core::s
   payload.set_response_status(tlm::TLM_OK_RESPONSE);
 }
 
-FaultCode Scratchpad::check(const Region& r) const {
-  if (r.rows == 0 || r.row_bytes == 0) return FaultCode::kZeroSize;
-  if (r.rows > 1 && r.row_stride < r.row_bytes) return FaultCode::kBadOperand;
-  if (r.address < base_ || r.address >= base_ + config_.size_bytes) return FaultCode::kUnmapped;
-  if (r.end() > base_ + config_.size_bytes) return FaultCode::kOutOfRange;
-  return FaultCode::kNone;
-}
+FaultCode Scratchpad::check(const Region& r) const { return check_region(r, base_, config_.size_bytes); }
 
 void Scratchpad::b_transport(int initiator, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
   const auto port = static_cast<std::uint32_t>(initiator) % config_.ports;
@@ -130,7 +134,9 @@ void Scratchpad::b_transport(int initiator, tlm::tlm_generic_payload& payload, s
         return;
       }
     }
-    const double moved = occupy({ctx_.clock.now(), port, stream.traffic(), stream.pace_cycles}, extension->withdrawal);
+    const auto [moved, bank_cycles] =
+        occupy({ctx_.clock.now(), port, stream.traffic(), stream.pace_cycles, &stream}, extension->withdrawal);
+    extension->bank_cycles = bank_cycles;
     for (int i = 0; i < stream.regions; ++i) {
       const Region& region = stream.region[static_cast<std::size_t>(i)];
       const std::uint64_t bytes = region.traffic_bytes;
@@ -142,7 +148,8 @@ void Scratchpad::b_transport(int initiator, tlm::tlm_generic_payload& payload, s
   }
 
   const std::uint64_t bytes = payload.get_data_length();
-  if (check({payload.get_address(), 1, bytes, 0, bytes, false}) != FaultCode::kNone) {
+  Stream run;
+  if (check(run.add({payload.get_address(), 1, bytes, 0, bytes, payload.is_write()})) != FaultCode::kNone) {
     payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
     return;
   }
@@ -151,7 +158,7 @@ void Scratchpad::b_transport(int initiator, tlm::tlm_generic_payload& payload, s
     return;
   }
   if (active_.on()) arrive(delay);  // a waveform shows when it begins
-  occupy({ctx_.clock.now() + ctx_.clock.ceil_cycles(delay), port, bytes, 0});
+  occupy({ctx_.clock.now() + ctx_.clock.ceil_cycles(delay), port, bytes, 0, &run});
   delay = sc_core::SC_ZERO_TIME;
   unsigned char* here = memory_.empty() ? nullptr : memory_.data() + (payload.get_address() - base_);
   if (payload.is_write()) {
@@ -166,9 +173,9 @@ void Scratchpad::b_transport(int initiator, tlm::tlm_generic_payload& payload, s
 
 // Shares change only when a crossing begins or ends. So one that is to come need not be begun when its time comes, but
 // before the next change, or when it is looked at.
-double Scratchpad::occupy(Crossing crossing, Withdrawal* withdrawal) {
+Scratchpad::Moved Scratchpad::occupy(Crossing crossing, Withdrawal* withdrawal) {
   const Clock& clock = ctx_.clock;
-  if (crossing.bytes == 0 && crossing.pace_cycles == 0) return 1;
+  if (crossing.bytes == 0 && crossing.pace_cycles == 0) return {};
   busiest_port_bytes.raise_to(port_bytes_[crossing.port] += crossing.bytes);
   if (free_events_.empty()) free_events_.push_back(&events_.emplace_back());
   crossing.event = free_events_.back();
@@ -177,7 +184,7 @@ double Scratchpad::occupy(Crossing crossing, Withdrawal* withdrawal) {
   if (crossing.start > clock.now()) {
     const auto later = [](const Crossing* a, const Crossing* b) { return a->start < b->start; };
     to_come_.insert(std::upper_bound(to_come_.begin(), to_come_.end(), &crossing, later), &crossing);
-    crossing.due = crossing.start + share_.alone_cycles(crossing.bytes, crossing.pace_cycles);
+    crossing.due = crossing.start + share_->alone_cycles(crossing.bytes, crossing.pace_cycles);
     crossing.event->notify(clock.cycles(crossing.due - clock.now()));
   } else {
     begin(crossing);
@@ -185,31 +192,37 @@ double Scratchpad::occupy(Crossing crossing, Withdrawal* withdrawal) {
   active_.set(active_.value() + 1);
   if (active_.on()) show_rates();
   if (withdrawal != nullptr) withdrawal->wake = crossing.event;
-  do {
+  std::uint64_t now = 0, end = 0;
+  while (true) {
     sc_core::wait(*crossing.event);
     begin_due();
-  } while (clock.now() < share_.finish(crossing.slot) && !(withdrawal != nullptr && withdrawal->requested));
+    now = clock.now();
+    end = share_->finish(crossing.slot, now);
+    if (now >= end || (withdrawal != nullptr && withdrawal->requested)) break;
+    crossing.event->notify(clock.cycles(end - now));
+  }
   if (withdrawal != nullptr) withdrawal->wake = nullptr;
-  const std::uint64_t now = clock.now();
-  const double left = now < share_.finish(crossing.slot) && crossing.bytes > 0
-                          ? share_.remaining(crossing.slot, now) / static_cast<double>(crossing.bytes)
-                          : 0;
+  const double left =
+      now < end && crossing.bytes > 0 ? share_->remaining(crossing.slot, now) / static_cast<double>(crossing.bytes) : 0;
   crossing.event->cancel();
   free_events_.push_back(crossing.event);
-  share_.close(now, crossing.slot);
+  share_->close(now, crossing.slot);
+  const std::uint64_t bank_cycles = share_->bank_cycles(crossing.slot);
+  crossed();
   active_.set(active_.value() - 1);
   if (active_.on()) show_rates();
   wake_moved();
-  return 1 - left;
+  return {1 - left, bank_cycles};
 }
 
 void Scratchpad::begin(Crossing& crossing) {
-  crossing.slot = share_.open(crossing.start, crossing.port, crossing.bytes, crossing.pace_cycles);
+  crossing.slot = share_->open(crossing.start, crossing.port, crossing.bytes, crossing.pace_cycles, *crossing.stream);
   if (crossing_.size() <= crossing.slot) crossing_.resize(crossing.slot + 1);
   crossing_[crossing.slot] = &crossing;
   wake_moved();
-  if (share_.finish(crossing.slot) == crossing.due) return;
-  crossing.due = share_.finish(crossing.slot);
+  const std::uint64_t end = share_->finish(crossing.slot, crossing.start);
+  if (end == crossing.due) return;
+  crossing.due = end;
   crossing.event->cancel();
   crossing.event->notify(ctx_.clock.cycles(crossing.due - ctx_.clock.now()));
 }
@@ -224,9 +237,9 @@ void Scratchpad::begin_due() {
 
 // Ends that the last change has moved.
 void Scratchpad::wake_moved() {
-  for (const std::size_t slot : share_.moved()) {
+  for (const std::size_t slot : share_->moved()) {
     Crossing& crossing = *crossing_[slot];
-    crossing.due = share_.finish(slot);
+    crossing.due = share_->finish(slot, ctx_.clock.now());
     crossing.event->cancel();
     crossing.event->notify(ctx_.clock.cycles(crossing.due - ctx_.clock.now()));
   }

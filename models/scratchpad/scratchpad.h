@@ -1,5 +1,5 @@
 // L1: one cluster's scratchpad. Each initiator (an engine, the DMA controller) has a socket of its own; sockets are
-// spread over the memory's ports in turn, and ports and banks are shared as FairShare describes. Addresses are those
+// spread over the memory's ports in turn, and ports and banks are shared as an Arbiter says. Addresses are those
 // of the platform's map. Plain payloads move data; streams (models/bus/stream.h) move time and counts only.
 #pragma once
 
@@ -12,7 +12,7 @@
 #include "firmware/hal/registers.h"
 #include "models/bus/stream.h"
 #include "models/memory.h"
-#include "models/scratchpad/fair_share.h"
+#include "models/scratchpad/arbiter.h"
 #include "models/storage/host_memory.h"
 #include "models/storage/paged_memory.h"
 
@@ -20,7 +20,8 @@ namespace attnvp {
 
 class Scratchpad : public Memory {
  public:
-  Scratchpad(sc_core::sc_module_name name, const Site& site);
+  Scratchpad(sc_core::sc_module_name name, const Site& site);  // shared fairly
+  Scratchpad(sc_core::sc_module_name name, const Site& site, std::unique_ptr<Arbiter> arbiter);
 
   tlm::tlm_target_socket<>& in(std::uint32_t initiator) override { return *sockets_.at(initiator); }
   // Performance monitor: firmware's allocator writes how much it holds; the waveform and the report show it.
@@ -34,6 +35,9 @@ class Scratchpad : public Memory {
   Counter busiest_port_bytes{*this, "busiest_port_bytes", "bytes", "that crossed the port with the most"};
   Counter peak_bytes{*this, "peak_bytes", "bytes", "most bytes that firmware had allocated at once"};
 
+ protected:
+  virtual void crossed() {}  // something has, or was taken back
+
  private:
   void b_transport(int initiator, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   bool get_direct_mem_ptr(int initiator, tlm::tlm_generic_payload& payload, tlm::tlm_dmi& dmi);
@@ -45,12 +49,16 @@ class Scratchpad : public Memory {
     std::uint64_t start = 0;
     std::uint32_t port = 0;
     std::uint64_t bytes = 0, pace_cycles = 0;
+    const Stream* stream = nullptr;      // what bytes
     std::size_t slot = 0;                // in share_, once begun
     std::uint64_t due = 0;               // for when `event` is notified
     sc_core::sc_event* event = nullptr;  // wakes whoever waits for the end
   };
-  // Returns the share of the bytes that was moved: 1 unless the stream was withdrawn.
-  double occupy(Crossing crossing, Withdrawal* withdrawal = nullptr);
+  struct Moved {
+    double share = 1;  // of the bytes: 1 unless the stream was withdrawn
+    std::uint64_t bank_cycles = 0;
+  };
+  Moved occupy(Crossing crossing, Withdrawal* withdrawal = nullptr);
   void begin(Crossing& crossing);
   void begin_due();
   void wake_moved();
@@ -61,7 +69,7 @@ class Scratchpad : public Memory {
   PagedMemory memory_;  // empty in timing mode
   host_memory::Share host_;
   std::vector<std::uint64_t> port_bytes_;  // that crossed each
-  FairShare share_;
+  std::unique_ptr<Arbiter> share_;
   std::vector<Crossing*> to_come_;   // by start
   std::vector<Crossing*> crossing_;  // by slot
   std::deque<sc_core::sc_event> events_;

@@ -79,27 +79,28 @@ Cluster::Cluster(sc_core::sc_module_name name, Context& context, const MachineCo
           {hal::dma_base(cluster), hal::events_base(cluster), m.events.events, hal::l1_base(cluster), &bus.map()}),
       cpu(make<Processor>({"control", "cpu", context, m, 0, 0, cluster, 0, &firmware})) {
   const std::string at = fmt::format("cluster{}_", cluster);
-  bus.add_target(events_range(cluster)).bind(events.in);
-  bus.add_target(dma_range(cluster)).bind(dma.control);
-  if (l1->control() != nullptr) bus.add_target(l1_control_range(cluster)).bind(*l1->control());
-  cpu->bus.bind(bus.add_initiator(at + "cpu"));
+  const int here = static_cast<int>(cluster);
+  bus.add_target(events_range(cluster), here).bind(events.in);
+  bus.add_target(dma_range(cluster), here).bind(dma.control);
+  if (l1->control() != nullptr) bus.add_target(l1_control_range(cluster), here).bind(*l1->control());
+  cpu->bus.bind(bus.add_initiator(Platform::processor_name(cluster), here));
   cpu->listen(events);
-  bus.add_target(l1_range(m, cluster)).bind(l1->in(l1_socket_of_bus(m)));
-  dma.bus.bind(bus.add_initiator(at + "dma"));
+  bus.add_target(l1_range(m, cluster), here).bind(l1->in(l1_socket_of_bus(m)));
+  dma.bus.bind(bus.add_initiator(at + "dma", here));
   dma.l1.bind(l1->in(l1_socket_of_dma(m)));
   for (std::uint32_t i = 0; i < dma.channels(); ++i) {
-    dma.events(i).out.bind(bus.add_initiator(fmt::format("{}dma{}_events", at, i)));
+    dma.events(i).out.bind(bus.add_initiator(fmt::format("{}dma{}_events", at, i), here));
   }
   for (std::uint32_t k = 0; k < m.cores; ++k) {
     cores.push_back(std::make_unique<Core>(fmt::format("core{}", k).c_str(), context, m, cluster, k));
     Core& core = *cores.back();
     const std::string of_core = fmt::format("{}core{}_", at, k);
-    bus.add_target(mac_range(cluster, k)).bind(core.mac->control);
-    bus.add_target(vec_range(cluster, k)).bind(core.vec->control);
+    bus.add_target(mac_range(cluster, k), here).bind(core.mac->control);
+    bus.add_target(vec_range(cluster, k), here).bind(core.vec->control);
     core.mac->l1.bind(l1->in(l1_socket_of_mac(k)));
     core.vec->l1.bind(l1->in(l1_socket_of_vec(k)));
-    core.mac->events.out.bind(bus.add_initiator(of_core + "mac_events"));
-    core.vec->events.out.bind(bus.add_initiator(of_core + "vec_events"));
+    core.mac->events.out.bind(bus.add_initiator(of_core + "mac_events", here));
+    core.vec->events.out.bind(bus.add_initiator(of_core + "vec_events", here));
   }
 }
 
@@ -119,6 +120,8 @@ Platform::Platform(sc_core::sc_module_name name, const MachineConfig& m, bool fu
         std::make_unique<Cluster>(fmt::format("cluster{}", c).c_str(), context_, machine_, c, *bus, firmware));
   }
 }
+
+std::string Platform::processor_name(std::uint32_t cluster) { return fmt::format("cluster{}_cpu", cluster); }
 
 void Platform::write(std::uint64_t address, const void* data, std::size_t bytes) {
   // Payload lengths are 32 bits wide.

@@ -158,6 +158,7 @@ void MachineModel::fill(config::EnergyTable& table) const {
   set("attnvp.events", "signal", pj("event"));
   set("attnvp.events", "take", pj("event"));
   set("attnvp.network", "access", pj("hop"));
+  set("attnvp.network", "flit_hop", pj("hop"));
   set("attnvp.network", "byte", words_over(area_mm2_) * (kBitsPerByte / kWordBits));
   constexpr double kWokenTogether = 1000;
   set("attnvp.gating", "wake",

@@ -28,6 +28,7 @@ Remedy remedy_of(const std::string& resource, const MachineConfig& m) {
   if (resource == "dram") return {"dram.bandwidth", "DRAM's bandwidth"};
   if (resource == "l1_port") return {"l1.port_bandwidth", "bandwidth of an L1 port"};
   if (resource == "l1_bank") return {"l1.bank_bandwidth", "bandwidth of L1's banks"};
+  if (resource == "network") return {"interconnect.link_width", "width of the network's links"};
   if (resource == "dma") return {"dma.outstanding", "bursts under way"};
   if (m.control.cpu == "riscv") return {"control.clock", "clock of the control processor"};
   return {"control.access_cycles", "speed of the control processor's bus", 0.5};
@@ -66,7 +67,8 @@ std::vector<UnitTime> unit_times(Platform& platform, std::uint64_t cycles) {
       } else {
         add(unit, "useful", worked - l.ragged_cycles);
         add(unit, "ragged edge", l.ragged_cycles);
-        add(unit, "L1 bandwidth", l.stall_cycles);
+        add(unit, "L1 bandwidth", l.stall_cycles - l.bank_cycles);
+        add(unit, "L1 bank conflicts", l.bank_cycles);
       }
       for (const auto& [cause, n] : l.idle) {
         add(unit, trace::reason(cause), n);
@@ -131,12 +133,17 @@ Bound bound_of(const Result& r, const MachineConfig& m) {
     const double written = static_cast<double>(r.sum(c.module.substr(c.module.find('.') + 1), "write_words"));
     l1_bytes = std::max(l1_bytes, 2 * (static_cast<double>(c.value) + written));
   }
+  // Where conflicts are modelled, the bank with the most words is known.
+  const double l1_bank = r.has("l1", "busiest_bank_words")
+                             ? of("l1", "busiest_bank_words")
+                             : l1_bytes / (static_cast<double>(m.l1.banks) * m.l1.bank_bytes_per_cycle);
   b.demands = {{"mac", worked("mac")},
                {"vec", worked("vec")},
                {"dram", of("dram", "busy_cycles")},
                {"l1_port", of("l1", "busiest_port_bytes") / m.l1.port_bytes_per_cycle},
-               {"l1_bank", l1_bytes / (static_cast<double>(m.l1.banks) * m.l1.bank_bytes_per_cycle)},
+               {"l1_bank", l1_bank},
                {"control", worked("control")}};
+  if (r.has("bus", "busiest_link_cycles")) b.demands.push_back({"network", of("bus", "busiest_link_cycles")});
   std::stable_sort(b.demands.begin(), b.demands.end(),
                    [](const Demand& x, const Demand& y) { return x.cycles > y.cycles; });
   b.most = b.demands.front();

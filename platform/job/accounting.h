@@ -18,7 +18,7 @@ namespace attnvp::job {
 struct Result;
 
 // Every cycle of the run under exactly one reason: "useful", "ragged edge", "fill", "drain", "K from DRAM" and the like
-// for an operand, "space", "order" (of the schedule), "L1 bandwidth", "DRAM bandwidth", "processor" (has nothing in the
+// for an operand, "space", "order" (of the schedule), "L1 bandwidth", "L1 bank conflicts", "DRAM bandwidth", "processor" (has nothing in the
 // queue), "end" (nothing more to do).
 struct UnitTime {
   std::string unit;  // "attnvp.cluster0.core0.mac", a channel of a DMA controller, a control processor
@@ -28,7 +28,7 @@ struct UnitTime {
 
 // Cycles for which a resource is needed whatever the others do: no run is shorter.
 struct Demand {
-  std::string resource;  // mac, vec, l1_port, l1_bank, dram, dma, control
+  std::string resource;  // mac, vec, l1_port, l1_bank, dram, network, dma, control
   double cycles = 0;
 };
 

@@ -50,6 +50,11 @@ Case random_case(std::uint32_t number) {
   Random r(number * 2654435761U + 12345);
   Case c;
   c.machine = random_machine(r);
+  Random kinds(number);
+  if (kinds.one_in(3)) c.machine.l1.kind = "banked";
+  if (kinds.one_in(3)) c.machine.interconnect.kind = kinds.one_in(2) ? "mesh" : "crossbar";
+  if (kinds.one_in(3)) c.machine.dma.in_order = false;
+  if (kinds.one_in(3)) c.machine.dma.channel_outstanding = kinds.of({1, 2});
   c.network = random_network(r);
   c.tiling = random_tiling(r, c.network);
   config::check_machine(c.machine, {"random"});

@@ -50,8 +50,7 @@ inline Attempt attempt(const Case& c, bool full, const job::Tensors* tensors) {
 }
 
 inline bool is_clean_refusal(const std::string& sentence) {
-  const auto whats = {"L1 is too small: the schedule needs", "L0 is too small: the schedule needs",
-                      "it cannot do with ", "partial results need"};
+  const auto whats = {"too small", "it cannot do with ", "partial results need"};
   return std::any_of(whats.begin(), whats.end(),
                      [&](const char* what) { return sentence.find(what) != std::string::npos; });
 }

@@ -1,0 +1,243 @@
+// Networks that take time: `interconnect.kind: crossbar` and `mesh`. What stays within a cluster takes none. Every
+// other access is a packet there and one back, each of a head flit and the data that go that way: of requests and data
+// of the DMA controllers, of registers, descriptors and events of other clusters.
+//
+// An initiator that can be told later (models/bus/completion.h) is; others wait for the way back.
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "models/bus/completion.h"
+#include "models/bus/initiator.h"
+#include "models/bus/stream.h"
+#include "models/interconnect/interconnect.h"
+#include "models/network/config.h"
+#include "models/network/link_network.h"
+#include "models/registry.h"
+
+namespace attnvp {
+
+namespace {
+
+std::uint32_t nodes_of(const MachineConfig& m) { return m.clusters + m.own<NetworkConfig>().dram_ports; }
+
+Topology topology_of(const MachineConfig& m, bool mesh) {
+  const std::uint32_t nodes = nodes_of(m);
+  if (!mesh) return Topology::crossbar(nodes);
+  const std::uint32_t columns = m.own<NetworkConfig>().columns;
+  return Topology::mesh(nodes, columns > 0 ? columns : static_cast<std::uint32_t>(std::ceil(std::sqrt(nodes))));
+}
+
+class Network : public Interconnect, private Completions {
+ public:
+  Network(sc_core::sc_module_name name, const Site& site, bool mesh)
+      : Interconnect(name, site.context),
+        config_(site.machine.own<NetworkConfig>()),
+        period_fs_(Clock(config_.hertz > 0 ? config_.hertz : site.machine.clock_hz).period_fs()),
+        links_(topology_of(site.machine, mesh), config_.hop_cycles) {
+    const std::uint32_t nodes = nodes_of(site.machine), ports = config_.dram_ports;
+    std::vector<bool> taken(nodes);
+    for (std::uint32_t i = 0; i < ports; ++i) {
+      port_node_.push_back(static_cast<std::uint32_t>(std::uint64_t{i} * nodes / ports));
+      taken[port_node_.back()] = true;
+    }
+    for (std::uint32_t n = 0; n < nodes; ++n) {
+      if (!taken[n]) cluster_node_.push_back(n);
+    }
+    SC_HAS_PROCESS(Network);
+    SC_METHOD(tick);
+    sensitive << tick_;
+    dont_initialize();
+  }
+
+  Counter packets{*this, "packets", "packets", "there and back"};
+  Counter flit_hops{
+      *this, "flit_hops", "flits", "that went over a link, each link by itself", {"attnvp.network", "flit_hop", true}};
+  Counter busiest_link_cycles{*this, "busiest_link_cycles", "cycles",
+                              "in which the link with the most flits moved one"};
+  Counter wait_cycles{*this, "wait_cycles", "cycles", "for which packets stood before links, all together"};
+
+  void reset() override { links_.reset(); }
+
+ private:
+  struct Trip {
+    enum Stage : std::uint8_t { kGoing, kThere, kBack };
+    Stage stage = kGoing;
+    std::uint32_t from = 0, to = 0;
+    int target = 0;
+    std::uint64_t back_flits = 0;
+    Completions* later = nullptr;  // nullptr: a process waits for `arrived`
+    std::uint64_t ticket = 0;
+    tlm::tlm_command command{};
+    std::uint64_t address = 0;
+    unsigned char* data = nullptr;
+    unsigned bytes = 0;
+    sc_core::sc_event arrived;
+  };
+
+  std::uint32_t node_of(int cluster, std::uint64_t address) const {
+    if (cluster != kShared) return cluster_node_[static_cast<std::size_t>(cluster)];
+    return port_node_[address / config_.dram_interleave_bytes % port_node_.size()];
+  }
+  std::uint64_t flits(std::uint64_t bytes) const { return 1 + (bytes + config_.link_bytes - 1) / config_.link_bytes; }
+  // Between the platform's cycles and those of the links: the next that begins then.
+  std::uint64_t link_cycles(std::uint64_t cycle) const {
+    return (cycle * ctx_.clock.period_fs() + period_fs_ - 1) / period_fs_;
+  }
+  std::uint64_t platform_cycles(std::uint64_t cycle) const {
+    return (cycle * period_fs_ + ctx_.clock.period_fs() - 1) / ctx_.clock.period_fs();
+  }
+  std::uint64_t now() const { return link_cycles(ctx_.clock.now()); }
+
+  void carry(int initiator, int target, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) override {
+    const int here = cluster_of_initiator(initiator), there = cluster_of_target(target);
+    if (here == there) return send(target, payload, delay);
+    arrive(delay);
+    const std::size_t i = open();
+    Trip& trip = trips_[i];
+    const std::uint64_t address = payload.get_address(), bytes = payload.get_data_length();
+    trip.from = node_of(here, address);
+    trip.to = node_of(there, address);
+    trip.target = target;
+    trip.back_flits = flits(payload.is_read() ? bytes : 0);
+    const std::uint64_t going = flits(payload.is_write() ? bytes : 0);
+    auto* const completion = payload.get_extension<CompletionExtension>();
+    if (completion != nullptr) {
+      trip.later = completion->to;
+      trip.ticket = completion->ticket;
+      trip.command = payload.get_command();
+      trip.address = address;
+      trip.data = payload.get_data_ptr();
+      trip.bytes = static_cast<unsigned>(bytes);
+      timing_only_ = payload.get_extension<TimingOnlyExtension>() != nullptr;
+      completion->deferred = true;
+      payload.set_response_status(tlm::TLM_OK_RESPONSE);
+      depart(i, now(), trip.from, trip.to, going);
+      return;
+    }
+    trip.later = nullptr;
+    depart(i, now(), trip.from, trip.to, going);
+    sc_core::wait(trip.arrived);
+    send(target, payload, delay);
+    arrive(delay);
+    trip.stage = Trip::kBack;
+    depart(i, now(), trip.to, trip.from, trip.back_flits);
+    sc_core::wait(trip.arrived);
+    free_trips_.push_back(i);
+  }
+
+  std::size_t open() {
+    if (free_trips_.empty()) {
+      free_trips_.push_back(trips_.size());
+      trips_.emplace_back();
+    }
+    const std::size_t i = free_trips_.back();
+    free_trips_.pop_back();
+    trips_[i].stage = Trip::kGoing;
+    return i;
+  }
+
+  void depart(std::size_t trip, std::uint64_t cycle, std::uint32_t from, std::uint32_t to, std::uint64_t n) {
+    links_.send(cycle, from, to, n, trip);
+    packets += 1;
+    wake();
+  }
+  void wake() {
+    const std::uint64_t next = links_.next();
+    if (next == UINT64_MAX) return;
+    const std::uint64_t cycle = platform_cycles(next), now = ctx_.clock.now();
+    tick_.notify(ctx_.clock.cycles(cycle > now ? cycle - now : 0));
+  }
+
+  // Something is due. What happens in a cycle is served in the order in which it was sent, whoever sent it first.
+  void tick() {
+    for (const LinkNetwork::Arrival& arrival : links_.advance(sc_core::sc_time_stamp().value() / period_fs_)) {
+      Trip& trip = trips_[arrival.tag];
+      if (trip.later == nullptr) {
+        trip.arrived.notify(sc_core::SC_ZERO_TIME);
+      } else if (trip.stage == Trip::kGoing) {
+        trip.stage = Trip::kThere;
+        there_.push_back(arrival.tag);
+        call();
+      } else {
+        free_trips_.push_back(arrival.tag);
+        trip.later->completed(trip.ticket, ctx_.clock.now());
+      }
+    }
+    flit_hops.raise_to(links_.flit_hops());
+    busiest_link_cycles.raise_to(platform_cycles(links_.busiest_link_flits()));
+    wait_cycles.raise_to(links_.waited());
+    wake();
+  }
+
+  void call() {
+    if (idle_ > 0) {
+      work_.notify(sc_core::SC_ZERO_TIME);
+    } else {
+      sc_core::sc_spawn([this] { deliver(); }, sc_core::sc_gen_unique_name("delivery"));
+    }
+  }
+
+  // A process makes the accesses of those who do not wait, as a target may wait. There are as many as targets let wait
+  // at a time.
+  void deliver() {
+    tlm::tlm_generic_payload payload;
+    CompletionExtension completion(*this);
+    TimingOnlyExtension timing_only;
+    if (timing_only_) payload.set_extension(&timing_only);
+    payload.set_extension(&completion);
+    while (true) {
+      while (there_.empty()) {
+        ++idle_;
+        sc_core::wait(work_);
+        --idle_;
+      }
+      const std::size_t i = there_.front();
+      there_.pop_front();
+      if (!there_.empty()) call();
+      Trip& trip = trips_[i];
+      fill_payload(payload, trip.command, trip.address, trip.data, trip.bytes);
+      completion.ticket = i;
+      completion.deferred = false;
+      sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+      send(trip.target, payload, delay);
+      if (!payload.is_response_ok()) fault(FaultCode::kUnmapped, trip.address, "a burst was answered with an error");
+      if (!completion.deferred) completed(i, ctx_.clock.now() + ctx_.clock.ceil_cycles(delay));
+    }
+  }
+
+  void completed(std::uint64_t ticket, std::uint64_t cycle) override {
+    Trip& trip = trips_[ticket];
+    trip.stage = Trip::kBack;
+    depart(ticket, link_cycles(cycle), trip.to, trip.from, trip.back_flits);
+  }
+
+  NetworkConfig config_;
+  std::uint64_t period_fs_;
+  LinkNetwork links_;
+  std::vector<std::uint32_t> cluster_node_, port_node_;
+  std::deque<Trip> trips_;
+  std::vector<std::size_t> free_trips_;
+  std::deque<std::size_t> there_;
+  std::uint32_t idle_ = 0;  // processes that wait for something to deliver
+  bool timing_only_ = false;
+  sc_core::sc_event tick_, work_;
+};
+
+const bool kCrossbar = add_kind(
+    Kind<Interconnect>("interconnect", "crossbar", "is a switch with a link to and from every cluster and DRAM port",
+                       {}, [](const Site& site) { return std::make_unique<Network>(site.name, site, false); })
+        .with_keys<NetworkConfig>());
+const bool kMesh =
+    add_kind<Interconnect>({"interconnect",
+                            "mesh",
+                            "is rows of routers with links to their neighbours, along rows first",
+                            {},
+                            [](const Site& site) { return std::make_unique<Network>(site.name, site, true); }});
+
+}  // namespace
+
+}  // namespace attnvp
