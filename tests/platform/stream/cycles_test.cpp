@@ -80,7 +80,7 @@ TEST(StreamCycles, DepthOfTheLongFifo) {
 // + 2 m + 52.
 TEST(StreamCycles, UnderAMask) {
   const auto check = [](std::uint32_t n, const hal::Mask& mask) {
-    SCOPED_TRACE(testing::Message() << n << " causal " << mask.causal << " window " << mask.window << " sinks "
+    SCOPED_TRACE(::testing::Message() << n << " causal " << mask.causal << " window " << mask.window << " sinks "
                                     << mask.sinks);
     std::uint64_t scores = 0, longest = 0;
     for (std::uint32_t i = 0; i < n; ++i) {
