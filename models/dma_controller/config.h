@@ -31,7 +31,7 @@ struct DmaConfig {
                "bursts under way at once of one channel, 0: as many as of all; decoding gives each core's loads a "
                "channel, so that this is what one core can draw"),
         &C::channel_outstanding);
-    key(flag("in_order", "bursts make room for others in the order in which they were sent; off: as they are done"),
+    key(flag("in_order", "bursts make room for others in the order in which they were sent; false: as they are done"),
         &C::in_order);
     key(queue_depth_key("a DMA channel holds"), &C::queue_depth);
     key(choice("arbitration", {"age", "priority", "round-robin"},
