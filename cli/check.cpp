@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "cli/check_report.h"
+#include "cli/chosen.h"
 #include "cli/commands.h"
 #include "cli/firmware.h"
 #include "mapping/check/checker.h"
@@ -15,11 +16,7 @@
 namespace attnvp::cli {
 
 int check(const ScheduleArguments& a) {
-  MachineConfig machine = config::load_hardware(a.hardware, a.settings);
-  use_firmware(machine, a.firmware);
-  const config::Network network = config::load_network(a.network);
-  job::Schedule chosen = job::parse_dataflow(default_dataflow(a.dataflow, network));
-  chosen.tiling = job::parse_tiling(a.tiling);
+  auto [machine, network, chosen] = read_job(a);
   files::Outputs outputs;
   files::Output* const file = outputs.open_or_stdout("--json", a.json);
   chosen = job::complete(machine, network, chosen);

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "cli/chosen.h"
 #include "cli/commands.h"
 #include "cli/firmware.h"
 #include "mapping/bound.h"
@@ -42,12 +43,18 @@ nlohmann::ordered_json to_json(const mapping::Line& l) {
 
 }  // namespace
 
+Chosen read_job(const ScheduleArguments& a) {
+  Chosen chosen;
+  chosen.machine = config::load_hardware(a.hardware, a.settings);
+  use_firmware(chosen.machine, a.firmware);
+  chosen.network = config::load_network(a.network);
+  chosen.schedule = job::parse_dataflow(default_dataflow(a.dataflow, chosen.network));
+  chosen.schedule.tiling = job::parse_tiling(a.tiling);
+  return chosen;
+}
+
 int schedule(const ScheduleArguments& a) {
-  MachineConfig machine = config::load_hardware(a.hardware, a.settings);
-  use_firmware(machine, a.firmware);
-  const config::Network network = config::load_network(a.network);
-  job::Schedule chosen = job::parse_dataflow(default_dataflow(a.dataflow, network));
-  chosen.tiling = job::parse_tiling(a.tiling);
+  auto [machine, network, chosen] = read_job(a);
   files::Outputs outputs;
   files::Output* const file = outputs.open_or_stdout("--json", a.json);
   chosen = job::complete(machine, network, chosen);

@@ -340,21 +340,6 @@ const std::vector<std::pair<std::string, std::string>>& inline_names() {
   return names;
 }
 
-std::string name_of(hal::ElementType type) {
-  switch (type) {
-    case hal::ElementType::kBf16:
-      return "bf16";
-    case hal::ElementType::kFp8E4M3:
-      return "fp8_e4m3";
-    case hal::ElementType::kFp8E5M2:
-      return "fp8_e5m2";
-    case hal::ElementType::kInt8:
-      return "int8";
-    default:
-      return "fp16";
-  }
-}
-
 // Of "H=12,scale=1/sqrt(E)", whose first word is a name, and "a=b/net.yaml".
 bool is_inline(const std::string& text) {
   const std::size_t equals = text.find('=');

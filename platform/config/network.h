@@ -89,7 +89,6 @@ enum class Phase : std::uint8_t { kPrefill, kDecode };
 // Element types by name, in the order of the names; of O also "as the layer's".
 enum class TensorType : std::uint8_t { kFp16, kBf16, kFp8E4M3, kFp8E5M2, kInt8 };
 enum class OutputType : std::uint8_t { kAuto, kFp16, kBf16 };
-std::string name_of(hal::ElementType type);  // as keys and reports have it
 
 // What lies between the two matmuls.
 enum class Between : std::uint8_t { kSoftmax, kNothing };

@@ -1,6 +1,7 @@
 // What follows from a layer's shape.
 #include <fmt/format.h>
 
+#include "models/engine/descriptor_check.h"
 #include "platform/config/network.h"
 
 namespace attnvp::config {
@@ -75,8 +76,8 @@ std::string Network::rules() const {
   if (scale != 1) text += fmt::format(" scale={:.9g}", scale);
   if (soft_cap > 0) text += fmt::format(" softcap={:.9g}", soft_cap);
   if (!softmax && step == Step::kAttention) text += " softmax=none";
-  if (type != hal::ElementType::kFp16) text += " type=" + config::name_of(type);
-  if (out != hal::ElementType::kFp16) text += " out=" + config::name_of(out);
+  if (type != hal::ElementType::kFp16) text += " type=" + attnvp::name_of(type);
+  if (out != hal::ElementType::kFp16) text += " out=" + attnvp::name_of(out);
   if (value_emb > 0) text += fmt::format(" value_emb={}", value_emb);
   return text;
 }

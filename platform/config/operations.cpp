@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "models/engine/descriptor_check.h"
 #include "platform/config/error.h"
 #include "platform/config/step.h"
 
@@ -15,8 +16,8 @@ std::vector<Operation> operations_of(const Network& n) {
     throw ConfigError(fmt::format("{}: scope=layer takes requests, not contexts of different lengths", n.name));
   }
   if (n.typed()) {
-    throw ConfigError(fmt::format("{}: found type={}; a layer's products are of FP16 only, allowed is type=fp16", n.name,
-                                  name_of(n.type)));
+    throw ConfigError(fmt::format("{}: found type={}; a layer's products are of FP16 only, allowed is type=fp16",
+                                  n.name, attnvp::name_of(n.type)));
   }
   std::uint64_t tokens = std::uint64_t{n.batch} * n.seq_q;
   if (!n.requests.empty()) {

@@ -11,6 +11,7 @@
 #include "firmware/runtime/boot.h"
 #include "mapping/programs.h"
 #include "models/arith/number.h"
+#include "models/engine/descriptor_check.h"
 #include "models/storage/host_memory.h"
 #include "platform/config/error.h"
 #include "platform/config/units.h"
@@ -135,7 +136,7 @@ Floorplan floorplan_of(const MachineConfig& machine) {
 // With what a multiply-accumulate of that type costs, where the table says so.
 config::EnergyTable for_type(const config::EnergyTable& table, hal::ElementType type) {
   constexpr const char* kMac = "attnvp.mac";
-  const std::string name = arith::is_relative(type) && type != hal::ElementType::kInt8 ? "fp8" : config::name_of(type);
+  const std::string name = arith::is_relative(type) && type != hal::ElementType::kInt8 ? "fp8" : attnvp::name_of(type);
   const std::string action = "compute_" + name;
   if (type == hal::ElementType::kFp16 || !table.has(kMac, action)) return table;
   config::EnergyTable own = table;

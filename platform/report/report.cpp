@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "models/engine/descriptor_check.h"
 #include "platform/report/json.h"
 #include "platform/report/power.h"
 #include "platform/report/table.h"
@@ -106,8 +107,8 @@ std::string to_json(const job::Result& r, const std::string& hardware, const Jso
   if (net.soft_cap > 0) j["network"]["softcap"] = net.soft_cap;
   if (net.value_emb > 0) j["network"]["value_emb"] = net.value_emb;
   if (net.typed()) {
-    j["network"]["type"] = config::name_of(net.type);
-    j["network"]["out"] = config::name_of(net.out);
+    j["network"]["type"] = attnvp::name_of(net.type);
+    j["network"]["out"] = attnvp::name_of(net.out);
   }
   if (net.layers > 1) j["network"]["layers"] = net.layers;
   if (net.page > 0) j["network"]["page"] = net.page;
