@@ -88,10 +88,9 @@ bool write_register(Cpu& /*cpu*/, std::uint32_t address, std::uint32_t value) {
   return guarded.end();
 }
 
-bool read_register(Cpu& /*cpu*/, std::uint32_t address, std::uint32_t& value) {
-  Guarded guarded;
+bool read_register(Cpu& /*cpu*/, std::uint32_t address, std::uint32_t& value) {  // which always answers
   value = word(address);
-  return guarded.end();
+  return true;
 }
 
 bool post(Cpu& /*cpu*/, std::uint32_t address, std::uint32_t value) {

@@ -24,6 +24,7 @@ KvBuffer::KvBuffer(Runtime& rt, const Work& work, const RowTiling& t, uint64_t d
   const uint64_t member_bytes = uint64_t{slot_rows_} * stride_;
   head_bytes_ = uint64_t{all_keys_} * stride_;
   member_bytes_ = static_cast<uint32_t>(member_bytes);  // L1 is below 4 GiB
+  slot_bytes_ = members_ * member_bytes_;
   address_ =
       rt.allocate(uint64_t{slots_} * members_ * member_bytes, dram == rt.layer().k ? L1Region::kK : L1Region::kV);
   ready_ = rt.events(work.lanes());
@@ -66,21 +67,23 @@ void KvBuffer::make_load() {
 // One sub-block of all members; the last member's copy tells the lanes.
 void KvBuffer::issue(uint32_t group, uint32_t block) {
   if (load_.raw().opcode == hal::Opcode::kNop) make_load();
-  const uint32_t members = work_.members(group), key = block_row(block);
-  const uint64_t rows = dram_ + key * stride_;
+  const uint32_t members = members_ == 1 ? 1 : work_.members(group);
+  for (uint32_t m = 0; m < members; ++m) issue_one(group, m, members, block);
+}
+
+[[gnu::always_inline]] inline void KvBuffer::issue_one(uint32_t group, uint32_t member, uint32_t members,
+                                                       uint32_t block) {
   constexpr auto kDestination = (offsetof(Descriptor, operand) + sizeof(hal::Operand)) / sizeof(Command::Word);
+  const uint32_t head = work_.head_of(group, member), key = block_row(block);
   Descriptor& d = load_.raw();
   d.rows = block_rows(block);
   d.row_block = block;
-  for (uint32_t m = 0; m < members; ++m) {
-    const uint32_t head = work_.head_of(group, m);
-    d.head = static_cast<std::uint16_t>(head);
-    d.operand[0].address = rows + head * head_bytes_;
-    load_.words()[kDestination] = place(group, m, block, key);
-    load_.events(m == 0 && (streamed_ || block == 0) ? free_ref_ : hal::EventRef{},
-                 m + 1 == members ? ready_ref_ : hal::EventRef{});
-    rt_.dma(channel_, load_);
-  }
+  d.head = static_cast<std::uint16_t>(head);
+  d.operand[0].address = dram_ + key * stride_ + head * head_bytes_;
+  load_.words()[kDestination] = place(group, member, block, key);
+  load_.events(member == 0 && (streamed_ || block == 0) ? free_ref_ : hal::EventRef{},
+               member + 1 == members ? ready_ref_ : hal::EventRef{});
+  rt_.dma(channel_, load_);
 }
 
 void KvBuffer::load(uint32_t group, uint32_t block) {

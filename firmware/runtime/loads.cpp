@@ -11,6 +11,46 @@ constexpr uint32_t kFarEnough = 8;  // descriptors in the queue: more gains noth
 const Loads::Step Loads::kLagging[] = {kV, kRows, kFirstK, kRest, kK};
 const Loads::Step Loads::kTogether[] = {kRows, kFirstK, kRest, kK, kV};
 
+// Those of a resident K or V in its group's first round.
+[[gnu::always_inline]] inline void Loads::take_blocks(KvBuffer* buffer, const Work::Round& round, uint32_t first,
+                                                      uint32_t end) {
+  if (!round.valid || round.round != 0 || buffer == nullptr || buffer->streamed()) return;
+  buffer_ = buffer;
+  group_ = round.group;
+  block_ = first;
+  end_block_ = min(end, buffer->blocks());
+  size_ = work_.members(round.group);
+}
+
+void Loads::next_iteration() {
+  lagging_[iteration_++ % kMaxLag] = front_;
+  const bool ends = front_.valid;
+  front_ = work_.after(front_);
+  if (ends && !front_.valid) end_ = iteration_ + order_.v_lag;
+  done_ = !front_.valid && iteration_ >= end_;
+}
+
+// What there is to be loaded in the step at hand.
+[[gnu::always_inline]] inline void Loads::begin_step() {
+  size_ = 0;
+  switch (steps_[position_]) {
+    case kV:
+      return take_blocks(v_, back(), 0, kAll);
+    case kFirstK:
+      return take_blocks(k_, front_, 0, 1);
+    case kK:
+      return take_blocks(k_, front_, 1, kAll);
+    case kRest:
+      buffer_ = nullptr;
+      if (k_ != nullptr) size_ = attention_.rest_of_q(front_);
+      return;
+    case kRows:
+      buffer_ = nullptr;
+      if (front_.valid) size_ = work_.lanes();
+      return;
+  }
+}
+
 Loads::Loads(Runtime& rt, const Work& work, Attention& attention, LoadRows rows, KvBuffer* k, KvBuffer* v,
              const Order& order)
     : rt_(rt),
@@ -21,63 +61,35 @@ Loads::Loads(Runtime& rt, const Work& work, Attention& attention, LoadRows rows,
       v_(v),
       order_(order),
       steps_(order.v_lag > 0 ? kLagging : kTogether),
+      k_position_(order.v_lag > 0 ? 4 : 3),
+      v_position_(order.v_lag > 0 ? 0 : 4),
       streamed_((k != nullptr && k->streamed()) || (v != nullptr && v->streamed())),
+      done_(false),
       front_(work.first()) {
   done_ = !front_.valid;
+  if (!done_) begin_step();
 }
 
-// These few are the loops of pump() and issue_until(): calls of them would take a small processor longer than
-// themselves.
-[[gnu::always_inline]] inline void Loads::next_position() {
-  ++position_;
-  block_ = 0;
-  if (position_ == kPositions) {
+[[gnu::always_inline]] inline void Loads::next_step() {
+  if (++position_ == kPositions) {
     position_ = 0;
-    lagging_[iteration_++ % kMaxLag] = {front_.group, front_.round, front_.index, front_.valid};
-    const bool ends = front_.valid;
-    front_ = work_.after(front_);
-    if (ends && !front_.valid) end_ = iteration_ + order_.v_lag;
-    done_ = !front_.valid && iteration_ >= end_;
+    next_iteration();
   }
-  if (steps_[position_] == kK) block_ = 1;
+  begin_step();
 }
 
-// The next sub-block before `end` of a resident K or V in its group's first round. False when there is none.
-[[gnu::always_inline]] inline bool Loads::load_kv(KvBuffer* buffer, const Work::Round& round, uint32_t end) {
-  if (buffer == nullptr || buffer->streamed() || !round.valid || round.round != 0) return false;
-  if (block_ >= min(end, buffer->blocks())) return false;
-  buffer->load(round.group, block_++);
-  return true;
-}
-
+// The next load, or nothing, where a step has none left.
 [[gnu::always_inline]] inline void Loads::issue_one() {
-  switch (steps_[position_]) {
-    case kV:
-      if (load_kv(v_, back(), kAll)) return;
-      break;
-    case kFirstK:
-      if (load_kv(k_, front_, 1)) return;
-      break;
-    case kK:
-      if (load_kv(k_, front_, kAll)) return;
-      break;
-    case kRest:
-      if (k_ != nullptr && attention_.rest_of_q(front_) > 0) attention_.load_q_rest(front_);
-      break;
-    case kRows:
-      if (front_.valid) (attention_.*rows_)(front_);
-      break;
+  if (size_ > 0) {
+    if (buffer_ != nullptr) {
+      if (block_ < end_block_) return buffer_->load(group_, block_++);
+    } else if (steps_[position_] == kRows) {
+      (attention_.*rows_)(front_);
+    } else {
+      attention_.load_q_rest(front_);
+    }
   }
-  next_position();
-}
-
-// Descriptors that issue_one may put into the queue.
-[[gnu::always_inline]] inline uint32_t Loads::step_size() const {
-  const Step step = steps_[position_];
-  if (step == kRows) return work_.lanes();
-  if (step == kRest) return k_ != nullptr ? attention_.rest_of_q(front_) : 0;
-  const Work::Round& round = step == kV ? back() : front_;
-  return round.valid ? work_.members(round.group) : 0;
+  next_step();
 }
 
 // A streamed K or V goes through the same channel when it is used: rows that wait for a buffer must not stand in its
@@ -87,14 +99,8 @@ Loads::Loads(Runtime& rt, const Work& work, Attention& attention, LoadRows rows,
   return !streamed_ || iteration_ + 1 < now + order_.row_buffers;
 }
 
-void Loads::issue_until(uint32_t iteration, Step step) {
-  while (rt_.ok() && !done_) {
-    if (iteration_ > iteration) return;
-    if (iteration_ == iteration) {
-      uint32_t wanted = 0;
-      while (steps_[wanted] != step) ++wanted;
-      if (position_ > wanted) return;
-    }
+void Loads::issue_until(uint32_t iteration, uint32_t position) {
+  while (rt_.ok() && !done_ && (iteration_ < iteration || (iteration_ == iteration && position_ <= position))) {
     issue_one();
   }
 }
@@ -102,7 +108,7 @@ void Loads::issue_until(uint32_t iteration, Step step) {
 void Loads::pump() {
   while (order_.ahead && rt_.ok() && !done_ && may_run_ahead()) {
     const uint32_t level = rt_.dma_level(kLoadChannel);
-    if (level >= kFarEnough || level + step_size() > rt_.machine().dma_queue_depth) return;
+    if (level >= kFarEnough || level + size_ > rt_.machine().dma_queue_depth) return;
     issue_one();
   }
 }

@@ -378,7 +378,7 @@ class Runtime {
   bool read(uint64_t address, void* data, uint32_t bytes);
   bool write(uint64_t address, const void* data, uint32_t bytes);
 
-  void fail(Status status, uint64_t detail0 = 0, uint64_t detail1 = 0);
+  [[gnu::noinline]] void fail(Status status, uint64_t detail0 = 0, uint64_t detail1 = 0);
   void finish();  // writes the status word
 
  private:

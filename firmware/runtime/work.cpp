@@ -168,14 +168,27 @@ void Work::look_up(Group& g, uint32_t group) const {
   g.back = (global & 1) != 0;
 }
 
-uint32_t Work::head_of(uint32_t group, uint32_t member) const {
-  const Group& g = group_at(group);
-  if (member < g.heads) return g.head + member;
-  return g.head + member / g.heads * heads_ + member % g.heads;
+// A round of a head's items, one on each lane, all of whose keys count.
+void Work::keep_whole(Item* item, const Group& g, uint32_t round) const {
+  const uint32_t first = g.first + round * lanes_, end = first + lanes_;
+  uint32_t block = first + g.turn;
+  for (uint32_t lane = 0; lane < lanes_; ++lane, ++item) {
+    item->valid = true;
+    item->lane = lane;
+    item->head = g.head;
+    item->member = item->key = item->head_keys = item->main_key = 0;
+    cut_.fill_plain(*item, block);
+    if (++block == end) block = first;
+  }
 }
 
 void Work::keep(const Round& r, uint32_t place) const {
   const Group& g = group_at(r.group);
+  if (r.full && g.members == 1 && !cut_.uneven()) {
+    keep_whole(&item_[place * lanes_], g, r.round);
+    kept_index_[place] = r.index;
+    return;
+  }
   for (uint32_t lane = 0; lane < lanes_; ++lane) make(item_[place * lanes_ + lane], g, r.round, lane);
   kept_index_[place] = r.index;
 }
