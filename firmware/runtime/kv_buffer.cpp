@@ -66,24 +66,26 @@ void KvBuffer::make_load() {
 
 // One sub-block of all members; the last member's copy tells the lanes.
 void KvBuffer::issue(uint32_t group, uint32_t block) {
-  if (load_.raw().opcode == hal::Opcode::kNop) make_load();
-  const uint32_t members = members_ == 1 ? 1 : work_.members(group);
-  for (uint32_t m = 0; m < members; ++m) issue_one(group, m, members, block);
-}
-
-[[gnu::always_inline]] inline void KvBuffer::issue_one(uint32_t group, uint32_t member, uint32_t members,
-                                                       uint32_t block) {
   constexpr auto kDestination = (offsetof(Descriptor, operand) + sizeof(hal::Operand)) / sizeof(Command::Word);
-  const uint32_t head = work_.head_of(group, member), key = block_row(block);
+  if (load_.raw().opcode == hal::Opcode::kNop) make_load();
+  const uint32_t members = members_ == 1 ? 1 : work_.members(group), key = block_row(block);
+  const hal::EventRef free = streamed_ || block == 0 ? free_ref_ : hal::EventRef{};
+  uint32_t head = work_.head_of(group, 0);
+  uint64_t from = dram_ + key * stride_;
+  uint32_t to = place(group, 0, block, key);
   Descriptor& d = load_.raw();
   d.rows = block_rows(block);
   d.row_block = block;
-  d.head = static_cast<std::uint16_t>(head);
-  d.operand[0].address = dram_ + key * stride_ + head * head_bytes_;
-  load_.words()[kDestination] = place(group, member, block, key);
-  load_.events(member == 0 && (streamed_ || block == 0) ? free_ref_ : hal::EventRef{},
-               member + 1 == members ? ready_ref_ : hal::EventRef{});
-  rt_.dma(channel_, load_);
+  for (uint32_t m = 0;;) {
+    d.head = static_cast<std::uint16_t>(head);
+    d.operand[0].address = from + head * head_bytes_;
+    load_.words()[kDestination] = to;
+    load_.events(m == 0 ? free : hal::EventRef{}, m + 1 == members ? ready_ref_ : hal::EventRef{});
+    rt_.dma(channel_, load_);
+    if (++m == members) return;
+    head = work_.head_of(group, m);
+    to += member_bytes_;
+  }
 }
 
 void KvBuffer::load(uint32_t group, uint32_t block) {

@@ -93,7 +93,6 @@ class KvBuffer {
  private:
   [[gnu::noinline]] void make_load();
   [[gnu::noinline]] void issue(uint32_t group, uint32_t block);
-  void issue_one(uint32_t group, uint32_t member, uint32_t members, uint32_t block);
   uint64_t slot_address(uint32_t slot, uint32_t member) const;
 
   Runtime& rt_;

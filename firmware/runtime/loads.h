@@ -38,11 +38,14 @@ class Loads {
     if (iteration_ <= iteration) issue_until(iteration, position);
   }
   [[gnu::noinline]] void issue_until(uint32_t iteration, uint32_t position);
-  void issue_one();
-  void begin_step();
-  void next_step();
+  [[gnu::noinline]] void issue();
   [[gnu::noinline]] void next_iteration();
-  void take_blocks(KvBuffer* buffer, const Work::Round& round, uint32_t first, uint32_t end);
+  void next_step();
+  void begin_step();
+  bool arrives(const KvBuffer* buffer, const Work::Round& round) const {  // whole, in the group's first round
+    return round.valid && round.round == 0 && buffer != nullptr && !buffer->streamed();
+  }
+  uint32_t size() const;
   bool may_run_ahead() const;
 
   Runtime& rt_;
@@ -56,11 +59,10 @@ class Loads {
   uint32_t k_position_, v_position_;  // of the steps kK and kV
   bool streamed_, done_;
   uint32_t c_needed_ = 0, o_needed_ = 0;
-  // The next load: its step within an iteration, and how many descriptors it puts into the queue, which may be none; of K
-  // and V, which sub-blocks are left.
-  uint32_t iteration_ = 0, position_ = 0, size_ = 0;
-  KvBuffer* buffer_ = nullptr;  // nullptr: rows
-  uint32_t group_ = 0, block_ = 0, end_block_ = 0;
+  // The next load: its step within an iteration, of K and V which sub-block, and how many of these the step has left,
+  // or of rows whether there are any.
+  uint32_t iteration_ = 0, position_ = 0, block_ = 0, left_ = 0;
+  uint32_t k_blocks_ = 0, v_blocks_ = 0;  // that this iteration loads
   uint32_t end_ = 0;              // the iteration in which nothing is left
   Work::Round front_;             // the iteration's round for C
   Work::Round lagging_[kMaxLag];  // and the ones before it, each at its iteration's place

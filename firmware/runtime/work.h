@@ -15,6 +15,7 @@
 namespace attnvp::firmware {
 
 struct Item {
+  uint32_t index;  // of the round; of a round's first item only
   bool valid;
   uint32_t lane;
   uint32_t head;    // b * heads + h
@@ -141,35 +142,44 @@ class Work {
   // A position in the cluster's sequence of rounds, the index-th.
   struct Round {
     uint32_t group = 0, round = 0, index = 0;
+    Item* kept = nullptr;  // where its items are, or were
     bool valid = false;
     bool full = false;  // every lane has an item, and as many to come in the group
     bool ends = false;  // the group has no rounds behind it
     Round() = default;
-    Round(uint32_t g, uint32_t r, uint32_t i, bool v, bool f, bool e)
-        : group(g), round(r), index(i), valid(v), full(f), ends(e) {}
     Round(const Round& other) { *this = other; }
     Round& operator=(const Round& o) {  // compilers would call a function for it
-      group = o.group, round = o.round, index = o.index;
+      group = o.group, round = o.round, index = o.index, kept = o.kept;
       valid = o.valid, full = o.full, ends = o.ends;
       return *this;
     }
   };
-  Round first() const { return groups_ > 0 ? round_at(0, 0, 0) : Round{}; }
+  Round first() const {
+    Round r;
+    if (groups_ > 0) make_round(r, 0, 0, 0);
+    return r;
+  }
   // Not valid behind the last one, and behind one that is not valid.
   Round after(const Round& r) const {
-    if (!r.valid) return {};
-    if (!r.ends) return round_at(r.group, r.round + 1, r.index + 1);
-    if (r.group + 1 < groups_) return round_at(r.group + 1, 0, r.index + 1);
-    return {r.group + 1, 0, r.index + 1, false, false, false};
+    Round next;
+    if (!r.valid) return next;
+    if (!r.ends) {
+      make_round(next, r.group, r.round + 1, r.index + 1);
+    } else if (r.group + 1 < groups_) {
+      make_round(next, r.group + 1, 0, r.index + 1);
+    } else {
+      next.group = r.group + 1;
+      next.index = r.index + 1;
+    }
+    return next;
   }
   bool is_last(const Round& r) const { return r.ends && r.group + 1 == groups_; }
 
   // What the lanes do in that round; not valid where there is nothing left for one. Good until another round's are
   // asked for.
   const Item* items(const Round& r) const {
-    const uint32_t place = r.index & (kept_ - 1);
-    if (kept_index_[place] != r.index) keep(r, place);
-    return &item_[place * lanes_];
+    if (r.kept->index != r.index) keep(r);
+    return r.kept;
   }
   const Item& item(const Round& r, uint32_t lane) const { return items(r)[lane]; }
   Item item(uint32_t group, uint32_t round, uint32_t lane) const;
@@ -202,6 +212,7 @@ class Work {
     uint32_t head, heads;        // both together; of a batch
     uint32_t before, after;      // items of all clusters before the group, and with it
     uint32_t turn;               // of lane 0
+    bool whole;                  // all of its items belong to this cluster
     bool full;                   // no round has gaps
     bool back;                   // lanes' turns go backwards in rounds 0, 2, ...
   };
@@ -213,13 +224,16 @@ class Work {
   uint32_t head_of(const Group& g, uint32_t member) const {
     return g.head + member / g.heads * heads_ + member % g.heads;
   }
-  Round round_at(uint32_t group, uint32_t round, uint32_t index) const {
+  [[gnu::always_inline]] void make_round(Round& r, uint32_t group, uint32_t round, uint32_t index) const {
     const Group& g = group_at(group);
-    return {group, round, index, true, g.full || round + 2 < g.rounds, round + 1 >= g.rounds};
+    r.group = group, r.round = round, r.index = index;
+    r.kept = &item_[(index & (kept_ - 1)) * lanes_];
+    r.valid = true;
+    r.full = g.full || round + 2 < g.rounds;
+    r.ends = round + 1 >= g.rounds;
   }
   [[gnu::noinline]] void look_up(Group& g, uint32_t group) const;
-  [[gnu::noinline]] void keep(const Round& r, uint32_t place) const;
-  void keep_whole(Item* item, const Group& g, uint32_t round) const;
+  [[gnu::noinline]] void keep(const Round& r) const;
   void make(Item& item, const Group& g, uint32_t round, uint32_t lane) const;
   uint32_t block_at(uint32_t place) const { return cut_.uneven() ? blocks_ - 1 - place : place; }
   uint32_t items_before(uint32_t group) const;  // global
@@ -232,7 +246,6 @@ class Work {
   uint32_t first_group_ = 0, groups_ = 0;
   uint32_t first_item_ = 0, last_item_ = 0;
   uint32_t kept_ = kMostKept;  // rounds whose items are kept
-  mutable uint32_t kept_index_[kMostKept];
   mutable Group group_[kGroups];
   mutable Item item_[kItems];  // last, as an instruction reaches no more than 2 KiB
 };
