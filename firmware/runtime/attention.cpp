@@ -132,10 +132,11 @@ void Attention::make_c() {
 
 void Attention::general_c(KvBuffer& k, const Work::Round& i, Loads& ahead, const Discipline* discipline) {
   if (c_.raw().opcode == hal::Opcode::kNop) make_c();
+  ahead.rest_for_c();
   for (uint32_t j = 0; rt_.ok() && j < k.blocks(); ++j) {
     if (k.streamed() && !k.needed(i, j)) continue;
     k.load_block(i.group, j);
-    ahead.pump();
+    if (rt_.machine().slow_control == 0) ahead.pump();
     const Item* item = work_.items(i);
     const bool masked = rt_.mask().any();
     KeyBlocks::Part part = k.part(*item, j);  // of all items, where nothing is masked
@@ -176,6 +177,7 @@ void Attention::general_c(KvBuffer& k, const Work::Round& i, Loads& ahead, const
         scores += strip * score_bytes_;
       }
     }
+    if (rt_.machine().slow_control != 0) ahead.pump();
   }
   const Item* item = work_.items(i);
   for (uint32_t c = 0; c < lanes_.count; ++c, ++item) {

@@ -143,6 +143,7 @@ class Attention {
   [[gnu::noinline]] void plain_first_q(const Work::Round& i);
   void plain_q_rows(const Item& item, uint32_t row, uint32_t rows);
   [[gnu::noinline]] void plain_rest_of_q(const Work::Round& i);
+  [[gnu::noinline]] void plain_first_c(KvBuffer& k, const Work::Round& i);
   [[gnu::noinline]] void plain_strips(Command::Word* d, uint32_t queue, const Item& item);
   void plain_c(KvBuffer& k, const Work::Round& i, Loads& ahead);
   void plain_p(const Work::Round& i);
