@@ -2,10 +2,13 @@
 #include "explore/validate/validate.h"
 
 #include <cstdio>
+#include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "cli/line.h"
 #include "cli/machine_options.h"
+#include "cli/progress.h"
 #include "cli/validators.h"
 #include "explore/validate/calibrate.h"
 #include "explore/validate/output.h"
@@ -45,7 +48,11 @@ int validate(const ValidateArguments& a) {
 
   std::vector<validate::Result> results;
   for (const std::string& path : paths) {
-    results.push_back(validate::validate(path, {a.hardware, a.network, a.settings}));
+    ProgressBar bar;
+    results.push_back(
+        validate::validate(path, {a.hardware, a.network, a.settings}, [&](std::size_t done, std::size_t rows) {
+          bar.update(done, rows, std::filesystem::path(path).stem().string());
+        }));
   }
   const std::string document = all ? validate::to_json(results) : validate::to_json(results.front());
   if (csv_file != nullptr) csv_file->write(validate::to_csv(results.front()), files::Form::kCsv);
@@ -59,9 +66,17 @@ int validate(const ValidateArguments& a) {
 }
 
 int calibrate(const ValidateArguments& a) {
-  const validate::Fit fit =
-      validate::calibrate(a.data, {a.hardware, a.network, a.settings}, a.keys,
-                          [](const std::string& line) { std::fprintf(stderr, "attnvp: %s\n", line.c_str()); });
+  std::optional<ProgressBar> bar;  // of one trial
+  const auto tell = [&bar](const std::string& line) {
+    bar.reset();
+    std::fprintf(stderr, "attnvp: %s\n", line.c_str());
+  };
+  const auto rows = [&](std::size_t done, std::size_t all) {
+    if (!bar) bar.emplace();
+    bar->update(done, all, a.data);
+  };
+  const validate::Fit fit = validate::calibrate(a.data, {a.hardware, a.network, a.settings}, a.keys, tell, rows);
+  bar.reset();
   std::fputs(validate::to_text(fit).c_str(), stdout);
   return 0;
 }

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "platform/report/csv.h"
 #include "explore/validate/plot.h"
+#include "platform/report/csv.h"
 #include "platform/report/json.h"
 #include "platform/report/page_files.h"
 #include "platform/report/table.h"
