@@ -16,6 +16,7 @@
 #include "cli/manual.h"
 #include "cli/options.h"
 #include "cli/reproduce_options.h"
+#include "cli/schedule_options.h"
 #include "cli/validate_options.h"
 #include "cli/validators.h"
 #include "cli/worker.h"
@@ -63,22 +64,6 @@ void add_machine_options(CLI::App& app, RunArguments& a) {
       ->check(not_empty());
   app.add_option("--seed", a.seed, "seed of the random tensors")->check(whole_number())->capture_default_str();
   app.add_option("--json", a.json, "write the report as JSON to a file, or alone to stdout with '-'")
-      ->check(not_empty());
-}
-
-void add_schedule_options(CLI::App& app, ScheduleArguments& a) {
-  app.add_option("--hw", a.hardware, "machine: a name under configs/hardware or a path")->capture_default_str();
-  app.add_option("--net", a.network, "layer: a name under configs/networks, a path, or a shape such as H=12,N=512,E=64")
-      ->capture_default_str();
-  app.add_option("--dataflow", a.dataflow, "dataflow, with its options: NAME or NAME:option=value,...")
-      ->default_str("mas")
-      ->check(not_empty());
-  app.add_option("--set", a.settings, "set any key of the machine: key=value")->allow_extra_args(false);
-  app.add_option("--tiling", a.tiling, "tile sizes; what is not given is chosen")->check(not_empty());
-  app.add_option("--firmware", a.firmware, "an ELF file for RISC-V control processors, in place of the dataflows here")
-      ->check(not_empty());
-  app.add_option("--most", a.most, "lines at most")->check(whole_number())->capture_default_str();
-  app.add_option("--json", a.json, "write the commands as JSON to a file, or alone to stdout with '-'")
       ->check(not_empty());
 }
 
@@ -225,6 +210,13 @@ int dispatch(int argc, char** argv) {
       ->add_option("--instruction-trace", run_arguments.instruction_trace,
                    "write RISC-V firmware's instructions as Spike logs them, from --trace-from to --trace-to")
       ->check(not_empty());
+  run_command->add_flag("--check", run_arguments.check,
+                        "examine the commands: whether they do the same whatever takes how long, see `attnvp check`");
+  run_command
+      ->add_option(
+          "--jitter", run_arguments.jitter,
+          "random extra delays of that seed wherever hardware may take longer; they must not change the output")
+      ->check(whole_number());
   run_command
       ->add_option("--gdb", run_arguments.gdb_port,
                    "let gdb debug RISC-V firmware at this port of localhost; 0: a free one")
@@ -304,12 +296,9 @@ int dispatch(int argc, char** argv) {
   SweepCommands sweep_commands;
   sweep_commands.add_to(app, status);
 
-  ScheduleArguments schedule_arguments;
-  CLI::App* schedule_command = app.add_subcommand(
-      "schedule",
-      "a dataflow's commands with their events, one line each, and what they add up to; nothing is simulated");
-  add_schedule_options(*schedule_command, schedule_arguments);
-  schedule_command->callback([&] { status = schedule(schedule_arguments); });
+  ScheduleArguments schedule_arguments, check_arguments;
+  add_schedule(app, schedule_arguments, status);
+  add_check(app, check_arguments, status);
 
   StreamArguments stream_arguments;
   CLI::App* stream_command = app.add_subcommand("stream", "run a streaming graph: nodes joined by bounded FIFOs");

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,8 @@ struct RunArguments {
   std::string instruction_trace;
   int gdb_port = -1;  // -1: no debugger; 0: a free one
   bool gdb_wait = false;
+  bool check = false;                    // the commands, whatever takes how long
+  std::optional<std::uint64_t> jitter;   // seed of random delays
   std::string action_counts;  // Accelergy's form
   bool energy_range = false;
   std::string csv;   // of compare: a row a run
@@ -55,10 +58,11 @@ struct ScheduleArguments {
   std::vector<std::string> settings;  // --set key=value
   std::string tiling;
   std::string firmware;         // an ELF file
-  std::uint64_t most = 100000;  // lines
+  std::uint64_t most = 100000;  // lines, or findings
   std::string json;             // "-" is stdout, alone
 };
 int schedule(const ScheduleArguments& arguments);
+int check(const ScheduleArguments& arguments);  // 1 with findings
 
 struct StreamArguments {
   std::string graph;  // a name under configs/streams, or a path

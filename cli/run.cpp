@@ -4,21 +4,28 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
+#include "cli/check_report.h"
 #include "cli/commands.h"
 #include "cli/firmware.h"
 #include "cli/firmware_files.h"
 #include "cli/prepared.h"
+#include "cli/run_check.h"
 #include "cli/trace_files.h"
 #include "explore/automatic/automatic.h"
 #include "explore/search/search.h"
 #include "firmware/runtime/dataflow.h"
+#include "models/bus/jitter.h"
 #include "platform/config/error.h"
 #include "platform/config/hardware.h"
+#include "platform/elaboration/platform.h"
 #include "platform/files/outputs.h"
 #include "platform/job/job.h"
 #include "platform/report/action_counts.h"
+#include "platform/report/json.h"
 #include "platform/report/power.h"
 #include "platform/report/report.h"
 #include "platform/tensors/npy.h"
@@ -77,6 +84,19 @@ std::string seen_from(const std::string& file, const std::string& path) {
   return std::filesystem::proximate(path, std::filesystem::absolute(file).parent_path()).string();
 }
 
+constexpr std::uint64_t kMostFindings = 20;
+
+// Random delays as long as this lives.
+class Jitter {
+ public:
+  Jitter(const std::optional<std::uint64_t>& seed, Platform& platform) {
+    if (seed) jitter::begin(*seed, platform.context().clock.period_fs());
+  }
+  ~Jitter() { jitter::end(); }
+  Jitter(const Jitter&) = delete;
+  Jitter& operator=(const Jitter&) = delete;
+};
+
 std::string title_of(const Prepared& p, const job::Schedule& schedule) {
   return fmt::format("{} on {}, {}", schedule.text, p.network.name, p.machine.name);
 }
@@ -112,10 +132,14 @@ int run(const RunArguments& a) {
   options.trace = trace.session();
   options.watch = firmware.watch();
   job::Runner runner(p.machine, p.energy, p.full);
+  const Jitter jitter(a.jitter, runner.platform());
+  std::optional<RunCheck> check;
+  if (a.check) check.emplace(runner, p.network, schedule);
   job::Result result;
   try {
     result = runner.run(p.network, schedule, p.full ? &tensors : nullptr, options);
   } catch (const job::StoppedError& e) {
+    if (check) std::fputs(findings_text(check->examine(), kMostFindings).c_str(), stdout);
     files::note("tiling", job::tiling_line(job::complete(p.machine, p.network, schedule).tiling));
     trace.write();
     firmware.write(title_of(p, schedule));
@@ -130,7 +154,14 @@ int run(const RunArguments& a) {
     const explore::Contender& c = picked.contenders[i];
     parts.beaten.push_back({c.schedule.text, c.estimate, c.cycles});
   }
-  const std::string json = report::to_json(result, p.machine.name, parts);
+  std::string json = report::to_json(result, p.machine.name, parts);
+  mapping::check::Report findings;
+  if (check) {
+    findings = check->examine();
+    auto whole = nlohmann::ordered_json::parse(json);
+    whole["check"] = findings_json(findings, kMostFindings);
+    json = report::json_text(whole);
+  }
   files::note("tiling", job::tiling_line(result.schedule.tiling));
   trace.write();
   firmware.write(title_of(p, schedule));
@@ -144,9 +175,10 @@ int run(const RunArguments& a) {
   outputs.commit();
   const std::string table = report::to_text(result, p.machine.name) +
                             (picked.contenders.empty() ? "" : "\nauto: " + picked.sentence() + "\n") +
-                            (a.energy_range ? "\n" + report::energy_range_text(result) : "");
+                            (a.energy_range ? "\n" + report::energy_range_text(result) : "") +
+                            (check ? "\ncheck: " + findings_text(findings, kMostFindings) : "");
   std::fputs((a.json == "-" ? json : table).c_str(), stdout);
-  return exit_status(result);
+  return std::max(exit_status(result), findings.findings.empty() ? 0 : 1);
 }
 
 }  // namespace attnvp::cli

@@ -35,7 +35,7 @@ std::string header(const MachineConfig& machine, const config::Network& network,
 
 nlohmann::ordered_json to_json(const mapping::Line& l) {
   nlohmann::ordered_json j = {{"cluster", l.cluster}, {"queue", l.queue}, {"operation", l.operation}};
-  if (l.queue != "cpu") j.update({{"head", l.head}, {"row_block", l.row_block}});
+  if (l.queue != "cpu") j.update({{"number", l.number}, {"head", l.head}, {"row_block", l.row_block}});
   j.update({{"operands", l.operands}, {"waits", l.waits}, {"signals", l.signals}, {"l1_bytes", l.l1_bytes}});
   return j;
 }

@@ -10,21 +10,6 @@ namespace attnvp::mapping {
 
 namespace {
 
-// Where in a cluster's control window a queue is.
-bool queue_at(std::uint64_t offset, Queue& queue, std::uint64_t& within) {
-  if (offset >= hal::kDmaOffset && offset < hal::kDmaOffset + hal::kDmaSize) {
-    queue = {Unit::kDma, static_cast<std::uint32_t>((offset - hal::kDmaOffset) / hal::kQueueStride)};
-    within = (offset - hal::kDmaOffset) % hal::kQueueStride;
-    return true;
-  }
-  if (offset < hal::kCoreOffset) return false;
-  const std::uint64_t in_core = (offset - hal::kCoreOffset) % hal::kCoreStride;
-  const bool vec = in_core >= hal::kVecOffset;
-  queue = {vec ? Unit::kVec : Unit::kMac, static_cast<std::uint32_t>((offset - hal::kCoreOffset) / hal::kCoreStride)};
-  within = in_core - (vec ? hal::kVecOffset : hal::kMacOffset);
-  return true;
-}
-
 template <typename T>
 T value_of(const void* data) {
   T value{};
@@ -99,6 +84,20 @@ Bus::QueueState& Bus::state(const Queue& queue) {
   return queues_[at];
 }
 
+bool queue_at(std::uint64_t offset, Queue& queue, std::uint64_t& within) {
+  if (offset >= hal::kDmaOffset && offset < hal::kDmaOffset + hal::kDmaSize) {
+    queue = {Unit::kDma, static_cast<std::uint32_t>((offset - hal::kDmaOffset) / hal::kQueueStride)};
+    within = (offset - hal::kDmaOffset) % hal::kQueueStride;
+    return true;
+  }
+  if (offset < hal::kCoreOffset) return false;
+  const std::uint64_t in_core = (offset - hal::kCoreOffset) % hal::kCoreStride;
+  const bool vec = in_core >= hal::kVecOffset;
+  queue = {vec ? Unit::kVec : Unit::kMac, static_cast<std::uint32_t>((offset - hal::kCoreOffset) / hal::kCoreStride)};
+  within = in_core - (vec ? hal::kVecOffset : hal::kMacOffset);
+  return true;
+}
+
 bool Bus::read(std::uint64_t address, void* data, std::size_t bytes) {
   reader_.access(bytes);
   if (reader_.enough()) return false;
@@ -127,9 +126,12 @@ bool Bus::read(std::uint64_t address, void* data, std::size_t bytes) {
   std::memset(data, 0, bytes);  // queue levels, engine states: empty and idle
   Queue queue;
   std::uint64_t within = 0;
-  if (queue_at(address - hal::cluster_base(cluster_), queue, within) && within == hal::kQueueDone) {
-    std::memcpy(data, &state(queue).pushed, bytes);
-  }
+  if (address < hal::cluster_base(cluster_)) return true;
+  if (!queue_at(address - hal::cluster_base(cluster_), queue, within)) return true;
+  std::uint32_t value = 0;
+  if (within == hal::kQueueDone) value = state(queue).pushed;
+  if (within == hal::kQueueLevel) value = reader_.level(queue);
+  std::memcpy(data, &value, std::min(bytes, sizeof value));
   return true;
 }
 
@@ -158,7 +160,9 @@ bool Bus::write_control(std::uint64_t offset, const void* data, std::size_t byte
     return true;
   }
   if (offset == hal::kL1ControlOffset + hal::kL1Allocated) {
-    reader_.allocated(value_of<std::uint64_t>(data) & hal::kL1AllocatedBytes);
+    const auto value = value_of<std::uint64_t>(data);
+    reader_.tagged(static_cast<std::uint32_t>(value >> hal::kL1TagShift));
+    reader_.allocated(value & hal::kL1AllocatedBytes);
     return true;
   }
   Queue queue;

@@ -33,6 +33,9 @@ struct Queue {
   std::uint32_t index = 0;
 };
 
+// Whether there is one at that place of a cluster's control window, and where within its registers the place is.
+bool queue_at(std::uint64_t offset, Queue& queue, std::uint64_t& within);
+
 class Reader {
  public:
   virtual void command(const Queue& queue, const hal::Descriptor& descriptor) = 0;
@@ -40,7 +43,9 @@ class Reader {
   virtual void give(std::uint32_t /*event*/, std::uint32_t /*tokens*/) {}  // by the processor
   virtual void take(std::uint32_t /*event*/, std::uint32_t /*tokens*/) {}  // the processor waits
   virtual void allocated(std::uint64_t /*bytes*/) {}                       // L1 that firmware holds now
-  virtual void access(std::uint64_t /*bytes*/) {}                          // of any kind, before what it is for is told
+  virtual void tagged(std::uint32_t /*tag*/) {}  // before that: what the difference is for (hal::kL1TagShift)
+  virtual std::uint32_t level(const Queue& /*queue*/) { return 0; }  // descriptors waiting, as firmware is to be told
+  virtual void access(std::uint64_t /*bytes*/) {}                    // of any kind, before what it is for is told
   virtual bool enough() const { return false; }  // the rest of the stream is not wanted: firmware is stopped
 
  protected:

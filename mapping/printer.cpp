@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <map>
 
-#include "firmware/hal/registers.h"
+#include "mapping/names.h"
 #include "models/engine/descriptor_check.h"
-#include "models/trace/operation.h"
 
 namespace attnvp::mapping {
 
@@ -34,19 +33,13 @@ class Printer final : public Reader {
       : job_(job), cluster_(cluster), most_(most), lines_(lines) {}
 
   void command(const Queue& queue, const hal::Descriptor& d) override {
-    Line line = begin(queue.unit == Unit::kDma   ? fmt::format("dma{}", queue.index)
-                      : queue.unit == Unit::kMac ? fmt::format("core{}.mac", queue.index)
-                                                 : fmt::format("core{}.vec", queue.index));
-    line.operation = kOperationNames[static_cast<std::size_t>(operation_of(d))];
-    if (d.opcode == hal::Opcode::kMatmul || d.opcode == hal::Opcode::kScoreTile ||
-        d.opcode == hal::Opcode::kAttendTile) {
-      const hal::Product p = hal::product_of(d);
-      line.operation += fmt::format(" {}x{}x{}", p.m, p.n, p.k);
-    }
+    Line line = begin(mapping::name_of(queue));
+    line.number = ++numbers_[line.queue];
+    line.operation = operation_text(d);
     for (int i = 0; i < hal::kOperands; ++i) {
       if (d.type[i] == hal::ElementType::kNone) continue;
-      line.operands.push_back(fmt::format("{} {}x{} {}", place_of(d.operand[i].address), rows_of(d, i),
-                                          d.operand[i].columns, name_of(d.type[i])));
+      line.operands.push_back(fmt::format("{} {}x{} {}", place_text(job_, cluster_, d.operand[i].address),
+                                          rows_of(d, i), d.operand[i].columns, attnvp::name_of(d.type[i])));
     }
     for (const hal::EventRef& e : d.wait) {
       if (e.tokens() > 0) line.waits.push_back(event_text(e.first(), e.span(), e.tokens()));
@@ -94,28 +87,11 @@ class Printer final : public Reader {
     if (!full_) lines_.push_back(std::move(line));
   }
 
-  // A tensor of the layer with an offset in bytes, or L1, or what lies behind the tensors.
-  std::string place_of(std::uint64_t address) const {
-    if (address >= hal::kL1Base) {
-      const std::uint64_t offset = address - hal::kL1Base;
-      const std::uint64_t owner = offset / hal::kL1Stride;
-      return fmt::format("{}L1+{:#x}", owner == cluster_ ? "" : fmt::format("c{}.", owner), offset % hal::kL1Stride);
-    }
-    const hal::Layer& l = job_.block.layer;
-    const std::pair<const char*, std::uint64_t> tensors[] = {
-        {"Q", l.q}, {"K", l.k}, {"V", l.v}, {"O", l.o}, {"C", l.c}, {"P", l.p}, {"scratch", job_.scratch.address}};
-    const std::pair<const char*, std::uint64_t>* best = nullptr;
-    for (const auto& t : tensors) {
-      if (t.second != 0 && t.second <= address && (best == nullptr || t.second > best->second)) best = &t;
-    }
-    return best == nullptr ? fmt::format("{:#x}", address)
-                           : fmt::format("{}+{:#x}", best->first, address - best->second);
-  }
-
   const Job& job_;
   std::uint32_t cluster_;
   std::uint64_t most_;
   std::vector<Line>& lines_;
+  std::map<std::string, std::uint64_t> numbers_;
   std::uint64_t l1_bytes_ = 0;
   bool full_ = false;
 };

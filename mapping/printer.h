@@ -13,6 +13,7 @@ namespace attnvp::mapping {
 struct Line {
   std::uint32_t cluster = 0;
   std::string queue;                  // "core0.mac", "dma1"; "cpu" where the processor itself gives tokens or waits
+  std::uint64_t number = 0;           // in its queue, from 1, as waveforms count; 0 of what the processor does
   std::string operation;              // "matmul_abt 64x512x64"
   std::vector<std::string> operands;  // "Q+0x0 64x64 fp16", the result last
   std::vector<std::string> waits, signals;  // "e3", "e4..5", "e7*2": two tokens; "c2.e7": of another cluster

@@ -54,7 +54,7 @@ std::string to_text(const LayerRun& run, const std::string& hardware) {
              with_prefix(run.seconds(), "s"), report::percent(useful(static_cast<double>(run.macs()), cycles, any)),
              with_prefix(static_cast<double>(run.dram_bytes()), "B"), with_prefix(run.energy_pj() * 1e-12, "J"), "",
              ""});
-  std::string text = fmt::format("{} on {}\n\n{}", run.network.name, hardware, table.text());
+  std::string text = fmt::format("{} on {}\n\n{}", run.network.name, hardware, table.text(text::line_width()));
   if (run.layers > 1) {
     text += fmt::format("\n{} layers: {}, {}; {:.4g} tokens a second\n", run.layers,
                         with_prefix(run.layers * run.seconds(), "s"),

@@ -6,12 +6,15 @@
 #include <systemc>
 #include <tlm>
 
+#include "models/bus/jitter.h"
+
 namespace attnvp {
 
 // The access is over but for what is added to `delay`: for initiators that have several under way.
 template <class Socket>
 bool request(Socket& socket, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
   socket->b_transport(payload, delay);
+  if (jitter::on) delay += jitter::delay(socket.name());
   return payload.is_response_ok();
 }
 
@@ -19,6 +22,9 @@ bool request(Socket& socket, tlm::tlm_generic_payload& payload, sc_core::sc_time
 template <class Socket>
 bool access(Socket& socket, tlm::tlm_generic_payload& payload) {
   sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+  if (jitter::on) delay = jitter::delay(socket.name());
+  if (delay != sc_core::SC_ZERO_TIME) sc_core::wait(delay);
+  delay = sc_core::SC_ZERO_TIME;
   const bool ok = request(socket, payload, delay);
   if (delay != sc_core::SC_ZERO_TIME) sc_core::wait(delay);
   return ok;

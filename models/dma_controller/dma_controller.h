@@ -128,7 +128,6 @@ class DmaController : public Module, private Completions {
   bool own_l1(const hal::Operand& operand) const;
   bool read(const Channel& channel, const Burst& burst, unsigned char* data, sc_core::sc_time& delay);
   bool write(const InFlight& entry, sc_core::sc_time delay);
-  Refusal check(const hal::Descriptor& descriptor) const;
   void stop_with(Channel& channel, FaultCode code, std::uint64_t address, std::string detail);
 
   DmaConfig config_;

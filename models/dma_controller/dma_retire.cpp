@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "models/bus/initiator.h"
+#include "models/bus/jitter.h"
 #include "models/dma_controller/dma_controller.h"
 
 namespace attnvp {
@@ -24,7 +25,7 @@ bool DmaController::write(const InFlight& entry, sc_core::sc_time delay) {
 void DmaController::completed(std::uint64_t ticket, std::uint64_t cycle) {
   InFlight& entry = in_flight_[in_flight_.size() - (tickets_ - ticket)];
   entry.open = false;
-  entry.done_cycle = cycle;
+  entry.done_cycle = cycle + (jitter::on ? jitter::cycles(name()) : 0);
   news_.notify();
 }
 

@@ -10,6 +10,7 @@ tlm::tlm_target_socket<>& Interconnect::add_initiator(const std::string& name, i
   in_.push_back(std::move(socket));
   last_target_.push_back(-1);
   initiator_cluster_.push_back(cluster);
+  listeners_.push_back(nullptr);
   return *in_.back();
 }
 
@@ -21,7 +22,14 @@ tlm_utils::simple_initiator_socket<Interconnect>& Interconnect::add_target(Addre
   return *out_.back();
 }
 
+void Interconnect::tell(const std::string& initiator, Listener* listener) {
+  for (std::size_t i = 0; i < in_.size(); ++i) {
+    if (in_[i]->basename() == "in_" + initiator) listeners_[i] = listener;
+  }
+}
+
 void Interconnect::b_transport(int initiator, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
+  if (Listener* const listener = listeners_[static_cast<std::size_t>(initiator)]) listener->heard(payload);
   int& target = last_target_[static_cast<std::size_t>(initiator)];
   if (target < 0 || !map_.holds(target, payload.get_address())) target = map_.find(payload.get_address());
   if (target < 0) {

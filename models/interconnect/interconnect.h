@@ -26,6 +26,16 @@ class Interconnect : public Module {
 
   const AddressMap& map() const { return map_; }
 
+  // Hears an initiator's accesses before they are carried, and may put other data in their place.
+  class Listener {
+   public:
+    virtual void heard(tlm::tlm_generic_payload& payload) = 0;
+
+   protected:
+    ~Listener() = default;
+  };
+  void tell(const std::string& initiator, Listener* listener);  // nullptr: nobody listens
+
   Counter carried{*this, "carried", "accesses", "accesses carried", {"attnvp.network", "access", true}};
   Counter carried_bytes{*this, "carried_bytes", "bytes", "bytes carried", {"attnvp.network", "byte", true}};
 
@@ -45,7 +55,8 @@ class Interconnect : public Module {
 
   AddressMap map_;
   std::vector<int> initiator_cluster_, target_cluster_;
-  std::vector<int> last_target_;  // of each initiator; most go on where they were
+  std::vector<Listener*> listeners_;  // of each initiator
+  std::vector<int> last_target_;      // of each initiator; most go on where they were
   std::vector<std::unique_ptr<tlm_utils::simple_target_socket_tagged<Interconnect>>> in_;
   std::vector<std::unique_ptr<tlm_utils::simple_initiator_socket<Interconnect>>> out_;
 };

@@ -7,6 +7,7 @@
 
 #include "firmware/hal/registers.h"
 #include "models/bus/initiator.h"
+#include "models/bus/region_check.h"
 #include "models/registry.h"
 #include "models/scratchpad/fair_share.h"
 
@@ -116,13 +117,7 @@ void Scratchpad::control_transport(tlm::tlm_generic_payload& payload, sc_core::s
   payload.set_response_status(tlm::TLM_OK_RESPONSE);
 }
 
-FaultCode Scratchpad::check(const Region& r) const {
-  if (r.rows == 0 || r.row_bytes == 0) return FaultCode::kZeroSize;
-  if (r.rows > 1 && r.row_stride < r.row_bytes) return FaultCode::kBadOperand;
-  if (r.address < base_ || r.address >= base_ + config_.size_bytes) return FaultCode::kUnmapped;
-  if (r.end() > base_ + config_.size_bytes) return FaultCode::kOutOfRange;
-  return FaultCode::kNone;
-}
+FaultCode Scratchpad::check(const Region& r) const { return check_region(r, base_, config_.size_bytes); }
 
 void Scratchpad::b_transport(int initiator, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
   const auto port = static_cast<std::uint32_t>(initiator) % config_.ports;

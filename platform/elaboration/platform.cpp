@@ -83,7 +83,7 @@ Cluster::Cluster(sc_core::sc_module_name name, Context& context, const MachineCo
   bus.add_target(events_range(cluster), here).bind(events.in);
   bus.add_target(dma_range(cluster), here).bind(dma.control);
   if (l1->control() != nullptr) bus.add_target(l1_control_range(cluster), here).bind(*l1->control());
-  cpu->bus.bind(bus.add_initiator(at + "cpu", here));
+  cpu->bus.bind(bus.add_initiator(Platform::processor_name(cluster), here));
   cpu->listen(events);
   bus.add_target(l1_range(m, cluster), here).bind(l1->in(l1_socket_of_bus(m)));
   dma.bus.bind(bus.add_initiator(at + "dma", here));
@@ -120,6 +120,8 @@ Platform::Platform(sc_core::sc_module_name name, const MachineConfig& m, bool fu
         std::make_unique<Cluster>(fmt::format("cluster{}", c).c_str(), context_, machine_, c, *bus, firmware));
   }
 }
+
+std::string Platform::processor_name(std::uint32_t cluster) { return fmt::format("cluster{}_cpu", cluster); }
 
 void Platform::write(std::uint64_t address, const void* data, std::size_t bytes) {
   // Payload lengths are 32 bits wide.

@@ -48,6 +48,7 @@ class Platform : public sc_core::sc_module {
   const MachineConfig& machine() const { return machine_; }
   Context& context() { return context_; }
   const AddressMap& map() const { return bus->map(); }
+  static std::string processor_name(std::uint32_t cluster);  // as an initiator of the interconnect
 
   // Back door for the host: bytes of DRAM or the mailbox, without time.
   void write(std::uint64_t address, const void* data, std::size_t bytes);

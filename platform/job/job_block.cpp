@@ -179,6 +179,11 @@ mapping::Job make_job(const MachineConfig& machine, const config::Network& n, co
   return made;
 }
 
+std::uint64_t result_bytes(const config::Network& n, const Schedule& schedule) {
+  const bool whole = !mapping::find_dataflow(schedule.dataflow)->is(firmware::kOneStep);
+  return whole ? n.query_elements() * sizeof(arith::Half) : 0;
+}
+
 Schedule complete(const MachineConfig& machine, const config::Network& network, const Schedule& schedule) {
   const firmware::Dataflow& dataflow = *mapping::find_dataflow(schedule.dataflow);
   const mapping::Job job = make_job(machine, network, schedule);

@@ -38,6 +38,9 @@ Schedule parse_dataflow(const std::string& text);
 // do not go together, or a parameter is larger than the layer.
 mapping::Job make_job(const MachineConfig& machine, const config::Network& network, const Schedule& schedule);
 
+// Of the result that the schedule leaves at Layer::o; 0 where it has none to look at.
+std::uint64_t result_bytes(const config::Network& network, const Schedule& schedule);
+
 // The schedule with what it leaves open chosen for that machine and layer (mapping/choose.h). Throws RunError where no
 // choice fits.
 Schedule complete(const MachineConfig& machine, const config::Network& network, const Schedule& schedule);

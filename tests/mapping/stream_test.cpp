@@ -17,30 +17,17 @@
 #include "platform/config/hardware.h"
 #include "platform/job/job.h"
 #include "tests/platform/random_jobs.h"
+#include "tests/support/all_schedules.h"
 
 namespace attnvp {
 namespace {
 
+using runs::all_schedules;
 using runs::Random;
 using runs::random_machine;
 using runs::random_network;
 
 constexpr std::uint32_t kShards = 20, kCasesPerShard = 20;
-
-// Schedules of one random machine and layer, one for every dataflow and value of its options.
-std::vector<job::Schedule> all_schedules() {
-  std::vector<job::Schedule> all;
-  for (const firmware::Dataflow* d : firmware::dataflows()) {
-    if (d->is(firmware::kOnlyChain) || d->is(firmware::kOneStep)) continue;
-    all.push_back(job::parse_dataflow(d->name));
-    for (const firmware::DataflowOption* o = d->options; o != nullptr && o->name != nullptr; ++o) {
-      for (const char* const* v = o->values + 1; *v != nullptr; ++v) {
-        all.push_back(job::parse_dataflow(fmt::format("{}:{}={}", d->name, o->name, *v)));
-      }
-    }
-  }
-  return all;
-}
 
 void expect_same(const mapping::Counts& c, const job::Result& r) {
   const auto same = [&](const char* module, const char* counter, std::uint64_t count) {

@@ -1,0 +1,49 @@
+// `attnvp check`: whether a dataflow's command stream does the same on every run, without simulating it.
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "cli/check_report.h"
+#include "cli/commands.h"
+#include "cli/firmware.h"
+#include "mapping/check/checker.h"
+#include "platform/config/hardware.h"
+#include "platform/files/outputs.h"
+#include "platform/job/job.h"
+#include "platform/report/json.h"
+
+namespace attnvp::cli {
+
+int check(const ScheduleArguments& a) {
+  MachineConfig machine = config::load_hardware(a.hardware, a.settings);
+  use_firmware(machine, a.firmware);
+  const config::Network network = config::load_network(a.network);
+  job::Schedule chosen = job::parse_dataflow(default_dataflow(a.dataflow, network));
+  chosen.tiling = job::parse_tiling(a.tiling);
+  files::Outputs outputs;
+  files::Output* const file = outputs.open_or_stdout("--json", a.json);
+  chosen = job::complete(machine, network, chosen);
+  const mapping::check::Report report =
+      mapping::check::check(job::make_job(machine, network, chosen), machine, {job::result_bytes(network, chosen)});
+
+  nlohmann::ordered_json j = report::json_document();
+  j["hardware"] = machine.name;
+  report::add_machine(j, config::machine_hash(machine), a.settings);
+  j["network"] = network.name;
+  j["dataflow"] = chosen.text;
+  for (const auto& [name, value] : job::tiling_text(chosen.tiling)) j["tiling"][name] = value;
+  j["check"] = findings_json(report, a.most);
+  const std::string json = report::json_text(j);
+  if (file != nullptr) file->write(json, files::Form::kOwn);
+  outputs.commit();
+  if (a.json == "-") {
+    std::fputs(json.c_str(), stdout);
+  } else {
+    std::fputs(
+        fmt::format("{} on {}, {}: {}", chosen.text, network.name, machine.name, findings_text(report, a.most)).c_str(),
+        stdout);
+  }
+  return report.findings.empty() ? 0 : 1;
+}
+
+}  // namespace attnvp::cli

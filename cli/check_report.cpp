@@ -1,0 +1,60 @@
+#include "cli/check_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "platform/report/table.h"
+
+namespace attnvp::cli {
+
+namespace {
+
+using mapping::check::Finding;
+using mapping::check::Party;
+using mapping::check::Report;
+
+nlohmann::ordered_json to_json(const Party& p) {
+  nlohmann::ordered_json j = {{"cluster", p.cluster}, {"queue", p.queue}};
+  if (p.number > 0)
+    j.update({{"number", p.number}, {"operation", p.operation}, {"head", p.head}, {"row_block", p.row_block}});
+  if (!p.access.empty()) j["access"] = p.access;
+  if (!p.place.empty()) j["place"] = p.place;
+  return j;
+}
+
+nlohmann::ordered_json to_json(const Finding& f) {
+  nlohmann::ordered_json j = {{"kind", to_string(f.kind)}, {"meaning", meaning(f.kind)}};
+  j["commands"] = nlohmann::ordered_json::array();
+  for (const Party& p : f.parties) j["commands"].push_back(to_json(p));
+  if (f.high > f.low) j["addresses"] = {{"first", f.low}, {"end", f.high}};
+  if (!f.event.empty()) j["event"] = f.event;
+  j["detail"] = f.detail;
+  j["alike"] = f.alike;
+  j["text"] = to_text(f);
+  return j;
+}
+
+}  // namespace
+
+std::string findings_text(const Report& r, std::uint64_t most) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min<std::size_t>(r.findings.size(), most); ++i) {
+    text += to_text(r.findings[i]) + "\n";
+  }
+  if (r.findings.size() > most) text += fmt::format("... {} more; --most shows them\n", r.findings.size() - most);
+  const std::string found = r.findings.empty()
+                                ? "nothing found"
+                                : fmt::format("{} finding{}", r.findings.size(), r.findings.size() == 1 ? "" : "s");
+  return text + fmt::format("{} in {} commands\n", found, report::with_commas(r.commands));
+}
+
+nlohmann::ordered_json findings_json(const Report& r, std::uint64_t most) {
+  nlohmann::ordered_json j = {{"commands", r.commands}, {"l1_held_bytes", r.held_at_end}, {"found", r.findings.size()}};
+  j["findings"] = nlohmann::ordered_json::array();
+  for (std::size_t i = 0; i < std::min<std::size_t>(r.findings.size(), most); ++i)
+    j["findings"].push_back(to_json(r.findings[i]));
+  return j;
+}
+
+}  // namespace attnvp::cli

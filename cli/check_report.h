@@ -1,0 +1,14 @@
+// A checker's findings as text and as JSON.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "mapping/check/checker.h"
+
+namespace attnvp::cli {
+
+std::string findings_text(const mapping::check::Report& report, std::uint64_t most);
+nlohmann::ordered_json findings_json(const mapping::check::Report& report, std::uint64_t most);
+
+}  // namespace attnvp::cli

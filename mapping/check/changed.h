@@ -1,0 +1,15 @@
+// The checker on a schedule whose commands are changed on their way: for what tests of it itself.
+#pragma once
+
+#include <functional>
+
+#include "mapping/check/checker.h"
+
+namespace attnvp::mapping::check {
+
+// Of a cluster's command `number`, from 1, in a queue.
+using Change =
+    std::function<void(std::uint32_t cluster, const Queue& queue, std::uint64_t number, hal::Descriptor& descriptor)>;
+Report check_changed(const Job& job, const MachineConfig& machine, const Options& options, const Change& change);
+
+}  // namespace attnvp::mapping::check

@@ -1,0 +1,54 @@
+// One examination: goes through the steps in an order in which they can happen, and compares each with what was before.
+#pragma once
+
+#include <map>
+#include <string>
+#include <tuple>
+
+#include "mapping/check/checker.h"
+#include "mapping/check/clocks.h"
+#include "mapping/check/progress.h"
+#include "mapping/check/shadow.h"
+
+namespace attnvp::mapping::check {
+
+class Examiner {
+ public:
+  Examiner(const Job& job, const Trace& trace, const Options& options);
+  Report run();
+
+ private:
+  void tokens();
+  void deadlock();
+  bool stuck(LineId line, Finding& finding, bool& root) const;
+  void complaints();
+  void memories();
+  void command(LineId line, std::uint32_t step);
+  void space(LineId line, std::uint32_t step);
+  void result();
+  bool ordered(const Touch& before, const Touch& now) const;
+  bool ordered_in_line(const Touch& before, const Touch& now) const;
+  void race(const Touch& one, const Touch& other);
+
+  Party party(LineId line, std::uint32_t step, const char* access, std::uint64_t address) const;
+  Party party(const Touch& touch) const;
+  std::string place(std::uint32_t cluster, std::uint64_t address) const;
+  std::string event_between(const Touch& before, const Touch& now) const;
+  void add(Finding finding, LineId first, LineId second);
+
+  const Job& job_;
+  const Trace& trace_;
+  Options options_;
+  Clocks clocks_;
+  Progress order_;
+  Shadow shadow_;
+  struct Freed {
+    std::uint32_t step;
+    Interval bytes;
+  };
+  std::vector<std::vector<Freed>> freed_;  // of each cluster, so far
+  std::map<std::tuple<Kind, LineId, LineId>, std::size_t> known_;
+  Report report_;
+};
+
+}  // namespace attnvp::mapping::check

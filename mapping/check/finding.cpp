@@ -1,0 +1,47 @@
+#include "mapping/check/finding.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace attnvp::mapping::check {
+
+namespace {
+constexpr std::pair<const char*, const char*> kKinds[] = {
+    {"refused", "a command that its engine does not take"},
+    {"unwritten", "reads what nothing has written"},
+    {"race", "a write and another access to the same bytes, which nothing orders"},
+    {"freed", "uses space of L1 that firmware has given back, or does not hold"},
+    {"crossing", "goes over the end of a buffer into another one"},
+    {"unfinished", "firmware ends, and the result may not be there yet"},
+    {"missing", "part of the result that nothing writes"},
+    {"deadlock", "waits for ever"},
+    {"left over", "tokens that nobody takes"},
+    {"contended", "an event that two queues take: which one gets a token depends on time"},
+    {"overflow", "more tokens than an event's counter holds"},
+    {"held", "space of L1 that was taken while the schedule ran, and not given back"},
+    {"unknown", "what the checker does not follow"},
+};
+}  // namespace
+
+const char* to_string(Kind kind) { return kKinds[static_cast<std::size_t>(kind)].first; }
+const char* meaning(Kind kind) { return kKinds[static_cast<std::size_t>(kind)].second; }
+
+std::string to_text(const Finding& f) {
+  std::string text = fmt::format("{}: ", to_string(f.kind));
+  for (std::size_t i = 0; i < f.parties.size(); ++i) {
+    const Party& p = f.parties[i];
+    text += i == 0 ? "" : p.access.empty() ? ", " : " while ";
+    text += fmt::format("{}{}", p.cluster == 0 ? "" : fmt::format("c{}.", p.cluster), p.queue);
+    if (p.number > 0) text += fmt::format(" #{}", p.number);
+    if (!p.operation.empty()) text += " " + p.operation;
+    if (p.number > 0) text += fmt::format(" (head {}, block {})", p.head, p.row_block);
+    if (!p.access.empty()) text += fmt::format(" {} {}", p.access, p.place);
+  }
+  if (!f.detail.empty()) text += (f.parties.empty() ? "" : ": ") + f.detail;
+  if (f.high > f.low) text += fmt::format(" [{:#x}, {:#x})", f.low, f.high);
+  if (f.alike > 0) text += fmt::format("; and {} more like it", f.alike);
+  return text;
+}
+
+}  // namespace attnvp::mapping::check

@@ -1,0 +1,42 @@
+#include "mapping/names.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "firmware/hal/registers.h"
+#include "models/trace/operation.h"
+
+namespace attnvp::mapping {
+
+std::string name_of(const Queue& queue) {
+  if (queue.unit == Unit::kDma) return fmt::format("dma{}", queue.index);
+  return fmt::format("core{}.{}", queue.index, queue.unit == Unit::kMac ? "mac" : "vec");
+}
+
+std::string operation_text(const hal::Descriptor& d) {
+  std::string text = kOperationNames[static_cast<std::size_t>(operation_of(d))];
+  if (d.opcode == hal::Opcode::kMatmul || d.opcode == hal::Opcode::kScoreTile || d.opcode == hal::Opcode::kAttendTile) {
+    const hal::Product p = hal::product_of(d);
+    text += fmt::format(" {}x{}x{}", p.m, p.n, p.k);
+  }
+  return text;
+}
+
+std::string place_text(const Job& job, std::uint32_t cluster, std::uint64_t address) {
+  if (address >= hal::kL1Base) {
+    const std::uint64_t offset = address - hal::kL1Base;
+    const std::uint64_t owner = offset / hal::kL1Stride;
+    return fmt::format("{}L1+{:#x}", owner == cluster ? "" : fmt::format("c{}.", owner), offset % hal::kL1Stride);
+  }
+  const hal::Layer& l = job.block.layer;
+  const std::pair<const char*, std::uint64_t> tensors[] = {
+      {"Q", l.q}, {"K", l.k}, {"V", l.v}, {"O", l.o}, {"C", l.c}, {"P", l.p}, {"scratch", job.scratch.address}};
+  const std::pair<const char*, std::uint64_t>* best = nullptr;
+  for (const auto& t : tensors) {
+    if (t.second != 0 && t.second <= address && (best == nullptr || t.second > best->second)) best = &t;
+  }
+  return best == nullptr ? fmt::format("{:#x}", address) : fmt::format("{}+{:#x}", best->first, address - best->second);
+}
+
+}  // namespace attnvp::mapping

@@ -1,0 +1,36 @@
+// What control processors write while a job runs, told to readers of command streams (mapping/bus.h): the commands of
+// this very run. A reader may be given other bytes than the processor wrote, and so may the machine.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "mapping/bus.h"
+#include "models/interconnect/interconnect.h"
+
+namespace attnvp {
+class Platform;
+}
+
+namespace attnvp::job {
+
+class CommandTap {
+ public:
+  // Descriptors on their way into a queue, which it may change.
+  using Change = std::function<void(std::uint32_t cluster, const mapping::Queue& queue, std::uint64_t number,
+                                    hal::Descriptor& descriptor)>;
+  CommandTap(Platform& platform, const mapping::Job& job,
+             const std::function<mapping::Reader*(std::uint32_t cluster)>& readers, Change change = {});
+  ~CommandTap();
+  CommandTap(const CommandTap&) = delete;
+  CommandTap& operator=(const CommandTap&) = delete;
+
+ private:
+  class Ear;
+  Platform& platform_;
+  std::vector<std::unique_ptr<Ear>> ears_;
+};
+
+}  // namespace attnvp::job

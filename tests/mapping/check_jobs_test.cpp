@@ -1,0 +1,139 @@
+// The checker and random delays on whole jobs: no false alarm on any dataflow, and whatever it passes gives the same
+// bytes whatever takes how long.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "mapping/check/checker.h"
+#include "models/bus/jitter.h"
+#include "platform/config/energy.h"
+#include "platform/config/hardware.h"
+#include "platform/elaboration/platform.h"
+#include "platform/job/job.h"
+#include "tests/platform/random_jobs.h"
+#include "tests/support/all_schedules.h"
+
+namespace attnvp {
+namespace {
+
+using runs::all_schedules;
+using runs::Random;
+
+// Thread blocks compute whole tiles, the rows behind the last one included, which nobody has loaded and nobody uses.
+std::string text_of(const mapping::check::Report& r, const job::Schedule& schedule) {
+  const bool padded = schedule.text.find("grid=blocks") != std::string::npos;
+  std::string text;
+  for (const mapping::check::Finding& f : r.findings) {
+    if (!padded || f.kind != mapping::check::Kind::kUnwritten) text += to_text(f) + "\n";
+  }
+  return text;
+}
+
+mapping::check::Report check(const MachineConfig& machine, const config::Network& network,
+                             const job::Schedule& schedule) {
+  return mapping::check::check(job::make_job(machine, network, schedule), machine,
+                               {job::result_bytes(network, schedule)});
+}
+
+// A machine, a layer and one of the schedules; whether that schedule fits.
+struct RandomJob {
+  explicit RandomJob(std::uint32_t number) {
+    Random r(number * 2654435761U + 77);
+    machine = runs::random_machine(r);
+    network = runs::random_network(r);
+    if (number % 2 == 1) runs::random_rules(r, network);
+    config::check_machine(machine, {"random"});
+    const std::vector<job::Schedule> schedules = all_schedules();
+    const job::Schedule& open = schedules[r.from(0, static_cast<std::uint32_t>(schedules.size() - 1))];
+    text = fmt::format("{} on B={},H={},NQ={},NKV={},E={}{}\n{}", open.text, network.batch, network.heads,
+                       network.seq_q, network.seq_kv, network.emb, network.rules(), config::to_yaml(machine));
+    try {
+      schedule = job::complete(machine, network, open);
+      fits = true;
+    } catch (const std::runtime_error&) {
+    }
+  }
+  MachineConfig machine;
+  config::Network network;
+  job::Schedule schedule;
+  std::string text;
+  bool fits = false;
+};
+
+class CheckShipped : public testing::TestWithParam<const char*> {};
+
+TEST_P(CheckShipped, RaisesNoFalseAlarm) {
+  const MachineConfig machine = config::load_hardware(GetParam(), {});
+  int checked = 0;
+  for (const char* layer : {"H=4,N=512,E=64", "H=3,N=196,E=80", "H=8,HKV=2,N=300,E=64,causal=1",
+                            "H=2,NQ=1,NKV=2000,E=128", "H=2,N=600,E=32,causal=1,window=100"}) {
+    const config::Network network = config::load_network(layer);
+    for (const job::Schedule& open : all_schedules()) {
+      SCOPED_TRACE(open.text + " on " + layer);
+      job::Schedule schedule;
+      try {
+        schedule = job::complete(machine, network, open);
+      } catch (const std::runtime_error&) {
+        continue;
+      }
+      EXPECT_EQ(text_of(check(machine, network, schedule), schedule), "");
+      ++checked;
+    }
+  }
+  EXPECT_GT(checked, 0);
+}
+INSTANTIATE_TEST_SUITE_P(Machines, CheckShipped,
+                         testing::Values("edge", "edge-small", "edge-large", "cluster3", "fusemax", "fusemax-baseline",
+                                         "overwrite-v", "overwrite-k", "davinci"));
+
+class CheckRandom : public testing::TestWithParam<std::uint32_t> {};
+
+TEST_P(CheckRandom, RaisesNoFalseAlarm) {
+  int checked = 0;
+  for (std::uint32_t i = 0; i < 40; ++i) {
+    const RandomJob one(GetParam() * 40 + i);
+    if (!one.fits) continue;
+    SCOPED_TRACE(fmt::format("case {}: {}", GetParam() * 40 + i, one.text));
+    EXPECT_EQ(text_of(check(one.machine, one.network, one.schedule), one.schedule), "");
+    ++checked;
+    if (HasFailure()) return;
+  }
+  EXPECT_GE(checked, 10);
+}
+INSTANTIATE_TEST_SUITE_P(Random, CheckRandom, testing::Range(0U, 10U));
+
+class JitterRandom : public testing::TestWithParam<std::uint32_t> {};
+
+TEST_P(JitterRandom, ChangesTimeAndNothingElse) {
+  int changed = 0;
+  for (std::uint32_t i = 0; i < 8; ++i) {
+    const RandomJob one(1000 + GetParam() * 8 + i);
+    if (!one.fits) continue;
+    SCOPED_TRACE(fmt::format("case {}: {}", 1000 + GetParam() * 8 + i, one.text));
+    const job::Tensors tensors = job::random_tensors(one.network, 3);
+    job::Runner runner(one.machine, config::load_energy("fusemax-45nm"), true);
+    const job::Result plain = runner.run(one.network, one.schedule, &tensors, {});
+    ASSERT_TRUE(plain.golden.passed);
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+      std::uint64_t cycles = 0;
+      for (int again = 0; again < 2; ++again) {
+        jitter::begin(seed, runner.platform().context().clock.period_fs());
+        const job::Result r = runner.run(one.network, one.schedule, &tensors, {});
+        jitter::end();
+        EXPECT_TRUE(r.golden.passed) << "seed " << seed;
+        EXPECT_TRUE(r.output == plain.output) << "seed " << seed;
+        EXPECT_TRUE(again == 0 || r.cycles == cycles) << "seed " << seed << " takes another time the second time";
+        cycles = r.cycles;
+      }
+      changed += cycles != plain.cycles ? 1 : 0;
+    }
+    EXPECT_EQ(runner.run(one.network, one.schedule, &tensors, {}).cycles, plain.cycles);
+    if (HasFailure()) return;
+  }
+  EXPECT_GE(changed, 5);
+}
+INSTANTIATE_TEST_SUITE_P(Random, JitterRandom, testing::Range(0U, 6U));
+
+}  // namespace
+}  // namespace attnvp

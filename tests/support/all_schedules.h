@@ -1,0 +1,28 @@
+// Every schedule that there is of a whole layer.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "firmware/runtime/dataflow.h"
+#include "platform/job/schedule.h"
+
+namespace attnvp::runs {
+
+// Schedules of a whole layer, one for every dataflow and value of its options.
+inline std::vector<job::Schedule> all_schedules() {
+  std::vector<job::Schedule> all;
+  for (const firmware::Dataflow* d : firmware::dataflows()) {
+    if (d->is(firmware::kOnlyChain) || d->is(firmware::kOneStep)) continue;
+    all.push_back(job::parse_dataflow(d->name));
+    for (const firmware::DataflowOption* o = d->options; o != nullptr && o->name != nullptr; ++o) {
+      for (const char* const* v = o->values + 1; *v != nullptr; ++v) {
+        all.push_back(job::parse_dataflow(fmt::format("{}:{}={}", d->name, o->name, *v)));
+      }
+    }
+  }
+  return all;
+}
+
+}  // namespace attnvp::runs
