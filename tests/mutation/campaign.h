@@ -10,6 +10,7 @@ namespace attnvp::mutation {
 struct Tally {
   std::uint64_t mutants = 0;
   std::uint64_t found = 0;     // by the checker
+  std::uint64_t seen = 0;      // of those found: that went wrong in a run
   std::uint64_t by_run = 0;    // only by the run itself: its golden check, or a fault
   std::uint64_t harmless = 0;  // neither, and the same bytes with all seeds of jitter
   std::uint64_t missed = 0;    // other bytes, or a hang

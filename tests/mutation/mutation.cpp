@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "mapping/names.h"
@@ -11,8 +12,9 @@ namespace attnvp::mutation {
 
 namespace {
 
-constexpr const char* kNames[] = {"drop wait",    "drop signal",  "weaken wait", "weaken signal", "other wait",
-                                  "other signal", "move operand", "old operand", "swap operands"};
+constexpr const char* kNames[] = {"drop wait",    "drop signal",  "weaken wait",  "weaken signal",
+                                  "other wait",   "other signal", "old wait",     "old signal",
+                                  "move operand", "old operand",  "swap operands"};
 
 hal::EventRef weaker(hal::EventRef e) {
   if (e.tokens() > 1) return hal::event_ref(e.first(), e.span(), e.tokens() - 1);
@@ -47,6 +49,12 @@ void Mutation::apply(hal::Descriptor& d) const {
     case What::kOtherSignal:
       signal = other(signal, by);
       break;
+    case What::kOldWait:
+      wait = event;
+      break;
+    case What::kOldSignal:
+      signal = event;
+      break;
     case What::kAddress:
       d.operand[slot].address += static_cast<std::uint64_t>(by * d.operand[slot].row_stride);
       break;
@@ -59,29 +67,33 @@ void Mutation::apply(hal::Descriptor& d) const {
   }
 }
 
+const char* to_string(Mutation::What what) { return kNames[static_cast<std::size_t>(what)]; }
+
 std::string Mutation::text() const {
-  return fmt::format("c{}.{} #{}: {} {} ({:+})", place.cluster, name_of(place.queue), place.number,
-                     kNames[static_cast<std::size_t>(what)], slot, by);
+  return fmt::format("c{}.{} #{}: {} {} ({:+})", place.cluster, name_of(place.queue), place.number, to_string(what),
+                     slot, by);
 }
 
 bool random_mutation(runs::Random& dice, const std::vector<Recorded>& commands, Mutation& m) {
   for (int attempt = 0; attempt < 200; ++attempt) {
     const Recorded& r = commands[dice.from(0, static_cast<std::uint32_t>(commands.size() - 1))];
     m.place = r.place;
-    m.what = static_cast<Mutation::What>(dice.from(0, 8));
+    m.what = static_cast<Mutation::What>(dice.from(0, std::size(kNames) - 1));
     m.slot = static_cast<int>(dice.from(0, 3));
     m.by = dice.one_in(2) ? dice.from(1, 3) : -static_cast<std::int64_t>(dice.from(1, 3));
     m.address = r.before.operand[m.slot].address;
-    const bool wait = m.what == Mutation::What::kDropWait || m.what == Mutation::What::kWeakenWait ||
-                      m.what == Mutation::What::kOtherWait;
-    const bool signal = m.what == Mutation::What::kDropSignal || m.what == Mutation::What::kWeakenSignal ||
-                        m.what == Mutation::What::kOtherSignal;
-    if (wait && r.command.wait[m.slot].tokens() == 0) continue;
-    if (signal && r.command.signal[m.slot].tokens() == 0) continue;
+    using What = Mutation::What;
+    const bool wait = m.what == What::kDropWait || m.what == What::kWeakenWait || m.what == What::kOtherWait ||
+                      m.what == What::kOldWait;
+    const bool signal = m.what == What::kDropSignal || m.what == What::kWeakenSignal || m.what == What::kOtherSignal ||
+                        m.what == What::kOldSignal;
+    m.event = wait ? r.before.wait[m.slot % hal::kWaits] : r.before.signal[m.slot % hal::kSignals];
+    if (wait && r.command.wait[m.slot % hal::kWaits].tokens() == 0) continue;
+    if (signal && r.command.signal[m.slot % hal::kSignals].tokens() == 0) continue;
     if (!wait && !signal && r.command.opcode == hal::Opcode::kNop) continue;
-    const bool operand = m.what == Mutation::What::kAddress || m.what == Mutation::What::kOldAddress;
+    const bool operand = m.what == What::kAddress || m.what == What::kOldAddress;
     if (operand && r.command.type[m.slot] == hal::ElementType::kNone) continue;
-    if (m.what == Mutation::What::kOldAddress && r.before.opcode != r.command.opcode) continue;
+    if (m.what == What::kOldAddress && r.before.opcode != r.command.opcode) continue;
     hal::Descriptor changed = r.command;
     m.apply(changed);
     if (std::memcmp(&changed, &r.command, sizeof changed) != 0) return true;

@@ -22,6 +22,8 @@ struct Mutation {
     kWeakenSignal,
     kOtherWait,
     kOtherSignal,
+    kOldWait,  // as of the command before in the queue
+    kOldSignal,
     kAddress,      // of an operand: moved by a few rows
     kOldAddress,   // as of the command before in the queue
     kSwapOperands  // the first two operands' addresses
@@ -30,7 +32,8 @@ struct Mutation {
   What what{};
   int slot = 0;
   std::int64_t by = 0;
-  std::uint64_t address = 0;
+  std::uint64_t address = 0;  // as of the command before
+  hal::EventRef event{0};     // likewise
 
   void apply(hal::Descriptor& command) const;
   bool is_at(std::uint32_t cluster, const mapping::Queue& queue, std::uint64_t number) const {
@@ -39,6 +42,8 @@ struct Mutation {
   }
   std::string text() const;
 };
+
+const char* to_string(Mutation::What what);
 
 struct Recorded {
   Place place;
