@@ -192,6 +192,16 @@ void Decode::load_one(uint32_t core) {
   advance(core, at);
 }
 
+// Whole sub-tiles, unless the layer's mask shows a query what would stand behind the tile's keys.
+uint32_t Decode::padded_keys(const Step& s) const {
+  const uint32_t keys = s.keys.keys, all = static_cast<uint32_t>(round_up(keys, plan_.tiling.l0.n0));
+  const hal::Mask rule = contexts_.mask(s.segment.context);
+  const auto seen = [&](uint32_t columns) {
+    return hal::visible_rows(rule, s.rows.row, s.rows.rows, s.keys.key + columns).count();
+  };
+  return !rule.any() || seen(all) == seen(keys) ? all : keys;
+}
+
 void Decode::step(uint32_t core) {
   Lane& lane = lane_[core];
   Cursor& at = lane.compute;
@@ -205,7 +215,7 @@ void Decode::step(uint32_t core) {
   s.first = at.tile == 0;
   s.last = at.tile + 1 == s.segment.tiles;
   s.all_rows = blocks() ? plan_.rows : s.rows.rows;
-  s.all_keys = blocks() ? static_cast<uint32_t>(round_up(s.keys.keys, plan_.tiling.l0.n0)) : s.keys.keys;
+  s.all_keys = blocks() ? padded_keys(s) : s.keys.keys;
   if (blocks() && s.first) {
     if (plan_.share == 1 && s.piece > 0) rt_.wait(over_.of(core));
     dispatch(hal::kBlock);

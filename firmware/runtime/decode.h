@@ -71,6 +71,7 @@ class Decode {
   uint32_t store_channel() const { return rt_.machine().dma_channels - 1; }
   void advance(uint32_t core, Cursor& cursor) const;
   void load_one(uint32_t core);
+  uint32_t padded_keys(const Step& s) const;
   void step(uint32_t core);
   void second_half(uint32_t core, const Step& s);
   void end_piece(uint32_t core, const Step& s);

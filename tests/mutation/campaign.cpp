@@ -175,14 +175,16 @@ Tally& Tally::operator+=(const Tally& o) {
   return *this;
 }
 
-Tally campaign(std::uint64_t mutants, std::uint64_t seeds) {
+Tally campaign(std::uint64_t mutants, std::uint64_t seeds, const std::string& only) {
   const std::vector<job::Schedule> schedules = runs::all_schedules();
   const std::uint64_t each = (mutants + schedules.size() - 1) / schedules.size();
   Tally all;
   std::map<Mutation::What, Tally> by_kind;
   print_head("dataflow");
-  runs::Random dice(20);
+  std::uint32_t number = 20;
   for (const job::Schedule& open : schedules) {
+    runs::Random dice(++number);
+    if (open.text.compare(0, only.size(), only) != 0) continue;
     if (open.text.find("grid=blocks") != std::string::npos) continue;  // reads padding, of which the checker tells
     Tally of_dataflow;
     std::uint64_t settings = std::size(kSettings);
@@ -202,6 +204,7 @@ Tally campaign(std::uint64_t mutants, std::uint64_t seeds) {
           if (!random_mutation(dice, subject.commands(), m)) continue;
           const Tally one = subject.attempt(m, seeds);
           of_dataflow += one;
+          std::fputs(one.examples.c_str(), stdout);
           by_kind[m.what] += one;
         }
       } catch (const std::runtime_error&) {  // no schedule fits there

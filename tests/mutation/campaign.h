@@ -18,7 +18,8 @@ struct Tally {
   Tally& operator+=(const Tally& o);
 };
 
-// So many mutants over all dataflows, with so many seeds of jitter for those that nothing was found of. Prints a table.
-Tally campaign(std::uint64_t mutants, std::uint64_t seeds);
+// So many mutants over all dataflows, or as many of those that begin so as they get then; with so many seeds of jitter
+// where nothing goes wrong before. Prints a table.
+Tally campaign(std::uint64_t mutants, std::uint64_t seeds, const std::string& only = {});
 
 }  // namespace attnvp::mutation
