@@ -10,6 +10,8 @@ namespace attnvp::mapping::check {
 enum class Kind : std::uint8_t {
   kRefused,     // a command that its engine does not take
   kUnwritten,   // reads what nothing has written
+  kTorn,        // reads rows of a tensor that are left over from another tile
+  kInput,       // writes to what the host has left there to be read
   kRace,        // a write and another access that nothing orders
   kFreed,       // uses space that firmware has given back, or does not hold
   kCrossing,    // goes over the end of a buffer into another one

@@ -27,7 +27,8 @@ std::string text_of(const mapping::check::Report& r, const job::Schedule& schedu
   const bool blocks = schedule.text.find("grid=blocks") != std::string::npos;
   std::string text;
   for (const mapping::check::Finding& f : r.findings) {
-    if (blocks && (f.kind == Kind::kUnwritten || f.kind == Kind::kLeftOver)) continue;
+    const bool behind = f.kind == Kind::kUnwritten || f.kind == Kind::kTorn || f.kind == Kind::kLeftOver;
+    if (blocks && behind) continue;
     text += to_text(f) + "\n";
   }
   return text;
