@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/firmware.h"
 #include "mapping/check/checker.h"
+#include "mapping/check/sources.h"
 #include "platform/config/hardware.h"
 #include "platform/files/outputs.h"
 #include "platform/job/job.h"
@@ -20,8 +21,9 @@ int check(const ScheduleArguments& a) {
   files::Outputs outputs;
   files::Output* const file = outputs.open_or_stdout("--json", a.json);
   chosen = job::complete(machine, network, chosen);
-  const mapping::check::Report report =
-      mapping::check::check(job::make_job(machine, network, chosen), machine, {job::result_bytes(network, chosen)});
+  const mapping::Job job = job::make_job(machine, network, chosen);
+  mapping::check::Report report = mapping::check::check(job, machine, {job::result_bytes(network, chosen)});
+  mapping::check::name_sources(report, job, machine);
 
   nlohmann::ordered_json j = report::json_document();
   j["hardware"] = machine.name;

@@ -59,7 +59,8 @@ class Decode {
     static constexpr uint32_t kMaxLag = 2;
     Step waiting[kMaxLag + 1];
     uint32_t waiting_count = 0;
-    uint32_t pieces = 0;  // slots taken, merges included
+    uint32_t pieces = 0;        // slots taken, merges included
+    uint32_t parts_merged = 0;  // into others of their heads
   };
   bool blocks() const { return plan_.grid == Grid::kBlocks; }
   uint32_t lanes() const { return rt_.cores() * plan_.share; }

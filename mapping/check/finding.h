@@ -36,6 +36,8 @@ struct Party {
   std::string access;  // "writes", "reads"; empty: none
   std::string place;   // "L1+0x100 (scores)", "K+0x0"
   std::uint32_t head = 0, row_block = 0;
+  std::string source;  // line of the dataflow, "firmware/dataflows/mas.cpp:87"; empty: not known
+  std::string step;    // of the shared step that it calls, "firmware/runtime/attention.cpp:12"; empty: none
 };
 
 struct Finding {

@@ -5,7 +5,9 @@
 
 #include <string>
 
+#include "mapping/check/changed.h"
 #include "mapping/check/checker.h"
+#include "mapping/check/sources.h"
 #include "models/bus/jitter.h"
 #include "platform/config/energy.h"
 #include "platform/config/hardware.h"
@@ -89,6 +91,26 @@ TEST_P(CheckShipped, RaisesNoFalseAlarm) {
 INSTANTIATE_TEST_SUITE_P(Machines, CheckShipped,
                          testing::Values("edge", "edge-small", "edge-large", "cluster3", "fusemax", "fusemax-baseline",
                                          "overwrite-v", "overwrite-k", "davinci"));
+
+TEST(CheckSources, NamesTheDataflowsLine) {
+  const MachineConfig machine = config::load_hardware("edge", {});
+  const config::Network network = config::load_network("H=2,N=196,E=64");
+  for (const char* dataflow : {"mas", "layerwise", "fusemax", "flash2"}) {
+    const job::Schedule schedule = job::complete(machine, network, job::parse_dataflow(dataflow));
+    const mapping::Job made = job::make_job(machine, network, schedule);
+    const auto no_wait = [](std::uint32_t, const mapping::Queue& queue, std::uint64_t number, hal::Descriptor& d) {
+      if (queue.unit == mapping::Unit::kVec && number == 2) d.wait[0] = d.wait[1] = {0};
+    };
+    mapping::check::Report report = mapping::check::check_changed(made, machine, {}, no_wait);
+    name_sources(report, made, machine);
+    ASSERT_FALSE(report.findings.empty()) << dataflow;
+    for (const mapping::check::Party& p : report.findings.front().parties) {
+      if (p.number > 0) {
+        EXPECT_EQ(p.source.rfind("firmware/dataflows/", 0), 0U) << to_text(report.findings.front());
+      }
+    }
+  }
+}
 
 class CheckRandom : public testing::TestWithParam<std::uint32_t> {};
 

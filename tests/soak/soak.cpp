@@ -140,12 +140,12 @@ struct Soak {
 
 int soak(std::uint64_t wanted, std::uint32_t seed) {
   Soak s;
-  std::uint64_t warm = 0, next = wanted / 10, resident = 0;
+  std::uint64_t warm = 0, next = wanted / 20, resident = 0;
   const auto begin = std::chrono::steady_clock::now();
   for (std::uint32_t round = 0; s.jobs < wanted; ++round) {
     s.round(seed * 2654435761U + round, wanted - s.jobs);
     if (s.jobs < next && s.jobs < wanted) continue;
-    next = s.jobs + wanted / 10;
+    next = s.jobs + wanted / 20;
     resident = resident_bytes();
     if (warm == 0) warm = resident;
     const double minutes = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / 60;
@@ -154,7 +154,7 @@ int soak(std::uint64_t wanted, std::uint32_t seed) {
     std::fflush(stdout);
   }
   const bool flat = resident <= warm + kMayGrow;
-  if (!flat) fmt::print("memory grows: {} bytes after a tenth, {} at the end\n", warm, resident);
+  if (!flat) fmt::print("memory grows: {} bytes after a twentieth, {} at the end\n", warm, resident);
   return s.wrong == 0 && flat ? 0 : 1;
 }
 
