@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <tuple>
 
 #include "mapping/check/changed.h"
 #include "mapping/check/checker.h"
@@ -109,6 +110,21 @@ TEST(CheckSources, NamesTheDataflowsLine) {
         EXPECT_EQ(p.source.rfind("firmware/dataflows/", 0), 0U) << to_text(report.findings.front());
       }
     }
+  }
+}
+
+// Workers that merge several heads, of which their last tiles may be none.
+TEST(CheckMerges, RaiseNoAlarm) {
+  const MachineConfig machine = config::load_hardware("cluster3", {"clusters=2", "cores=2"});
+  for (const auto& [layer, dataflow, nkv] : {std::tuple{"H=6,NQ=64,NKV=64,E=16", "flash-decoding:share=2", 16},
+                                             {"H=6,NQ=32,NKV=77,E=16", "flash-decoding:share=2", 16},
+                                             {"H=3,NQ=48,NKV=53,E=16", "flash-decoding:kernels=2", 2}}) {
+    const config::Network network = config::load_network(layer);
+    job::Schedule schedule = job::parse_dataflow(dataflow);
+    schedule.tiling.set("nkv", static_cast<std::uint32_t>(nkv));
+    schedule.tiling.set("kv", 1);
+    schedule = job::complete(machine, network, schedule);
+    EXPECT_EQ(text_of(check(machine, network, schedule), schedule), "") << layer;
   }
 }
 
