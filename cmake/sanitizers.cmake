@@ -2,8 +2,5 @@
 if(CMAKE_CXX_FLAGS MATCHES "sanitize=address")
   add_library(attnvp_fibers OBJECT ${PROJECT_SOURCE_DIR}/tests/sanitizers/fibers.cpp)
   target_compile_options(attnvp_fibers PRIVATE -fno-sanitize=all)
-  foreach(target attnvp_mapping attnvp_config attnvp_energy attnvp_platform attnvp_explore attnvp_reproduce attnvp_validate attnvp_cli)
-    target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized) # GCC's own instrumentation confuses it
-  endforeach()
   target_link_libraries(attnvp_models INTERFACE $<TARGET_OBJECTS:attnvp_fibers>)
 endif()
