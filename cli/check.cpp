@@ -9,6 +9,7 @@
 #include "cli/firmware.h"
 #include "cli/progress.h"
 #include "mapping/check/checker.h"
+#include "mapping/check/sources.h"
 #include "platform/config/hardware.h"
 #include "platform/files/outputs.h"
 #include "platform/job/job.h"
@@ -29,8 +30,10 @@ int check(const ScheduleArguments& a) {
   }
   const mapping::check::Report report = [&] {
     const Waiting waiting("checking");
-    return mapping::check::check(job::make_job(machine, network, chosen), machine,
-                                 {job::result_bytes(network, chosen)});
+    const mapping::Job job = job::make_job(machine, network, chosen);
+    mapping::check::Report found = mapping::check::check(job, machine, {job::result_bytes(network, chosen)});
+    mapping::check::name_sources(found, job, machine);
+    return found;
   }();
 
   nlohmann::ordered_json j = report::json_document();
