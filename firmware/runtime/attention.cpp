@@ -21,7 +21,7 @@ Attention::Attention(Runtime& rt, const Work& work, const RowTiling& tiling, con
       score_bytes_(keys_ * kHalfBytes),
       p_bytes_(rt.bytes()),
       head_bytes_(uint64_t{rt.layer().seq_q} * row_bytes_),
-      plain_(!rt.plain() && !rt.typed() && !rt.mask().any() && work.full(work.first()) && lanes.o_offset == 0 &&
+      plain_(!rt.plain() && !rt.typed() && !rt.mask().any() && work.first().full && lanes.o_offset == 0 &&
              !scores.tokens && tiling.bb == 1 && tiling.hh == 1) {
   rt.check_l0(tiling.l0);
   if (lanes.count > kMaxLanes) rt.fail(Status::kBadJob);
@@ -90,9 +90,7 @@ void Attention::load_q_rows(const Item& item, uint32_t q, uint32_t row, uint32_t
   rt_.dma(kLoadChannel, load_q_);
 }
 
-void Attention::load_q(const Work::Round& i) {
-  if (!i.valid) return;
-  if (plain(i)) return plain_load_q(i);
+void Attention::general_load_q(const Work::Round& i) {
   const Item* item = work_.items(i);
   for (uint32_t c = 0; c < lanes_.count; ++c, ++item) {
     if (!item->valid) continue;
@@ -132,8 +130,7 @@ void Attention::make_c() {
   rt_.scale_scores(c_, 0);
 }
 
-void Attention::produce_c(KvBuffer& k, const Work::Round& i, Loads& ahead, const Discipline* discipline) {
-  if (discipline == nullptr && !k.streamed() && plain(i)) return plain_c(k, i, ahead);
+void Attention::general_c(KvBuffer& k, const Work::Round& i, Loads& ahead, const Discipline* discipline) {
   if (c_.raw().opcode == hal::Opcode::kNop) make_c();
   for (uint32_t j = 0; rt_.ok() && j < k.blocks(); ++j) {
     if (k.streamed() && !k.needed(i, j)) continue;
@@ -200,8 +197,7 @@ void Attention::make_o(uint32_t keys, uint32_t partials, Accumulate place) {
               in_l1(emb, o_row_bytes_, rt_.out_type()), sums, place, tiling_.l0);
 }
 
-void Attention::produce_p(const Work::Round& i) {
-  if (plain(i)) return plain_p(i);
+void Attention::general_p(const Work::Round& i) {
   const Item* item = work_.items(i);
   const uint32_t engines = lanes_.vec_engines();
   for (uint32_t c = 0; c < lanes_.count; ++c, ++item) {
@@ -233,11 +229,9 @@ void Attention::normalize(const Item& item, uint32_t block, uint32_t row, uint32
   if (rt_.mask().any()) mask(rt_, p_.unmasked(), item.row + row, item.key);
 }
 
-void Attention::produce_o(KvBuffer& v, const Work::Round& i, const Discipline* discipline) {
+void Attention::general_o(KvBuffer& v, const Work::Round& i, const Discipline* discipline) {
   if (v.streamed()) {
     stream_o(v, i, discipline);
-  } else if (discipline == nullptr && plain(i) && !work_.is_last(i)) {
-    return plain_o(v, i);
   } else {
     resident_o(v, i, discipline);
   }

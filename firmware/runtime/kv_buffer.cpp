@@ -24,6 +24,7 @@ KvBuffer::KvBuffer(Runtime& rt, const Work& work, const RowTiling& t, uint64_t d
   const uint64_t member_bytes = uint64_t{slot_rows_} * stride_;
   head_bytes_ = uint64_t{all_keys_} * stride_;
   member_bytes_ = static_cast<uint32_t>(member_bytes);  // L1 is below 4 GiB
+  slot_bytes_ = members_ * member_bytes_;
   address_ =
       rt.allocate(uint64_t{slots_} * members_ * member_bytes, dram == rt.layer().k ? L1Region::kK : L1Region::kV);
   ready_ = rt.events(work.lanes());
@@ -65,21 +66,25 @@ void KvBuffer::make_load() {
 
 // One sub-block of all members; the last member's copy tells the lanes.
 void KvBuffer::issue(uint32_t group, uint32_t block) {
-  if (load_.raw().opcode == hal::Opcode::kNop) make_load();
-  const uint32_t members = work_.members(group), key = block_row(block);
-  const uint64_t rows = dram_ + key * stride_;
   constexpr auto kDestination = (offsetof(Descriptor, operand) + sizeof(hal::Operand)) / sizeof(Command::Word);
+  if (load_.raw().opcode == hal::Opcode::kNop) make_load();
+  const uint32_t members = members_ == 1 ? 1 : work_.members(group), key = block_row(block);
+  const hal::EventRef free = streamed_ || block == 0 ? free_ref_ : hal::EventRef{};
+  uint32_t head = work_.head_of(group, 0);
+  uint64_t from = dram_ + key * stride_;
+  uint32_t to = place(group, 0, block, key);
   Descriptor& d = load_.raw();
   d.rows = block_rows(block);
   d.row_block = block;
-  for (uint32_t m = 0; m < members; ++m) {
-    const uint32_t head = work_.head_of(group, m);
+  for (uint32_t m = 0;;) {
     d.head = static_cast<std::uint16_t>(head);
-    d.operand[0].address = rows + head * head_bytes_;
-    load_.words()[kDestination] = place(group, m, block, key);
-    load_.events(m == 0 && (streamed_ || block == 0) ? free_ref_ : hal::EventRef{},
-                 m + 1 == members ? ready_ref_ : hal::EventRef{});
+    d.operand[0].address = from + head * head_bytes_;
+    load_.words()[kDestination] = to;
+    load_.events(m == 0 ? free : hal::EventRef{}, m + 1 == members ? ready_ref_ : hal::EventRef{});
     rt_.dma(channel_, load_);
+    if (++m == members) return;
+    head = work_.head_of(group, m);
+    to += member_bytes_;
   }
 }
 

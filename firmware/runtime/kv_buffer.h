@@ -48,6 +48,11 @@ class KvBuffer {
     return static_cast<uint32_t>(address_) + (slot * members_ + member) * member_bytes_ + row * stride_;
   }
 
+  // Resident: where a group of one head begins, the address's lower half.
+  uint32_t resident_at(uint32_t group) const {
+    return static_cast<uint32_t>(address_) + in_turn(group, slots_) * slot_bytes_;
+  }
+
   // What acquire() and release() wait for and give, per lane; every lane has acquired all of a resident group.
   Events ready() const { return ready_; }
   Events free() const { return free_; }
@@ -86,8 +91,8 @@ class KvBuffer {
   void pass_tokens(const Work::Round& i, uint32_t lane, uint32_t core, uint32_t block);
 
  private:
-  void make_load();
-  void issue(uint32_t group, uint32_t block);
+  [[gnu::noinline]] void make_load();
+  [[gnu::noinline]] void issue(uint32_t group, uint32_t block);
   uint64_t slot_address(uint32_t slot, uint32_t member) const;
 
   Runtime& rt_;
@@ -101,7 +106,7 @@ class KvBuffer {
   uint32_t slots_;      // groups (resident) or sub-blocks (streamed)
   uint32_t slot_rows_;  // rows of one member in one slot
   uint32_t members_;    // members a slot has room for
-  uint32_t member_bytes_ = 0;
+  uint32_t member_bytes_ = 0, slot_bytes_ = 0;
   uint64_t head_bytes_ = 0;  // in DRAM
   Command load_;             // of a sub-block, and its events
   hal::EventRef ready_ref_{}, free_ref_{};

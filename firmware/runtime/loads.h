@@ -20,8 +20,8 @@ class Loads {
         const Order& order);
 
   // The loads that the next C (O) in the dataflow's order needs are in the queue, at last.
-  void need_for_c() { issue_until(c_needed_++, kK); }
-  void need_for_o() { issue_until(order_.v_lag + o_needed_++, kV); }
+  void need_for_c() { need(c_needed_++, k_position_); }
+  void need_for_o() { need(order_.v_lag + o_needed_++, v_position_); }
   // Issues loads to come while the queue has room; never stalls.
   void pump();
 
@@ -34,12 +34,19 @@ class Loads {
   const Work::Round& back() const {
     return order_.v_lag == 0 ? front_ : lagging_[(iteration_ - order_.v_lag) % kMaxLag];
   }
-  void issue_until(uint32_t iteration, Step step);
-  void issue_one();
-  void next_position();
-  uint32_t step_size() const;
+  void need(uint32_t iteration, uint32_t position) {
+    if (iteration_ <= iteration) issue_until(iteration, position);
+  }
+  [[gnu::noinline]] void issue_until(uint32_t iteration, uint32_t position);
+  [[gnu::noinline]] void issue();
+  [[gnu::noinline]] void next_iteration();
+  void next_step();
+  void begin_step();
+  bool arrives(const KvBuffer* buffer, const Work::Round& round) const {  // whole, in the group's first round
+    return round.valid && round.round == 0 && buffer != nullptr && !buffer->streamed();
+  }
+  uint32_t size() const;
   bool may_run_ahead() const;
-  bool load_kv(KvBuffer* buffer, const Work::Round& round, uint32_t end);
 
   Runtime& rt_;
   const Work& work_;
@@ -49,10 +56,13 @@ class Loads {
   KvBuffer* v_;
   Order order_;
   const Step* steps_;
+  uint32_t k_position_, v_position_;  // of the steps kK and kV
   bool streamed_, done_;
   uint32_t c_needed_ = 0, o_needed_ = 0;
-  // The next load: position 0 to 4 within an iteration, and a sub-block.
-  uint32_t iteration_ = 0, position_ = 0, block_ = 0;
+  // The next load: its step within an iteration, of K and V which sub-block, and how many of these the step has left,
+  // or of rows whether there are any.
+  uint32_t iteration_ = 0, position_ = 0, block_ = 0, left_ = 0;
+  uint32_t k_blocks_ = 0, v_blocks_ = 0;  // that this iteration loads
   uint32_t end_ = 0;              // the iteration in which nothing is left
   Work::Round front_;             // the iteration's round for C
   Work::Round lagging_[kMaxLag];  // and the ones before it, each at its iteration's place

@@ -288,15 +288,31 @@ class Runtime {
   void check_l0(const L0Tile& tile);
 
   // Events: `span` fresh ones, each holding `tokens` to begin with.
-  Events events(uint32_t span, uint32_t tokens = 0);
+  Events events(uint32_t span, uint32_t tokens = 0) {
+    const Events result{next_event_, span};
+    next_event_ += span;
+    if (sketch_) return result;
+    if (next_event_ > machine().events) fail(Status::kTooFewEvents, next_event_, machine().events);
+    if (tokens > 0) give(result, tokens);
+    return result;
+  }
   void wait(Events events, uint32_t tokens = 1);  // the processor itself stalls
   void give(Events events, uint32_t tokens = 1);
 
   // L1 space, aligned to 64 bytes; 0 (and status kL1TooSmall) when there is none left.
-  uint64_t allocate(uint64_t bytes, L1Region region = L1Region::kOther);
+  uint64_t allocate(uint64_t bytes, L1Region region = L1Region::kOther) {
+    const uint64_t address = hal::l1_base(cluster_) + l1_used_, used = l1_used_ + ((bytes + 63) & ~uint64_t{63});
+    if (!sketch_ && !has_space(used)) return 0;
+    l1_used_ = used;
+    if (!sketch_) note_allocated(used, region);
+    return address;
+  }
   uint64_t allocated() const { return l1_used_; }
   void free_to(uint64_t mark);     // everything allocated since allocated() was `mark`
-  bool has_space(uint64_t bytes);  // of L1 from its beginning on; otherwise status kL1TooSmall
+  bool has_space(uint64_t bytes) {  // of L1 from its beginning on; otherwise status kL1TooSmall
+    if (bytes > machine().l1_bytes) fail(Status::kL1TooSmall, bytes, machine().l1_bytes);
+    return ok();
+  }
   // The L1 bytes that `build` would allocate. Nothing of it stays: no space, no event, no failure.
   template <typename Build>
   uint64_t need_of(const Build& build) {
@@ -332,9 +348,9 @@ class Runtime {
     push(dma_queue(channel), command, Side::kTransfer);
   }
 
-  // A command that is known to be complete, where nothing is in lock-step.
+  // A command that is known to be complete, where nothing is in lock-step and all is well.
   void again(uint32_t queue, const Command& command) {
-    if (ok() && !hal::push(cpu_, queue, command.raw())) fail(Status::kEngineFault, queue);
+    if (!hal::push(cpu_, queue, command.raw())) fail(Status::kEngineFault, queue);
   }
   static constexpr auto kNextCore = static_cast<uint32_t>(hal::kCoreStride);  // from a core's queue to the next one's
   uint32_t mac_queue(uint32_t core) const { return core_queue(core, hal::kMacOffset); }
@@ -352,13 +368,17 @@ class Runtime {
   // What firmware has to tell at its end, in the order in which the dataflow declares it.
   void count(uint32_t statistic, uint64_t amount) { statistic_[statistic] += amount; }
   // For the scratchpad's performance monitor: bytes held now, and what those were for that came or went.
-  void note_allocated(uint64_t bytes, L1Region region);
+  void note_allocated(uint64_t bytes, L1Region region) {
+    const uint64_t value = bytes | static_cast<uint64_t>(region) << hal::kL1TagShift;
+    const uint32_t monitor = control_ + static_cast<uint32_t>(hal::kL1ControlOffset + hal::kL1Allocated);
+    if (ok() && !hal::post(cpu_, monitor, value)) fail(Status::kEngineFault, monitor);
+  }
 
   // Bus accesses of other kinds.
   bool read(uint64_t address, void* data, uint32_t bytes);
   bool write(uint64_t address, const void* data, uint32_t bytes);
 
-  void fail(Status status, uint64_t detail0 = 0, uint64_t detail1 = 0);
+  [[gnu::noinline]] void fail(Status status, uint64_t detail0 = 0, uint64_t detail1 = 0);
   void finish();  // writes the status word
 
  private:
@@ -389,8 +409,8 @@ class Runtime {
   hal::Rules rules_{{}, hal::kUnitScale, 1, 0};
   hal::Types types_{hal::ElementType::kFp16, hal::ElementType::kFp16, 0, 0, hal::kUnitScale, 0, 0};
   static constexpr uint32_t kScalesKept = 16;
-  uint32_t scales_head_[kScalesKept] = {};  // 1 + head
-  hal::HeadScales scales_[kScalesKept] = {};
+  uint32_t scales_head_[kScalesKept];  // 1 + head; where heads have scales of their own
+  hal::HeadScales scales_[kScalesKept];
   Status status_ = Status::kDone;
   uint64_t detail_[2] = {};
   uint32_t next_event_ = 0;

@@ -10,7 +10,8 @@ TwoStreams::TwoStreams(Runtime& rt, const Work& work, const RowTiling& tiling)
       v_(rt, work, tiling, rt.layer().v, kLoadChannel),
       loads_(rt, work, attention_, &Attention::load_q, &k_, &v_, {2, true, tiling.row_buffers}) {}
 
-void TwoStreams::run() {
+// Flat: calls would take a small processor longer than what is called.
+[[gnu::flatten]] void TwoStreams::run() {
   Work::Round i = work_.first(), i_1, i_2;  // i, i-1, i-2
   while (rt_.ok() && (i.valid || i_1.valid || i_2.valid)) {
     if (i_2.valid) {

@@ -117,9 +117,9 @@ Work::Work(const Runtime& rt, const RowTiling& t, uint32_t lanes)
   all_groups_ = static_cast<uint32_t>(ceil_div(batch_, bb_)) * head_groups_;
 
   const auto scores = [&](uint32_t place) { return cut_.scores(block_at(place)); };
-  for (uint32_t& index : kept_index_) index = kNoRound;
   while (kept_ > 1 && kept_ * lanes_ > kItems) kept_ /= 2;
   if (lanes_ > kItems) return;  // which is refused elsewhere
+  for (uint32_t i = 0; i < kept_; ++i) item_[i * lanes_].index = kNoRound;
   const uint32_t clusters = rt.machine().clusters;
   first_item_ = share(batch_ * heads_, blocks_, !cut_.uneven(), scores, rt.cluster(), clusters);
   last_item_ = share(batch_ * heads_, blocks_, !cut_.uneven(), scores, rt.cluster() + 1, clusters);
@@ -143,17 +143,30 @@ uint32_t Work::items_before(uint32_t group) const {
 void Work::look_up(Group& g, uint32_t group) const {
   const uint32_t global = first_group_ + group;
   const Group& last = group_[(group - 1) % kGroups];
+  if (group > 0 && last.number == group - 1 && last.whole && last.first_head + 2 * hh_ <= heads_ &&
+      2 * last.after - last.before <= last_item_) {  // the next heads, which are this cluster's, too
+    g.number = group;
+    g.first = 0, g.last = last.last;
+    g.members = last.members, g.rounds = last.rounds;
+    g.batch = last.batch, g.first_head = last.first_head + hh_;
+    g.head = last.head + hh_, g.heads = last.heads;
+    g.before = last.after, g.after = last.after + last.last;
+    g.turn = last.turn == 0 ? lanes_ - 1 : last.turn - 1;
+    g.whole = true, g.full = last.full, g.back = !last.back;
+    return;
+  }
   if (group > 0 && last.number == group - 1 && last.first_head + hh_ < heads_) {  // the next heads
     g.batch = last.batch;
     g.first_head = last.first_head + hh_;
     g.before = last.after;
     g.turn = last.turn == 0 ? lanes_ - 1 : last.turn - 1;
   } else {
-    const uint32_t row = global / head_groups_;
+    const uint32_t row = global < head_groups_ ? 0 : global / head_groups_;
     g.batch = row * bb_;
     g.first_head = (global - row * head_groups_) * hh_;
     g.before = items_before(global);
-    g.turn = (lanes_ - global % lanes_) % lanes_;
+    const uint32_t from = global < lanes_ ? global : global % lanes_;
+    g.turn = from == 0 ? 0 : lanes_ - from;
   }
   g.heads = min(hh_, heads_ - g.first_head);
   g.members = min(bb_, batch_ - g.batch) * g.heads;
@@ -162,22 +175,32 @@ void Work::look_up(Group& g, uint32_t group) const {
   g.first = max(first_item_, g.before) - g.before;
   g.last = min(last_item_, g.after) - g.before;
   const uint32_t items = g.last - g.first;
-  g.rounds = items == lanes_ ? 1 : ceil_div(items, lanes_);
+  g.rounds = items == lanes_ ? 1 : items == 2 * lanes_ ? 2 : ceil_div(items, lanes_);
   g.full = g.rounds * lanes_ == items;
+  g.whole = g.last - g.first == g.members * blocks_;
   g.head = g.batch * heads_ + g.first_head;
   g.back = (global & 1) != 0;
 }
 
-uint32_t Work::head_of(uint32_t group, uint32_t member) const {
-  const Group& g = group_at(group);
-  if (member < g.heads) return g.head + member;
-  return g.head + member / g.heads * heads_ + member % g.heads;
-}
-
-void Work::keep(const Round& r, uint32_t place) const {
+void Work::keep(const Round& r) const {
   const Group& g = group_at(r.group);
-  for (uint32_t lane = 0; lane < lanes_; ++lane) make(item_[place * lanes_ + lane], g, r.round, lane);
-  kept_index_[place] = r.index;
+  Item* item = r.kept;
+  item->index = r.index;
+  if (!r.full || g.members > 1 || cut_.uneven()) {
+    for (uint32_t lane = 0; lane < lanes_; ++lane) make(item[lane], g, r.round, lane);
+    return;
+  }
+  // Of one head, one on each lane, all of whose keys count.
+  const uint32_t first = g.first + r.round * lanes_, end = first + lanes_;
+  uint32_t block = first + g.turn;
+  for (uint32_t lane = 0; lane < lanes_; ++lane, ++item) {
+    item->valid = true;
+    item->lane = lane;
+    item->head = g.head;
+    item->member = item->key = item->head_keys = item->main_key = 0;
+    cut_.fill_plain(*item, block);
+    if (++block == end) block = first;
+  }
 }
 
 Item Work::item(uint32_t group, uint32_t round, uint32_t lane) const {
@@ -198,8 +221,8 @@ void Work::make(Item& item, const Group& g, uint32_t round, uint32_t lane) const
   item.lane = lane;
   item.valid = index < g.last;
   if (!item.valid) {
-    item = {};
-    item.lane = lane;
+    item.head = item.member = item.block = item.row = item.rows = 0;
+    item.key = item.keys = item.head_keys = item.main_key = 0;
     return;
   }
   uint32_t place = index;
