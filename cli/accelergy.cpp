@@ -9,7 +9,8 @@ namespace attnvp::cli {
 
 std::string ert_yaml(const MachineConfig& machine) {
   const config::EnergyTable table = energy::resolved(config::load_energy(machine.energy), machine);
-  std::string out = fmt::format("# {}, energies {}; pJ\nERT:\n  version: 0.4\n  tables:\n", machine.name, machine.energy);
+  std::string out =
+      fmt::format("# {}, energies {}; pJ\nERT:\n  version: 0.4\n  tables:\n", machine.name, machine.energy);
   for (const auto& [component, actions] : table.components()) {
     out += fmt::format("    - name: {}\n      actions:\n", component);
     for (const auto& [name, action] : actions) {
@@ -25,8 +26,7 @@ std::string ert_yaml(const MachineConfig& machine) {
 std::string art_yaml(const MachineConfig& machine) {
   constexpr double kUm2PerMm2 = 1e6;
   const energy::MachineModel model(machine, energy::Technology::cmos());
-  std::string out =
-      fmt::format("# {}; um^2 of one of each\nART:\n  version: 0.4\n  tables:\n", machine.name);
+  std::string out = fmt::format("# {}; um^2 of one of each\nART:\n  version: 0.4\n  tables:\n", machine.name);
   for (const energy::Part& part : model.parts()) {
     out += fmt::format("    - {{name: {}, area: {}}}\n", part.module, part.area_mm2 * kUm2PerMm2);
   }

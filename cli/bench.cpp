@@ -9,6 +9,7 @@
 #include "benchmarks/native_attention.h"
 #include "cli/bench_figure.h"
 #include "cli/commands.h"
+#include "cli/progress.h"
 #include "explore/search/search.h"
 #include "models/arith/half.h"
 #include "models/banked_dram/traffic.h"
@@ -175,6 +176,11 @@ Figures measure(const BenchArguments& a) {
   return figures;
 }
 
+Figures patiently(const BenchArguments& a) {
+  const Waiting waiting("measuring");
+  return measure(a);
+}
+
 }  // namespace
 
 int bench(const BenchArguments& a) {
@@ -185,13 +191,13 @@ int bench(const BenchArguments& a) {
   table.column("time");
   table.column("rate or ratio");
   if (a.against.empty()) {
-    for (const Figure& f : measure(a)) table.row({f.label, f.time, f.rate});
+    for (const Figure& f : patiently(a)) table.row({f.label, f.time, f.rate});
   } else {
     // In turn, so that a change of the machine's load meets both.
     Figures theirs = figures_of(a.against, a);
-    Figures ours = measure(a);
+    Figures ours = patiently(a);
     theirs = better(theirs, figures_of(a.against, a));
-    ours = better(ours, measure(a));
+    ours = better(ours, patiently(a));
     table.column("there");
     table.column("rate or ratio there");
     table.column("times as fast");

@@ -7,7 +7,9 @@
 #include "cli/chosen.h"
 #include "cli/commands.h"
 #include "cli/firmware.h"
+#include "cli/progress.h"
 #include "mapping/check/checker.h"
+#include "mapping/check/sources.h"
 #include "platform/config/hardware.h"
 #include "platform/files/outputs.h"
 #include "platform/job/job.h"
@@ -16,12 +18,23 @@
 namespace attnvp::cli {
 
 int check(const ScheduleArguments& a) {
-  auto [machine, network, chosen] = read_job(a);
+  Chosen asked = read_job(a);
+  const MachineConfig& machine = asked.machine;
+  const config::Network& network = asked.network;
+  job::Schedule& chosen = asked.schedule;
   files::Outputs outputs;
   files::Output* const file = outputs.open_or_stdout("--json", a.json);
-  chosen = job::complete(machine, network, chosen);
-  const mapping::check::Report report =
-      mapping::check::check(job::make_job(machine, network, chosen), machine, {job::result_bytes(network, chosen)});
+  {
+    const Waiting waiting("choosing tile sizes");
+    chosen = job::complete(machine, network, chosen);
+  }
+  const mapping::check::Report report = [&] {
+    const Waiting waiting("checking");
+    const mapping::Job job = job::make_job(machine, network, chosen);
+    mapping::check::Report found = mapping::check::check(job, machine, {job::result_bytes(network, chosen)});
+    mapping::check::name_sources(found, job, machine);
+    return found;
+  }();
 
   nlohmann::ordered_json j = report::json_document();
   j["hardware"] = machine.name;

@@ -18,6 +18,8 @@ nlohmann::ordered_json to_json(const Party& p) {
   nlohmann::ordered_json j = {{"cluster", p.cluster}, {"queue", p.queue}};
   if (p.number > 0)
     j.update({{"number", p.number}, {"operation", p.operation}, {"head", p.head}, {"row_block", p.row_block}});
+  if (!p.source.empty()) j["source"] = p.source;
+  if (!p.step.empty()) j["step"] = p.step;
   if (!p.access.empty()) j["access"] = p.access;
   if (!p.place.empty()) j["place"] = p.place;
   return j;

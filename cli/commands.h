@@ -31,9 +31,9 @@ struct RunArguments {
   std::string instruction_trace;
   int gdb_port = -1;  // -1: no debugger; 0: a free one
   bool gdb_wait = false;
-  bool check = false;                    // the commands, whatever takes how long
-  std::optional<std::uint64_t> jitter;   // seed of random delays
-  std::string action_counts;  // Accelergy's form
+  bool check = false;                   // the commands, whatever takes how long
+  std::optional<std::uint64_t> jitter;  // seed of random delays
+  std::string action_counts;            // Accelergy's form
   bool energy_range = false;
   std::string csv;   // of compare: a row a run
   std::string json;  // "-" is stdout, alone
@@ -70,7 +70,7 @@ struct StreamArguments {
   bool causal = false;
   std::uint32_t window = 0, sinks = 0;  // 0: none
   std::vector<std::string> depths;      // --depth CHANNEL=K
-  bool unbounded = false;           // all channels not named there
+  bool unbounded = false;               // all channels not named there
   std::uint64_t seed = 1;
   std::string vcd, dot;
   std::string json;  // "-" is stdout, alone
@@ -103,8 +103,5 @@ struct BenchArguments {
   std::string against;   // another build of this program, to be measured beside
 };
 int bench(const BenchArguments& arguments);
-
-// Parses and dispatches; turns every exception into one sentence on stderr and an exit status.
-int main(int argc, char** argv);
 
 }  // namespace attnvp::cli

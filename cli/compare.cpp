@@ -7,7 +7,6 @@
 #include "cli/commands.h"
 #include "cli/prepared.h"
 #include "cli/progress.h"
-#include "explore/analysis/runs_csv.h"
 #include "explore/processes/processes.h"
 #include "explore/search/search.h"
 #include "mapping/programs.h"
@@ -17,6 +16,7 @@
 #include "platform/files/outputs.h"
 #include "platform/report/power.h"
 #include "platform/report/report.h"
+#include "platform/report/runs_csv.h"
 #include "platform/text/complaint.h"
 
 namespace attnvp::cli {
@@ -169,7 +169,7 @@ int compare(const RunArguments& a) {
     spent.push_back(outcome.spent);
   }
   runs += "]\n";
-  if (csv_file != nullptr) csv_file->write(explore::runs_csv(reports), files::Form::kCsv);
+  if (csv_file != nullptr) csv_file->write(report::runs_csv(reports), files::Form::kCsv);
   if (json_file != nullptr) json_file->write(runs, files::Form::kOwn);
   outputs.commit();
   std::string table = fmt::format("{} on {}\n\n{}", p.network.name, p.machine.name, report::comparison(rows));

@@ -1,9 +1,9 @@
 #include <cstdlib>
 #include <systemc>
 
-#include "cli/commands.h"
+#include "cli/line.h"
 
-int sc_main(int argc, char** argv) { return attnvp::cli::main(argc, argv); }
+int sc_main(int argc, char** argv) { return attnvp::cli::main(argc, argv, attnvp::cli::commands()); }
 
 // In place of the library's own main, which prints a banner first: stdout and stderr belong to the commands.
 int main(int argc, char** argv) {

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "platform/text/line_width.h"
 
@@ -18,6 +19,12 @@ namespace {
 bool can_rewrite() {
   const char* const kind = std::getenv("TERM");
   return isatty(STDERR_FILENO) != 0 && (kind == nullptr || std::strcmp(kind, "dumb") != 0);
+}
+
+void rewrite(std::string line) {
+  // A longer one would go on in the next line and stay there.
+  if (const std::size_t width = text::message_width(); line.size() >= width) line.resize(width - 1);
+  std::fputs(("\r\x1b[K" + line).c_str(), stderr);
 }
 
 }  // namespace
@@ -50,9 +57,30 @@ void ProgressBar::update(std::uint64_t done, std::uint64_t total, const std::str
   }
   std::string line = fmt::format("[{}{}] {}/{}  {:.0f}/s{}  {}", std::string(cells, '#'),
                                  std::string(kCells - cells, '.'), done, total, rate, left, note);
-  // A longer one would go on in the next line and stay there.
-  if (const std::size_t width = text::message_width(); line.size() >= width) line.resize(width - 1);
-  std::fputs(("\r\x1b[K" + line).c_str(), stderr);
+  rewrite(std::move(line));
+}
+
+Waiting::Waiting(std::string note) : note_(std::move(note)) {
+  if (can_rewrite()) thread_ = std::thread([this] { show(); });
+}
+
+Waiting::~Waiting() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    done_ = true;
+  }
+  over_.notify_one();
+  thread_.join();
+  if (shown_) std::fputs("\r\x1b[K", stderr);
+}
+
+void Waiting::show() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  for (int seconds = 1; !over_.wait_for(lock, std::chrono::seconds(1), [this] { return done_; }); ++seconds) {
+    shown_ = true;
+    rewrite(fmt::format("{}  {}:{:02}", note_, seconds / 60, seconds % 60));
+  }
 }
 
 }  // namespace attnvp::cli

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
+#include <mutex>
 #include <string>
+#include <thread>
 
 namespace attnvp::cli {
 
@@ -26,6 +29,24 @@ class ProgressBar {
   bool terminal_;
   bool shown_ = false;
   Clock::time_point start_, last_{};
+};
+
+// The same for work that cannot say how far it is: from a second on, "note  0:03", by a thread that does nothing else.
+class Waiting {
+ public:
+  explicit Waiting(std::string note);
+  ~Waiting();  // wipes the line
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+ private:
+  void show();
+
+  const std::string note_;
+  std::mutex mutex_;
+  std::condition_variable over_;
+  bool done_ = false, shown_ = false;
+  std::thread thread_;
 };
 
 }  // namespace attnvp::cli

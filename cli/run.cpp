@@ -13,6 +13,7 @@
 #include "cli/firmware.h"
 #include "cli/firmware_files.h"
 #include "cli/prepared.h"
+#include "cli/progress.h"
 #include "cli/run_check.h"
 #include "cli/trace_files.h"
 #include "explore/automatic/automatic.h"
@@ -108,6 +109,9 @@ int run(const RunArguments& a) {
   if (p.network.scope != config::Scope::kAttention) return run_layer(a, p);
   const std::string wanted = default_dataflow(a.dataflows.front(), p.network);
   explore::Automatic picked;
+  // Firmware that is debugged has stderr for itself.
+  std::optional<Waiting> waiting;
+  if (a.gdb_port < 0) waiting.emplace(fmt::format("{} with {} on {}", p.network.name, wanted, p.machine.name));
   if (wanted == "auto") picked = explore::pick_dataflow(p.machine, p.network, p.tiling, p.energy);
   job::Schedule schedule = wanted == "auto" ? picked.schedule() : job::parse_dataflow(wanted);
   if (wanted != "auto") schedule.tiling = p.tiling;
@@ -138,7 +142,9 @@ int run(const RunArguments& a) {
   job::Result result;
   try {
     result = runner.run(p.network, schedule, p.full ? &tensors : nullptr, options);
+    waiting.reset();
   } catch (const job::StoppedError& e) {
+    waiting.reset();
     if (check) std::fputs(findings_text(check->examine(), kMostFindings).c_str(), stdout);
     files::note("tiling", job::tiling_line(job::complete(p.machine, p.network, schedule).tiling));
     trace.write();

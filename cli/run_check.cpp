@@ -1,5 +1,6 @@
 #include "cli/run_check.h"
 
+#include "mapping/check/sources.h"
 #include "platform/elaboration/platform.h"
 
 namespace attnvp::cli {
@@ -22,7 +23,9 @@ RunCheck::RunCheck(job::Runner& runner, const config::Network& network, const jo
 mapping::check::Report RunCheck::examine() {
   tap_.reset();
   for (const auto& recorder : recorders_) recorder->end();
-  return mapping::check::examine(job_, trace_, {result_bytes_});
+  mapping::check::Report report = mapping::check::examine(job_, trace_, {result_bytes_});
+  mapping::check::name_sources(report, job_, trace_.machine());
+  return report;
 }
 
 }  // namespace attnvp::cli

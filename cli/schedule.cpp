@@ -7,6 +7,7 @@
 #include "cli/chosen.h"
 #include "cli/commands.h"
 #include "cli/firmware.h"
+#include "cli/progress.h"
 #include "mapping/bound.h"
 #include "mapping/counter.h"
 #include "mapping/printer.h"
@@ -57,7 +58,10 @@ int schedule(const ScheduleArguments& a) {
   auto [machine, network, chosen] = read_job(a);
   files::Outputs outputs;
   files::Output* const file = outputs.open_or_stdout("--json", a.json);
-  chosen = job::complete(machine, network, chosen);
+  {
+    const Waiting waiting("choosing tile sizes");
+    chosen = job::complete(machine, network, chosen);
+  }
 
   const mapping::Job made = job::make_job(machine, network, chosen);
   const mapping::Counts counts = mapping::count(made, machine);

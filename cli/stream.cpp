@@ -39,7 +39,10 @@ int stream(const StreamArguments& a) {
   stream::Runner::Options options;
   if (!a.vcd.empty()) options.waveform = &waveform;
   stream::Runner runner(graph, energy, a.seed);
-  const stream::Result result = runner.run(options);
+  const stream::Result result = [&] {
+    const Waiting waiting(fmt::format("{} at N={}, d={}", graph.name, graph.n, graph.d));
+    return runner.run(options);
+  }();
 
   // A deadlock has a report, too.
   const std::string json = stream::to_json(result);

@@ -74,7 +74,7 @@ int place(const std::vector<int>& files) {
 }
 
 // The child's life.
-[[noreturn]] void serve(Request& request) {
+[[noreturn]] void serve(Request& request, const std::vector<AddCommands>& commands) {
   std::vector<char*> fields;
   for (char* at = request.text.data(); at < request.text.data() + request.text.size(); at += std::strlen(at) + 1) {
     fields.push_back(at);
@@ -93,14 +93,14 @@ int place(const std::vector<int>& files) {
   if (at < fields.size()) fields[at] = program;  // in place of the empty field
   const auto count = static_cast<int>(fields.size() - at);
   fields.push_back(nullptr);
-  const int status = main(count, fields.data() + at);
+  const int status = main(count, fields.data() + at, commands);
   std::fflush(nullptr);
   ::_exit(status);  // nothing of the parent's is the child's to clean up
 }
 
 class Server {
  public:
-  Server() {
+  explicit Server(const std::vector<AddCommands>& commands) : commands_(commands) {
     sigset_t child;
     ::sigemptyset(&child);
     ::sigaddset(&child, SIGCHLD);
@@ -138,7 +138,7 @@ class Server {
       ::signal(SIGPIPE, SIG_DFL);
       ::sigprocmask(SIG_SETMASK, &before_, nullptr);
       for (const auto& other : replies_) ::close(other.second);
-      serve(request);
+      serve(request, commands_);
     }
     const int reply = request.files.back();
     request.files.pop_back();
@@ -164,19 +164,20 @@ class Server {
     }
   }
 
+  const std::vector<AddCommands>& commands_;
   sigset_t before_{};
   std::map<pid_t, int> replies_;  // of those that run
 };
 
 }  // namespace
 
-int worker() {
+int worker(const std::vector<AddCommands>& commands) {
   int kind = 0;
   socklen_t bytes = sizeof kind;
   if (::getsockopt(STDIN_FILENO, SOL_SOCKET, SO_TYPE, &kind, &bytes) != 0 || kind != SOCK_SEQPACKET) {
     throw config::ConfigError("worker: stdin is no socket of kind SOCK_SEQPACKET; the Python package starts workers");
   }
-  Server().run();
+  Server(commands).run();
   return 0;
 }
 

@@ -16,7 +16,8 @@ Costs::Shape Costs::shape_of(Unit unit, const hal::Descriptor& d) {
   for (std::size_t i = 0; i < hal::kOperands; ++i) {
     const hal::Operand& o = d.operand[i];
     shape[1 + i] = static_cast<std::uint64_t>(o.row_stride) << 32 | o.columns;
-    shape[5] |= (static_cast<std::uint64_t>(d.type[i]) << 1 | (o.address >= hal::kL1Base ? 1U : 0U)) << (8 * i);
+    const auto type = static_cast<std::uint64_t>(d.type[i]);
+    shape[5] |= (type << 1 | (o.address >= hal::kL1Base ? 1U : 0U)) << (8 * i);
   }
   std::memcpy(&shape[6], d.tail.bytes, 2 * sizeof shape[6]);
   if ((d.flags & hal::kMasked) != 0) {  // whose mask is the layer's

@@ -90,6 +90,8 @@ grep -q 'nq=32' "$log/stdout" || failed 'auto does not keep the tiling that was 
 
 done_well run --net bert-large --data timing --set 'l1.port_bandwidth=4 B/cycle' --json -
 holds '.bound.resource == "l1_port"' "$log/stdout"
+done_well run "${small[@]}" --data timing --set dram.policy=cached --set 'dram.l2_bandwidth=1 GB/s' --json -
+holds '.bound.resource == "l2"' "$log/stdout"
 done_well run --net bert-large --data timing --set control.access_cycles=1000 --json -
 holds '.bound.resource == "control"' "$log/stdout"
 done_well compare "${small[@]}" --dataflow flat:prefetch=off,overlap=off,flat --json -

@@ -7,13 +7,16 @@
 #include <limits>
 #include <numeric>
 
-#include "explore/analysis/csv.h"
+#include "platform/report/csv.h"
 #include "platform/config/error.h"
 #include "platform/report/table.h"
 
 namespace attnvp::explore {
 
 namespace {
+
+using report::csv_cell;
+using report::csv_number;
 
 bool beats(const std::vector<double>& a, const std::vector<double>& b) {
   bool better = false;

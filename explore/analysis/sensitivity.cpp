@@ -7,12 +7,15 @@
 #include <limits>
 #include <map>
 
-#include "explore/analysis/csv.h"
+#include "platform/report/csv.h"
 #include "platform/report/table.h"
 
 namespace attnvp::explore {
 
 namespace {
+
+using report::csv_cell;
+using report::csv_number;
 
 constexpr std::size_t kMostLevels = 12;
 constexpr std::size_t kParts = 8;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "platform/config/csv.h"
+#include "platform/report/csv.h"
 
 namespace attnvp::reproduce {
 
@@ -14,7 +15,6 @@ using config::CsvLine;
 std::vector<CsvLine> read_csv(const std::string& name);
 // Above 0.
 inline double csv_number(const CsvLine& line, std::size_t column) { return config::positive_number(line, column); }
-// Quoted where it must be.
-std::string csv_cell(const std::string& text);
+using report::csv_cell;
 
 }  // namespace attnvp::reproduce

@@ -67,12 +67,12 @@ Dimension dimension_of(const MachineConfig& machine, const std::string& name) {
 }  // namespace
 
 Fit calibrate(const std::string& path, const Options& options, const std::vector<std::string>& keys,
-              const std::function<void(const std::string&)>& progress) {
+              const std::function<void(const std::string&)>& progress, const RowProgress& rows) {
   if (keys.size() > kMostKeys) {
     throw ConfigError(
         fmt::format("--key: found {} keys; allowed are at most {}, as more fit anything", keys.size(), kMostKeys));
   }
-  const Result first = validate(path, options);
+  const Result first = validate(path, options, rows);
   Fit fit{first.set, first.hardware, {}, first.errors, first.errors, 1};
   const MachineConfig machine =
       config::load_hardware(options.hardware.empty() ? first.hardware : options.hardware, options.settings);
@@ -85,7 +85,7 @@ Fit calibrate(const std::string& path, const Options& options, const std::vector
     Options there = options;
     for (const Dimension& d : point) there.settings.push_back(d.key + "=" + d.text());
     ++fit.runs;
-    return validate(path, there).errors;
+    return validate(path, there, rows).errors;
   };
   for (double step = kFirstStep; step >= kLastStep; step /= 2) {
     for (std::size_t i = 0; i < at.size(); ++i) {

@@ -21,7 +21,7 @@ struct Fit {
 
 // At most three keys, all numbers. Throws config::ConfigError.
 Fit calibrate(const std::string& path, const Options& options, const std::vector<std::string>& keys,
-              const std::function<void(const std::string&)>& progress);
+              const std::function<void(const std::string&)>& progress, const RowProgress& rows);
 std::string to_text(const Fit& fit);
 
 }  // namespace attnvp::validate

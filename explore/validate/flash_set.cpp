@@ -43,7 +43,13 @@ class FlashSet : public JobSet {
     const std::uint32_t rows = std::min(kBlockRows, layer.seq_q), keys = std::min(kBlockKeys, layer.seq_kv);
     const job::Result r =
         run(third ? machine_ : synchronous_, layer, third ? "flash3:grid=blocks" : "flash2:grid=blocks",
-            {{"nq", rows}, {"nkv", keys}, {"m0", kBlockRows}, {"n0", kBlockKeys}, {"k0", 32}, {"kv", third ? 2 : 1}, {"rb", 1}});
+            {{"nq", rows},
+             {"nkv", keys},
+             {"m0", kBlockRows},
+             {"n0", kBlockKeys},
+             {"k0", 32},
+             {"kv", third ? 2 : 1},
+             {"rb", 1}});
     const double flop = 4.0 * static_cast<double>(length) * static_cast<double>(length) *
                         static_cast<double>(emb * heads * batch) / (causal > 0 ? 2 : 1);
     return {{"", row.positive("tflops"), flop / r.seconds() * 1e-12, "TFLOP/s", note(r)}};

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "explore/analysis/csv.h"
 #include "explore/validate/plot.h"
+#include "platform/report/csv.h"
 #include "platform/report/json.h"
 #include "platform/report/page_files.h"
 #include "platform/report/table.h"
@@ -151,8 +151,8 @@ std::string to_markdown(const std::vector<Result>& results) {
 }
 
 std::string to_csv(const Result& r) {
-  using explore::csv_cell;
-  using explore::csv_number;
+  using report::csv_cell;
+  using report::csv_number;
   std::string out = "row,what,measured,predicted,unit,error,note";
   for (const std::string& column : r.columns) out += "," + csv_cell(column);
   out += "\n";

@@ -45,9 +45,10 @@ std::vector<Point> points_of(const std::string& line) {
 
 }  // namespace
 
-std::vector<std::vector<Point>> predict_in_processes(DataSet& set, const std::vector<Row>& rows) {
-  const std::vector<std::string> lines =
-      explore::in_processes(rows.size(), 0, [&](std::size_t i) { return answer(set, rows[i]); });
+std::vector<std::vector<Point>> predict_in_processes(DataSet& set, const std::vector<Row>& rows,
+                                                     const std::function<void(std::size_t)>& progress) {
+  const std::vector<std::string> lines = explore::in_processes(
+      rows.size(), 0, [&](std::size_t i) { return answer(set, rows[i]); }, progress);
   std::vector<std::vector<Point>> points;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (lines[i].empty()) config::fail(rows[i].origin(), "the process that predicts this row ended before its answer");

@@ -59,7 +59,7 @@ std::uint64_t Row::whole(const char* column) const {
   return static_cast<std::uint64_t>(value);
 }
 
-Result validate(const std::string& path, const Options& options) {
+Result validate(const std::string& path, const Options& options, const RowProgress& progress) {
   Result result;
   result.lines = config::read_csv_table(path);
   check_names(result.lines.front());
@@ -72,7 +72,9 @@ Result validate(const std::string& path, const Options& options) {
   result.hardware = set->hardware();
   std::vector<Row> rows;
   for (const config::CsvLine& line : result.lines) rows.emplace_back(result.columns, line, rows.size() + 1);
-  const std::vector<std::vector<Point>> points = predict_in_processes(*set, rows);
+  const std::vector<std::vector<Point>> points = predict_in_processes(*set, rows, [&](std::size_t done) {
+    if (progress) progress(done, rows.size());
+  });
   for (std::size_t i = 0; i < points.size(); ++i) {
     for (const Point& point : points[i]) {
       result.rows.push_back(i + 1);

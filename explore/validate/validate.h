@@ -21,7 +21,9 @@ struct Result {
 
 // Rows are predicted by as many processes as the host has processors. Throws config::ConfigError: columns of no kind,
 // a cell that cannot be; job::RunError.
-Result validate(const std::string& path, const Options& options);
+// `progress` is told how many of how many rows are done.
+using RowProgress = std::function<void(std::size_t done, std::size_t all)>;
+Result validate(const std::string& path, const Options& options, const RowProgress& progress = {});
 
 // The file of a set that comes with the program: configs/validation/NAME.csv. Throws config::ConfigError.
 std::string file_of_set(const std::string& name);

@@ -12,6 +12,8 @@ enum Dispatch : std::uint32_t {
   kBlock = 1,   // the next thread block of a worker
   kKernel = 2,  // one more kernel
 };
-constexpr std::uint64_t kDispatchAddress = kJobAddress + 0x3'0200;
+constexpr std::uint64_t kDispatchAddress = kJobAddress + 0x3'01C0;
+static_assert(kDispatchAddress >= kTypesAddress + sizeof(Types) && kDispatchAddress + 4 <= kScalesAddress,
+              "a word of its own");
 
 }  // namespace attnvp::hal

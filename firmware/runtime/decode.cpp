@@ -192,6 +192,16 @@ void Decode::load_one(uint32_t core) {
   advance(core, at);
 }
 
+// Whole sub-tiles, unless the layer's mask shows a query what would stand behind the tile's keys.
+uint32_t Decode::padded_keys(const Step& s) const {
+  const uint32_t keys = s.keys.keys, all = static_cast<uint32_t>(round_up(keys, plan_.tiling.l0.n0));
+  const hal::Mask rule = contexts_.mask(s.segment.context);
+  const auto seen = [&](uint32_t columns) {
+    return hal::visible_rows(rule, s.rows.row, s.rows.rows, s.keys.key + columns).count();
+  };
+  return !rule.any() || seen(all) == seen(keys) ? all : keys;
+}
+
 void Decode::step(uint32_t core) {
   Lane& lane = lane_[core];
   Cursor& at = lane.compute;
@@ -205,7 +215,7 @@ void Decode::step(uint32_t core) {
   s.first = at.tile == 0;
   s.last = at.tile + 1 == s.segment.tiles;
   s.all_rows = blocks() ? plan_.rows : s.rows.rows;
-  s.all_keys = blocks() ? static_cast<uint32_t>(round_up(s.keys.keys, plan_.tiling.l0.n0)) : s.keys.keys;
+  s.all_keys = blocks() ? padded_keys(s) : s.keys.keys;
   if (blocks() && s.first) {
     if (plan_.share == 1 && s.piece > 0) rt_.wait(over_.of(core));
     dispatch(hal::kBlock);
@@ -292,12 +302,20 @@ void Decode::store_o(uint32_t core, const Segment& s, uint32_t piece, bool in_or
 // The processor waits for all partial results of the heads that this worker hosts.
 void Decode::merge(uint32_t core) {
   uint32_t parts = 0;
+  Segment last;
   for (uint32_t n = 0;; ++n) {
     const Segment s = work_.segment(worker(core), n);
     if (!s.valid) break;
     if (s.part == 0 && s.parts > 1) parts += s.parts;
+    last = s;
   }
   if (parts == 0) return;
+  // Into the buffers of its tiles they come, when it has computed all of those: its last piece is one that it waits for,
+  // or says so.
+  if (!blocks() && (last.parts == 1 || last.host != worker(core))) {
+    rt_.vec(core_of(core), fence().then(merged_.of(core)));
+    ++parts;
+  }
   rt_.wait(merged_.of(core), parts);
   if (blocks()) {
     dispatch(hal::kKernel);
@@ -324,7 +342,7 @@ void Decode::merge_head(uint32_t core, const Segment& s) {
                                   .then(part_ready_.of(core))
                                   .label(head, 0));
   for (uint32_t part = 1; rt_.ok() && part < s.parts; ++part) {
-    const Sums other = part_sums(core, part, rows);
+    const Sums other = part_sums(core, lane.parts_merged + part, rows);
     rt_.dma(load_channel(core), copy(record(work_.record(s, part), rows), in_l1(other))
                                     .after(part_free_.of(core))
                                     .then(part_ready_.of(core))
@@ -334,6 +352,7 @@ void Decode::merge_head(uint32_t core, const Segment& s) {
     Command add = scale_add(all, other, scales, hal::kTwoScales | hal::kInOrder);
     rt_.vec(core_of(core), add.then(part_free_.of(core)).label(head, part));
   }
+  lane.parts_merged += s.parts - 1;
   store_o(core, s, piece, true);
 }
 

@@ -59,7 +59,8 @@ class Decode {
     static constexpr uint32_t kMaxLag = 2;
     Step waiting[kMaxLag + 1];
     uint32_t waiting_count = 0;
-    uint32_t pieces = 0;  // slots taken, merges included
+    uint32_t pieces = 0;        // slots taken, merges included
+    uint32_t parts_merged = 0;  // into others of their heads
   };
   bool blocks() const { return plan_.grid == Grid::kBlocks; }
   uint32_t lanes() const { return rt_.cores() * plan_.share; }
@@ -71,6 +72,7 @@ class Decode {
   uint32_t store_channel() const { return rt_.machine().dma_channels - 1; }
   void advance(uint32_t core, Cursor& cursor) const;
   void load_one(uint32_t core);
+  uint32_t padded_keys(const Step& s) const;
   void step(uint32_t core);
   void second_half(uint32_t core, const Step& s);
   void end_piece(uint32_t core, const Step& s);

@@ -256,6 +256,16 @@ void Examiner::command(LineId line, std::uint32_t step) {
       f.high = now.region.end();
       add(std::move(f), line, line);
     }
+    const hal::Layer& l = job_.block.layer;
+    if (a.write && now.region.end() > l.q && now.region.address < l.o) {
+      Finding f;
+      f.kind = Kind::kInput;
+      f.parties.push_back(party(now));
+      f.detail = "what the host has left there is to be read only";
+      f.low = now.region.address;
+      f.high = now.region.end();
+      add(std::move(f), line, line);
+    }
     if (!a.write) {
       // A copy may take what pads its rows along, and sums may be rescaled before there are any.
       const hal::Opcode opcode = trace_.descriptors[trace_.lines[line].commands[step]].opcode;
@@ -269,6 +279,14 @@ void Examiner::command(LineId line, std::uint32_t step) {
         f.low = hole.low;
         f.high = hole.high;
         add(std::move(f), line, line);
+      } else if (const Interval left = s.way == Way::kEngine ? torn(a.region) : Interval{}; left.any()) {
+        Finding f;
+        f.kind = Kind::kTorn;
+        f.parties.push_back(party(now));
+        f.detail = "these rows do not belong to those before them";
+        f.low = left.low;
+        f.high = left.high;
+        add(std::move(f), line, line);
       }
     }
     shadow_.touch(now, [&](const Touch& before) {
@@ -277,6 +295,43 @@ void Examiner::command(LineId line, std::uint32_t step) {
       return is_over;
     });
   }
+}
+
+// Where in Q, K or V a copy has those bytes from, and how far apart rows are there; 0: from elsewhere.
+std::uint64_t Examiner::source_of(const Touch& write, std::uint64_t address, std::uint64_t& row_stride) const {
+  const Line& line = trace_.lines[write.line];
+  if (line.steps[write.step].way == Way::kEngine) return 0;
+  const hal::Descriptor& d = trace_.descriptors[line.commands[write.step]];
+  const hal::Operand &from = d.operand[0], &to = d.operand[1];
+  const hal::Layer& l = job_.block.layer;
+  if (from.address < l.q || from.address >= l.o) return 0;
+  const std::uint64_t apart = d.tail.copy.plane_stride[1];
+  const std::uint64_t plane = d.tail.copy.planes > 1 && apart > 0 ? (write.region.address - to.address) / apart : 0;
+  const std::uint64_t offset = address - write.region.address;
+  row_stride = from.row_stride;
+  return from.address + plane * d.tail.copy.plane_stride[0] + offset / to.row_stride * from.row_stride +
+         offset % to.row_stride;
+}
+
+// Rows of a tensor that several copies have brought lie one behind the other in it as well; those that do not are left
+// over from before. Tiles of caches in pages do not.
+Interval Examiner::torn(const Region& region) const {
+  const Touch* before = shadow_.latest_write(region);
+  if (before == nullptr || region.rows < 2 || contains(before->region, region) || !job_.pages.empty()) return {};
+  before = nullptr;
+  std::uint64_t source = 0;
+  for (std::uint64_t row = 0; row < region.rows; ++row) {
+    const Region one{region.address + row * region.row_stride, 1, region.row_bytes, 0};
+    const Touch* write = shadow_.latest_write(one);
+    if (write == nullptr || !contains(write->region, one)) return {};
+    std::uint64_t stride = 0;
+    const std::uint64_t from = source_of(*write, one.address, stride);
+    if (from == 0) return {};
+    if (before != nullptr && write != before && from != source + stride) return {one.address, one.end()};
+    before = write;
+    source = from;
+  }
+  return {};
 }
 
 // Space that is given back: whoever uses it must be done.

@@ -24,6 +24,8 @@ class Examiner {
   void complaints();
   void memories();
   void command(LineId line, std::uint32_t step);
+  Interval torn(const Region& region) const;
+  std::uint64_t source_of(const Touch& write, std::uint64_t address, std::uint64_t& row_stride) const;
   void space(LineId line, std::uint32_t step);
   void result();
   bool ordered(const Touch& before, const Touch& now) const;

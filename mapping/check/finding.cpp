@@ -10,6 +10,8 @@ namespace {
 constexpr std::pair<const char*, const char*> kKinds[] = {
     {"refused", "a command that its engine does not take"},
     {"unwritten", "reads what nothing has written"},
+    {"torn", "reads rows of a tensor some of which are left over from another tile"},
+    {"input", "writes to Q, K or V"},
     {"race", "a write and another access to the same bytes, which nothing orders"},
     {"freed", "uses space of L1 that firmware has given back, or does not hold"},
     {"crossing", "goes over the end of a buffer into another one"},
@@ -22,6 +24,12 @@ constexpr std::pair<const char*, const char*> kKinds[] = {
     {"held", "space of L1 that was taken while the schedule ran, and not given back"},
     {"unknown", "what the checker does not follow"},
 };
+
+std::string source_text(const Party& p) {  // ", mas.cpp:87 by runtime/attention.cpp:12"
+  if (p.source.empty()) return {};
+  const std::string line = p.source.substr(p.source.rfind('/') + 1);
+  return p.step.empty() ? ", " + line : fmt::format(", {} by {}", line, p.step.substr(p.step.find('/') + 1));
+}
 }  // namespace
 
 const char* to_string(Kind kind) { return kKinds[static_cast<std::size_t>(kind)].first; }
@@ -35,7 +43,9 @@ std::string to_text(const Finding& f) {
     text += fmt::format("{}{}", p.cluster == 0 ? "" : fmt::format("c{}.", p.cluster), p.queue);
     if (p.number > 0) text += fmt::format(" #{}", p.number);
     if (!p.operation.empty()) text += " " + p.operation;
-    if (p.number > 0) text += fmt::format(" (head {}, block {})", p.head, p.row_block);
+    if (p.number > 0) {
+      text += fmt::format(" (head {}, block {}{})", p.head, p.row_block, source_text(p));
+    }
     if (!p.access.empty()) text += fmt::format(" {} {}", p.access, p.place);
   }
   if (!f.detail.empty()) text += (f.parties.empty() ? "" : ": ") + f.detail;

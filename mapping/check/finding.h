@@ -10,6 +10,8 @@ namespace attnvp::mapping::check {
 enum class Kind : std::uint8_t {
   kRefused,     // a command that its engine does not take
   kUnwritten,   // reads what nothing has written
+  kTorn,        // reads rows of a tensor that are left over from another tile
+  kInput,       // writes to what the host has left there to be read
   kRace,        // a write and another access that nothing orders
   kFreed,       // uses space that firmware has given back, or does not hold
   kCrossing,    // goes over the end of a buffer into another one
@@ -34,6 +36,8 @@ struct Party {
   std::string access;  // "writes", "reads"; empty: none
   std::string place;   // "L1+0x100 (scores)", "K+0x0"
   std::uint32_t head = 0, row_block = 0;
+  std::string source;  // line of the dataflow, "firmware/dataflows/mas.cpp:87"; empty: not known
+  std::string step;    // of the shared step that it calls, "firmware/runtime/attention.cpp:12"; empty: none
 };
 
 struct Finding {

@@ -92,6 +92,18 @@ std::vector<Touch>& Shadow::block_of(const Region& r) {
   return block.touches;
 }
 
+const Touch* Shadow::latest_write(const Region& region) const {
+  auto at = blocks_.upper_bound(region.address);
+  if (at != blocks_.begin()) --at;
+  for (; at != blocks_.end() && at->first < region.end(); ++at) {
+    const std::vector<Touch>& here = at->second.touches;
+    for (auto t = here.rbegin(); t != here.rend(); ++t) {
+      if (t->write && share_a_byte(t->region, region)) return &*t;
+    }
+  }
+  return nullptr;
+}
+
 Interval Shadow::unwritten(const Region& region, std::uint64_t least) const {
   auto first = blocks_.upper_bound(region.address);
   if (first != blocks_.begin()) --first;

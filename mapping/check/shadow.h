@@ -34,6 +34,9 @@ class Shadow {
   // The first bytes of the region that nobody has written, at least so many in a row.
   Interval unwritten(const Region& region, std::uint64_t least = 1) const;
 
+  // The latest write that shares a byte with the region; nullptr: none.
+  const Touch* latest_write(const Region& region) const;
+
   // Calls meet(earlier touch) for all that share a byte with this one, unless both read; then notes it. A touch that
   // meet() says is over takes the place of those within it: whoever comes behind it comes behind them.
   template <typename Meet>

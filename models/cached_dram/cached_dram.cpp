@@ -10,10 +10,10 @@
 namespace attnvp {
 
 namespace {
-const bool kRegistered = add_kind(
-    Kind<Memory>("dram", "cached", "is a bus of fixed bandwidth behind a cache", {"attnvp.dram"}, [](const Site& site) {
-      return std::make_unique<CachedDram>(site.name, site);
-    }).with_keys<CacheConfig>());
+const bool kRegistered =
+    add_kind(Kind<Memory>("dram", "cached", "is a bus of fixed bandwidth behind a cache", {"attnvp.dram", "attnvp.l2"},
+                          [](const Site& site) { return std::make_unique<CachedDram>(site.name, site); })
+                 .with_keys<CacheConfig>());
 
 std::uint64_t whole_cycles(double seconds, double hertz) {
   return static_cast<std::uint64_t>(std::ceil(seconds * hertz - 1e-6));
@@ -36,6 +36,7 @@ std::uint64_t CachedDram::Bus::cycles() const {
 
 CachedDram::CachedDram(sc_core::sc_module_name name, const Site& site)
     : Memory(name, site.context),
+      l2_("l2", site.context),
       config_(site.machine.dram),
       cache_(site.machine.own<CacheConfig>()),
       contents_(site.base, config_.size_bytes),
@@ -75,7 +76,9 @@ void CachedDram::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time
     const std::uint64_t here = std::min((line + 1) * cache_.line_bytes, offset + bytes) - at;
     const LineCache::Touch touch = lines_.touch(line);
     full_ = full_ || touch.evicted;
-    until = std::max(until, slices_[line % slices_.size()].take(looked_up, here));
+    Bus& slice = slices_[line % slices_.size()];
+    until = std::max(until, slice.take(looked_up, here));
+    l2_.busy_cycles.raise_to(slice.cycles());
     if (touch.wrote_back) {
       dram_.take(asked, cache_.line_bytes);
       written += cache_.line_bytes;
@@ -100,8 +103,10 @@ void CachedDram::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time
   delay = ctx_.clock.cycles(until - now);
 
   write_words.add_bytes(written);
+  (payload.is_read() ? l2_.read_words : l2_.write_words).add_bytes(bytes);
   if (payload.is_read()) {
     read_words.add_bytes(missed);
+    l2_.write_words.add_bytes(missed);
     hit_words.add_bytes(bytes - std::min(bytes, missed));
   }
   contents_.serve(payload);

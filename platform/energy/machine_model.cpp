@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "models/cached_dram/config.h"
 #include "platform/energy/scaling.h"
 #include "platform/energy/sram.h"
 
@@ -14,6 +15,7 @@ namespace {
 constexpr double kWordBits = 16, kSumBits = 32, kBitsPerByte = 8;
 constexpr double kWidestMacro = 512;    // bits; wider accesses go to several side by side
 constexpr double kSmallestSram = 4096;  // bytes; below, registers
+constexpr double kL2Banks = 32;         // each of one macro; an access wakes one
 constexpr double kGiB = 1024.0 * 1024 * 1024;
 constexpr double kPjPerMwSecond = 1e9;
 
@@ -36,7 +38,13 @@ MachineModel::MachineModel(const MachineConfig& machine, const Technology& techn
   l0_ = l0_bytes < kSmallestSram ? registers(l0_bytes) : sram(l0_bytes, 1, kWidestMacro);
   l1_ = sram(static_cast<double>(machine.l1.size_bytes), machine.l1.banks,
              machine.l1.bank_bytes_per_cycle * kBitsPerByte);
-  lay_out(l0_, l1_);
+  if (machine.dram.policy == "cached") {
+    const auto& cache = machine.own<CacheConfig>();
+    l2_ = sram(static_cast<double>(cache.size_bytes) / kL2Banks, 1, kWidestMacro);
+    l2_.area_mm2 *= kL2Banks;
+    l2_.leakage_mw = l2_.leakage_mw * kL2Banks;
+  }
+  lay_out();
 }
 
 MachineModel::Memory MachineModel::sram(double bytes, double banks, double width_bits) const {
@@ -75,7 +83,7 @@ Part MachineModel::logic(const char* module, double mm2, double register_bits) c
   return part;
 }
 
-void MachineModel::lay_out(const Memory& l0, const Memory& l1) {
+void MachineModel::lay_out() {
   const MachineConfig& m = machine_;
   const auto mm2 = [this](const char* name) { return technology_.mm2(name, nm_); };
   const auto memory = [](const char* module, const Memory& of) {
@@ -94,17 +102,21 @@ void MachineModel::lay_out(const Memory& l0, const Memory& l1) {
     part.count = (in_cluster ? m.clusters : 1) * std::uint64_t{in_core ? m.cores : 1};
     parts_.push_back(part);
   };
-  place(memory("l1", l1), true, false);
+  if (l2_.area_mm2 > 0) place(memory("l2", l2_), false, false);
+  place(memory("l1", l1_), true, false);
   place(logic("events", 0, m.events.events * kEventBits), true, false);
   place(logic("dma", m.dma.channels * mm2("dma_channel"), 0), true, false);
   place(logic("cpu", mm2("core"), 0), true, false);
-  place(memory("l0", l0), true, true);
+  place(memory("l0", l0_), true, true);
   place(logic("mac", pes * (mm2("fp16_multiply") + mm2("fp32_add")), pes * pe_bits), true, true);
   place(logic("vec", m.vec.lanes * lane, m.vec.lanes * kLaneBits), true, true);
 
   const double spread = 1 / technology_.factor("utilization").value;
-  for (const Part& part : parts_) area_mm2_ += part.area_mm2 * static_cast<double>(part.count) * spread;
-  cluster_mm2_ = area_mm2_ / m.clusters;
+  for (const Part& part : parts_) {
+    const double together = part.area_mm2 * static_cast<double>(part.count) * spread;
+    area_mm2_ += together;
+    if (part.in_cluster) cluster_mm2_ += together / m.clusters;
+  }
 }
 
 double MachineModel::spare_mm2() const { return area_mm2_ * (1 - technology_.factor("utilization").value); }
@@ -140,6 +152,11 @@ void MachineModel::fill(config::EnergyTable& table) const {
   set("attnvp.l0", "write", l0_.write_pj);
   set("attnvp.l1", "read", l1_.read_pj + to_l1);
   set("attnvp.l1", "write", l1_.write_pj + to_l1);
+
+  if (l2_.area_mm2 > 0) {
+    set("attnvp.l2", "read", l2_.read_pj);
+    set("attnvp.l2", "write", l2_.write_pj);
+  }
 
   const std::string& dram = keys_.dram_type;
   set("attnvp.dram", "read", technology_.dram_pj_per_bit(dram) * kWordBits);

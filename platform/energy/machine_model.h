@@ -46,7 +46,7 @@ class MachineModel {
   Memory sram(double bytes, double banks, double width_bits) const;
   Memory registers(double bytes) const;
   Part logic(const char* module, double mm2, double register_bits) const;
-  void lay_out(const Memory& l0, const Memory& l1);
+  void lay_out();
   Figure words_over(double mm) const;  // a 16-bit word along a wire
 
   const MachineConfig machine_;
@@ -55,7 +55,7 @@ class MachineModel {
   double nm_, volts_;
   std::vector<Part> parts_;
   double area_mm2_ = 0, cluster_mm2_ = 0;
-  Memory l0_, l1_;
+  Memory l0_, l1_, l2_;
 };
 
 // The table with everything that the model says of the machine; as it is, where it is no model.

@@ -26,6 +26,7 @@ Remedy remedy_of(const std::string& resource, const MachineConfig& m) {
   if (resource == "mac") return {"mac.rows", "rows of the MAC array"};
   if (resource == "vec") return {"vec.lanes", "lanes of VEC"};
   if (resource == "dram") return {"dram.bandwidth", "DRAM's bandwidth"};
+  if (resource == "l2") return {"dram.l2_bandwidth", "bandwidth of the L2"};
   if (resource == "l1_port") return {"l1.port_bandwidth", "bandwidth of an L1 port"};
   if (resource == "l1_bank") return {"l1.bank_bandwidth", "bandwidth of L1's banks"};
   if (resource == "network") return {"interconnect.link_width", "width of the network's links"};
@@ -143,6 +144,7 @@ Bound bound_of(const Result& r, const MachineConfig& m) {
                {"l1_port", of("l1", "busiest_port_bytes") / m.l1.port_bytes_per_cycle},
                {"l1_bank", l1_bank},
                {"control", worked("control")}};
+  if (r.has("l2", "busy_cycles")) b.demands.push_back({"l2", of("l2", "busy_cycles")});
   if (r.has("bus", "busiest_link_cycles")) b.demands.push_back({"network", of("bus", "busiest_link_cycles")});
   std::stable_sort(b.demands.begin(), b.demands.end(),
                    [](const Demand& x, const Demand& y) { return x.cycles > y.cycles; });

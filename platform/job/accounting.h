@@ -28,7 +28,7 @@ struct UnitTime {
 
 // Cycles for which a resource is needed whatever the others do: no run is shorter.
 struct Demand {
-  std::string resource;  // mac, vec, l1_port, l1_bank, dram, network, dma, control
+  std::string resource;  // mac, vec, l1_port, l1_bank, l2, dram, network, dma, control
   double cycles = 0;
 };
 

@@ -64,6 +64,11 @@ void check_run(const std::string& path, const ordered_json& run) {
     need(advice.is_array(), "bound.advice");
     for (const ordered_json& line : advice) need(line.is_object() && line.contains("text"), "bound.advice's text");
   }
+  for (const char* key : {"counters", "overrides", "tiling"}) need(!run.contains(key) || run[key].is_object(), key);
+  const ordered_json counters = run.value("counters", ordered_json::object());
+  for (const auto& [module, values] : counters.items()) {
+    need(values.is_object() && (!values.contains("macs") || values["macs"].is_number()), "counters." + module);
+  }
   const double total = run["energy_pj"]["total"].get<double>();
   double parts = -total;
   for (const auto& [part, pj] : run["energy_pj"].items()) parts += pj.get<double>();

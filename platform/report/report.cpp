@@ -71,10 +71,15 @@ Table time_table(const job::Result& r) {
 }
 
 std::string bound_sentence(const job::Bound& b) {
-  const std::map<std::string, std::string> names = {{"mac", "MAC"},         {"vec", "VEC"},
-                                                    {"dram", "DRAM"},       {"l1_port", "L1 port"},
-                                                    {"l1_bank", "L1 bank"}, {"control", "control processor"},
-                                                    {"dma", "DMA"},         {"network", "network"}};
+  const std::map<std::string, std::string> names = {{"mac", "MAC"},
+                                                    {"vec", "VEC"},
+                                                    {"dram", "DRAM"},
+                                                    {"l1_port", "L1 port"},
+                                                    {"l1_bank", "L1 bank"},
+                                                    {"l2", "L2"},
+                                                    {"control", "control processor"},
+                                                    {"dma", "DMA"},
+                                                    {"network", "network"}};
   const auto name = [&](const std::string& resource) { return names.at(resource); };
   const bool slow = b.share() < 0.5;
   const std::string then = b.next() == b.most.resource ? fmt::format("{} still binds", name(b.next()))

@@ -104,7 +104,7 @@ def main():
     parser.add_argument("--regress", action="store_true")
     arguments = parser.parse_args()
     program = os.path.abspath(arguments.program)
-    env = dict(os.environ, ASAN_OPTIONS="detect_leaks=0:detect_stack_use_after_return=0:allocator_may_return_null=1")
+    env = dict(os.environ, ASAN_OPTIONS="detect_leaks=0:detect_stack_use_after_return=1:allocator_may_return_null=1")
     if arguments.regress:
         return 1 if regress(program, env) else 0
 

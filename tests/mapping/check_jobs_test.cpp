@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <tuple>
 
+#include "mapping/check/changed.h"
 #include "mapping/check/checker.h"
+#include "mapping/check/sources.h"
 #include "models/bus/jitter.h"
 #include "platform/config/energy.h"
 #include "platform/config/hardware.h"
@@ -27,7 +30,8 @@ std::string text_of(const mapping::check::Report& r, const job::Schedule& schedu
   const bool blocks = schedule.text.find("grid=blocks") != std::string::npos;
   std::string text;
   for (const mapping::check::Finding& f : r.findings) {
-    if (blocks && (f.kind == Kind::kUnwritten || f.kind == Kind::kLeftOver)) continue;
+    const bool behind = f.kind == Kind::kUnwritten || f.kind == Kind::kTorn || f.kind == Kind::kLeftOver;
+    if (blocks && behind) continue;
     text += to_text(f) + "\n";
   }
   return text;
@@ -88,6 +92,41 @@ TEST_P(CheckShipped, RaisesNoFalseAlarm) {
 INSTANTIATE_TEST_SUITE_P(Machines, CheckShipped,
                          testing::Values("edge", "edge-small", "edge-large", "cluster3", "fusemax", "fusemax-baseline",
                                          "overwrite-v", "overwrite-k", "davinci"));
+
+TEST(CheckSources, NamesTheDataflowsLine) {
+  const MachineConfig machine = config::load_hardware("edge", {});
+  const config::Network network = config::load_network("H=2,N=196,E=64");
+  for (const char* dataflow : {"mas", "layerwise", "fusemax", "flash2"}) {
+    const job::Schedule schedule = job::complete(machine, network, job::parse_dataflow(dataflow));
+    const mapping::Job made = job::make_job(machine, network, schedule);
+    const auto no_wait = [](std::uint32_t, const mapping::Queue& queue, std::uint64_t number, hal::Descriptor& d) {
+      if (queue.unit == mapping::Unit::kVec && number == 2) d.wait[0] = d.wait[1] = {0};
+    };
+    mapping::check::Report report = mapping::check::check_changed(made, machine, {}, no_wait);
+    name_sources(report, made, machine);
+    ASSERT_FALSE(report.findings.empty()) << dataflow;
+    for (const mapping::check::Party& p : report.findings.front().parties) {
+      if (p.number > 0) {
+        EXPECT_EQ(p.source.rfind("firmware/dataflows/", 0), 0U) << to_text(report.findings.front());
+      }
+    }
+  }
+}
+
+// Workers that merge several heads, of which their last tiles may be none.
+TEST(CheckMerges, RaiseNoAlarm) {
+  const MachineConfig machine = config::load_hardware("cluster3", {"clusters=2", "cores=2"});
+  for (const auto& [layer, dataflow, nkv] : {std::tuple{"H=6,NQ=64,NKV=64,E=16", "flash-decoding:share=2", 16},
+                                             {"H=6,NQ=32,NKV=77,E=16", "flash-decoding:share=2", 16},
+                                             {"H=3,NQ=48,NKV=53,E=16", "flash-decoding:kernels=2", 2}}) {
+    const config::Network network = config::load_network(layer);
+    job::Schedule schedule = job::parse_dataflow(dataflow);
+    schedule.tiling.set("nkv", static_cast<std::uint32_t>(nkv));
+    schedule.tiling.set("kv", 1);
+    schedule = job::complete(machine, network, schedule);
+    EXPECT_EQ(text_of(check(machine, network, schedule), schedule), "") << layer;
+  }
+}
 
 class CheckRandom : public testing::TestWithParam<std::uint32_t> {};
 

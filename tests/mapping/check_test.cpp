@@ -199,6 +199,35 @@ TEST(Checker, FindsAPartThatIsNotLoaded) {
   EXPECT_EQ(hole->low, s.k.address + (kKeys - 1) * kEmb * 2);
 }
 
+TEST(Checker, FindsRowsThatAreLeftOver) {
+  for (const std::uint32_t missed : {0U, 1U}) {  // rows that the second tile does not write
+    Script s;
+    s.buffers();
+    s.dma(0, s.load_q);
+    s.dma(0, s.load_k);
+    s.mac(matmul_abt(s.q, s.k, s.c, s.l0).after(kQReady).after(kKReady).then(kVReady));
+    const std::uint64_t offset = missed * kEmb * 2;
+    const std::uint32_t rows = kKeys - missed;
+    s.dma(0, copy(Script::at(kK + 0x400 + offset, rows, kEmb), Script::at(s.k.address + offset, rows, kEmb))
+                 .after(kVReady)
+                 .then(kKReady));
+    s.mac(matmul_abt(s.q, s.k, s.c, s.l0).after(kKReady));
+    const Report r = s.end();
+    const Finding* torn = find(r, Kind::kTorn);
+    ASSERT_EQ(torn != nullptr, missed > 0) << all(r);
+    if (torn != nullptr) {
+      EXPECT_EQ(torn->low, s.k.address + offset);
+    }
+  }
+}
+
+TEST(Checker, FindsWritesToInputs) {
+  Script s;
+  s.store = copy(s.o, Script::at(kV, kRows, kEmb)).after(kOReady).then(kStored);
+  const Report r = s.attention();
+  EXPECT_NE(find(r, Kind::kInput), nullptr) << all(r);
+}
+
 TEST(Checker, FindsAResultThatNobodyWaitsFor) {
   Script s;
   s.wait = false;

@@ -11,13 +11,14 @@ namespace {
 struct Case {
   const char *net, *dataflow;
   std::uint32_t nq, kv;
+  std::uint32_t nkv = 64;
 };
 
 job::Result run(const MachineConfig& machine, const Case& c, bool full) {
   const config::Network network = config::load_network(c.net);
   job::Schedule schedule = job::parse_dataflow(c.dataflow);
   schedule.tiling.set("nq", c.nq);
-  schedule.tiling.set("nkv", 64);
+  schedule.tiling.set("nkv", c.nkv);
   schedule.tiling.set("m0", 32);
   schedule.tiling.set("n0", 64);
   schedule.tiling.set("k0", 16);
@@ -37,7 +38,11 @@ INSTANTIATE_TEST_SUITE_P(
                          1},  // 4 rows, the last tile of 52 keys
                     Case{"H=2,NQ=4,NKV=500,E=64", "flash-decoding:grid=blocks,share=2,kernels=2", 4, 2},
                     Case{"H=4,HKV=2,NQ=100,NKV=150,E=64,causal=1", "flash2:grid=blocks", 32, 1},
-                    Case{"H=4,HKV=2,NQ=100,NKV=150,E=64,causal=1", "flash2:grid=blocks,share=3", 32, 2}));
+                    Case{"H=4,HKV=2,NQ=100,NKV=150,E=64,causal=1", "flash2:grid=blocks,share=3", 32, 2},
+                    // Every head has its own scales, whatever is launched; sub-tiles may be larger than tiles.
+                    Case{"H=3,NQ=4,NKV=128,E=64,type=int8", "flash2:kernels=2", 4, 1},
+                    Case{"H=3,NQ=4,NKV=128,E=64,type=int8", "flash-decoding:grid=blocks", 4, 1},
+                    Case{"H=2,NQ=40,NKV=150,E=64,causal=1,window=30", "flash2:grid=blocks", 32, 1, 40}));
 
 TEST_P(ThreadBlocks, PassGoldenAndTakeEquallyLongWithoutData) {
   const job::Result full = run(machine(), GetParam(), true);

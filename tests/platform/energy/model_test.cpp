@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "models/cached_dram/config.h"
 #include "platform/config/energy.h"
 #include "platform/config/hardware.h"
 #include "platform/energy/machine_model.h"
@@ -82,6 +83,23 @@ TEST(Model, AreaFollowsTheMachine) {
   const MachineModel model(plain, Technology::cmos());
   for (const Part& part : model.parts()) parts += part.area_mm2 * static_cast<double>(part.count);
   EXPECT_NEAR(parts + model.spare_mm2(), model.area_mm2(), 1e-9);
+}
+
+TEST(Model, AnL2TakesAreaAndEnergyWhereThereIsOne) {
+  MachineConfig machine = at("16nm");
+  const double without = MachineModel(machine, Technology::cmos()).area_mm2();
+  const double to_l1 = table_of(machine).pj("attnvp.l1", "read", 0);
+  EXPECT_FALSE(table_of(machine).has("attnvp.l2", "read"));
+  machine.dram.policy = "cached";
+  machine.own<CacheConfig>().size_bytes = 32ULL << 20;
+  const double of_32 = MachineModel(machine, Technology::cmos()).area_mm2();
+  machine.own<CacheConfig>().size_bytes = 64ULL << 20;
+  const double of_64 = MachineModel(machine, Technology::cmos()).area_mm2();
+  EXPECT_NEAR((of_64 - without) / (of_32 - without), 2, 0.2);
+  const config::EnergyTable table = table_of(machine);
+  EXPECT_GT(table.pj("attnvp.l2", "read", 0), 0);
+  EXPECT_LT(table.pj("attnvp.l2", "read", 0), table.pj("attnvp.dram", "read", 0));
+  EXPECT_DOUBLE_EQ(table.pj("attnvp.l1", "read", 0), to_l1) << "an L2 is not between a cluster and its L1";
 }
 
 TEST(Model, TypesOfDramDiffer) {

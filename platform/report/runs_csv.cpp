@@ -1,12 +1,12 @@
-#include "explore/analysis/runs_csv.h"
+#include "platform/report/runs_csv.h"
 
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "explore/analysis/csv.h"
+#include "platform/report/csv.h"
 
-namespace attnvp::explore {
+namespace attnvp::report {
 
 namespace {
 
@@ -57,4 +57,4 @@ std::string runs_csv(const std::vector<std::string>& reports) {
   return out;
 }
 
-}  // namespace attnvp::explore
+}  // namespace attnvp::report

@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace attnvp::explore {
+namespace attnvp::report {
 
 inline std::string csv_cell(const std::string& text) {
   if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
@@ -17,4 +17,4 @@ inline std::string csv_cell(const std::string& text) {
 // The shortest digits that read back to the same number.
 inline std::string csv_number(double value) { return fmt::format("{}", value); }
 
-}  // namespace attnvp::explore
+}  // namespace attnvp::report

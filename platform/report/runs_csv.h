@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace attnvp::explore {
+namespace attnvp::report {
 
 // From the JSON reports of runs: every single value, in the order of the reports, under the names that sweeps' columns
 // have
@@ -12,4 +12,4 @@ namespace attnvp::explore {
 // left out.
 std::string runs_csv(const std::vector<std::string>& reports);
 
-}  // namespace attnvp::explore
+}  // namespace attnvp::report

@@ -1,0 +1,14 @@
+// Options that several commands have.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "cli/commands.h"
+
+namespace attnvp::cli {
+
+void add_machine_options(CLI::App& command, RunArguments& arguments);
+void add_memory_limit(CLI::App& command);
+void add_energy_range(CLI::App& command, RunArguments& arguments);
+
+}  // namespace attnvp::cli

@@ -1,0 +1,21 @@
+// The table of docs/checker.md.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "tests/mutation/campaign.h"
+
+namespace attnvp {
+namespace {
+
+TEST(MutationLong, WhatIsNotFoundIsHarmless) {
+  const char* only = std::getenv("ATTNVP_MUTATE");  // a dataflow, with options or without
+  const mutation::Tally all = mutation::campaign(10500, 100, only != nullptr ? only : "");
+  EXPECT_EQ(all.missed, 0U) << all.examples;
+  if (only == nullptr) {
+    EXPECT_GE(all.mutants, 10000U);
+  }
+}
+
+}  // namespace
+}  // namespace attnvp
