@@ -70,12 +70,24 @@ void Attention::plain_first_q(const Work::Round& i) {
   }
 }
 
+// On slow control every strip of Q but the last is followed by its C, whose first strip is made by then.
 void Attention::plain_rest_of_q(const Work::Round& i) {
   const Item* item = work_.items(i);
   const uint32_t strip = first_strip();
+  const bool with_c = made_ == Made::kFirst;
+  Command::Word* const d = c_.words();
+  if (with_c) d[kWait + 1] = 0;
   for (uint32_t c = 0; c < lanes_.count; ++c, ++item) {
-    for (uint32_t row = strip; row < item->rows; row += strip) plain_q_rows(*item, row, min(strip, item->rows - row));
+    if (with_c) d[kRowBlock] = item->block, d[kWait] = lane_event(q_ready_) + c;
+    for (uint32_t row = strip; row < item->rows; row += strip) {
+      plain_q_rows(*item, row, min(strip, item->rows - row));
+      if (!with_c || row + strip >= item->rows) continue;
+      d[address(0)] = lane_[c].q_use + row * row_bytes_;
+      d[address(2)] = lane_[c].c + row * score_bytes_;
+      rt_.again(rt_.mac_queue(c), c_);
+    }
   }
+  if (with_c) made_ = Made::kAllButLast;
 }
 
 // Of a lane's first block.
@@ -133,10 +145,11 @@ void Attention::plain_c(KvBuffer& k, const Work::Round& i, Loads& ahead) {
     }
     keys_at += keys * row_bytes_;
     key_bytes += keys * kHalfBytes;
-    if (slow) ahead.pump();
+    if (slow && last) ahead.pump_one_round();
   }
   if (i.round == 0) k.all_taken(i.group);
   if (i.index != 0) return;
+  made_ = Made::kNone;
   for (uint32_t c = 0; c < lanes_.count; ++c) lane_[c].first_c = false;
 }
 
@@ -158,18 +171,19 @@ void Attention::plain_first_c(KvBuffer& k, const Work::Round& i) {
     d[kWait + 1] = lane_event(k.ready()) + c;
     rt_.again(rt_.mac_queue(c), c_);
   }
+  made_ = Made::kFirst;
 }
 
-// Of a lane's first block all strips that are still to be made but the last, which is left in the command.
+// Of a lane's first block all strips but the last, which is left in the command; on slow control they are made already.
 void Attention::plain_strips(Command::Word* d, uint32_t queue, const Item& item) {
   const uint32_t strip = first_strip();
-  bool made = rt_.machine().slow_control != 0;  // the first one
+  Made made = made_;
   for (uint32_t i = 0; i < hal::kSignals; ++i) d[kSignal + i] = 0;
   uint32_t left = item.rows;
   for (; left > strip; left -= strip) {
     d[kRows] = strip;
-    if (!made) rt_.again(queue, c_);
-    made = false;
+    if (made == Made::kNone) rt_.again(queue, c_);
+    if (made == Made::kFirst) made = Made::kNone;
     d[address(0)] += strip * row_bytes_;
     d[address(2)] += strip * score_bytes_;
     d[kWait + 1] = 0;
