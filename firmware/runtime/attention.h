@@ -73,6 +73,8 @@ class Attention {
     plain(i) ? plain_load_q(i) : general_load_q(i);
   }
   [[gnu::noinline]] void load_q_rest(const Work::Round& i);
+  // All of that, with K's first sub-block and, where lanes have the same to do, C as far as it goes.
+  [[gnu::noinline]] void begin(KvBuffer& k, const Work::Round& first);
   // Descriptors that load_q_rest puts into the queue.
   uint32_t rest_of_q(const Work::Round& i) const { return i.valid && i.index < last_first_ ? first_rest_of_q(i) : 0; }
   // Algorithm 2: C_i = Q_i K^T, sub-block by sub-block of K.

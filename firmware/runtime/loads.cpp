@@ -68,7 +68,7 @@ Loads::Loads(Runtime& rt, const Work& work, Attention& attention, LoadRows rows,
       front_(work.first()) {
   done_ = !front_.valid;
   look_up_blocks();
-  if (order.begun) position_ = 3;
+  if (order.begun) position_ = k_position_;
   if (!done_) begin_step();
 }
 

@@ -14,7 +14,7 @@ class Loads {
     uint32_t v_lag = 0;        // how many rounds O comes after C in the dataflow, 0 to kMaxLag
     bool ahead = true;         // otherwise a load is issued only when it is needed
     uint32_t row_buffers = 1;  // per core, of the rows that are loaded
-    bool begun = false;        // the first rows, and K's first sub-block, are loaded already; with a lag
+    bool begun = false;        // what comes before the step kK is loaded already
   };
   // `k` or `v` may be nullptr: not needed.
   Loads(Runtime& rt, const Work& work, Attention& attention, LoadRows rows, KvBuffer* k, KvBuffer* v,

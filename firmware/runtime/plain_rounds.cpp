@@ -36,6 +36,16 @@ inline void set(Command::Word* words, uint32_t operand, uint64_t at) {
 // Of the first item's head.
 uint64_t Attention::head_rows(uint64_t tensor, const Item& item) const { return tensor + item.head * head_bytes_; }
 
+void Attention::begin(KvBuffer& k, const Work::Round& first) {
+  load_q(first);
+  k.load(first.group, 0);
+  if (plain(first)) {
+    make_c();
+    plain_first_c(k, first);
+  }
+  load_q_rest(first);
+}
+
 // Rows of the round's blocks.
 void Attention::plain_load_q(const Work::Round& i) {
   if (i.index == 0) return plain_first_q(i);
@@ -107,7 +117,7 @@ void Attention::plain_c(KvBuffer& k, const Work::Round& i, Loads& ahead) {
   const uint32_t blocks = k.blocks();
   uint32_t keys_at = k.resident_at(i.group), key_bytes = 0;
   const bool slow = rt_.machine().slow_control != 0;
-  if (i.index == 0 && slow) plain_first_c(k, i);
+  if (i.index == 0 && slow && made_ == Made::kNone) plain_first_c(k, i);
   ahead.rest_for_c();
   for (uint32_t j = 0; j < blocks; ++j) {
     if (!slow) ahead.pump();

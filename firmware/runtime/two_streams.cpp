@@ -11,12 +11,11 @@ TwoStreams::TwoStreams(Runtime& rt, const Work& work, const RowTiling& tiling)
       v_(rt, work, tiling, rt.layer().v, kLoadChannel),
       loads_(rt, work, attention_, &Attention::load_q, &k_, &v_, {2, true, tiling.row_buffers, begun_}) {}
 
-// On a slow processor, what the first C needs is on its way before the rest is made.
+// On slow control the first C is on its way before the rest is made.
 bool TwoStreams::begin() {
   const Work::Round first = work_.first();
   if (rt_.machine().slow_control == 0 || !rt_.ok() || rt_.sketch() || !first.valid || k_.streamed()) return false;
-  attention_.load_q(first);
-  k_.load(first.group, 0);
+  attention_.begin(k_, first);
   return true;
 }
 
