@@ -82,6 +82,7 @@ class Subject {
         t.seen = 1;
       } else if (seed == 0 && (!r || !r->golden.passed)) {
         t.by_run = 1;
+        if (!m.is_of_operand()) t.examples = fmt::format("only by the run: {} of {}\n", m.text(), text());
       } else {
         t.missed = 1;
         t.examples = fmt::format("seed {}: {} of {}\n", seed, m.text(), text());
@@ -132,7 +133,7 @@ class Subject {
     } catch (const job::RunError&) {
     }
     jitter::end();
-    if (!result) runner_.reset();
+    if (!result || !platform.waiting().empty()) runner_.reset();  // engines may wait on when firmware is done
     return result;
   }
 
