@@ -348,13 +348,12 @@ void Examiner::keys(LineId line, std::uint32_t step) {
       of_k = (from - l.k) / stride;
     }
   }
-  const std::optional<Keys::Mismatch> wrong = keys_.follow(line, d, of_k, of_v);
-  if (!wrong) return;
+  std::string wrong = keys_.follow(line, d, of_k, of_v);
+  if (wrong.empty()) return;
   Finding f;
   f.kind = Kind::kKeys;
   f.parties.push_back(party(line, step, "reads", d.operand[1].address));
-  f.detail = fmt::format("its probabilities are of the keys from row {} of K on, these are the rows of V from {} on",
-                         wrong->probabilities, wrong->values);
+  f.detail = std::move(wrong);
   add(std::move(f), line, line);
 }
 

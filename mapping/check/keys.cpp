@@ -1,5 +1,7 @@
 #include "mapping/check/keys.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "mapping/check/shadow.h"
@@ -90,20 +92,29 @@ void Keys::transfer(const hal::Descriptor& d) {
   for (const Columns& c : moved) add(c);
 }
 
-std::optional<Keys::Mismatch> Keys::follow(LineId line, const hal::Descriptor& d, Row of_k, Row of_v) {
-  std::optional<Mismatch> mismatch;
+std::string Keys::follow(LineId line, const hal::Descriptor& d, Row of_k, Row of_v) {
+  std::string wrong;
   const auto judge = [&](const Row& probabilities) {
-    if (probabilities && of_v && *probabilities != *of_v) mismatch = Mismatch{*probabilities, *of_v};
+    if (!probabilities) return;
+    if (of_k) wrong = "probabilities are multiplied with rows of V, these are of K";
+    if (!of_v || *probabilities == *of_v) return;
+    wrong = fmt::format("its probabilities are of the keys from row {} of K on, these are the rows of V from {} on",
+                        *probabilities, *of_v);
+  };
+  const auto judge_scores = [&] {
+    if (of_v) wrong = "scores are products with rows of K, these are of V";
   };
   switch (d.opcode) {
     case hal::Opcode::kMatmul: {
       const bool scores = (d.flags & hal::kTransposeB) != 0;
+      if (scores) judge_scores();
       if (!scores) judge(at(d.operand[0].address));
       forget(d, 2);
       if (scores && of_k) add({region_of(d, 2), *of_k, hal::element_bytes(d.type[2])});
       break;
     }
     case hal::Opcode::kScoreTile:
+      judge_scores();
       forget(d, 2);
       resident_.erase({line, d.tail.tile.slot});
       if (of_k) resident_[{line, d.tail.tile.slot}] = *of_k;
@@ -135,7 +146,7 @@ std::optional<Keys::Mismatch> Keys::follow(LineId line, const hal::Descriptor& d
       for (int i = 0; i < hal::kOperands; ++i) forget(d, i);
       break;
   }
-  return mismatch;
+  return wrong;
 }
 
 }  // namespace attnvp::mapping::check

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -15,12 +16,9 @@ namespace attnvp::mapping::check {
 class Keys {
  public:
   using Row = std::optional<std::uint64_t>;  // of a tensor, over all its heads; nothing: of another one, or not known
-  struct Mismatch {
-    std::uint64_t probabilities, values;
-  };
   // Of a line's command, in an order in which commands can be; its second operand's first row is one of K, or of V.
-  // What is not followed is not judged.
-  std::optional<Mismatch> follow(LineId line, const hal::Descriptor& command, Row of_k, Row of_v);
+  // What is wrong with it, or nothing; what is not followed is not judged.
+  std::string follow(LineId line, const hal::Descriptor& command, Row of_k, Row of_v);
 
  private:
   struct Columns {
