@@ -30,16 +30,18 @@ Attention::Attention(Runtime& rt, const Work& work, const RowTiling& tiling, con
   o_bytes_ = static_cast<uint32_t>(o_block_bytes);
   scores_bytes_ = rows_ * score_bytes_;
   const bool partials = tiling.kv_buffers == hal::kWord || work.in_two_runs();
+  const uint64_t all_q = tiling.row_buffers * block_bytes, all_o = o_buffers_ * o_block_bytes,
+                 all_scores = scores.count * (uint64_t{rows_} * score_bytes_);
   for (uint32_t c = 0; rt.ok() && c < lanes.count; ++c) {
     Lane& lane = lane_[c];
-    const auto ring = [&](uint32_t count, uint64_t bytes, L1Region region) {
-      const auto at = static_cast<uint32_t>(rt.allocate(count * bytes, region));
-      return Ring{at, at + count * static_cast<uint32_t>(bytes)};
+    const auto ring = [&](uint64_t bytes, L1Region region) {
+      const auto at = static_cast<uint32_t>(rt.allocate(bytes, region));
+      return Ring{at, at + static_cast<uint32_t>(bytes)};
     };
-    lane.q = ring(tiling.row_buffers, block_bytes, L1Region::kQ);
-    lane.scores = ring(scores.count, uint64_t{rows_} * score_bytes_, L1Region::kScores);
-    lane.o = ring(o_buffers_, o_block_bytes, L1Region::kO);
-    if (partials) lane.partials = ring(1, uint64_t{rows_} * partial_bytes_, L1Region::kPartials).at;
+    lane.q = ring(all_q, L1Region::kQ);
+    lane.scores = ring(all_scores, L1Region::kScores);
+    lane.o = ring(all_o, L1Region::kO);
+    if (partials) lane.partials = ring(uint64_t{rows_} * partial_bytes_, L1Region::kPartials).at;
     begin(lane);
   }
   q_ready_ = rt.events(lanes.count);
@@ -69,8 +71,10 @@ void Attention::make_copy(Command& command, bool load) {
   const uint32_t emb = load ? rt_.layer().emb : rt_.value_emb();
   const hal::ElementType type = load ? rt_.type() : rt_.out_type();
   const uint32_t stride = load ? row_bytes_ : o_row_bytes_;
-  const Matrix dram{0, 0, emb, stride, type}, buffer = in_l1(emb, stride, type);
-  command = load ? copy(dram, buffer) : copy(buffer, dram).deferrable();
+  const int in_dram = load ? 0 : 1;
+  command.begin(hal::Opcode::kCopy).operand(in_dram, {0, 0, emb, stride, type});
+  command.operand(1 - in_dram, in_l1(emb, stride, type)).raw().tail.copy.planes = 1;
+  if (!load) command.deferrable();
 }
 
 // Rows of a strip of a lane's first block.
@@ -132,10 +136,11 @@ void Attention::make_c() {
 
 void Attention::general_c(KvBuffer& k, const Work::Round& i, Loads& ahead, const Discipline* discipline) {
   if (c_.raw().opcode == hal::Opcode::kNop) make_c();
+  ahead.rest_for_c();
   for (uint32_t j = 0; rt_.ok() && j < k.blocks(); ++j) {
     if (k.streamed() && !k.needed(i, j)) continue;
     k.load_block(i.group, j);
-    ahead.pump();
+    if (rt_.machine().slow_control == 0) ahead.pump();
     const Item* item = work_.items(i);
     const bool masked = rt_.mask().any();
     KeyBlocks::Part part = k.part(*item, j);  // of all items, where nothing is masked
@@ -176,6 +181,7 @@ void Attention::general_c(KvBuffer& k, const Work::Round& i, Loads& ahead, const
         scores += strip * score_bytes_;
       }
     }
+    if (rt_.machine().slow_control != 0) ahead.pump_one_round();
   }
   const Item* item = work_.items(i);
   for (uint32_t c = 0; c < lanes_.count; ++c, ++item) {

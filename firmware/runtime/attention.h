@@ -143,6 +143,7 @@ class Attention {
   [[gnu::noinline]] void plain_first_q(const Work::Round& i);
   void plain_q_rows(const Item& item, uint32_t row, uint32_t rows);
   [[gnu::noinline]] void plain_rest_of_q(const Work::Round& i);
+  [[gnu::noinline]] void plain_first_c(KvBuffer& k, const Work::Round& i);
   [[gnu::noinline]] void plain_strips(Command::Word* d, uint32_t queue, const Item& item);
   void plain_c(KvBuffer& k, const Work::Round& i, Loads& ahead);
   void plain_p(const Work::Round& i);
@@ -167,6 +168,8 @@ class Attention {
   uint32_t p_bytes_;                                                // of an element of P, in rows of scores
   uint64_t head_bytes_;  // of Q or O
   bool plain_;           // nothing is masked, a lane is a core, groups are heads, all lanes begin in the first round
+  enum class Made : std::uint8_t { kNone, kFirst, kAllButLast };
+  Made made_ = Made::kNone;  // of the strips of the lanes' first blocks of C
   Events q_ready_, q_free_, c_ready_, p_ready_, o_ready_, o_free_, scores_free_, stored_;
   uint32_t stores_ = 0;      // issued since the last finish()
   uint32_t last_first_ = 0;  // of Lane::first, the latest

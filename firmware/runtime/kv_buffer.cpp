@@ -17,7 +17,8 @@ KvBuffer::KvBuffer(Runtime& rt, const Work& work, const RowTiling& t, uint64_t d
       blocks_(cut_.count()),
       slots_(streamed_ ? kStreamSlots : t.kv_buffers),
       slot_rows_(streamed_ ? nkv_ : rows_),
-      members_(t.bb * t.hh) {
+      members_(t.bb * t.hh),
+      whole_(!streamed_ && members_ == 1 && !rt.mask().any() && channel < rt.machine().dma_channels) {
   if (work.lanes() > kMaxLanes) rt.fail(Status::kBadJob);
   for (uint32_t lane = 0; rt.ok() && lane < work.lanes(); ++lane) taken_group_[lane] = 0;
   if (blocks_ > hal::kMaxTokens) rt.refuse(RowTiling::kNkv, nkv_);  // which a lane may wait for at once
@@ -61,13 +62,31 @@ bool KvBuffer::needed(const Work::Round& i, uint32_t block) const {
 }
 
 void KvBuffer::make_load() {
-  load_ = copy({dram_, 0, emb_, stride_, rt_.type()}, {address_, 0, emb_, stride_, rt_.type()});
+  load_.begin(hal::Opcode::kCopy).operand(0, {dram_, 0, emb_, stride_, rt_.type()});
+  made_ = true;
+  load_.operand(1, {address_, 0, emb_, stride_, rt_.type()}).raw().tail.copy.planes = 1;
+}
+
+// Of a head of its own, all of whose keys count.
+void KvBuffer::issue_whole(uint32_t group, uint32_t block) {
+  constexpr auto kDestination = (offsetof(Descriptor, operand) + sizeof(hal::Operand)) / sizeof(Command::Word);
+  const uint32_t head = work_.head_of(group, 0), key = block * nkv_, from = key * stride_;
+  Descriptor& d = load_.raw();
+  d.rows = min(nkv_, all_keys_ - key);
+  d.row_block = block;
+  d.head = static_cast<std::uint16_t>(head);
+  d.operand[0].address = dram_ + from + head * head_bytes_;
+  load_.words()[kDestination] = resident_at(group) + from;
+  d.wait[0] = block == 0 ? free_ref_ : hal::EventRef{};
+  d.signal[0] = ready_ref_;
+  rt_.again(rt_.dma_queue(channel_), load_);
 }
 
 // One sub-block of all members; the last member's copy tells the lanes.
 void KvBuffer::issue(uint32_t group, uint32_t block) {
   constexpr auto kDestination = (offsetof(Descriptor, operand) + sizeof(hal::Operand)) / sizeof(Command::Word);
-  if (load_.raw().opcode == hal::Opcode::kNop) make_load();
+  if (!made_) make_load();
+  if (whole_ && !rt_.in_lock_step()) return issue_whole(group, block);
   const uint32_t members = members_ == 1 ? 1 : work_.members(group), key = block_row(block);
   const hal::EventRef free = streamed_ || block == 0 ? free_ref_ : hal::EventRef{};
   uint32_t head = work_.head_of(group, 0);
@@ -86,10 +105,6 @@ void KvBuffer::issue(uint32_t group, uint32_t block) {
     head = work_.head_of(group, m);
     to += member_bytes_;
   }
-}
-
-void KvBuffer::load(uint32_t group, uint32_t block) {
-  if (!streamed_) issue(group, block);
 }
 
 void KvBuffer::load_block(uint32_t group, uint32_t block) {

@@ -31,7 +31,10 @@ class KvBuffer {
   bool needed(const Work::Round& i, uint32_t block) const;  // by some lane in that round
 
   // Resident: issues the load of a sub-block of a group; the caller keeps them in order.
-  void load(uint32_t group, uint32_t block);
+  void load(uint32_t group, uint32_t block) {
+    if (streamed_) return;
+    whole_ && made_ && !rt_.in_lock_step() ? issue_whole(group, block) : issue(group, block);
+  }
   // Streamed: issues the load of the next sub-block of this round; resident: nothing.
   void load_block(uint32_t group, uint32_t block);
 
@@ -92,6 +95,7 @@ class KvBuffer {
 
  private:
   [[gnu::noinline]] void make_load();
+  void issue_whole(uint32_t group, uint32_t block);
   [[gnu::noinline]] void issue(uint32_t group, uint32_t block);
   uint64_t slot_address(uint32_t slot, uint32_t member) const;
 
@@ -106,6 +110,7 @@ class KvBuffer {
   uint32_t slots_;      // groups (resident) or sub-blocks (streamed)
   uint32_t slot_rows_;  // rows of one member in one slot
   uint32_t members_;    // members a slot has room for
+  bool whole_, made_ = false;
   uint32_t member_bytes_ = 0, slot_bytes_ = 0;
   uint64_t head_bytes_ = 0;  // in DRAM
   Command load_;             // of a sub-block, and its events

@@ -12,13 +12,12 @@ const Loads::Step Loads::kLagging[] = {kV, kRows, kFirstK, kRest, kK};
 const Loads::Step Loads::kTogether[] = {kRows, kFirstK, kRest, kK, kV};
 
 void Loads::next_iteration() {
-  lagging_[iteration_++ % kMaxLag] = front_;
+  lagging_[iteration_++ % kMaxLag] = begins_group();
   const bool ends = front_.valid;
-  front_ = work_.after(front_);
+  work_.advance(front_);
   if (ends && !front_.valid) end_ = iteration_ + order_.v_lag;
   done_ = !front_.valid && iteration_ >= end_;
-  k_blocks_ = arrives(k_, front_) ? k_->blocks() : 0;
-  v_blocks_ = arrives(v_, back()) ? v_->blocks() : 0;
+  look_up_blocks();
 }
 
 // What there is to be loaded in the step at hand.
@@ -63,12 +62,13 @@ Loads::Loads(Runtime& rt, const Work& work, Attention& attention, LoadRows rows,
       order_(order),
       steps_(order.v_lag > 0 ? kLagging : kTogether),
       k_position_(order.v_lag > 0 ? 4 : 3),
+      c_position_(rt.machine().slow_control == 0 ? k_position_ : order.v_lag > 0 ? 2 : 1),
       v_position_(order.v_lag > 0 ? 0 : 4),
       streamed_((k != nullptr && k->streamed()) || (v != nullptr && v->streamed())),
       front_(work.first()) {
   done_ = !front_.valid;
-  k_blocks_ = arrives(k_, front_) ? k_->blocks() : 0;
-  v_blocks_ = arrives(v_, back()) ? v_->blocks() : 0;
+  look_up_blocks();
+  if (order.begun) position_ = 3;
   if (!done_) begin_step();
 }
 
@@ -76,7 +76,7 @@ Loads::Loads(Runtime& rt, const Work& work, Attention& attention, LoadRows rows,
 void Loads::issue() {
   switch (steps_[position_]) {
     case kV:
-      v_->load(back().group, block_++);
+      v_->load(v_arrives() - 1, block_++);
       break;
     case kFirstK:
     case kK:
@@ -98,7 +98,7 @@ void Loads::issue() {
   const Step step = steps_[position_];
   if (step == kRows) return work_.lanes();
   if (step == kRest) return attention_.rest_of_q(front_);
-  return work_.members(step == kV ? back().group : front_.group);
+  return work_.members(step == kV ? v_arrives() - 1 : front_.group);
 }
 
 // A streamed K or V goes through the same channel when it is used: rows that wait for a buffer must not stand in its
@@ -112,6 +112,21 @@ void Loads::issue() {
 void Loads::issue_until(uint32_t iteration, uint32_t position) {
   while (rt_.ok() && !done_ && (iteration_ < iteration || (iteration_ == iteration && position_ <= position))) {
     left_ > 0 ? issue() : next_step();
+  }
+}
+
+// Of the next round only, and the level is looked at once: engines take from the queue meanwhile.
+void Loads::pump_one_round() {
+  if (!order_.ahead || done_ || !rt_.ok() || iteration_ > c_needed_) return;
+  for (uint32_t level = rt_.dma_level(kLoadChannel); !done_ && iteration_ <= c_needed_ && may_run_ahead();) {
+    if (left_ == 0) {
+      next_step();
+      continue;
+    }
+    const uint32_t some = size();
+    if (level >= kFarEnough || level + some > rt_.machine().dma_queue_depth) return;
+    level += some;
+    issue();
   }
 }
 

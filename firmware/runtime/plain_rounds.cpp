@@ -70,12 +70,24 @@ void Attention::plain_first_q(const Work::Round& i) {
   }
 }
 
+// On slow control every strip of Q but the last is followed by its C, whose first strip is made by then.
 void Attention::plain_rest_of_q(const Work::Round& i) {
   const Item* item = work_.items(i);
   const uint32_t strip = first_strip();
+  const bool with_c = made_ == Made::kFirst;
+  Command::Word* const d = c_.words();
+  if (with_c) d[kWait + 1] = 0;
   for (uint32_t c = 0; c < lanes_.count; ++c, ++item) {
-    for (uint32_t row = strip; row < item->rows; row += strip) plain_q_rows(*item, row, min(strip, item->rows - row));
+    if (with_c) d[kRowBlock] = item->block, d[kWait] = lane_event(q_ready_) + c;
+    for (uint32_t row = strip; row < item->rows; row += strip) {
+      plain_q_rows(*item, row, min(strip, item->rows - row));
+      if (!with_c || row + strip >= item->rows) continue;
+      d[address(0)] = lane_[c].q_use + row * row_bytes_;
+      d[address(2)] = lane_[c].c + row * score_bytes_;
+      rt_.again(rt_.mac_queue(c), c_);
+    }
   }
+  if (with_c) made_ = Made::kAllButLast;
 }
 
 // Of a lane's first block.
@@ -94,8 +106,11 @@ void Attention::plain_c(KvBuffer& k, const Work::Round& i, Loads& ahead) {
   if (c_.raw().opcode == hal::Opcode::kNop) make_c();
   const uint32_t blocks = k.blocks();
   uint32_t keys_at = k.resident_at(i.group), key_bytes = 0;
+  const bool slow = rt_.machine().slow_control != 0;
+  if (i.index == 0 && slow) plain_first_c(k, i);
+  ahead.rest_for_c();
   for (uint32_t j = 0; j < blocks; ++j) {
-    ahead.pump();
+    if (!slow) ahead.pump();
     const Item* item = work_.items(i);
     Command::Word* const d = of_head(c_, item->head);
     const uint32_t keys = k.block_rows(j);
@@ -130,20 +145,45 @@ void Attention::plain_c(KvBuffer& k, const Work::Round& i, Loads& ahead) {
     }
     keys_at += keys * row_bytes_;
     key_bytes += keys * kHalfBytes;
+    if (slow && last) ahead.pump_one_round();
   }
   if (i.round == 0) k.all_taken(i.group);
   if (i.index != 0) return;
+  made_ = Made::kNone;
   for (uint32_t c = 0; c < lanes_.count; ++c) lane_[c].first_c = false;
 }
 
-// Of a lane's first block all strips but the last, which is left in the command.
+// Of the first round the first strip, before the loads behind it are made.
+void Attention::plain_first_c(KvBuffer& k, const Work::Round& i) {
+  const Item* item = work_.items(i);
+  Command::Word* const d = of_head(c_, item->head);
+  const uint32_t strip = first_strip();
+  d[address(1)] = k.resident_at(i.group);
+  d[columns(2)] = k.block_rows(0);
+  d[kRows] = strip;
+  for (uint32_t s = 0; s < hal::kSignals; ++s) d[kSignal + s] = 0;
+  for (uint32_t c = 0; c < lanes_.count; ++c, ++item) {
+    if (item->rows <= strip) continue;  // all that there is of it, which is no strip
+    d[kRowBlock] = item->block;
+    d[address(0)] = lane_[c].q_use;
+    d[address(2)] = lane_[c].c;
+    d[kWait] = lane_event(q_ready_) + c;
+    d[kWait + 1] = lane_event(k.ready()) + c;
+    rt_.again(rt_.mac_queue(c), c_);
+  }
+  made_ = Made::kFirst;
+}
+
+// Of a lane's first block all strips but the last, which is left in the command; on slow control they are made already.
 void Attention::plain_strips(Command::Word* d, uint32_t queue, const Item& item) {
   const uint32_t strip = first_strip();
-  uint32_t left = item.rows;
+  Made made = made_;
   for (uint32_t i = 0; i < hal::kSignals; ++i) d[kSignal + i] = 0;
+  uint32_t left = item.rows;
   for (; left > strip; left -= strip) {
     d[kRows] = strip;
-    rt_.again(queue, c_);
+    if (made == Made::kNone) rt_.again(queue, c_);
+    if (made == Made::kFirst) made = Made::kNone;
     d[address(0)] += strip * row_bytes_;
     d[address(2)] += strip * score_bytes_;
     d[kWait + 1] = 0;

@@ -119,13 +119,16 @@ Runtime::Runtime(hal::Cpu& cpu, uint32_t cluster)
   if (ok() && (job_.flags & hal::kRuled) != 0) this->read(hal::kRulesAddress, &rules_, sizeof rules_);
   if (!ok() || !typed()) return;
   this->read(hal::kTypesAddress, &types_, sizeof types_);
+  bytes_ = hal::element_bytes(types_.operand);
+  out_bytes_ = hal::element_bytes(types_.out);
   for (uint32_t& head : scales_head_) head = 0;
 }
 
 void Runtime::give(Events events, uint32_t tokens) {
-  for (uint32_t i = 0; ok() && tokens > 0 && i < events.span; ++i) {
-    const uint32_t event = event_registers(events.first + i);
-    if (!hal::post(cpu_, event + hal::kEventSignal, tokens)) fail(Status::kEngineFault, event);
+  if (!ok() || tokens == 0) return;
+  uint32_t event = event_registers(events.first);
+  for (const uint32_t end = event_registers(events.first + events.span); event != end; event += hal::kEventStride) {
+    if (!hal::post(cpu_, event + hal::kEventSignal, tokens)) return fail(Status::kEngineFault, event);
   }
 }
 
@@ -187,13 +190,6 @@ void Runtime::fail(Status status, uint64_t detail0, uint64_t detail1) {
   status_ = status;
   detail_[0] = detail0;
   detail_[1] = detail1;
-}
-
-void Runtime::take_parameters(uint32_t* words, uint32_t count) {
-  for (uint32_t i = 0; i < count; ++i) {
-    words[i] = job_.parameter[i];
-    if (words[i] == 0) refuse(i, 0);
-  }
 }
 
 void Runtime::read_scales(uint32_t head, uint32_t place) {

@@ -130,13 +130,18 @@ class Command {
   };
 
   Command() { d_.opcode = hal::Opcode::kNop; }  // of no use yet
-  explicit Command(hal::Opcode opcode, uint32_t rows = 0) {
+  explicit Command(hal::Opcode opcode, uint32_t rows = 0) { begin(opcode, rows); }
+  // Anew, with nothing but this.
+  Command& begin(hal::Opcode opcode, uint32_t rows = 0) {
 #pragma GCC unroll 32
     for (uint32_t i = 0; i < hal::kDescriptorBytes / sizeof(Word); ++i) word(i) = 0;
     d_.version = hal::kDescriptorVersion;
     d_.length = hal::kDescriptorBytes;
     d_.opcode = opcode;
     d_.rows = rows;
+    waits_ = signals_ = 0;
+    complete_ = true;
+    return *this;
   }
   Command(const Command& other) { *this = other; }
   Command& operator=(const Command& other) {
@@ -246,8 +251,8 @@ class Runtime {
   // Element types and sizes: of Q, K, V and P; of O.
   hal::ElementType type() const { return types_.operand; }
   hal::ElementType out_type() const { return types_.out; }
-  uint32_t bytes() const { return hal::element_bytes(types_.operand); }
-  uint32_t out_bytes() const { return hal::element_bytes(types_.out); }
+  uint32_t bytes() const { return bytes_; }
+  uint32_t out_bytes() const { return out_bytes_; }
   bool typed() const { return (job_.flags & hal::kTyped) != 0; }  // there are Types
   uint32_t value_emb() const { return types_.value_emb != 0 ? types_.value_emb : layer().emb; }  // columns of V and O
   uint32_t partial_columns() const { return value_emb() + (bytes() == 1 ? 1 : 0); }  // of O's partials
@@ -271,6 +276,7 @@ class Runtime {
   uint32_t cluster() const { return cluster_; }
   uint32_t cores() const { return job_.machine.cores; }
   bool ok() const { return status_ == Status::kDone; }
+  bool sketch() const { return sketch_; }  // within need_of
   // The schedule is made, its work is not done: whatever deals out work has none.
   bool plain() const { return (job_.flags & hal::kPlain) != 0; }  // without softmax
   bool dry() const { return (job_.flags & hal::kDryRun) != 0; }
@@ -280,10 +286,20 @@ class Runtime {
   Tiling parameters() {
     Tiling tiling;
     static_assert(sizeof tiling <= sizeof job_.parameter, "more parameters than the job has room for");
-    take_parameters(reinterpret_cast<uint32_t*>(&tiling), sizeof tiling / sizeof(uint32_t));
+    constexpr uint32_t kWords = sizeof tiling / sizeof(uint32_t);
+    auto* words = reinterpret_cast<Command::Word*>(&tiling);
+    uint32_t missing = 0;
+#pragma GCC unroll 12
+    for (uint32_t i = 0; i < kWords; ++i) {
+      words[i] = job_.parameter[i];
+      missing |= words[i] == 0 ? 1 : 0;
+    }
+    for (uint32_t i = 0; missing != 0 && i < kWords; ++i) {
+      if (words[i] == 0) refuse(i, 0);
+    }
     return tiling;
   }
-  void refuse(uint32_t parameter, uint64_t value) { fail(Status::kBadTiling, parameter, value); }
+  [[gnu::noinline]] void refuse(uint32_t parameter, uint64_t value) { fail(Status::kBadTiling, parameter, value); }
   // An L0 sub-tile with operands double-buffered, in the MAC engine's half of L0. Status kL0TooSmall where it is not.
   void check_l0(const L0Tile& tile);
 
@@ -400,7 +416,6 @@ class Runtime {
     if (!command.complete()) return fail(Status::kTooManyEvents);
     if (!hal::push(cpu_, queue, command.raw())) fail(Status::kEngineFault, queue);
   }
-  void take_parameters(uint32_t* words, uint32_t count);
   void read_scales(uint32_t head, uint32_t place);
 
   hal::Cpu& cpu_;
@@ -408,6 +423,7 @@ class Runtime {
   hal::JobBlock job_;
   hal::Rules rules_{{}, hal::kUnitScale, 1, 0};
   hal::Types types_{hal::ElementType::kFp16, hal::ElementType::kFp16, 0, 0, hal::kUnitScale, 0, 0};
+  uint32_t bytes_ = kHalfBytes, out_bytes_ = kHalfBytes;  // of an element
   static constexpr uint32_t kScalesKept = 16;
   uint32_t scales_head_[kScalesKept];  // 1 + head; where heads have scales of their own
   hal::HeadScales scales_[kScalesKept];

@@ -2,11 +2,20 @@
 
 namespace attnvp::firmware {
 
-uint32_t row_blocks(uint32_t seq_q, uint32_t nq, uint32_t unit, uint32_t workers) {
-  const auto units = static_cast<uint32_t>(ceil_div(seq_q, unit));
-  const auto blocks = static_cast<uint32_t>(ceil_div(units, max(nq / unit, uint32_t{1})));
-  const auto even = static_cast<uint32_t>(round_up(blocks, workers));
+namespace {
+
+// Of that many units.
+uint32_t blocks_of(uint32_t units, uint32_t nq, uint32_t unit, uint32_t workers) {
+  uint32_t blocks = 1;
+  if (units * unit > nq) blocks = ceil_div(units, nq < 2 * unit ? 1 : nq / unit);
+  const uint32_t even = blocks <= workers ? workers : round_up(blocks, workers);
   return even <= units ? even : blocks;
+}
+
+}  // namespace
+
+uint32_t row_blocks(uint32_t seq_q, uint32_t nq, uint32_t unit, uint32_t workers) {
+  return blocks_of(ceil_div(seq_q, unit), nq, unit, workers);
 }
 
 Matrix dram_rows(const Runtime& rt, uint64_t tensor, const Item& item, uint32_t columns, hal::ElementType type) {
@@ -31,6 +40,12 @@ Accumulate place_of(const KeyBlocks::Part& part) {
 }
 
 KeyBlocks::KeyBlocks(const hal::Mask& mask, uint32_t rows, uint32_t keys, uint32_t nkv) : nkv_(nkv), all_(!mask.any()) {
+  if (all_) {
+    head_ = first_ = head_blocks_ = 0;
+    end_ = keys;
+    main_blocks_ = keys <= nkv ? 1 : ceil_div(keys, nkv);
+    return;
+  }
   const hal::Visible all = hal::visible_rows(mask, 0, rows, keys);
   head_ = all.head;
   first_ = all.first;
@@ -71,9 +86,9 @@ RowBlocks::RowBlocks(const hal::Mask& mask, uint32_t rows, uint32_t keys, uint32
     heads_ = rows_ / mask_.queries;
     rows_ = mask_.queries;
   }
-  blocks_ = row_blocks(rows_, nq, unit_, mask_.any() ? 2 * workers : workers);
-  // Blocks get whole row units, as evenly as possible, the first ones one more.
   const uint32_t units = ceil_div(rows_, unit_);
+  blocks_ = blocks_of(units, nq, unit_, mask_.any() ? 2 * workers : workers);
+  // Blocks get whole row units, as evenly as possible, the first ones one more.
   each_ = units / blocks_;
   longer_ = units - each_ * blocks_;
 }
@@ -113,14 +128,20 @@ Work::Work(const Runtime& rt, const RowTiling& t, uint32_t lanes)
       hh_(t.hh),
       cut_(rt, t.nq, t.nq >= rt.machine().mac_rows ? rt.machine().mac_rows : t.nq, bb_ * hh_ == 1 ? lanes_ : 1),
       blocks_(cut_.count()) {
-  head_groups_ = static_cast<uint32_t>(ceil_div(heads_, hh_));
-  all_groups_ = static_cast<uint32_t>(ceil_div(batch_, bb_)) * head_groups_;
+  head_groups_ = hh_ == 1 ? heads_ : ceil_div(heads_, hh_);
+  all_groups_ = (bb_ == 1 ? batch_ : ceil_div(batch_, bb_)) * head_groups_;
 
   const auto scores = [&](uint32_t place) { return cut_.scores(block_at(place)); };
   while (kept_ > 1 && kept_ * lanes_ > kItems) kept_ /= 2;
   if (lanes_ > kItems) return;  // which is refused elsewhere
-  for (uint32_t i = 0; i < kept_; ++i) item_[i * lanes_].index = kNoRound;
+  for (Item *item = item_, *end = item + kept_ * lanes_; item != end; item += lanes_) item->index = kNoRound;
   const uint32_t clusters = rt.machine().clusters;
+  if (clusters == 1) {
+    if (rt.dry()) return;
+    last_item_ = batch_ * heads_ * blocks_;
+    groups_ = all_groups_;
+    return;
+  }
   first_item_ = share(batch_ * heads_, blocks_, !cut_.uneven(), scores, rt.cluster(), clusters);
   last_item_ = share(batch_ * heads_, blocks_, !cut_.uneven(), scores, rt.cluster() + 1, clusters);
   if (rt.dry()) last_item_ = first_item_;

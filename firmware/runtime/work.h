@@ -161,17 +161,22 @@ class Work {
   }
   // Not valid behind the last one, and behind one that is not valid.
   Round after(const Round& r) const {
-    Round next;
-    if (!r.valid) return next;
-    if (!r.ends) {
-      make_round(next, r.group, r.round + 1, r.index + 1);
-    } else if (r.group + 1 < groups_) {
-      make_round(next, r.group + 1, 0, r.index + 1);
-    } else {
-      next.group = r.group + 1;
-      next.index = r.index + 1;
-    }
+    Round next = r;
+    advance(next);
     return next;
+  }
+  void advance(Round& r) const {
+    if (!r.valid) {
+      r.group = r.round = r.index = 0;
+    } else if (!r.ends) {
+      make_round(r, r.group, r.round + 1, r.index + 1);
+    } else if (r.group + 1 < groups_) {
+      make_round(r, r.group + 1, 0, r.index + 1);
+    } else {
+      ++r.group, ++r.index;
+      r.round = 0;
+      r.valid = r.full = r.ends = false;
+    }
   }
   bool is_last(const Round& r) const { return r.ends && r.group + 1 == groups_; }
 
