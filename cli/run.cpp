@@ -145,7 +145,11 @@ int run(const RunArguments& a) {
     waiting.reset();
   } catch (const job::StoppedError& e) {
     waiting.reset();
-    if (check) std::fputs(findings_text(check->examine(), kMostFindings).c_str(), stdout);
+    if (check) {
+      const mapping::check::Report findings = check->examine();
+      std::fputs(findings_text(findings, kMostFindings).c_str(), stdout);
+      if (options.trace != nullptr) options.trace->mark(marks_of(findings));
+    }
     files::note("tiling", job::tiling_line(job::complete(p.machine, p.network, schedule).tiling));
     trace.write();
     firmware.write(title_of(p, schedule));
@@ -164,6 +168,7 @@ int run(const RunArguments& a) {
   mapping::check::Report findings;
   if (check) {
     findings = check->examine();
+    if (options.trace != nullptr) options.trace->mark(marks_of(findings));
     auto whole = nlohmann::ordered_json::parse(json);
     whole["check"] = findings_json(findings, kMostFindings);
     json = report::json_text(whole);

@@ -1,5 +1,7 @@
 #include "cli/run_check.h"
 
+#include <fmt/format.h>
+
 #include "mapping/check/sources.h"
 #include "platform/elaboration/platform.h"
 
@@ -26,6 +28,20 @@ mapping::check::Report RunCheck::examine() {
   mapping::check::Report report = mapping::check::examine(job_, trace_, {result_bytes_});
   mapping::check::name_sources(report, job_, trace_.machine());
   return report;
+}
+
+std::vector<trace::Mark> marks_of(const mapping::check::Report& report) {
+  std::vector<trace::Mark> marks;
+  for (std::size_t i = 0; i < report.findings.size(); ++i) {
+    const mapping::check::Finding& f = report.findings[i];
+    for (const mapping::check::Party& p : f.parties) {
+      if (p.number == 0) continue;
+      const bool dma = p.queue.compare(0, 3, "dma") == 0;
+      const std::string module = dma ? "dma.channel" + p.queue.substr(3) : p.queue;
+      marks.push_back({fmt::format("attnvp.cluster{}.{}", p.cluster, module), p.number, i + 1, to_text(f)});
+    }
+  }
+  return marks;
 }
 
 }  // namespace attnvp::cli

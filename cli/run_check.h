@@ -9,6 +9,7 @@
 #include "mapping/check/recorder.h"
 #include "platform/job/command_tap.h"
 #include "platform/job/job.h"
+#include "platform/trace/session.h"
 
 namespace attnvp::cli {
 
@@ -25,5 +26,8 @@ class RunCheck {
   std::unique_ptr<job::CommandTap> tap_;
   std::uint64_t result_bytes_;
 };
+
+// Of the commands that findings name; the findings by their places in the report.
+std::vector<trace::Mark> marks_of(const mapping::check::Report& report);
 
 }  // namespace attnvp::cli

@@ -18,6 +18,7 @@ attnvp_script(Firmware firmware_test.sh TIMEOUT 600) # out of tree, with the deb
 attnvp_script(Sweep sweep_test.sh TIMEOUT 900)
 attnvp_script(SweepKilledOften sweep_test.sh TIMEOUT 900 LABEL long ARGUMENTS 20)
 attnvp_script(FuzzRegress fuzz/regress.sh TIMEOUT 600) # inputs that were findings once, and a few new ones
+attnvp_script(Valgrind sanitizers/valgrind.sh TIMEOUT 1800 LABEL long) # where it is installed
 attnvp_script(Plugin plugin_test.sh TIMEOUT 300)
 attnvp_script(Validate validate_test.sh TIMEOUT 300)
 attnvp_script(SweepUnderSlurm slurm_test.sh TIMEOUT 900 LABEL long)

@@ -240,6 +240,7 @@ void Examiner::memories() {
 
 void Examiner::command(LineId line, std::uint32_t step) {
   const Step& s = trace_.lines[line].steps[step];
+  if (s.accesses > 0 && job_.pages.empty()) keys(line, step);
   for (std::uint32_t i = s.first_access; i < s.first_access + s.accesses; ++i) {
     const Access& a = trace_.accesses[i];
     const Touch now{simplified(a.region), line, step, a.write, a.running};
@@ -332,6 +333,28 @@ Interval Examiner::torn(const Region& region) const {
     source = from;
   }
   return {};
+}
+
+void Examiner::keys(LineId line, std::uint32_t step) {
+  const hal::Descriptor& d = trace_.descriptors[trace_.lines[line].commands[step]];
+  const hal::Layer& l = job_.block.layer;
+  Keys::Row of_k, of_v;
+  if (const Touch* write = shadow_.latest_write({d.operand[1].address, 1, 1, 0})) {
+    std::uint64_t stride = 0;
+    const std::uint64_t from = source_of(*write, d.operand[1].address, stride);
+    if (stride > 0 && from >= l.v) {
+      of_v = (from - l.v) / stride;
+    } else if (stride > 0 && from >= l.k) {
+      of_k = (from - l.k) / stride;
+    }
+  }
+  std::string wrong = keys_.follow(line, d, of_k, of_v);
+  if (wrong.empty()) return;
+  Finding f;
+  f.kind = Kind::kKeys;
+  f.parties.push_back(party(line, step, "reads", d.operand[1].address));
+  f.detail = std::move(wrong);
+  add(std::move(f), line, line);
 }
 
 // Space that is given back: whoever uses it must be done.

@@ -7,6 +7,7 @@
 
 #include "mapping/check/checker.h"
 #include "mapping/check/clocks.h"
+#include "mapping/check/keys.h"
 #include "mapping/check/progress.h"
 #include "mapping/check/shadow.h"
 
@@ -26,6 +27,7 @@ class Examiner {
   void command(LineId line, std::uint32_t step);
   Interval torn(const Region& region) const;
   std::uint64_t source_of(const Touch& write, std::uint64_t address, std::uint64_t& row_stride) const;
+  void keys(LineId line, std::uint32_t step);
   void space(LineId line, std::uint32_t step);
   void result();
   bool ordered(const Touch& before, const Touch& now) const;
@@ -44,6 +46,7 @@ class Examiner {
   Clocks clocks_;
   Progress order_;
   Shadow shadow_;
+  Keys keys_;
   struct Freed {
     std::uint32_t step;
     Interval bytes;

@@ -119,17 +119,18 @@ void name_sources(Report& report, const Job& job, const MachineConfig& machine) 
   }
   if (wanted.empty()) return;
   Lines lines;
-  check_changed(job, machine, {}, [&](std::uint32_t cluster, const Queue& queue, std::uint64_t number, hal::Descriptor& d) {
-    const auto parties = wanted.find({cluster, name_of(queue), number});
-    if (parties == wanted.end()) return;
-    const std::string operation = operation_text(d);
-    const auto [line, shared] = lines.of(call_stack());
-    for (Party* p : parties->second) {
-      if (p->operation != operation) continue;
-      p->source = line;
-      p->step = shared;
-    }
-  });
+  check_changed(job, machine, {},
+                [&](std::uint32_t cluster, const Queue& queue, std::uint64_t number, hal::Descriptor& d) {
+                  const auto parties = wanted.find({cluster, name_of(queue), number});
+                  if (parties == wanted.end()) return;
+                  const std::string operation = operation_text(d);
+                  const auto [line, shared] = lines.of(call_stack());
+                  for (Party* p : parties->second) {
+                    if (p->operation != operation) continue;
+                    p->source = line;
+                    p->step = shared;
+                  }
+                });
 }
 
 }  // namespace attnvp::mapping::check

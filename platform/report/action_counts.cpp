@@ -4,7 +4,6 @@
 
 #include <map>
 
-
 namespace attnvp::report {
 
 std::string action_counts_yaml(const job::Result& result) {

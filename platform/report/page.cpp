@@ -69,6 +69,15 @@ void check_run(const std::string& path, const ordered_json& run) {
   for (const auto& [module, values] : counters.items()) {
     need(values.is_object() && (!values.contains("macs") || values["macs"].is_number()), "counters." + module);
   }
+  if (run.contains("check")) {
+    const ordered_json& check = run["check"];
+    need(check.is_object() && check.contains("commands") && check["commands"].is_number(), "check.commands");
+    need(check.contains("findings") && check["findings"].is_array(), "check.findings");
+    for (const ordered_json& f : check["findings"]) {
+      const bool texts = f.is_object() && f.contains("kind") && f["kind"].is_string() && f.contains("text");
+      need(texts && f["text"].is_string(), "check.findings' text");
+    }
+  }
   const double total = run["energy_pj"]["total"].get<double>();
   double parts = -total;
   for (const auto& [part, pj] : run["energy_pj"].items()) parts += pj.get<double>();

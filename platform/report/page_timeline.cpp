@@ -189,6 +189,7 @@ ordered_json page_timeline(const std::string& path, const ordered_json& run) {
     }
     out["power"] = power_of(events, first, last);
     Numbered names, details;
+    out["found"] = ordered_json::array();  // which details are of findings
     ordered_json slices = ordered_json::array();
     std::vector<Slice> all;
     for (const ordered_json& e : events) {
@@ -204,8 +205,12 @@ ordered_json page_timeline(const std::string& path, const ordered_json& run) {
         if (e.at("ph") != "X") continue;
         const ordered_json& args = e.at("args");
         const Slice& s = all[i++];
-        slices.push_back({s.track, s.from, s.to, s.name, args.value("head", 0), args.value("row_block", 0),
-                          details.of(detail_of(args))});
+        std::string detail = detail_of(args);
+        const bool found = args.contains("finding") && args["finding"].is_string();
+        if (found) detail += (detail.empty() ? "" : "; ") + args["finding"].get<std::string>();
+        const auto number = details.of(detail);
+        if (found) out["found"].push_back(number);
+        slices.push_back({s.track, s.from, s.to, s.name, args.value("head", 0), args.value("row_block", 0), number});
       }
     }
     out["names"] = names.texts();

@@ -183,6 +183,29 @@ void Session::add_waits() {
   for (auto& [track, list] : notes) vcd_->annotate(track, "waits_for", std::move(list));
 }
 
+// From when the command is taken up until its result is there; the first finding of a command, one command at a time.
+void Session::mark(const std::vector<Mark>& marks) {
+  if (!recorded_) return;
+  constexpr unsigned kFindingBits = 32;  // the same in every run, for saved views
+  std::map<std::pair<std::string, std::uint64_t>, const Mark*> of;
+  for (const Mark& m : marks) of.try_emplace({m.track, m.number}, &m);
+  const std::uint64_t period = platform_->context().clock.period_fs();
+  std::map<std::string, std::uint64_t> numbers;
+  std::map<std::string, std::vector<VcdWriter::Note>> notes;
+  for (std::size_t i = 0; i < journal_->entries().size(); ++i) {
+    const Journal::Entry& e = journal_->entries()[i];
+    const auto known = of.find({e.track, ++numbers[e.track]});
+    if (known == of.end() || !wanted_(e.track)) continue;
+    marks_[i] = known->second->text;
+    std::vector<VcdWriter::Note>& list = notes[e.track];
+    while (!list.empty() && list.back().time >= e.fetched * period) list.pop_back();
+    list.push_back({e.fetched * period, known->second->finding});
+    list.push_back({(std::min(e.done, cycles_) + 1) * period, Signal::kNone});
+  }
+  if (vcd_ == nullptr) return;
+  for (auto& [track, list] : notes) vcd_->annotate(track, "finding", std::move(list), kFindingBits);
+}
+
 // A ruler in cycles, and how many engines work where they are many.
 void Session::add_overview() {
   const std::uint64_t period = platform_->context().clock.period_fs();
@@ -243,7 +266,7 @@ std::string Session::sucl(const std::string& vcd) const {
 
 std::string Session::timeline() const {
   return trace::timeline(*journal_, *timeline_, platform_->map(), platform_->context().givers,
-                         platform_->machine().clock_hz, cycles_, wanted_);
+                         platform_->machine().clock_hz, cycles_, wanted_, marks_);
 }
 
 }  // namespace attnvp::trace

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -56,6 +57,14 @@ class Working : public TraceListener {
   std::vector<VcdWriter::Note> notes_;
 };
 
+// Something to be seen at a command: the `number`-th, from 1, of an engine or a DMA channel.
+struct Mark {
+  std::string track;  // "attnvp.cluster0.core0.mac"
+  std::uint64_t number;
+  std::uint64_t finding;  // which one, from 1
+  std::string text;
+};
+
 class Session {
  public:
   explicit Session(Request request) : request_(std::move(request)) {}
@@ -65,6 +74,8 @@ class Session {
   // Before and after the simulation. begin() throws config::ConfigError for a scope that is not there.
   void begin(Platform& platform, const config::EnergyTable& energy);
   void end();
+
+  void mark(const std::vector<Mark>& marks);  // of what was recorded
 
   bool recorded() const { return recorded_; }  // there is something to write
   std::string vcd() const { return vcd_->text(); }
@@ -92,6 +103,7 @@ class Session {
   std::unique_ptr<Journal> journal_;
   std::unique_ptr<TimelineSignals> timeline_;
   std::function<bool(const std::string&)> wanted_;
+  std::map<std::size_t, std::string> marks_;  // of the journal's entries
 };
 
 }  // namespace attnvp::trace

@@ -87,8 +87,8 @@ class Tracks {
 class Timeline {
  public:
   Timeline(const Journal& journal, const TimelineSignals& signals, const AddressMap& map, const Givers& givers,
-           const std::function<bool(const std::string& path)>& wanted)
-      : journal_(journal), signals_(signals), map_(map), cause_(wait_reasons(journal, givers)) {
+           const std::function<bool(const std::string& path)>& wanted, const std::map<std::size_t, std::string>& marks)
+      : journal_(journal), signals_(signals), map_(map), marks_(marks), cause_(wait_reasons(journal, givers)) {
     for (const Journal::Entry& e : journal.entries()) shown_.push_back(wanted(e.track));
   }
 
@@ -164,15 +164,22 @@ class Timeline {
       if (!spans_[i].empty()) {
         std::string args = arguments(e.descriptor);
         if (e.end == kNever) args += ",\"unfinished\":true";
+        args += found(i);
         slice(e.track, name, spans_[i], args);
       }
       if (!waits_[i].empty()) {
         const auto cause = cause_.find(i);
         slice(e.track + " waits", "waits for " + (cause == cause_.end() ? "order" : cause->second), waits_[i],
               fmt::format("\"before\":\"{}\",\"head\":{},\"row_block\":{}", name, e.descriptor.head,
-                          e.descriptor.row_block));
+                          e.descriptor.row_block) +
+                  found(i));
       }
     }
+  }
+
+  std::string found(std::size_t entry) const {
+    const auto mark = marks_.find(entry);
+    return mark == marks_.end() ? "" : ",\"finding\":" + nlohmann::json(mark->second).dump();
   }
 
   // From the last moment of the giver to the first of the taker; within one track order says it already.
@@ -222,6 +229,7 @@ class Timeline {
   const Journal& journal_;
   const TimelineSignals& signals_;
   const AddressMap& map_;
+  const std::map<std::size_t, std::string>& marks_;
   std::vector<bool> shown_;
   std::vector<Span> spans_, waits_;  // per entry
   std::map<std::size_t, std::string> cause_;
@@ -233,8 +241,9 @@ class Timeline {
 
 std::string timeline(const Journal& journal, const TimelineSignals& signals, const AddressMap& map,
                      const Givers& givers, double clock_hz, std::uint64_t cycles,
-                     const std::function<bool(const std::string& path)>& wanted) {
-  std::string events = Timeline(journal, signals, map, givers, wanted).events();
+                     const std::function<bool(const std::string& path)>& wanted,
+                     const std::map<std::size_t, std::string>& marks) {
+  std::string events = Timeline(journal, signals, map, givers, wanted, marks).events();
   if (events.compare(0, 1, ",") == 0) events.erase(0, 1);
   std::string origin;
   for (const files::Fact& fact : files::origin()) {

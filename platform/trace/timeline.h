@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -67,9 +68,10 @@ class TimelineSignals : public TraceListener {
   std::uint64_t first_ = 0, last_ = 0;
 };
 
-// `cycles`: of the whole run. `wanted` selects tracks by path.
+// `cycles`: of the whole run. `wanted` selects tracks by path. `marks`: what is found of entries of the journal.
 std::string timeline(const Journal& journal, const TimelineSignals& signals, const AddressMap& map,
                      const Givers& givers, double clock_hz, std::uint64_t cycles,
-                     const std::function<bool(const std::string& path)>& wanted);
+                     const std::function<bool(const std::string& path)>& wanted,
+                     const std::map<std::size_t, std::string>& marks = {});
 
 }  // namespace attnvp::trace

@@ -221,6 +221,15 @@ TEST(Checker, FindsRowsThatAreLeftOver) {
   }
 }
 
+TEST(Checker, FindsRowsOfVOfOtherKeys) {
+  Script s;
+  s.load_v = copy(Script::at(kV + kEmb * 2, kKeys, kEmb), s.v).then(kVReady);
+  const Report r = s.attention();
+  const Finding* other = find(r, Kind::kKeys);
+  ASSERT_NE(other, nullptr) << all(r);
+  EXPECT_EQ(other->parties[0].number, 2U);
+}
+
 TEST(Checker, FindsWritesToInputs) {
   Script s;
   s.store = copy(s.o, Script::at(kV, kRows, kEmb)).after(kOReady).then(kStored);

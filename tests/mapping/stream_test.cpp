@@ -111,8 +111,8 @@ TEST_P(CommandStream, AgreesWithTheSimulation) {
     const std::vector<job::Schedule> schedules = all_schedules();
     const job::Schedule& open = schedules[r.from(0, static_cast<std::uint32_t>(schedules.size() - 1))];
     SCOPED_TRACE(fmt::format("case {}: {} on B={},H={},NQ={},NKV={},E={}{}\n{}", GetParam() * kCasesPerShard + i,
-                             open.text, network.batch, network.heads, network.seq_q, network.seq_kv, network.emb, network.rules(),
-                             config::to_yaml(machine)));
+                             open.text, network.batch, network.heads, network.seq_q, network.seq_kv, network.emb,
+                             network.rules(), config::to_yaml(machine)));
     job::Schedule chosen;
     try {
       chosen = job::complete(machine, network, open);
@@ -164,10 +164,10 @@ TEST(Estimate, IsNearTheSimulation) {
 // A machine of many small clusters, where row blocks of a whole array pass need narrow sub-blocks beside them: what the
 // closed estimate of old missed took 645.5 million cycles.
 TEST(Choice, MakesRoomForWholePasses) {
-  const MachineConfig machine = config::load_hardware(
-      "edge", {"clusters=16", "cores=1", "l1.size=192KiB", "dram.bandwidth=100GB/s"});
-  const job::Schedule chosen = job::complete(machine, config::load_network("H=32,HKV=8,N=2048,E=128"),
-                                             job::parse_dataflow("mas"));
+  const MachineConfig machine =
+      config::load_hardware("edge", {"clusters=16", "cores=1", "l1.size=192KiB", "dram.bandwidth=100GB/s"});
+  const job::Schedule chosen =
+      job::complete(machine, config::load_network("H=32,HKV=8,N=2048,E=128"), job::parse_dataflow("mas"));
   EXPECT_GE(chosen.tiling["nq"], machine.mac.rows);
 }
 

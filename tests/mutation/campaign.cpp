@@ -24,6 +24,8 @@ namespace attnvp::mutation {
 
 namespace {
 
+constexpr std::uint64_t kMoved = 64 << 10;  // by which a mutant may reach further, about
+
 // Small tiles, so that buffers are used again and again.
 struct Setting {
   const char* machine;
@@ -54,6 +56,10 @@ class Subject {
       hal::Descriptor& last = before[{c, static_cast<int>(q.unit), q.index}];
       commands_.push_back({{c, q, n}, d, last});
       last = d;
+      for (const hal::Operand& o : d.operand) {
+        if (o.address < hal::l1_base(c) || o.address - hal::l1_base(c) >= machine_.l1.size_bytes) continue;
+        l1_used_ = std::max(l1_used_, o.address - hal::l1_base(c) + std::uint64_t{d.rows} * o.row_stride);
+      }
     };
     check(note);
     output_ = run({}, 0).value_or(job::Result{}).output;
@@ -82,6 +88,7 @@ class Subject {
         t.seen = 1;
       } else if (seed == 0 && (!r || !r->golden.passed)) {
         t.by_run = 1;
+        if (!m.is_of_operand()) t.examples = fmt::format("only by the run: {} of {}\n", m.text(), text());
       } else {
         t.missed = 1;
         t.examples = fmt::format("seed {}: {} of {}\n", seed, m.text(), text());
@@ -108,16 +115,11 @@ class Subject {
 
   // What memories hold beforehand shows in the result: NaNs.
   void spoil(Platform& platform) const {
-    const std::vector<std::uint32_t> nans(machine_.l1.size_bytes / 4, 0xFFFF'FFFF);
-    for (std::uint32_t c = 0; c < machine_.clusters; ++c) {
-      platform.write(hal::l1_base(c), nans.data(), machine_.l1.size_bytes);
-    }
-    const std::uint64_t behind = made_.scratch.address + std::min(made_.scratch.bytes, machine_.l1.size_bytes);
-    for (std::uint64_t at = made_.block.layer.o; at < behind;) {
-      const std::uint64_t bytes = std::min(behind - at, machine_.l1.size_bytes);
-      platform.write(at, nans.data(), bytes);
-      at += bytes;
-    }
+    const std::uint64_t l1 = std::min<std::uint64_t>(l1_used_ + kMoved, machine_.l1.size_bytes);
+    const std::uint64_t dram = made_.scratch.address + std::min(made_.scratch.bytes, kMoved) - made_.block.layer.o;
+    const std::vector<std::uint32_t> nans(std::max(l1, dram) / 4, 0xFFFF'FFFF);
+    for (std::uint32_t c = 0; c < machine_.clusters; ++c) platform.write(hal::l1_base(c), nans.data(), l1);
+    platform.write(made_.block.layer.o, nans.data(), dram);
   }
   // With random delays of a seed, or none for 0. Nothing: it stopped on its own, or firmware said that it failed.
   std::optional<job::Result> run(const mapping::check::Change& change, std::uint64_t seed) {
@@ -132,7 +134,7 @@ class Subject {
     } catch (const job::RunError&) {
     }
     jitter::end();
-    if (!result) runner_.reset();
+    if (!result || !platform.waiting().empty()) runner_.reset();  // engines may wait on when firmware is done
     return result;
   }
 
@@ -144,6 +146,7 @@ class Subject {
   std::unique_ptr<job::Runner> runner_;
   std::vector<Recorded> commands_;
   std::vector<arith::Half> output_;
+  std::uint64_t l1_used_ = 0;  // bytes, up to where commands go
 };
 
 void print(const std::string& name, const Tally& t) {

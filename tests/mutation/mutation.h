@@ -40,6 +40,7 @@ struct Mutation {
     return place.cluster == cluster && place.queue.unit == queue.unit && place.queue.index == queue.index &&
            place.number == number;
   }
+  bool is_of_operand() const { return what >= What::kAddress; }  // not of an event
   std::string text() const;
 };
 

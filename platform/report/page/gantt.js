@@ -1,4 +1,4 @@
-// The Gantt chart. A run's timeline: {tracks, waits, names, details, slices: [track, from, to, name, head, row block,
+// The Gantt chart. A run's timeline: {tracks, waits, names, details, found: details of findings, slices: [track, from, to, name, head, row block,
 // detail]}, or, of a long run, {windows: {cycles, sums: [track, window, name, cycles, slices]}} in place of the slices.
 const gantt = {run: null, from: 0, to: 1};
 const shown = {matmul_abt: 'QK^T', matmul_ab: 'PV', score_tile: 'QK^T', attend_tile: 'PV'};
@@ -76,6 +76,21 @@ function drawGantt() {
       });
     }
   }};
+  // What the checker has found, in a frame.
+  const found = new Set(timeline.found);
+  const frames = {id: 'frames', afterDatasetsDraw(chart) {
+    if (!found.size) return;
+    chart.ctx.save();
+    chart.ctx.strokeStyle = colour('--alarm');
+    chart.ctx.lineWidth = 2;
+    chart.data.datasets.forEach((set, i) => chart.getDatasetMeta(i).data.forEach((bar, j) => {
+      const slice = set.data[j].slice;
+      if (!slice || !found.has(slice[6]) || !chart.isDatasetVisible(i)) return;
+      const left = Math.min(bar.x, bar.base);
+      chart.ctx.strokeRect(left, bar.y - bar.height / 2, Math.max(Math.abs(bar.x - bar.base), 3), bar.height);
+    }));
+    chart.ctx.restore();
+  }};
   $('gantt-box').style.height = `${6 + (tracks.length > 16 ? 1.3 : 2.1) * tracks.length}rem`;
   draw('gantt', {
     type: 'bar',
@@ -99,7 +114,7 @@ function drawGantt() {
         }},
       },
     },
-    plugins: [stacks],
+    plugins: [stacks, frames],
   }, `Gantt chart of ${gantt.run.label}: ${tracks.length} tracks, cycles ${whole(Math.round(gantt.from))} to ${whole(Math.round(gantt.to))}`);
   const per = windowed && sums.length ? `; each column sums up ${whole(Math.round(Math.max(...sums.map(s => s.to - s.from))))} cycles` : '';
   $('gantt-window').textContent = `cycles ${whole(Math.round(gantt.from))} to ${whole(Math.round(gantt.to))}${per}`;

@@ -90,6 +90,13 @@ function origins() {
        known.map(r => [r.label, r.command ?? '', pairs(r.overrides), pairs(r.tiling), r.seed ?? '', `${r.hardware} ${r.machine_hash ?? ''}`, r.version]));
 }
 
+function findings() {
+  const known = runs.filter(r => r.check);
+  $('check-section').hidden = !known.length;
+  fill($('check'), ['Run', 'Number', 'Kind', 'Finding'], known.flatMap(r => r.check.findings.length
+    ? r.check.findings.map((f, i) => [r.label, `${i + 1}`, f.kind, f.text]) : [[r.label, '', 'nothing found', `${whole(r.check.commands)} commands examined`]]));
+}
+
 // What bounds multiply-accumulates per cycle: arrays and lanes from above, memories' bytes by how many are moved for each.
 function roofline() {
   const known = runs.filter(r => r.machine && r.macs);
@@ -197,6 +204,7 @@ $('subject').textContent = [...new Set(runs.map(r => {
 }))].join('; ');
 comparison();
 origins();
+findings();
 setUpAccounts();
 setUpGantt();
 start(() => {
