@@ -194,8 +194,10 @@ class Chooser {
     Words structure = words;
     for (std::size_t i = 0; i < count_; ++i) {
       const firmware::Extent e = parameter(i).extent;
-      if (e == firmware::Extent::kBatch || e == firmware::Extent::kHeads) structure[i] = std::min(words[i], 2U);
-      else if (words[i] != hal::kWord) structure[i] = 0;
+      if (e == firmware::Extent::kBatch || e == firmware::Extent::kHeads)
+        structure[i] = std::min(words[i], 2U);
+      else if (words[i] != hal::kWord)
+        structure[i] = 0;
     }
     const auto found = control_.find(structure);
     if (found != control_.end()) return found->second;
@@ -231,7 +233,8 @@ class Chooser {
   bool trades(std::size_t i, const Words& words) const {
     using firmware::Extent;
     const Extent e = parameter(i).extent;
-    return deep_ && open(i) && words[i] != hal::kWord && (e == Extent::kQueries || e == Extent::kKeys || e == Extent::kDepth);
+    return deep_ && open(i) && words[i] != hal::kWord &&
+           (e == Extent::kQueries || e == Extent::kKeys || e == Extent::kDepth);
   }
 
   // Parameter by parameter. Rows of a row block decide most, and not smoothly: all of their values are tried; of others

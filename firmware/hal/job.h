@@ -33,7 +33,8 @@ enum class Status : std::uint32_t {
 
 // A schedule's parameters are words in the order in which its dataflow declares them (runtime/dataflow.h). The host
 // chooses all of them; firmware takes or refuses them. 0 is no value.
-constexpr std::uint32_t kWord = 0xFFFF'FFFF;  // of parameters with a word for it: not resident but streamed, not in tiles
+constexpr std::uint32_t kWord =
+    0xFFFF'FFFF;  // of parameters with a word for it: not resident but streamed, not in tiles
 
 // Bits of the job's flags.
 constexpr std::uint32_t kDryRun = 1;  // make every buffer and event of the schedule, but compute nothing
@@ -49,8 +50,8 @@ struct MachineInfo {
   std::uint32_t events;
   std::uint16_t resident_tiles;  // that the PEs of a MAC array hold for row operations; 0: they only multiply
   std::uint16_t softmax_rate;    // elements that a VEC engine does in 16 cycles, at least 1
-  std::uint16_t slow_control;   // 1: making commands takes control as long as engines take for them, so that it is best
-                                // to make first what an engine waits for
+  std::uint16_t slow_control;  // 1: making commands takes control as long as engines take for them, so that it is best
+                               // to make first what an engine waits for
   std::uint16_t reserved;
   std::uint64_t l1_bytes, l0_bytes;
 };
@@ -61,8 +62,8 @@ enum Scores : std::uint8_t { kScoresOnChip, kScoresP, kScoresCAndP };
 struct Layer {
   std::uint32_t batch, heads, seq_q, seq_kv, emb;
   std::uint32_t
-      ragged;  // of their own numbers, at kContextsAddress, batches have: 1: keys; 2: new tokens (Rules::group rows of a
-               // head each) and keys. Q, K, V and O of batches lie one behind the other
+      ragged;  // of their own numbers, at kContextsAddress, batches have: 1: keys; 2: new tokens (Rules::group rows of
+               // a head each) and keys. Q, K, V and O of batches lie one behind the other
   std::uint64_t q, k, v, o;  // DRAM addresses of [batch, heads, seq, emb] in FP16 or Types', row-major, no padding
   std::uint64_t c, p;        // DRAM space for [batch, heads, seq_q, seq_kv] in FP16; 0 where the dataflow needs none.
                              // Elements of P may be shorter, its rows are as long
@@ -124,12 +125,12 @@ constexpr std::uint64_t kTypesAddress = kJobAddress + 0x3'0180;
 constexpr std::uint64_t kScalesAddress = kJobAddress + 0x3'0200;
 constexpr std::uint64_t kContextsAddress = kJobAddress + 0x4'0000;  // 32 bits a batch
 constexpr std::uint32_t kMostScales = (kContextsAddress - kScalesAddress) / sizeof(HeadScales);
-constexpr std::uint64_t kWorkersAddress = kJobAddress + 0x8'0000;   // 32 bits a core: tiles it computed
+constexpr std::uint64_t kWorkersAddress = kJobAddress + 0x8'0000;  // 32 bits a core: tiles it computed
 constexpr std::uint64_t worker_tiles_address(std::uint32_t cluster, std::uint32_t core) {
   return kWorkersAddress + (std::uint64_t{cluster} * 64 + core) * 4;
 }
-// Which page has which tokens of a batch, 32 bits a page: batch after batch, so many as its keys need. In a page: heads of
-// K (or V), tokens.
+// Which page has which tokens of a batch, 32 bits a page: batch after batch, so many as its keys need. In a page: heads
+// of K (or V), tokens.
 constexpr std::uint64_t kPagesAddress = kJobAddress + 0xC'0000;
 constexpr std::uint32_t kMostPages = 0x1'0000;
 constexpr std::uint64_t kTensorsAddress = kDramBase;  // first byte the host may place tensors at

@@ -164,12 +164,13 @@ class Attention {
   ScoreBlocks scores_;
   Lanes lanes_;
   uint32_t o_buffers_;
-  uint32_t rows_, keys_;              // of a row block's buffers
-  uint32_t row_bytes_, v_row_bytes_, o_row_bytes_, partial_bytes_, score_bytes_;  // of a row of Q, V, O, O's partials, C;
-  uint32_t q_bytes_, o_bytes_, scores_bytes_;                       //   and of a row block
-  uint32_t p_bytes_;                                                // of an element of P, in rows of scores
-  uint64_t head_bytes_;  // of Q or O
-  bool plain_;           // nothing is masked, a lane is a core, groups are heads, all lanes begin in the first round
+  uint32_t rows_, keys_;  // of a row block's buffers
+  uint32_t row_bytes_, v_row_bytes_, o_row_bytes_, partial_bytes_,
+      score_bytes_;                            // of a row of Q, V, O, O's partials, C;
+  uint32_t q_bytes_, o_bytes_, scores_bytes_;  //   and of a row block
+  uint32_t p_bytes_;                           // of an element of P, in rows of scores
+  uint64_t head_bytes_;                        // of Q or O
+  bool plain_;  // nothing is masked, a lane is a core, groups are heads, all lanes begin in the first round
   enum class Made : std::uint8_t { kNone, kFirst, kAllButLast };
   Made made_ = Made::kNone;  // of the strips of the lanes' first blocks of C
   Events q_ready_, q_free_, c_ready_, p_ready_, o_ready_, o_free_, scores_free_, stored_;

@@ -33,7 +33,7 @@ class KvBuffer {
   // Resident: issues the load of a sub-block of a group; the caller keeps them in order.
   void load(uint32_t group, uint32_t block) {
     if (streamed_) return;
-    whole_ && made_ && !rt_.in_lock_step() ? issue_whole(group, block) : issue(group, block);
+    whole_&& made_ && !rt_.in_lock_step() ? issue_whole(group, block) : issue(group, block);
   }
   // Streamed: issues the load of the next sub-block of this round; resident: nothing.
   void load_block(uint32_t group, uint32_t block);
@@ -105,11 +105,11 @@ class KvBuffer {
   uint32_t channel_;
   bool streamed_;
   KeyBlocks cut_;
-  uint32_t rows_;  // resident: of a head
+  uint32_t rows_;                                    // resident: of a head
   uint32_t all_keys_, emb_, stride_, nkv_, blocks_;  // stride: bytes of a row
-  uint32_t slots_;      // groups (resident) or sub-blocks (streamed)
-  uint32_t slot_rows_;  // rows of one member in one slot
-  uint32_t members_;    // members a slot has room for
+  uint32_t slots_;                                   // groups (resident) or sub-blocks (streamed)
+  uint32_t slot_rows_;                               // rows of one member in one slot
+  uint32_t members_;                                 // members a slot has room for
   bool whole_, made_ = false;
   uint32_t member_bytes_ = 0, slot_bytes_ = 0;
   uint64_t head_bytes_ = 0;  // in DRAM

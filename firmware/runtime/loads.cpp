@@ -62,7 +62,9 @@ Loads::Loads(Runtime& rt, const Work& work, Attention& attention, LoadRows rows,
       order_(order),
       steps_(order.v_lag > 0 ? kLagging : kTogether),
       k_position_(order.v_lag > 0 ? 4 : 3),
-      c_position_(rt.machine().slow_control == 0 ? k_position_ : order.v_lag > 0 ? 2 : 1),
+      c_position_(rt.machine().slow_control == 0 ? k_position_
+                  : order.v_lag > 0              ? 2
+                                                 : 1),
       v_position_(order.v_lag > 0 ? 0 : 4),
       streamed_((k != nullptr && k->streamed()) || (v != nullptr && v->streamed())),
       front_(work.first()) {

@@ -74,9 +74,9 @@ class Loads {
   // or of rows whether there are any.
   uint32_t iteration_ = 0, position_ = 0, block_ = 0, left_ = 0;
   uint32_t k_blocks_ = 0, v_blocks_ = 0;  // that this iteration loads
-  uint32_t end_ = 0;              // the iteration in which nothing is left
-  Work::Round front_;             // the iteration's round for C
-  uint32_t lagging_[kMaxLag] = {};  // of the ones before it, begins_group()
+  uint32_t end_ = 0;                      // the iteration in which nothing is left
+  Work::Round front_;                     // the iteration's round for C
+  uint32_t lagging_[kMaxLag] = {};        // of the ones before it, begins_group()
 };
 
 }  // namespace attnvp::firmware

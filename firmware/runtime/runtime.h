@@ -189,9 +189,9 @@ class Command {
   }
   // Rows of the result are the layer's queries from `row` on, columns its keys from `key` on.
   Command& masked(const hal::Mask& mask, uint32_t row, uint32_t key);
-  Command& scaled(uint32_t scale);  // FP32 bits; nothing for 1
-  Command& scaled_by(uint32_t scale);                        // whatever it is
-  Command& capped(uint32_t cap);      // what is scaled_by: FP32 bits
+  Command& scaled(uint32_t scale);     // FP32 bits; nothing for 1
+  Command& scaled_by(uint32_t scale);  // whatever it is
+  Command& capped(uint32_t cap);       // what is scaled_by: FP32 bits
   Command& scaled_by(bool always, uint32_t scale) { return always ? scaled_by(scale) : scaled(scale); }
   Command& deferrable() {
     d_.flags |= hal::kDeferrable;
@@ -228,7 +228,8 @@ Command matmul_abt(const Matrix& a, const Matrix& b, const Matrix& c, const Matr
                    const L0Tile& l0);
 // C = A.B.
 Command matmul_ab(const Matrix& a, const Matrix& b, const Matrix& c, const L0Tile& l0);
-// One term of a sum over several matmuls: until kLast the sum stays in `partials` (FP32, of INT8 INT32; the shape of C).
+// One term of a sum over several matmuls: until kLast the sum stays in `partials` (FP32, of INT8 INT32; the shape of
+// C).
 Command matmul_ab(const Matrix& a, const Matrix& b, const Matrix& c, const Matrix& partials, Accumulate place,
                   const L0Tile& l0);
 // O, or a term of it: where P is relative to its rows' maxima, sums are divided by those of P, which partials have in a
@@ -253,9 +254,9 @@ class Runtime {
   hal::ElementType out_type() const { return types_.out; }
   uint32_t bytes() const { return bytes_; }
   uint32_t out_bytes() const { return out_bytes_; }
-  bool typed() const { return (job_.flags & hal::kTyped) != 0; }  // there are Types
+  bool typed() const { return (job_.flags & hal::kTyped) != 0; }                                 // there are Types
   uint32_t value_emb() const { return types_.value_emb != 0 ? types_.value_emb : layer().emb; }  // columns of V and O
-  uint32_t partial_columns() const { return value_emb() + (bytes() == 1 ? 1 : 0); }  // of O's partials
+  uint32_t partial_columns() const { return value_emb() + (bytes() == 1 ? 1 : 0); }              // of O's partials
   Matrix in(const Matrix& m) const { return m.as(types_.operand); }
   Matrix out(const Matrix& m) const { return m.as(types_.out); }
   // Factors of a head's products, FP32, their bits; a command has them always where heads differ.
@@ -324,7 +325,7 @@ class Runtime {
     return address;
   }
   uint64_t allocated() const { return l1_used_; }
-  void free_to(uint64_t mark);     // everything allocated since allocated() was `mark`
+  void free_to(uint64_t mark);      // everything allocated since allocated() was `mark`
   bool has_space(uint64_t bytes) {  // of L1 from its beginning on; otherwise status kL1TooSmall
     if (bytes > machine().l1_bytes) fail(Status::kL1TooSmall, bytes, machine().l1_bytes);
     return ok();

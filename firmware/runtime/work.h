@@ -190,9 +190,7 @@ class Work {
   Item item(uint32_t group, uint32_t round, uint32_t lane) const;
 
   // Whether it is the lane's last one in its group.
-  bool is_last(const Round& r, uint32_t lane) const {
-    return r.full ? r.ends : r.round == last_round(r.group, lane);
-  }
+  bool is_last(const Round& r, uint32_t lane) const { return r.full ? r.ends : r.round == last_round(r.group, lane); }
   // The lane's last round with an item in that group, or kNoRound.
   static constexpr uint32_t kNoRound = 0xFFFF'FFFF;
   uint32_t last_round(uint32_t group, uint32_t lane) const;
@@ -202,9 +200,9 @@ class Work {
     const Group& g = group_at(group);
     return member < g.heads ? g.head + member : head_of(g, member);
   }
-  uint32_t items() const { return last_item_ - first_item_; }                 // of this cluster
-  uint32_t most_keys() const { return cut_.most_keys(); }                     // of an item
-  bool in_two_runs() const { return cut_.in_two_runs(); }                     // an item's keys may be
+  uint32_t items() const { return last_item_ - first_item_; }  // of this cluster
+  uint32_t most_keys() const { return cut_.most_keys(); }      // of an item
+  bool in_two_runs() const { return cut_.in_two_runs(); }      // an item's keys may be
 
  private:
   // Steps ask for the same few items and groups again and again, and divisions are long.

@@ -42,7 +42,8 @@ struct RiscvConfig {
     key(number("quantum", Unit::kCycles, 1, 1e9,
                "with cpu riscv: of its cycles, that it may be ahead of the platform; results do not depend on it"),
         &C::quantum);
-    key(config::text("firmware", "with cpu riscv: the program, a path to an ELF file; shipped: the one that comes with this"),
+    key(config::text("firmware",
+                     "with cpu riscv: the program, a path to an ELF file; shipped: the one that comes with this"),
         &C::firmware);
   }
 };
