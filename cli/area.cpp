@@ -71,12 +71,12 @@ std::string area_json(const MachineConfig& machine) {
 std::string area_svg(const MachineConfig& machine) {
   constexpr double kWidth = 900, kHeight = 600;
   const energy::MachineModel model = model_of(machine);
-  plot::TreeNode cluster{"cluster", 0, 0, {}}, core{"core", 0, 0, {}};
+  plot::TreeNode whole{machine.name, 0, 0, {}}, cluster{"cluster", 0, 0, {}}, core{"core", 0, 0, {}};
   std::size_t color = 0;
   for (const energy::Part& part : model.parts()) {
-    (part.in_core ? core : cluster).parts.push_back({part.module, part.area_mm2, color++, {}});
+    plot::TreeNode& place = part.in_core ? core : part.in_cluster ? cluster : whole;
+    place.parts.push_back({part.module, part.area_mm2, color++, {}});
   }
-  plot::TreeNode whole{machine.name, 0, 0, {}};
   for (std::uint32_t k = 0; k < machine.cores; ++k) {
     core.name = fmt::format("core{}", k);
     cluster.parts.push_back(core);

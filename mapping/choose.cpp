@@ -181,13 +181,25 @@ class Chooser {
     if (fit(words)) {
       Job job = job_;
       std::copy(words.begin(), words.end(), job.block.parameter);
-      if (!measured_) costs_.set_control(cycles_of_a_command(job, costs_.machine(), kCommands));
-      measured_ = true;
+      costs_.set_control(control_of(words, job));
       cycles = merit(estimate(job, costs_, kCommands));
     }
     cycles_[words] = cycles;
     if (cycles < kNever) found_.emplace_back(cycles, words);
     return cycles;
+  }
+
+  // What firmware takes for a command, of schedules of one structure: words in place of numbers, heads taken together.
+  double control_of(const Words& words, const Job& job) {
+    Words structure = words;
+    for (std::size_t i = 0; i < count_; ++i) {
+      const firmware::Extent e = parameter(i).extent;
+      if (e == firmware::Extent::kBatch || e == firmware::Extent::kHeads) structure[i] = std::min(words[i], 2U);
+      else if (words[i] != hal::kWord) structure[i] = 0;
+    }
+    const auto found = control_.find(structure);
+    if (found != control_.end()) return found->second;
+    return control_[structure] = cycles_of_a_command(job, costs_.machine(), kCommands);
   }
 
   // The best of what was found, by more of their streams.
@@ -202,6 +214,7 @@ class Chooser {
         if (looked_at == most) break;
         Job job = job_;
         std::copy(words.begin(), words.end(), job.block.parameter);
+        costs_.set_control(control_of(words, job));
         cycles = merit(estimate(job, costs_, look.commands));
         best = std::min(best, cycles);
         ++looked_at;
@@ -280,13 +293,12 @@ class Chooser {
   const Job& job_;
   const firmware::Dataflow& dataflow_;
   Costs costs_;
-  bool measured_ = false;  // what firmware takes for a command
   std::size_t count_ = 0;
   int nq_ = -1;
   bool deep_ = false;  // a product's three extents share L1
   Words given_;
   std::map<Words, Need> needs_;
-  std::map<Words, double> cycles_;
+  std::map<Words, double> cycles_, control_;
   std::vector<std::pair<double, Words>> found_;
   Need least_;
   Words best_;

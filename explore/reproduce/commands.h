@@ -26,7 +26,7 @@ struct ReproduceFusemaxArguments {
 int reproduce_fusemax(const ReproduceFusemaxArguments& arguments);
 
 struct ReproduceLeanArguments {
-  std::string hardware = "a100";
+  std::string hardware = "a100-40gb";
   std::string json;  // "-" is stdout, alone
   std::string csv;
   std::string markdown;

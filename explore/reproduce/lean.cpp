@@ -1,5 +1,6 @@
 // `attnvp reproduce lean`.
 #include "explore/reproduce/commands.h"
+#include "explore/reproduce/lean_memory.h"
 #include "explore/reproduce/lean_study.h"
 #include "explore/reproduce/outputs.h"
 #include "platform/config/hardware.h"
@@ -12,11 +13,15 @@ int reproduce_lean(const ReproduceLeanArguments& a) {
   const MachineConfig machine = config::load_hardware(a.hardware);
   config::note_machine(machine, {});
   rp::LeanStudy study;
+  rp::LeanMemory memory;
   {
     rp::Progress progress;
     study = rp::run_lean_study(machine, [&progress](const std::string& what) { progress.show(what); });
+    memory = rp::run_lean_memory([&progress](const std::string& what) { progress.show(what); });
   }
-  const std::vector<rp::Section> sections = rp::lean_sections(study);
+  std::vector<rp::Section> sections = rp::lean_sections(study);
+  sections.push_back(rp::lean_memory_section(memory));
+  sections.push_back(rp::lean_reasons_section(memory));
   std::string text;
   for (const rp::Section& section : sections) text += (text.empty() ? "" : "\n") + rp::to_text(section);
   outputs.write(rp::lean_json(study), rp::lean_csv(study), rp::lean_markdown(sections), text);

@@ -37,7 +37,8 @@ std::string to_markdown(const Study& s, const std::vector<Section>& all) {
   return out;
 }
 
-std::string to_json(const Study& s, const std::vector<Limit>& limits, const DavinciStudy& davinci) {
+std::string to_json(const Study& s, const std::vector<Limit>& limits, const DavinciStudy& davinci,
+                    const MemoryStudy& memory) {
   using nlohmann::ordered_json;
   ordered_json j = report::json_document();
   j["hardware"] = s.machine.name;
@@ -91,6 +92,9 @@ std::string to_json(const Study& s, const std::vector<Limit>& limits, const Davi
     ordered_json machine{{"changed", m.changed}};
     for (const auto& [place, cycles] : m.cycles) machine["cycles"][place.first][place.second] = cycles;
     j["davinci"].push_back(std::move(machine));
+  }
+  for (const MemoryStudy::Machine* m : {&memory.ideal, &memory.real}) {
+    for (const auto& [place, cycles] : m->cycles) j["memory"][m->hardware][place.first][place.second] = cycles;
   }
   return report::json_text(j);
 }

@@ -5,13 +5,15 @@
 #include <vector>
 
 #include "explore/reproduce/davinci_study.h"
+#include "explore/reproduce/memory_study.h"
 #include "explore/reproduce/tables.h"
 
 namespace attnvp::reproduce {
 
 std::string to_text(const Study& study, const std::vector<Section>& sections);
 std::string to_markdown(const Study& study, const std::vector<Section>& sections);
-std::string to_json(const Study& study, const std::vector<Limit>& limits, const DavinciStudy& davinci);
+std::string to_json(const Study& study, const std::vector<Limit>& limits, const DavinciStudy& davinci,
+                    const MemoryStudy& memory);
 std::string to_csv(const Study& study, const std::vector<Limit>& limits);
 
 }  // namespace attnvp::reproduce

@@ -5,6 +5,7 @@
 #include "explore/reproduce/commands.h"
 #include "explore/reproduce/control_study.h"
 #include "explore/reproduce/davinci_study.h"
+#include "explore/reproduce/memory_study.h"
 #include "explore/reproduce/output.h"
 #include "explore/reproduce/outputs.h"
 #include "platform/config/hardware.h"
@@ -21,6 +22,7 @@ int reproduce_mas(const ReproduceArguments& a) {
   std::vector<rp::Limit> limits;
   rp::ControlStudy control;
   rp::DavinciStudy davinci;
+  rp::MemoryStudy memory;
   {
     rp::Progress progress;
     const auto show = [&](const std::string& network, const std::string& dataflow) {
@@ -29,6 +31,8 @@ int reproduce_mas(const ReproduceArguments& a) {
     study = rp::run_study(machine, config::hardware_provenance(a.hardware), a.data == "full", show);
     rp::find_best(study, show);
     davinci = rp::run_davinci_study(study.paper, [&](const std::string& what) { progress.show(what); });
+    memory =
+        rp::run_memory_study(study.paper, "edge", "edge-lpddr4", [&](const std::string& what) { progress.show(what); });
     if (a.limits || outputs.page()) {
       limits = rp::find_limits(machine, study.paper.dataflows, [&](const std::string& dataflow, std::uint32_t cores) {
         progress.show(fmt::format("longest sequence of {} on {} cores per cluster", dataflow, cores));
@@ -40,6 +44,7 @@ int reproduce_mas(const ReproduceArguments& a) {
 
   std::vector<rp::Section> sections = rp::sections(study, limits);
   for (rp::Section& section : rp::davinci_sections(davinci)) sections.push_back(std::move(section));
+  sections.push_back(rp::memory_section(memory));
   if (!control.rows.empty()) sections.push_back(rp::control_section(control));
   std::size_t passed = 0;
   int status = 0;
@@ -53,7 +58,8 @@ int reproduce_mas(const ReproduceArguments& a) {
   }
   std::string text = rp::to_text(study, sections);
   if (study.full_data) text += fmt::format("\ngolden: {} of {} runs passed\n", passed, study.results.size());
-  outputs.write(rp::to_json(study, limits, davinci), rp::to_csv(study, limits), rp::to_markdown(study, sections), text);
+  outputs.write(rp::to_json(study, limits, davinci, memory), rp::to_csv(study, limits),
+                rp::to_markdown(study, sections), text);
   return status;
 }
 

@@ -18,6 +18,10 @@ bool write(Cpu& cpu, std::uint64_t address, const void* data, std::size_t bytes)
 bool write_register(Cpu& cpu, std::uint32_t address, std::uint32_t value);
 bool read_register(Cpu& cpu, std::uint32_t address, std::uint32_t& value);
 
+// Likewise, but nobody waits for it: of a register that answers at once.
+bool post(Cpu& cpu, std::uint32_t address, std::uint32_t value);
+bool post(Cpu& cpu, std::uint32_t address, std::uint64_t value);
+
 struct Descriptor;
 // Puts a command into the queue whose registers are at `queue`. The descriptor may be changed and pushed again; an
 // error may be told by a later access only.

@@ -16,7 +16,7 @@
 // The push unit takes a descriptor out of data memory, control.push_width bytes a cycle, in which the hart waits, and
 // puts it into a queue by itself: as one burst, then the doorbell. The hart goes on meanwhile; its next access over the
 // bus, its next push and `fence` wait until the queue has taken it. When it could not be put there, the next of these
-// traps.
+// traps. The other way it fetches: a block of the platform into data memory, as one burst, in which the hart waits.
 #pragma once
 
 #include <cstdint>
@@ -37,6 +37,10 @@ constexpr std::uint32_t kHartWatch = 0x10;   // RW  1 + an event of the cluster:
                                              //     interrupt is raised, as it is by an engine's fault; 0: none
 constexpr std::uint32_t kHartQueue = 0x14;   // W  of the push unit: the queue's registers, below 4 GiB
 constexpr std::uint32_t kHartPush = 0x18;    // W  the descriptor in data memory that it takes now
+constexpr std::uint32_t kHartTo = 0x1C;      // W  where in data memory it puts what it fetches,
+constexpr std::uint32_t kHartBytes = 0x20;   // W  how much that is, up to kHartFetchMost,
+constexpr std::uint32_t kHartFetch = 0x24;   // W  and the address that it fetches now
+constexpr std::uint32_t kHartFetchMost = 4096;
 constexpr std::uint32_t kHartGaveUp = 0x0BAD'0000;  // codes of the runtime's trap handler: this, and mcause
 
 }  // namespace attnvp::hal

@@ -3,12 +3,16 @@
 #include <cstdint>
 
 #include "firmware/hal/hart.h"
+#include "firmware/hal/registers.h"
 #include "firmware/riscv/console.h"
 #include "firmware/riscv/guard.h"
 
 namespace {
 
 constexpr unsigned kLoadFault = 5, kStoreFault = 7;
+
+constexpr auto kControl = static_cast<unsigned>(attnvp::hal::kControlBase);
+constexpr unsigned kControlEnd = kControl + 1024 * static_cast<unsigned>(attnvp::hal::kClusterStride);
 
 unsigned length_at(unsigned pc) { return (*reinterpret_cast<const std::uint16_t*>(pc) & 3) == 3 ? 4 : 2; }
 
@@ -20,9 +24,12 @@ extern "C" unsigned trap(unsigned cause, unsigned pc, unsigned value) {
     riscv::guard = riscv::Guard::kFailed;
     return pc + length_at(pc);
   }
-  if (cause == kStoreFault && value == hal::kHartDevices + hal::kHartPush) {
+  // Of what nobody waited for: told by a later access to a queue's or an event's registers, or to the push unit.
+  const bool control = value - kControl < kControlEnd - kControl;
+  const bool device = value - hal::kHartDevices < hal::kHartDevicesSize;
+  if ((cause == kLoadFault && control) || (cause == kStoreFault && (control || device))) {
     riscv::push_failed = true;
-    return pc + length_at(pc);
+    return value == hal::kHartDevices + hal::kHartFinish ? pc : pc + length_at(pc);  // the end itself is still to come
   }
   riscv::print("trap: cause ");
   riscv::print_hex(cause);

@@ -21,7 +21,7 @@ Attention::Attention(Runtime& rt, const Work& work, const RowTiling& tiling, con
       score_bytes_(keys_ * kHalfBytes),
       p_bytes_(rt.bytes()),
       head_bytes_(uint64_t{rt.layer().seq_q} * row_bytes_),
-      plain_(!rt.plain() && !rt.typed() && !rt.mask().any() && work.full(work.first()) && lanes.o_offset == 0 &&
+      plain_(!rt.plain() && !rt.typed() && !rt.mask().any() && work.first().full && lanes.o_offset == 0 &&
              !scores.tokens && tiling.bb == 1 && tiling.hh == 1) {
   rt.check_l0(tiling.l0);
   if (lanes.count > kMaxLanes) rt.fail(Status::kBadJob);
@@ -30,16 +30,18 @@ Attention::Attention(Runtime& rt, const Work& work, const RowTiling& tiling, con
   o_bytes_ = static_cast<uint32_t>(o_block_bytes);
   scores_bytes_ = rows_ * score_bytes_;
   const bool partials = tiling.kv_buffers == hal::kWord || work.in_two_runs();
+  const uint64_t all_q = tiling.row_buffers * block_bytes, all_o = o_buffers_ * o_block_bytes,
+                 all_scores = scores.count * (uint64_t{rows_} * score_bytes_);
   for (uint32_t c = 0; rt.ok() && c < lanes.count; ++c) {
     Lane& lane = lane_[c];
-    const auto ring = [&](uint32_t count, uint64_t bytes, L1Region region) {
-      const auto at = static_cast<uint32_t>(rt.allocate(count * bytes, region));
-      return Ring{at, at + count * static_cast<uint32_t>(bytes)};
+    const auto ring = [&](uint64_t bytes, L1Region region) {
+      const auto at = static_cast<uint32_t>(rt.allocate(bytes, region));
+      return Ring{at, at + static_cast<uint32_t>(bytes)};
     };
-    lane.q = ring(tiling.row_buffers, block_bytes, L1Region::kQ);
-    lane.scores = ring(scores.count, uint64_t{rows_} * score_bytes_, L1Region::kScores);
-    lane.o = ring(o_buffers_, o_block_bytes, L1Region::kO);
-    if (partials) lane.partials = ring(1, uint64_t{rows_} * partial_bytes_, L1Region::kPartials).at;
+    lane.q = ring(all_q, L1Region::kQ);
+    lane.scores = ring(all_scores, L1Region::kScores);
+    lane.o = ring(all_o, L1Region::kO);
+    if (partials) lane.partials = ring(uint64_t{rows_} * partial_bytes_, L1Region::kPartials).at;
     begin(lane);
   }
   q_ready_ = rt.events(lanes.count);
@@ -69,8 +71,10 @@ void Attention::make_copy(Command& command, bool load) {
   const uint32_t emb = load ? rt_.layer().emb : rt_.value_emb();
   const hal::ElementType type = load ? rt_.type() : rt_.out_type();
   const uint32_t stride = load ? row_bytes_ : o_row_bytes_;
-  const Matrix dram{0, 0, emb, stride, type}, buffer = in_l1(emb, stride, type);
-  command = load ? copy(dram, buffer) : copy(buffer, dram).deferrable();
+  const int in_dram = load ? 0 : 1;
+  command.begin(hal::Opcode::kCopy).operand(in_dram, {0, 0, emb, stride, type});
+  command.operand(1 - in_dram, in_l1(emb, stride, type)).raw().tail.copy.planes = 1;
+  if (!load) command.deferrable();
 }
 
 // Rows of a strip of a lane's first block.
@@ -90,9 +94,7 @@ void Attention::load_q_rows(const Item& item, uint32_t q, uint32_t row, uint32_t
   rt_.dma(kLoadChannel, load_q_);
 }
 
-void Attention::load_q(const Work::Round& i) {
-  if (!i.valid) return;
-  if (plain(i)) return plain_load_q(i);
+void Attention::general_load_q(const Work::Round& i) {
   const Item* item = work_.items(i);
   for (uint32_t c = 0; c < lanes_.count; ++c, ++item) {
     if (!item->valid) continue;
@@ -132,13 +134,13 @@ void Attention::make_c() {
   rt_.scale_scores(c_, 0);
 }
 
-void Attention::produce_c(KvBuffer& k, const Work::Round& i, Loads& ahead, const Discipline* discipline) {
-  if (discipline == nullptr && !k.streamed() && plain(i)) return plain_c(k, i, ahead);
+void Attention::general_c(KvBuffer& k, const Work::Round& i, Loads& ahead, const Discipline* discipline) {
   if (c_.raw().opcode == hal::Opcode::kNop) make_c();
+  ahead.rest_for_c();
   for (uint32_t j = 0; rt_.ok() && j < k.blocks(); ++j) {
     if (k.streamed() && !k.needed(i, j)) continue;
     k.load_block(i.group, j);
-    ahead.pump();
+    if (rt_.machine().slow_control == 0) ahead.pump();
     const Item* item = work_.items(i);
     const bool masked = rt_.mask().any();
     KeyBlocks::Part part = k.part(*item, j);  // of all items, where nothing is masked
@@ -179,6 +181,7 @@ void Attention::produce_c(KvBuffer& k, const Work::Round& i, Loads& ahead, const
         scores += strip * score_bytes_;
       }
     }
+    if (rt_.machine().slow_control != 0) ahead.pump_one_round();
   }
   const Item* item = work_.items(i);
   for (uint32_t c = 0; c < lanes_.count; ++c, ++item) {
@@ -200,8 +203,7 @@ void Attention::make_o(uint32_t keys, uint32_t partials, Accumulate place) {
               in_l1(emb, o_row_bytes_, rt_.out_type()), sums, place, tiling_.l0);
 }
 
-void Attention::produce_p(const Work::Round& i) {
-  if (plain(i)) return plain_p(i);
+void Attention::general_p(const Work::Round& i) {
   const Item* item = work_.items(i);
   const uint32_t engines = lanes_.vec_engines();
   for (uint32_t c = 0; c < lanes_.count; ++c, ++item) {
@@ -233,11 +235,9 @@ void Attention::normalize(const Item& item, uint32_t block, uint32_t row, uint32
   if (rt_.mask().any()) mask(rt_, p_.unmasked(), item.row + row, item.key);
 }
 
-void Attention::produce_o(KvBuffer& v, const Work::Round& i, const Discipline* discipline) {
+void Attention::general_o(KvBuffer& v, const Work::Round& i, const Discipline* discipline) {
   if (v.streamed()) {
     stream_o(v, i, discipline);
-  } else if (discipline == nullptr && plain(i) && !work_.is_last(i)) {
-    return plain_o(v, i);
   } else {
     resident_o(v, i, discipline);
   }

@@ -17,13 +17,15 @@ KvBuffer::KvBuffer(Runtime& rt, const Work& work, const RowTiling& t, uint64_t d
       blocks_(cut_.count()),
       slots_(streamed_ ? kStreamSlots : t.kv_buffers),
       slot_rows_(streamed_ ? nkv_ : rows_),
-      members_(t.bb * t.hh) {
+      members_(t.bb * t.hh),
+      whole_(!streamed_ && members_ == 1 && !rt.mask().any() && channel < rt.machine().dma_channels) {
   if (work.lanes() > kMaxLanes) rt.fail(Status::kBadJob);
   for (uint32_t lane = 0; rt.ok() && lane < work.lanes(); ++lane) taken_group_[lane] = 0;
   if (blocks_ > hal::kMaxTokens) rt.refuse(RowTiling::kNkv, nkv_);  // which a lane may wait for at once
   const uint64_t member_bytes = uint64_t{slot_rows_} * stride_;
   head_bytes_ = uint64_t{all_keys_} * stride_;
   member_bytes_ = static_cast<uint32_t>(member_bytes);  // L1 is below 4 GiB
+  slot_bytes_ = members_ * member_bytes_;
   address_ =
       rt.allocate(uint64_t{slots_} * members_ * member_bytes, dram == rt.layer().k ? L1Region::kK : L1Region::kV);
   ready_ = rt.events(work.lanes());
@@ -60,31 +62,49 @@ bool KvBuffer::needed(const Work::Round& i, uint32_t block) const {
 }
 
 void KvBuffer::make_load() {
-  load_ = copy({dram_, 0, emb_, stride_, rt_.type()}, {address_, 0, emb_, stride_, rt_.type()});
+  load_.begin(hal::Opcode::kCopy).operand(0, {dram_, 0, emb_, stride_, rt_.type()});
+  made_ = true;
+  load_.operand(1, {address_, 0, emb_, stride_, rt_.type()}).raw().tail.copy.planes = 1;
+}
+
+// Of a head of its own, all of whose keys count.
+void KvBuffer::issue_whole(uint32_t group, uint32_t block) {
+  constexpr auto kDestination = (offsetof(Descriptor, operand) + sizeof(hal::Operand)) / sizeof(Command::Word);
+  const uint32_t head = work_.head_of(group, 0), key = block * nkv_, from = key * stride_;
+  Descriptor& d = load_.raw();
+  d.rows = min(nkv_, all_keys_ - key);
+  d.row_block = block;
+  d.head = static_cast<std::uint16_t>(head);
+  d.operand[0].address = dram_ + from + head * head_bytes_;
+  load_.words()[kDestination] = resident_at(group) + from;
+  d.wait[0] = block == 0 ? free_ref_ : hal::EventRef{};
+  d.signal[0] = ready_ref_;
+  rt_.again(rt_.dma_queue(channel_), load_);
 }
 
 // One sub-block of all members; the last member's copy tells the lanes.
 void KvBuffer::issue(uint32_t group, uint32_t block) {
-  if (load_.raw().opcode == hal::Opcode::kNop) make_load();
-  const uint32_t members = work_.members(group), key = block_row(block);
-  const uint64_t rows = dram_ + key * stride_;
   constexpr auto kDestination = (offsetof(Descriptor, operand) + sizeof(hal::Operand)) / sizeof(Command::Word);
+  if (!made_) make_load();
+  if (whole_ && !rt_.in_lock_step()) return issue_whole(group, block);
+  const uint32_t members = members_ == 1 ? 1 : work_.members(group), key = block_row(block);
+  const hal::EventRef free = streamed_ || block == 0 ? free_ref_ : hal::EventRef{};
+  uint32_t head = work_.head_of(group, 0);
+  uint64_t from = dram_ + key * stride_;
+  uint32_t to = place(group, 0, block, key);
   Descriptor& d = load_.raw();
   d.rows = block_rows(block);
   d.row_block = block;
-  for (uint32_t m = 0; m < members; ++m) {
-    const uint32_t head = work_.head_of(group, m);
+  for (uint32_t m = 0;;) {
     d.head = static_cast<std::uint16_t>(head);
-    d.operand[0].address = rows + head * head_bytes_;
-    load_.words()[kDestination] = place(group, m, block, key);
-    load_.events(m == 0 && (streamed_ || block == 0) ? free_ref_ : hal::EventRef{},
-                 m + 1 == members ? ready_ref_ : hal::EventRef{});
+    d.operand[0].address = from + head * head_bytes_;
+    load_.words()[kDestination] = to;
+    load_.events(m == 0 ? free : hal::EventRef{}, m + 1 == members ? ready_ref_ : hal::EventRef{});
     rt_.dma(channel_, load_);
+    if (++m == members) return;
+    head = work_.head_of(group, m);
+    to += member_bytes_;
   }
-}
-
-void KvBuffer::load(uint32_t group, uint32_t block) {
-  if (!streamed_) issue(group, block);
 }
 
 void KvBuffer::load_block(uint32_t group, uint32_t block) {

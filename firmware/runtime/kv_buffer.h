@@ -31,7 +31,10 @@ class KvBuffer {
   bool needed(const Work::Round& i, uint32_t block) const;  // by some lane in that round
 
   // Resident: issues the load of a sub-block of a group; the caller keeps them in order.
-  void load(uint32_t group, uint32_t block);
+  void load(uint32_t group, uint32_t block) {
+    if (streamed_) return;
+    whole_ && made_ && !rt_.in_lock_step() ? issue_whole(group, block) : issue(group, block);
+  }
   // Streamed: issues the load of the next sub-block of this round; resident: nothing.
   void load_block(uint32_t group, uint32_t block);
 
@@ -46,6 +49,11 @@ class KvBuffer {
     const uint32_t slot = in_turn(streamed_ ? streamed_loads_ - 1 : group, slots_);
     const uint32_t row = streamed_ ? key - block_row(block) : cut_.place(key);
     return static_cast<uint32_t>(address_) + (slot * members_ + member) * member_bytes_ + row * stride_;
+  }
+
+  // Resident: where a group of one head begins, the address's lower half.
+  uint32_t resident_at(uint32_t group) const {
+    return static_cast<uint32_t>(address_) + in_turn(group, slots_) * slot_bytes_;
   }
 
   // What acquire() and release() wait for and give, per lane; every lane has acquired all of a resident group.
@@ -86,8 +94,9 @@ class KvBuffer {
   void pass_tokens(const Work::Round& i, uint32_t lane, uint32_t core, uint32_t block);
 
  private:
-  void make_load();
-  void issue(uint32_t group, uint32_t block);
+  [[gnu::noinline]] void make_load();
+  void issue_whole(uint32_t group, uint32_t block);
+  [[gnu::noinline]] void issue(uint32_t group, uint32_t block);
   uint64_t slot_address(uint32_t slot, uint32_t member) const;
 
   Runtime& rt_;
@@ -101,7 +110,8 @@ class KvBuffer {
   uint32_t slots_;      // groups (resident) or sub-blocks (streamed)
   uint32_t slot_rows_;  // rows of one member in one slot
   uint32_t members_;    // members a slot has room for
-  uint32_t member_bytes_ = 0;
+  bool whole_, made_ = false;
+  uint32_t member_bytes_ = 0, slot_bytes_ = 0;
   uint64_t head_bytes_ = 0;  // in DRAM
   Command load_;             // of a sub-block, and its events
   hal::EventRef ready_ref_{}, free_ref_{};

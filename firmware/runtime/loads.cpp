@@ -11,6 +11,46 @@ constexpr uint32_t kFarEnough = 8;  // descriptors in the queue: more gains noth
 const Loads::Step Loads::kLagging[] = {kV, kRows, kFirstK, kRest, kK};
 const Loads::Step Loads::kTogether[] = {kRows, kFirstK, kRest, kK, kV};
 
+void Loads::next_iteration() {
+  lagging_[iteration_++ % kMaxLag] = begins_group();
+  const bool ends = front_.valid;
+  work_.advance(front_);
+  if (ends && !front_.valid) end_ = iteration_ + order_.v_lag;
+  done_ = !front_.valid && iteration_ >= end_;
+  look_up_blocks();
+}
+
+// What there is to be loaded in the step at hand.
+[[gnu::always_inline]] inline void Loads::begin_step() {
+  block_ = 0;
+  switch (steps_[position_]) {
+    case kV:
+      left_ = v_blocks_;
+      return;
+    case kRows:
+      left_ = front_.valid ? 1 : 0;
+      return;
+    case kFirstK:
+      left_ = k_blocks_ != 0 ? 1 : 0;
+      return;
+    case kRest:
+      left_ = k_ != nullptr && attention_.rest_of_q(front_) > 0 ? 1 : 0;
+      return;
+    case kK:
+      block_ = 1;
+      left_ = k_blocks_ != 0 ? k_blocks_ - 1 : 0;
+      return;
+  }
+}
+
+[[gnu::always_inline]] inline void Loads::next_step() {
+  if (++position_ == kPositions) {
+    position_ = 0;
+    next_iteration();
+  }
+  begin_step();
+}
+
 Loads::Loads(Runtime& rt, const Work& work, Attention& attention, LoadRows rows, KvBuffer* k, KvBuffer* v,
              const Order& order)
     : rt_(rt),
@@ -21,89 +61,81 @@ Loads::Loads(Runtime& rt, const Work& work, Attention& attention, LoadRows rows,
       v_(v),
       order_(order),
       steps_(order.v_lag > 0 ? kLagging : kTogether),
+      k_position_(order.v_lag > 0 ? 4 : 3),
+      c_position_(rt.machine().slow_control == 0 ? k_position_ : order.v_lag > 0 ? 2 : 1),
+      v_position_(order.v_lag > 0 ? 0 : 4),
       streamed_((k != nullptr && k->streamed()) || (v != nullptr && v->streamed())),
       front_(work.first()) {
   done_ = !front_.valid;
+  look_up_blocks();
+  if (order.begun) position_ = 3;
+  if (!done_) begin_step();
 }
 
-// These few are the loops of pump() and issue_until(): calls of them would take a small processor longer than
-// themselves.
-[[gnu::always_inline]] inline void Loads::next_position() {
-  ++position_;
-  block_ = 0;
-  if (position_ == kPositions) {
-    position_ = 0;
-    lagging_[iteration_++ % kMaxLag] = {front_.group, front_.round, front_.index, front_.valid};
-    const bool ends = front_.valid;
-    front_ = work_.after(front_);
-    if (ends && !front_.valid) end_ = iteration_ + order_.v_lag;
-    done_ = !front_.valid && iteration_ >= end_;
-  }
-  if (steps_[position_] == kK) block_ = 1;
-}
-
-// The next sub-block before `end` of a resident K or V in its group's first round. False when there is none.
-[[gnu::always_inline]] inline bool Loads::load_kv(KvBuffer* buffer, const Work::Round& round, uint32_t end) {
-  if (buffer == nullptr || buffer->streamed() || !round.valid || round.round != 0) return false;
-  if (block_ >= min(end, buffer->blocks())) return false;
-  buffer->load(round.group, block_++);
-  return true;
-}
-
-[[gnu::always_inline]] inline void Loads::issue_one() {
+// The next of the step's loads.
+void Loads::issue() {
   switch (steps_[position_]) {
     case kV:
-      if (load_kv(v_, back(), kAll)) return;
+      v_->load(v_arrives() - 1, block_++);
       break;
     case kFirstK:
-      if (load_kv(k_, front_, 1)) return;
-      break;
     case kK:
-      if (load_kv(k_, front_, kAll)) return;
+      k_->load(front_.group, block_++);
       break;
     case kRest:
-      if (k_ != nullptr && attention_.rest_of_q(front_) > 0) attention_.load_q_rest(front_);
-      break;
+      attention_.load_q_rest(front_);
+      return next_step();
     case kRows:
-      if (front_.valid) (attention_.*rows_)(front_);
-      break;
+      (attention_.*rows_)(front_);
+      return next_step();
   }
-  next_position();
+  --left_;
 }
 
-// Descriptors that issue_one may put into the queue.
-[[gnu::always_inline]] inline uint32_t Loads::step_size() const {
+// Descriptors that this puts into the queue.
+[[gnu::always_inline]] inline uint32_t Loads::size() const {
+  if (left_ == 0) return 0;
   const Step step = steps_[position_];
   if (step == kRows) return work_.lanes();
-  if (step == kRest) return k_ != nullptr ? attention_.rest_of_q(front_) : 0;
-  const Work::Round& round = step == kV ? back() : front_;
-  return round.valid ? work_.members(round.group) : 0;
+  if (step == kRest) return attention_.rest_of_q(front_);
+  return work_.members(step == kV ? v_arrives() - 1 : front_.group);
 }
 
 // A streamed K or V goes through the same channel when it is used: rows that wait for a buffer must not stand in its
 // way.
 [[gnu::always_inline]] inline bool Loads::may_run_ahead() const {
+  if (!streamed_) return true;
   const uint32_t now = max(c_needed_, o_needed_);  // rounds that the dataflow has begun
-  return !streamed_ || iteration_ + 1 < now + order_.row_buffers;
+  return iteration_ + 1 < now + order_.row_buffers;
 }
 
-void Loads::issue_until(uint32_t iteration, Step step) {
-  while (rt_.ok() && !done_) {
-    if (iteration_ > iteration) return;
-    if (iteration_ == iteration) {
-      uint32_t wanted = 0;
-      while (steps_[wanted] != step) ++wanted;
-      if (position_ > wanted) return;
+void Loads::issue_until(uint32_t iteration, uint32_t position) {
+  while (rt_.ok() && !done_ && (iteration_ < iteration || (iteration_ == iteration && position_ <= position))) {
+    left_ > 0 ? issue() : next_step();
+  }
+}
+
+// Of the next round only, and the level is looked at once: engines take from the queue meanwhile.
+void Loads::pump_one_round() {
+  if (!order_.ahead || done_ || !rt_.ok() || iteration_ > c_needed_) return;
+  for (uint32_t level = rt_.dma_level(kLoadChannel); !done_ && iteration_ <= c_needed_ && may_run_ahead();) {
+    if (left_ == 0) {
+      next_step();
+      continue;
     }
-    issue_one();
+    const uint32_t some = size();
+    if (level >= kFarEnough || level + some > rt_.machine().dma_queue_depth) return;
+    level += some;
+    issue();
   }
 }
 
 void Loads::pump() {
-  while (order_.ahead && rt_.ok() && !done_ && may_run_ahead()) {
+  if (!order_.ahead) return;
+  while (!done_ && rt_.ok() && may_run_ahead()) {
     const uint32_t level = rt_.dma_level(kLoadChannel);
-    if (level >= kFarEnough || level + step_size() > rt_.machine().dma_queue_depth) return;
-    issue_one();
+    if (level >= kFarEnough || level + size() > rt_.machine().dma_queue_depth) return;
+    left_ > 0 ? issue() : next_step();
   }
 }
 

@@ -14,16 +14,22 @@ class Loads {
     uint32_t v_lag = 0;        // how many rounds O comes after C in the dataflow, 0 to kMaxLag
     bool ahead = true;         // otherwise a load is issued only when it is needed
     uint32_t row_buffers = 1;  // per core, of the rows that are loaded
+    bool begun = false;        // the first rows, and K's first sub-block, are loaded already; with a lag
   };
   // `k` or `v` may be nullptr: not needed.
   Loads(Runtime& rt, const Work& work, Attention& attention, LoadRows rows, KvBuffer* k, KvBuffer* v,
         const Order& order);
 
-  // The loads that the next C (O) in the dataflow's order needs are in the queue, at last.
-  void need_for_c() { issue_until(c_needed_++, kK); }
-  void need_for_o() { issue_until(order_.v_lag + o_needed_++, kV); }
+  // The loads that the next C (O) in the dataflow's order needs are in the queue, at last; for C those that its first
+  // command needs, and then the others.
+  void need_for_c() { need(c_needed_++, c_position_); }
+  void rest_for_c() {
+    if (c_needed_ > 0) need(c_needed_ - 1, k_position_);
+  }
+  void need_for_o() { need(order_.v_lag + o_needed_++, v_position_); }
   // Issues loads to come while the queue has room; never stalls.
   void pump();
+  void pump_one_round();  // likewise, where making commands takes long
 
   static constexpr uint32_t kMaxLag = 4;
 
@@ -31,15 +37,27 @@ class Loads {
   enum Step : std::uint8_t { kV, kRows, kFirstK, kRest, kK };  // of one iteration; without lag V comes after K
   static const Step kLagging[], kTogether[];
 
-  const Work::Round& back() const {
-    return order_.v_lag == 0 ? front_ : lagging_[(iteration_ - order_.v_lag) % kMaxLag];
+  // Of the iteration's round for O: 1 + the group whose V arrives then; 0: none.
+  uint32_t v_arrives() const {
+    if (order_.v_lag > 0) return lagging_[(iteration_ - order_.v_lag) % kMaxLag];
+    return begins_group();
   }
-  void issue_until(uint32_t iteration, Step step);
-  void issue_one();
-  void next_position();
-  uint32_t step_size() const;
+  uint32_t begins_group() const { return front_.valid && front_.round == 0 ? front_.group + 1 : 0; }
+  void need(uint32_t iteration, uint32_t position) {
+    if (iteration_ <= iteration) issue_until(iteration, position);
+  }
+  [[gnu::noinline]] void issue_until(uint32_t iteration, uint32_t position);
+  [[gnu::noinline]] void issue();
+  [[gnu::noinline]] void next_iteration();
+  void next_step();
+  void begin_step();
+  static bool resident(const KvBuffer* buffer) { return buffer != nullptr && !buffer->streamed(); }
+  void look_up_blocks() {
+    k_blocks_ = resident(k_) && begins_group() != 0 ? k_->blocks() : 0;
+    v_blocks_ = resident(v_) && v_arrives() != 0 ? v_->blocks() : 0;
+  }
+  uint32_t size() const;
   bool may_run_ahead() const;
-  bool load_kv(KvBuffer* buffer, const Work::Round& round, uint32_t end);
 
   Runtime& rt_;
   const Work& work_;
@@ -49,13 +67,16 @@ class Loads {
   KvBuffer* v_;
   Order order_;
   const Step* steps_;
+  uint32_t k_position_, c_position_, v_position_;  // of the steps kK and kV; of the last that C begins with
   bool streamed_, done_;
   uint32_t c_needed_ = 0, o_needed_ = 0;
-  // The next load: position 0 to 4 within an iteration, and a sub-block.
-  uint32_t iteration_ = 0, position_ = 0, block_ = 0;
+  // The next load: its step within an iteration, of K and V which sub-block, and how many of these the step has left,
+  // or of rows whether there are any.
+  uint32_t iteration_ = 0, position_ = 0, block_ = 0, left_ = 0;
+  uint32_t k_blocks_ = 0, v_blocks_ = 0;  // that this iteration loads
   uint32_t end_ = 0;              // the iteration in which nothing is left
   Work::Round front_;             // the iteration's round for C
-  Work::Round lagging_[kMaxLag];  // and the ones before it, each at its iteration's place
+  uint32_t lagging_[kMaxLag] = {};  // of the ones before it, begins_group()
 };
 
 }  // namespace attnvp::firmware

@@ -117,22 +117,18 @@ Runtime::Runtime(hal::Cpu& cpu, uint32_t cluster)
   if (!read) job_ = {};
   if (!read || job_.magic != hal::kJobMagic || job_.bytes != sizeof job_) fail(Status::kBadJob);
   if (ok() && (job_.flags & hal::kRuled) != 0) this->read(hal::kRulesAddress, &rules_, sizeof rules_);
-  if (ok() && typed()) this->read(hal::kTypesAddress, &types_, sizeof types_);
-}
-
-Events Runtime::events(uint32_t span, uint32_t tokens) {
-  const Events result{next_event_, span};
-  next_event_ += span;
-  if (sketch_) return result;
-  if (next_event_ > machine().events) fail(Status::kTooFewEvents, next_event_, machine().events);
-  give(result, tokens);
-  return result;
+  if (!ok() || !typed()) return;
+  this->read(hal::kTypesAddress, &types_, sizeof types_);
+  bytes_ = hal::element_bytes(types_.operand);
+  out_bytes_ = hal::element_bytes(types_.out);
+  for (uint32_t& head : scales_head_) head = 0;
 }
 
 void Runtime::give(Events events, uint32_t tokens) {
-  for (uint32_t i = 0; ok() && tokens > 0 && i < events.span; ++i) {
-    const uint32_t event = event_registers(events.first + i);
-    if (!hal::write_register(cpu_, event + hal::kEventSignal, tokens)) fail(Status::kEngineFault, event);
+  if (!ok() || tokens == 0) return;
+  uint32_t event = event_registers(events.first);
+  for (const uint32_t end = event_registers(events.first + events.span); event != end; event += hal::kEventStride) {
+    if (!hal::post(cpu_, event + hal::kEventSignal, tokens)) return fail(Status::kEngineFault, event);
   }
 }
 
@@ -141,20 +137,6 @@ void Runtime::wait(Events events, uint32_t tokens) {
     const uint32_t event = event_registers(events.first + i);
     if (!hal::write_register(cpu_, event + hal::kEventTake, tokens)) fail(Status::kEngineFault, event);
   }
-}
-
-uint64_t Runtime::allocate(uint64_t bytes, L1Region region) {
-  const uint64_t size = (bytes + 63) & ~uint64_t{63};
-  if (!sketch_ && !has_space(l1_used_ + size)) return 0;
-  const uint64_t address = hal::l1_base(cluster_) + l1_used_;
-  l1_used_ += size;
-  if (!sketch_) note_allocated(l1_used_, region);
-  return address;
-}
-
-bool Runtime::has_space(uint64_t bytes) {
-  if (bytes > machine().l1_bytes) fail(Status::kL1TooSmall, bytes, machine().l1_bytes);
-  return ok();
 }
 
 void Runtime::free_to(uint64_t mark) {
@@ -167,14 +149,6 @@ uint64_t Runtime::scratch(uint64_t bytes) {
   read(hal::kScratchAddress, &scratch, sizeof scratch);
   if (bytes > scratch.bytes) fail(Status::kDramTooSmall, bytes, scratch.bytes);
   return scratch.address;
-}
-
-void Runtime::note_allocated(uint64_t bytes, L1Region region) {
-  if (!ok()) return;
-  const uint64_t value = bytes | static_cast<uint64_t>(region) << hal::kL1TagShift;
-  if (!hal::write(cpu_, hal::l1_control_base(cluster_) + hal::kL1Allocated, &value, sizeof value)) {
-    fail(Status::kEngineFault, hal::l1_control_base(cluster_));
-  }
 }
 
 bool Runtime::read(uint64_t address, void* data, uint32_t bytes) {
@@ -216,13 +190,6 @@ void Runtime::fail(Status status, uint64_t detail0, uint64_t detail1) {
   status_ = status;
   detail_[0] = detail0;
   detail_[1] = detail1;
-}
-
-void Runtime::take_parameters(uint32_t* words, uint32_t count) {
-  for (uint32_t i = 0; i < count; ++i) {
-    words[i] = job_.parameter[i];
-    if (words[i] == 0) refuse(i, 0);
-  }
 }
 
 void Runtime::read_scales(uint32_t head, uint32_t place) {

@@ -130,13 +130,18 @@ class Command {
   };
 
   Command() { d_.opcode = hal::Opcode::kNop; }  // of no use yet
-  explicit Command(hal::Opcode opcode, uint32_t rows = 0) {
+  explicit Command(hal::Opcode opcode, uint32_t rows = 0) { begin(opcode, rows); }
+  // Anew, with nothing but this.
+  Command& begin(hal::Opcode opcode, uint32_t rows = 0) {
 #pragma GCC unroll 32
     for (uint32_t i = 0; i < hal::kDescriptorBytes / sizeof(Word); ++i) word(i) = 0;
     d_.version = hal::kDescriptorVersion;
     d_.length = hal::kDescriptorBytes;
     d_.opcode = opcode;
     d_.rows = rows;
+    waits_ = signals_ = 0;
+    complete_ = true;
+    return *this;
   }
   Command(const Command& other) { *this = other; }
   Command& operator=(const Command& other) {
@@ -246,8 +251,8 @@ class Runtime {
   // Element types and sizes: of Q, K, V and P; of O.
   hal::ElementType type() const { return types_.operand; }
   hal::ElementType out_type() const { return types_.out; }
-  uint32_t bytes() const { return hal::element_bytes(types_.operand); }
-  uint32_t out_bytes() const { return hal::element_bytes(types_.out); }
+  uint32_t bytes() const { return bytes_; }
+  uint32_t out_bytes() const { return out_bytes_; }
   bool typed() const { return (job_.flags & hal::kTyped) != 0; }  // there are Types
   uint32_t value_emb() const { return types_.value_emb != 0 ? types_.value_emb : layer().emb; }  // columns of V and O
   uint32_t partial_columns() const { return value_emb() + (bytes() == 1 ? 1 : 0); }  // of O's partials
@@ -271,6 +276,7 @@ class Runtime {
   uint32_t cluster() const { return cluster_; }
   uint32_t cores() const { return job_.machine.cores; }
   bool ok() const { return status_ == Status::kDone; }
+  bool sketch() const { return sketch_; }  // within need_of
   // The schedule is made, its work is not done: whatever deals out work has none.
   bool plain() const { return (job_.flags & hal::kPlain) != 0; }  // without softmax
   bool dry() const { return (job_.flags & hal::kDryRun) != 0; }
@@ -280,23 +286,49 @@ class Runtime {
   Tiling parameters() {
     Tiling tiling;
     static_assert(sizeof tiling <= sizeof job_.parameter, "more parameters than the job has room for");
-    take_parameters(reinterpret_cast<uint32_t*>(&tiling), sizeof tiling / sizeof(uint32_t));
+    constexpr uint32_t kWords = sizeof tiling / sizeof(uint32_t);
+    auto* words = reinterpret_cast<Command::Word*>(&tiling);
+    uint32_t missing = 0;
+#pragma GCC unroll 12
+    for (uint32_t i = 0; i < kWords; ++i) {
+      words[i] = job_.parameter[i];
+      missing |= words[i] == 0 ? 1 : 0;
+    }
+    for (uint32_t i = 0; missing != 0 && i < kWords; ++i) {
+      if (words[i] == 0) refuse(i, 0);
+    }
     return tiling;
   }
-  void refuse(uint32_t parameter, uint64_t value) { fail(Status::kBadTiling, parameter, value); }
+  [[gnu::noinline]] void refuse(uint32_t parameter, uint64_t value) { fail(Status::kBadTiling, parameter, value); }
   // An L0 sub-tile with operands double-buffered, in the MAC engine's half of L0. Status kL0TooSmall where it is not.
   void check_l0(const L0Tile& tile);
 
   // Events: `span` fresh ones, each holding `tokens` to begin with.
-  Events events(uint32_t span, uint32_t tokens = 0);
+  Events events(uint32_t span, uint32_t tokens = 0) {
+    const Events result{next_event_, span};
+    next_event_ += span;
+    if (sketch_) return result;
+    if (next_event_ > machine().events) fail(Status::kTooFewEvents, next_event_, machine().events);
+    if (tokens > 0) give(result, tokens);
+    return result;
+  }
   void wait(Events events, uint32_t tokens = 1);  // the processor itself stalls
   void give(Events events, uint32_t tokens = 1);
 
   // L1 space, aligned to 64 bytes; 0 (and status kL1TooSmall) when there is none left.
-  uint64_t allocate(uint64_t bytes, L1Region region = L1Region::kOther);
+  uint64_t allocate(uint64_t bytes, L1Region region = L1Region::kOther) {
+    const uint64_t address = hal::l1_base(cluster_) + l1_used_, used = l1_used_ + ((bytes + 63) & ~uint64_t{63});
+    if (!sketch_ && !has_space(used)) return 0;
+    l1_used_ = used;
+    if (!sketch_) note_allocated(used, region);
+    return address;
+  }
   uint64_t allocated() const { return l1_used_; }
   void free_to(uint64_t mark);     // everything allocated since allocated() was `mark`
-  bool has_space(uint64_t bytes);  // of L1 from its beginning on; otherwise status kL1TooSmall
+  bool has_space(uint64_t bytes) {  // of L1 from its beginning on; otherwise status kL1TooSmall
+    if (bytes > machine().l1_bytes) fail(Status::kL1TooSmall, bytes, machine().l1_bytes);
+    return ok();
+  }
   // The L1 bytes that `build` would allocate. Nothing of it stays: no space, no event, no failure.
   template <typename Build>
   uint64_t need_of(const Build& build) {
@@ -332,9 +364,9 @@ class Runtime {
     push(dma_queue(channel), command, Side::kTransfer);
   }
 
-  // A command that is known to be complete, where nothing is in lock-step.
+  // A command that is known to be complete, where nothing is in lock-step and all is well.
   void again(uint32_t queue, const Command& command) {
-    if (ok() && !hal::push(cpu_, queue, command.raw())) fail(Status::kEngineFault, queue);
+    if (!hal::push(cpu_, queue, command.raw())) fail(Status::kEngineFault, queue);
   }
   static constexpr auto kNextCore = static_cast<uint32_t>(hal::kCoreStride);  // from a core's queue to the next one's
   uint32_t mac_queue(uint32_t core) const { return core_queue(core, hal::kMacOffset); }
@@ -352,13 +384,17 @@ class Runtime {
   // What firmware has to tell at its end, in the order in which the dataflow declares it.
   void count(uint32_t statistic, uint64_t amount) { statistic_[statistic] += amount; }
   // For the scratchpad's performance monitor: bytes held now, and what those were for that came or went.
-  void note_allocated(uint64_t bytes, L1Region region);
+  void note_allocated(uint64_t bytes, L1Region region) {
+    const uint64_t value = bytes | static_cast<uint64_t>(region) << hal::kL1TagShift;
+    const uint32_t monitor = control_ + static_cast<uint32_t>(hal::kL1ControlOffset + hal::kL1Allocated);
+    if (ok() && !hal::post(cpu_, monitor, value)) fail(Status::kEngineFault, monitor);
+  }
 
   // Bus accesses of other kinds.
   bool read(uint64_t address, void* data, uint32_t bytes);
   bool write(uint64_t address, const void* data, uint32_t bytes);
 
-  void fail(Status status, uint64_t detail0 = 0, uint64_t detail1 = 0);
+  [[gnu::noinline]] void fail(Status status, uint64_t detail0 = 0, uint64_t detail1 = 0);
   void finish();  // writes the status word
 
  private:
@@ -380,7 +416,6 @@ class Runtime {
     if (!command.complete()) return fail(Status::kTooManyEvents);
     if (!hal::push(cpu_, queue, command.raw())) fail(Status::kEngineFault, queue);
   }
-  void take_parameters(uint32_t* words, uint32_t count);
   void read_scales(uint32_t head, uint32_t place);
 
   hal::Cpu& cpu_;
@@ -388,9 +423,10 @@ class Runtime {
   hal::JobBlock job_;
   hal::Rules rules_{{}, hal::kUnitScale, 1, 0};
   hal::Types types_{hal::ElementType::kFp16, hal::ElementType::kFp16, 0, 0, hal::kUnitScale, 0, 0};
+  uint32_t bytes_ = kHalfBytes, out_bytes_ = kHalfBytes;  // of an element
   static constexpr uint32_t kScalesKept = 16;
-  uint32_t scales_head_[kScalesKept] = {};  // 1 + head
-  hal::HeadScales scales_[kScalesKept] = {};
+  uint32_t scales_head_[kScalesKept];  // 1 + head; where heads have scales of their own
+  hal::HeadScales scales_[kScalesKept];
   Status status_ = Status::kDone;
   uint64_t detail_[2] = {};
   uint32_t next_event_ = 0;

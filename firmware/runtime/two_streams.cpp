@@ -7,10 +7,21 @@ TwoStreams::TwoStreams(Runtime& rt, const Work& work, const RowTiling& tiling)
       work_(work),
       attention_(rt, work, tiling, {2}),  // P_i beside P_{i-1} or C_{i+1} (section 5.5)
       k_(rt, work, tiling, rt.layer().k, kLoadChannel),
+      begun_(begin()),
       v_(rt, work, tiling, rt.layer().v, kLoadChannel),
-      loads_(rt, work, attention_, &Attention::load_q, &k_, &v_, {2, true, tiling.row_buffers}) {}
+      loads_(rt, work, attention_, &Attention::load_q, &k_, &v_, {2, true, tiling.row_buffers, begun_}) {}
 
-void TwoStreams::run() {
+// On a slow processor, what the first C needs is on its way before the rest is made.
+bool TwoStreams::begin() {
+  const Work::Round first = work_.first();
+  if (rt_.machine().slow_control == 0 || !rt_.ok() || rt_.sketch() || !first.valid || k_.streamed()) return false;
+  attention_.load_q(first);
+  k_.load(first.group, 0);
+  return true;
+}
+
+// Flat: calls would take a small processor longer than what is called.
+[[gnu::flatten]] void TwoStreams::run() {
   Work::Round i = work_.first(), i_1, i_2;  // i, i-1, i-2
   while (rt_.ok() && (i.valid || i_1.valid || i_2.valid)) {
     if (i_2.valid) {
@@ -24,7 +35,7 @@ void TwoStreams::run() {
     }
     i_2 = i_1;
     i_1 = i;
-    i = work_.after(i);
+    work_.advance(i);
   }
   attention_.finish();
 }

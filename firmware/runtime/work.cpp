@@ -2,11 +2,20 @@
 
 namespace attnvp::firmware {
 
-uint32_t row_blocks(uint32_t seq_q, uint32_t nq, uint32_t unit, uint32_t workers) {
-  const auto units = static_cast<uint32_t>(ceil_div(seq_q, unit));
-  const auto blocks = static_cast<uint32_t>(ceil_div(units, max(nq / unit, uint32_t{1})));
-  const auto even = static_cast<uint32_t>(round_up(blocks, workers));
+namespace {
+
+// Of that many units.
+uint32_t blocks_of(uint32_t units, uint32_t nq, uint32_t unit, uint32_t workers) {
+  uint32_t blocks = 1;
+  if (units * unit > nq) blocks = ceil_div(units, nq < 2 * unit ? 1 : nq / unit);
+  const uint32_t even = blocks <= workers ? workers : round_up(blocks, workers);
   return even <= units ? even : blocks;
+}
+
+}  // namespace
+
+uint32_t row_blocks(uint32_t seq_q, uint32_t nq, uint32_t unit, uint32_t workers) {
+  return blocks_of(ceil_div(seq_q, unit), nq, unit, workers);
 }
 
 Matrix dram_rows(const Runtime& rt, uint64_t tensor, const Item& item, uint32_t columns, hal::ElementType type) {
@@ -31,6 +40,12 @@ Accumulate place_of(const KeyBlocks::Part& part) {
 }
 
 KeyBlocks::KeyBlocks(const hal::Mask& mask, uint32_t rows, uint32_t keys, uint32_t nkv) : nkv_(nkv), all_(!mask.any()) {
+  if (all_) {
+    head_ = first_ = head_blocks_ = 0;
+    end_ = keys;
+    main_blocks_ = keys <= nkv ? 1 : ceil_div(keys, nkv);
+    return;
+  }
   const hal::Visible all = hal::visible_rows(mask, 0, rows, keys);
   head_ = all.head;
   first_ = all.first;
@@ -71,9 +86,9 @@ RowBlocks::RowBlocks(const hal::Mask& mask, uint32_t rows, uint32_t keys, uint32
     heads_ = rows_ / mask_.queries;
     rows_ = mask_.queries;
   }
-  blocks_ = row_blocks(rows_, nq, unit_, mask_.any() ? 2 * workers : workers);
-  // Blocks get whole row units, as evenly as possible, the first ones one more.
   const uint32_t units = ceil_div(rows_, unit_);
+  blocks_ = blocks_of(units, nq, unit_, mask_.any() ? 2 * workers : workers);
+  // Blocks get whole row units, as evenly as possible, the first ones one more.
   each_ = units / blocks_;
   longer_ = units - each_ * blocks_;
 }
@@ -113,14 +128,20 @@ Work::Work(const Runtime& rt, const RowTiling& t, uint32_t lanes)
       hh_(t.hh),
       cut_(rt, t.nq, t.nq >= rt.machine().mac_rows ? rt.machine().mac_rows : t.nq, bb_ * hh_ == 1 ? lanes_ : 1),
       blocks_(cut_.count()) {
-  head_groups_ = static_cast<uint32_t>(ceil_div(heads_, hh_));
-  all_groups_ = static_cast<uint32_t>(ceil_div(batch_, bb_)) * head_groups_;
+  head_groups_ = hh_ == 1 ? heads_ : ceil_div(heads_, hh_);
+  all_groups_ = (bb_ == 1 ? batch_ : ceil_div(batch_, bb_)) * head_groups_;
 
   const auto scores = [&](uint32_t place) { return cut_.scores(block_at(place)); };
-  for (uint32_t& index : kept_index_) index = kNoRound;
   while (kept_ > 1 && kept_ * lanes_ > kItems) kept_ /= 2;
   if (lanes_ > kItems) return;  // which is refused elsewhere
+  for (Item *item = item_, *end = item + kept_ * lanes_; item != end; item += lanes_) item->index = kNoRound;
   const uint32_t clusters = rt.machine().clusters;
+  if (clusters == 1) {
+    if (rt.dry()) return;
+    last_item_ = batch_ * heads_ * blocks_;
+    groups_ = all_groups_;
+    return;
+  }
   first_item_ = share(batch_ * heads_, blocks_, !cut_.uneven(), scores, rt.cluster(), clusters);
   last_item_ = share(batch_ * heads_, blocks_, !cut_.uneven(), scores, rt.cluster() + 1, clusters);
   if (rt.dry()) last_item_ = first_item_;
@@ -143,17 +164,30 @@ uint32_t Work::items_before(uint32_t group) const {
 void Work::look_up(Group& g, uint32_t group) const {
   const uint32_t global = first_group_ + group;
   const Group& last = group_[(group - 1) % kGroups];
+  if (group > 0 && last.number == group - 1 && last.whole && last.first_head + 2 * hh_ <= heads_ &&
+      2 * last.after - last.before <= last_item_) {  // the next heads, which are this cluster's, too
+    g.number = group;
+    g.first = 0, g.last = last.last;
+    g.members = last.members, g.rounds = last.rounds;
+    g.batch = last.batch, g.first_head = last.first_head + hh_;
+    g.head = last.head + hh_, g.heads = last.heads;
+    g.before = last.after, g.after = last.after + last.last;
+    g.turn = last.turn == 0 ? lanes_ - 1 : last.turn - 1;
+    g.whole = true, g.full = last.full, g.back = !last.back;
+    return;
+  }
   if (group > 0 && last.number == group - 1 && last.first_head + hh_ < heads_) {  // the next heads
     g.batch = last.batch;
     g.first_head = last.first_head + hh_;
     g.before = last.after;
     g.turn = last.turn == 0 ? lanes_ - 1 : last.turn - 1;
   } else {
-    const uint32_t row = global / head_groups_;
+    const uint32_t row = global < head_groups_ ? 0 : global / head_groups_;
     g.batch = row * bb_;
     g.first_head = (global - row * head_groups_) * hh_;
     g.before = items_before(global);
-    g.turn = (lanes_ - global % lanes_) % lanes_;
+    const uint32_t from = global < lanes_ ? global : global % lanes_;
+    g.turn = from == 0 ? 0 : lanes_ - from;
   }
   g.heads = min(hh_, heads_ - g.first_head);
   g.members = min(bb_, batch_ - g.batch) * g.heads;
@@ -162,22 +196,32 @@ void Work::look_up(Group& g, uint32_t group) const {
   g.first = max(first_item_, g.before) - g.before;
   g.last = min(last_item_, g.after) - g.before;
   const uint32_t items = g.last - g.first;
-  g.rounds = items == lanes_ ? 1 : ceil_div(items, lanes_);
+  g.rounds = items == lanes_ ? 1 : items == 2 * lanes_ ? 2 : ceil_div(items, lanes_);
   g.full = g.rounds * lanes_ == items;
+  g.whole = g.last - g.first == g.members * blocks_;
   g.head = g.batch * heads_ + g.first_head;
   g.back = (global & 1) != 0;
 }
 
-uint32_t Work::head_of(uint32_t group, uint32_t member) const {
-  const Group& g = group_at(group);
-  if (member < g.heads) return g.head + member;
-  return g.head + member / g.heads * heads_ + member % g.heads;
-}
-
-void Work::keep(const Round& r, uint32_t place) const {
+void Work::keep(const Round& r) const {
   const Group& g = group_at(r.group);
-  for (uint32_t lane = 0; lane < lanes_; ++lane) make(item_[place * lanes_ + lane], g, r.round, lane);
-  kept_index_[place] = r.index;
+  Item* item = r.kept;
+  item->index = r.index;
+  if (!r.full || g.members > 1 || cut_.uneven()) {
+    for (uint32_t lane = 0; lane < lanes_; ++lane) make(item[lane], g, r.round, lane);
+    return;
+  }
+  // Of one head, one on each lane, all of whose keys count.
+  const uint32_t first = g.first + r.round * lanes_, end = first + lanes_;
+  uint32_t block = first + g.turn;
+  for (uint32_t lane = 0; lane < lanes_; ++lane, ++item) {
+    item->valid = true;
+    item->lane = lane;
+    item->head = g.head;
+    item->member = item->key = item->head_keys = item->main_key = 0;
+    cut_.fill_plain(*item, block);
+    if (++block == end) block = first;
+  }
 }
 
 Item Work::item(uint32_t group, uint32_t round, uint32_t lane) const {
@@ -198,8 +242,8 @@ void Work::make(Item& item, const Group& g, uint32_t round, uint32_t lane) const
   item.lane = lane;
   item.valid = index < g.last;
   if (!item.valid) {
-    item = {};
-    item.lane = lane;
+    item.head = item.member = item.block = item.row = item.rows = 0;
+    item.key = item.keys = item.head_keys = item.main_key = 0;
     return;
   }
   uint32_t place = index;

@@ -15,6 +15,7 @@
 namespace attnvp::firmware {
 
 struct Item {
+  uint32_t index;  // of the round; of a round's first item only
   bool valid;
   uint32_t lane;
   uint32_t head;    // b * heads + h
@@ -75,6 +76,14 @@ class RowBlocks {
   uint32_t count() const { return heads_ * blocks_; }
   uint32_t heads() const { return heads_; }  // that are cut for themselves
   bool uneven() const { return mask_.any(); }
+  // Of one of a layer's blocks without a mask: block, row and rows.
+  void fill_plain(Item& item, uint32_t block) const {
+    const uint32_t row = (block * each_ + min(block, longer_)) * unit_;
+    item.block = block;
+    item.row = row;
+    item.rows = min((each_ + (block < longer_ ? 1 : 0)) * unit_, rows_ - row);
+    item.keys = keys_;
+  }
   // block, row, rows and keys
   void fill(Item& item, uint32_t block) const {
     const uint32_t place = heads_ == 1 ? block : block / heads_;
@@ -133,44 +142,66 @@ class Work {
   // A position in the cluster's sequence of rounds, the index-th.
   struct Round {
     uint32_t group = 0, round = 0, index = 0;
+    Item* kept = nullptr;  // where its items are, or were
     bool valid = false;
+    bool full = false;  // every lane has an item, and as many to come in the group
+    bool ends = false;  // the group has no rounds behind it
+    Round() = default;
+    Round(const Round& other) { *this = other; }
+    Round& operator=(const Round& o) {  // compilers would call a function for it
+      group = o.group, round = o.round, index = o.index, kept = o.kept;
+      valid = o.valid, full = o.full, ends = o.ends;
+      return *this;
+    }
   };
-  Round first() const { return {0, 0, 0, groups_ > 0}; }
+  Round first() const {
+    Round r;
+    if (groups_ > 0) make_round(r, 0, 0, 0);
+    return r;
+  }
   // Not valid behind the last one, and behind one that is not valid.
   Round after(const Round& r) const {
-    if (!r.valid) return {};
-    if (r.round + 1 < rounds(r.group)) return {r.group, r.round + 1, r.index + 1, true};
-    return {r.group + 1, 0, r.index + 1, r.group + 1 < groups_};
+    Round next = r;
+    advance(next);
+    return next;
   }
-  bool is_last(const Round& r) const { return r.group + 1 == groups_ && r.round + 1 == rounds(r.group); }
+  void advance(Round& r) const {
+    if (!r.valid) {
+      r.group = r.round = r.index = 0;
+    } else if (!r.ends) {
+      make_round(r, r.group, r.round + 1, r.index + 1);
+    } else if (r.group + 1 < groups_) {
+      make_round(r, r.group + 1, 0, r.index + 1);
+    } else {
+      ++r.group, ++r.index;
+      r.round = 0;
+      r.valid = r.full = r.ends = false;
+    }
+  }
+  bool is_last(const Round& r) const { return r.ends && r.group + 1 == groups_; }
 
   // What the lanes do in that round; not valid where there is nothing left for one. Good until another round's are
   // asked for.
   const Item* items(const Round& r) const {
-    const uint32_t place = r.index & (kept_ - 1);
-    if (kept_index_[place] != r.index) keep(r, place);
-    return &item_[place * lanes_];
+    if (r.kept->index != r.index) keep(r);
+    return r.kept;
   }
   const Item& item(const Round& r, uint32_t lane) const { return items(r)[lane]; }
   Item item(uint32_t group, uint32_t round, uint32_t lane) const;
 
-  // Whether every lane has an item, and as many to come in the group.
-  bool full(const Round& r) const {
-    const Group& g = group_at(r.group);
-    return g.full || r.round + 2 < g.rounds;
-  }
   // Whether it is the lane's last one in its group.
   bool is_last(const Round& r, uint32_t lane) const {
-    const Group& g = group_at(r.group);
-    if (g.full || r.round + 2 < g.rounds) return r.round + 1 == g.rounds;
-    return r.round == last_round(r.group, lane);
+    return r.full ? r.ends : r.round == last_round(r.group, lane);
   }
   // The lane's last round with an item in that group, or kNoRound.
   static constexpr uint32_t kNoRound = 0xFFFF'FFFF;
   uint32_t last_round(uint32_t group, uint32_t lane) const;
 
   uint32_t members(uint32_t group) const { return group_at(group).members; }  // heads in the group
-  uint32_t head_of(uint32_t group, uint32_t member) const;                    // b * heads + h
+  uint32_t head_of(uint32_t group, uint32_t member) const {                   // b * heads + h
+    const Group& g = group_at(group);
+    return member < g.heads ? g.head + member : head_of(g, member);
+  }
   uint32_t items() const { return last_item_ - first_item_; }                 // of this cluster
   uint32_t most_keys() const { return cut_.most_keys(); }                     // of an item
   bool in_two_runs() const { return cut_.in_two_runs(); }                     // an item's keys may be
@@ -186,6 +217,7 @@ class Work {
     uint32_t head, heads;        // both together; of a batch
     uint32_t before, after;      // items of all clusters before the group, and with it
     uint32_t turn;               // of lane 0
+    bool whole;                  // all of its items belong to this cluster
     bool full;                   // no round has gaps
     bool back;                   // lanes' turns go backwards in rounds 0, 2, ...
   };
@@ -194,8 +226,19 @@ class Work {
     if (g.number != group) look_up(g, group);
     return g;
   }
-  void look_up(Group& g, uint32_t group) const;
-  void keep(const Round& r, uint32_t place) const;
+  uint32_t head_of(const Group& g, uint32_t member) const {
+    return g.head + member / g.heads * heads_ + member % g.heads;
+  }
+  [[gnu::always_inline]] void make_round(Round& r, uint32_t group, uint32_t round, uint32_t index) const {
+    const Group& g = group_at(group);
+    r.group = group, r.round = round, r.index = index;
+    r.kept = &item_[(index & (kept_ - 1)) * lanes_];
+    r.valid = true;
+    r.full = g.full || round + 2 < g.rounds;
+    r.ends = round + 1 >= g.rounds;
+  }
+  [[gnu::noinline]] void look_up(Group& g, uint32_t group) const;
+  [[gnu::noinline]] void keep(const Round& r) const;
   void make(Item& item, const Group& g, uint32_t round, uint32_t lane) const;
   uint32_t block_at(uint32_t place) const { return cut_.uneven() ? blocks_ - 1 - place : place; }
   uint32_t items_before(uint32_t group) const;  // global
@@ -208,9 +251,8 @@ class Work {
   uint32_t first_group_ = 0, groups_ = 0;
   uint32_t first_item_ = 0, last_item_ = 0;
   uint32_t kept_ = kMostKept;  // rounds whose items are kept
-  mutable uint32_t kept_index_[kMostKept];
-  mutable Item item_[kItems];
   mutable Group group_[kGroups];
+  mutable Item item_[kItems];  // last, as an instruction reaches no more than 2 KiB
 };
 
 // The item's rows of a tensor in DRAM: [batch, heads, seq_q, columns].

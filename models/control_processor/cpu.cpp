@@ -13,6 +13,8 @@ bool write_register(Cpu& cpu, std::uint32_t address, std::uint32_t value) { retu
 bool read_register(Cpu& cpu, std::uint32_t address, std::uint32_t& value) {
   return read(cpu, address, &value, sizeof value);
 }
+bool post(Cpu& cpu, std::uint32_t address, std::uint32_t value) { return write(cpu, address, &value, sizeof value); }
+bool post(Cpu& cpu, std::uint32_t address, std::uint64_t value) { return write(cpu, address, &value, sizeof value); }
 bool push(Cpu& cpu, std::uint64_t queue, const Descriptor& descriptor) {
   return write(cpu, queue + kQueueDescriptor, &descriptor, descriptor.length) &&
          write32(cpu, queue + kQueueDoorbell, 1);

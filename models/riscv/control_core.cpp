@@ -87,7 +87,7 @@ void ControlCore::reset() {
   data_memory_.clear();
   clint_ = Clint();
   window_ = hal::kDramBase;
-  watch_ = count_ = code_ = queue_ = 0;
+  watch_ = count_ = code_ = queue_ = fetch_to_ = fetch_bytes_ = 0;
   push_end_ = 0;
   push_failed_ = false;
   finished_ = false;
@@ -138,6 +138,14 @@ bool ControlCore::device(bool write, std::uint32_t offset, std::uint32_t& value,
       return write;
     case hal::kHartPush:
       return write && push(value, cycle);
+    case hal::kHartTo:
+      if (write) fetch_to_ = value;
+      return write;
+    case hal::kHartBytes:
+      if (write) fetch_bytes_ = value;
+      return write;
+    case hal::kHartFetch:
+      return write && fetch(value, cycle);
     case hal::kHartWatch:
       if (write) {
         if (!port_.watch(value)) return false;
@@ -174,6 +182,15 @@ bool ControlCore::push(std::uint32_t descriptor, std::uint64_t& cycle) {
   push_end_ = cycle;
   push_failed_ = !port_.push(queue_, taken, bytes, push_end_);
   return true;
+}
+
+bool ControlCore::fetch(std::uint32_t address, std::uint64_t& cycle) {
+  unsigned char taken[hal::kHartFetchMost];
+  std::uint64_t far = 0;
+  if (!pushed(cycle) || fetch_bytes_ > sizeof taken || !data_memory_.holds(fetch_to_, fetch_bytes_)) return false;
+  if (!translate(address, far) || !port_.transfer(false, far, taken, fetch_bytes_, cycle)) return false;
+  cycle += (fetch_bytes_ + config_.push_bytes - 1) / config_.push_bytes;
+  return data_memory_.poke(fetch_to_, taken, fetch_bytes_);
 }
 
 bool ControlCore::drain(std::uint64_t& cycle) {

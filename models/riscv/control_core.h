@@ -70,6 +70,7 @@ class ControlCore final : private Bus {
   bool device(bool write, std::uint32_t offset, std::uint32_t& value, std::uint64_t& cycle);
   bool push(std::uint32_t descriptor, std::uint64_t& cycle);
   bool pushed(std::uint64_t& cycle);
+  bool fetch(std::uint32_t address, std::uint64_t& cycle);
 
   CoreConfig config_;
   Port& port_;
@@ -86,6 +87,8 @@ class ControlCore final : private Bus {
   unsigned char gathered_[256];
   std::uint32_t first_ = 0, count_ = 0;
 
+  // What the push unit fetches: where to, and how much.
+  std::uint32_t fetch_to_ = 0, fetch_bytes_ = 0;
   // The push unit: its queue, when it is free, whether what it did was answered by an error that nobody was told of.
   std::uint32_t queue_ = 0;
   std::uint64_t push_end_ = 0;

@@ -32,7 +32,7 @@ struct RiscvConfig {
                      "with cpu riscv: stores to consecutive addresses that go over the bus as one access"),
         &C::store_bytes);
     key(power_of_two("push_width", Unit::kBytes, 4, 64,
-                     "with cpu riscv: of a descriptor, that the push unit takes out of data memory in a cycle"),
+                     "with cpu riscv: that the push unit takes out of data memory, or puts there, in a cycle"),
         &C::push_bytes);
     key(number("cpi", Unit::kCycles, 1, 1000, "with cpu riscv: cycles of every instruction"), &C::base_cycles);
     key(cycles("load_use", "more, where an instruction takes what the load before it brings"), &C::load_use_cycles);

@@ -97,7 +97,7 @@ ERT:
 ```
 
 An action that is counted but has no energy here is an error, not 0, but for what only moves and waits (`attnvp.network`,
-`attnvp.events`, `attnvp.dma`, `attnvp.control`, `attnvp.gating`, `accumulate` of `attnvp.mac`): tables of papers leave that out.
+`attnvp.events`, `attnvp.dma`, `attnvp.control`, `attnvp.gating`, `attnvp.l2`, `accumulate` of `attnvp.mac`): tables of papers leave that out.
 `low` and `high` are factors, the range in which an energy may be. Components and actions in use: `attnvp.dram`,
 `attnvp.l1` and `attnvp.l0` with `read` and `write`; `attnvp.mac` and `attnvp.vec` with `compute`; of streaming graphs
 `attnvp.fifo` with `read` and `write` (of 16-bit words), `attnvp.node` with `compute`, `exp` and `divide`. By the cycle:

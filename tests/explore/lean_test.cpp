@@ -1,6 +1,7 @@
 // The page of `attnvp reproduce lean` is what the command writes today; most of a minute, therefore labelled long.
 #include <gtest/gtest.h>
 
+#include "explore/reproduce/lean_memory.h"
 #include "explore/reproduce/lean_study.h"
 #include "platform/config/catalog.h"
 #include "platform/config/document.h"
@@ -10,12 +11,15 @@ namespace attnvp::reproduce {
 namespace {
 
 TEST(ReproduceLean, PageIsFreshAndPartitionsAreThePapers) {
-  const LeanStudy study = run_lean_study(config::load_hardware("a100"), [](const std::string&) {});
-  const std::vector<Section> sections = lean_sections(study);
+  const LeanStudy study = run_lean_study(config::load_hardware("a100-40gb"), [](const std::string&) {});
+  std::vector<Section> sections = lean_sections(study);
+  const LeanMemory memory = run_lean_memory([](const std::string&) {});
+  sections.push_back(lean_memory_section(memory));
+  sections.push_back(lean_reasons_section(memory));
   const std::string page = config::read_text_file(config::config_root() + "/../docs/reproduction-lean.md");
   EXPECT_EQ(lean_markdown(sections), page.substr(page.find("# ")))  // behind what made it
       << "write it anew: attnvp reproduce lean --markdown docs/reproduction-lean.md";
-  ASSERT_EQ(sections.size(), 3U);
+  ASSERT_EQ(sections.size(), 5U);
   EXPECT_EQ(sections[2].rows.size(), 4U);
   for (const std::vector<std::string>& row : sections[2].rows) {
     for (std::size_t i = 3; i < row.size(); ++i) {

@@ -30,9 +30,10 @@ TEST(Registry, EveryPlaceHasItsDefaultKind) {
 }
 
 TEST(Registry, ComponentsComeInTheOrderOfTheModuleTree) {
-  const std::vector<std::string> expected = {"attnvp.dram",    "attnvp.l1",      "attnvp.l0",     "attnvp.mac",
-                                             "attnvp.vec",     "attnvp.network", "attnvp.events", "attnvp.dma",
-                                             "attnvp.control", "attnvp.gating",  "attnvp.clock",  "attnvp.leakage"};
+  const std::vector<std::string> expected = {"attnvp.dram",   "attnvp.l2",      "attnvp.l1",      "attnvp.l0",
+                                             "attnvp.mac",    "attnvp.vec",     "attnvp.network", "attnvp.events",
+                                             "attnvp.dma",    "attnvp.control", "attnvp.gating",  "attnvp.clock",
+                                             "attnvp.leakage"};
   EXPECT_EQ(energy_components(), expected);
 }
 

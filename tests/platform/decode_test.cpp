@@ -66,19 +66,19 @@ INSTANTIATE_TEST_SUITE_P(A100, Partition,
 // The span of the split contexts is ceil(tiles / splits); 294 pieces of 1024 / 7 = 146.3 tiles, two a worker.
 TEST_P(Partition, IsThePapers) {
   const Row& row = GetParam();
-  const job::Result lean = run("a100", row.net, "lean");
+  const job::Result lean = run("a100-40gb", row.net, "lean");
   EXPECT_EQ(lean.statistic("partition.tiles"), row.tiles);
   EXPECT_EQ(lean.statistic("partition.max"), row.most);
   EXPECT_EQ(lean.statistic("partition.high_load"), row.high_load);
   EXPECT_NEAR(occupancy(lean), row.occupancy, 0.0005);
   expect_tiles_once(lean, row.tile_cycles);
 
-  const job::Result split = run("a100", row.net, "flash-decoding");
+  const job::Result split = run("a100-40gb", row.net, "flash-decoding");
   EXPECT_EQ(split.statistic("partition.splits"), row.splits);
   EXPECT_EQ(split.statistic("partition.max"), row.span);
   expect_tiles_once(split, row.tile_cycles);
 
-  const job::Result whole = run("a100", row.net, "flash2");
+  const job::Result whole = run("a100-40gb", row.net, "flash2");
   EXPECT_EQ(whole.statistic("partition.splits"), 1U);
   EXPECT_EQ(whole.statistic("partition.max"), row.flash2_span);
   expect_tiles_once(whole, row.tile_cycles);
@@ -91,7 +91,7 @@ TEST_P(Decoded, GoldenPasses) {
   const auto& [net, dataflow] = GetParam();
   const bool long_context = net.find("65536") != std::string::npos;
   const std::vector<std::string> machines =
-      long_context ? std::vector<std::string>{"a100"} : std::vector<std::string>{"edge", "cluster3", "a100"};
+      long_context ? std::vector<std::string>{"a100-40gb"} : std::vector<std::string>{"edge", "cluster3", "a100-40gb"};
   for (const std::string& machine : machines) {
     const job::Result r = run(machine, net, dataflow, true);
     ASSERT_TRUE(r.golden_checked);
@@ -119,7 +119,7 @@ TEST(Decode, TimingIsThatOfFullData) {
 // Partials cost DRAM what they are: rows of E + 3 words, written once and read once. Every piece reads its head's Q; K,
 // V and O cross the bus once.
 TEST(Decode, DramBytesAreExact) {
-  const job::Result lean = run("a100", "H=32,NQ=1,NKV=65536,E=64", "lean");
+  const job::Result lean = run("a100-40gb", "H=32,NQ=1,NKV=65536,E=64", "lean");
   const std::uint64_t heads = 32, kv = 2 * heads * 65536 * 64 * 2, q = heads * 64 * 2;
   // 8192 tiles in 200 x 38 + 16 x 37: cuts within a head, two pieces each time.
   std::uint64_t pieces = 0;
