@@ -89,7 +89,7 @@ slept=$(($(jq .cycles "$in/asleep.json") - $(jq .cycles "$in/plain.json")))
 if command -v gdb-multiarch >/dev/null; then
   debugged() { # stdin: lines for gdb; what it says is in $log/gdb, the run's JSON in $in/debugged.json
     rm -f "$log/stderr" "$in/debugged.json"
-    "$attnvp" run --firmware "$elf" --net $net --json "$in/debugged.json" --gdb 0 --gdb-wait >"$log/run" 2>"$log/stderr" &
+    timeout 110 "$attnvp" run --firmware "$elf" --net $net --json "$in/debugged.json" --gdb 0 --gdb-wait >"$log/run" 2>"$log/stderr" &
     local process=$!
     for _ in {1..100}; do
       grep -q 'on port' "$log/stderr" 2>/dev/null && break
@@ -97,7 +97,7 @@ if command -v gdb-multiarch >/dev/null; then
     done
     local port
     port=$(sed -n 's/.*on port \([0-9]*\)$/\1/p' "$log/stderr")
-    { printf 'set pagination off\nset architecture riscv:rv32\ntarget remote localhost:%s\n' "$port"; cat; } >"$in/script.gdb"
+    { printf 'set pagination off\nset architecture riscv:rv32\ntarget remote 127.0.0.1:%s\n' "$port"; cat; } >"$in/script.gdb"
     timeout 100 gdb-multiarch -batch -x "$in/script.gdb" "$elf" >"$log/gdb" 2>&1
     wait $process
     checks=$((checks + 1))
