@@ -1,6 +1,6 @@
 // A fused pair of GEMMs: C = A.B^T and D = C.E, head by head with C on chip. Row blocks of nq rows of A stay in L1; B
 // goes by in tiles of nkv rows and slices of kd of its depth, E in tiles of nkv rows; a tile is asked for when the one
-// before has come. For layers without softmax.
+// before has come. C's sums wait in L0 between slices where it holds them, else in L1. For layers without softmax.
 #include "firmware/runtime/gemm.h"
 
 namespace attnvp::firmware {
@@ -18,7 +18,8 @@ class Chain {
         emb_(rt.layer().emb),
         slices_(static_cast<uint32_t>(ceil_div(emb_, t.kd))),
         tiles_(static_cast<uint32_t>(ceil_div(rt.layer().seq_kv, t.nkv))),
-        blocks_(static_cast<uint32_t>(ceil_div(rt.layer().seq_q, t.nq))) {
+        blocks_(static_cast<uint32_t>(ceil_div(rt.layer().seq_q, t.nq))),
+        kept_(slices_ > 1 && rt.holds(uint64_t{t.nq} * t.nkv, t.l0)) {
     const uint32_t cores = rt.cores();
     if (cores > kMostCores) rt.fail(Status::kBadJob);
     if (rt.ok() && rt.machine().dma_channels < 2) rt.fail(Status::kTooFewChannels, 2, rt.machine().dma_channels);
@@ -103,6 +104,7 @@ class Chain {
       rt_.dma(kLoads, load.after(b_free_.of(core)).then(b_ready_.of(core)).label(head, j));
       Command multiply =
           matmul_abt(a_slice, b_slice, c, at.c_sums.of(0, rows, keys), firmware::place_of(s, slices_), t_.l0);
+      if (kept_) multiply.kept();
       if (s + 1 == slices_) multiply.scaled(rt_.rules().scale).then(c_ready_.of(core));
       if (j == 0) multiply.after(a_ready_.of(core));
       if (j + 1 == tiles_) multiply.then(a_free_.of(core));
@@ -135,6 +137,7 @@ class Chain {
   Runtime& rt_;
   GemmTiling t_;
   uint32_t emb_, slices_, tiles_, blocks_;
+  bool kept_;
   Core core_[kMostCores];
   Events a_ready_, a_free_, b_ready_, b_free_, e_ready_, e_free_, b_came_, e_came_, c_ready_, c_free_, d_ready_,
       d_free_, stored_;

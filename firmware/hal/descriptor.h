@@ -117,6 +117,7 @@ struct Operand {
 
 struct MatmulTail {
   std::uint16_t m0, n0, k0;  // the L0 sub-tile
+  std::uint16_t kept;        // 1: partials wait in L0, which holds all of them, and pass no port; L1 is their home
 };
 struct TileTail {      // kScoreTile, kAttendTile
   std::uint32_t keys;  // columns of S

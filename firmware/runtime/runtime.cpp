@@ -47,7 +47,7 @@ Command matmul(const Matrix& a, const Matrix& b, const Matrix& c, const L0Tile& 
   // Sub-tiles of equal depth: a thin last one would end before the next operands are there.
   const uint64_t k0 = ceil_div(a.columns, ceil_div(a.columns, l0.k0));
   command.raw().tail.matmul = {static_cast<std::uint16_t>(l0.m0), static_cast<std::uint16_t>(l0.n0),
-                               static_cast<std::uint16_t>(k0)};
+                               static_cast<std::uint16_t>(k0), 0};
   return command;
 }
 
@@ -198,10 +198,17 @@ void Runtime::read_scales(uint32_t head, uint32_t place) {
   scales_head_[place] = head + 1;
 }
 
+static uint64_t working_set(uint64_t sums, const L0Tile& t, uint32_t bytes) {
+  return 2 * (uint64_t{t.m0} + t.n0) * t.k0 * bytes + sums * kPartialBytes;
+}
+
 void Runtime::check_l0(const L0Tile& t) {
-  const uint64_t operands = 2 * (uint64_t{t.m0} + t.n0) * t.k0 * bytes();
-  const uint64_t need = operands + uint64_t{t.m0} * t.n0 * kPartialBytes;
-  if (need > machine().l0_bytes / 2) fail(Status::kL0TooSmall, 2 * need, machine().l0_bytes);
+  const uint64_t sums = uint64_t{t.m0} * t.n0;
+  if (!holds(sums, t)) fail(Status::kL0TooSmall, 2 * working_set(sums, t, bytes()), machine().l0_bytes);
+}
+
+bool Runtime::holds(uint64_t sums, const L0Tile& t) const {
+  return working_set(sums, t, bytes()) <= machine().l0_bytes / 2;
 }
 
 void Runtime::finish() {

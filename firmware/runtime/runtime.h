@@ -193,6 +193,11 @@ class Command {
   Command& scaled_by(uint32_t scale);  // whatever it is
   Command& capped(uint32_t cap);       // what is scaled_by: FP32 bits
   Command& scaled_by(bool always, uint32_t scale) { return always ? scaled_by(scale) : scaled(scale); }
+  // A matmul's partials wait in L0 for the next slice of its depth.
+  Command& kept() {
+    d_.tail.matmul.kept = 1;
+    return *this;
+  }
   Command& deferrable() {
     d_.flags |= hal::kDeferrable;
     return *this;
@@ -303,6 +308,8 @@ class Runtime {
   [[gnu::noinline]] void refuse(uint32_t parameter, uint64_t value) { fail(Status::kBadTiling, parameter, value); }
   // An L0 sub-tile with operands double-buffered, in the MAC engine's half of L0. Status kL0TooSmall where it is not.
   void check_l0(const L0Tile& tile);
+  // Whether it has room for so many sums besides the operands.
+  bool holds(uint64_t sums, const L0Tile& tile) const;
 
   // Events: `span` fresh ones, each holding `tokens` to begin with.
   Events events(uint32_t span, uint32_t tokens = 0) {

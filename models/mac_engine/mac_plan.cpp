@@ -25,11 +25,12 @@ struct Shape {
         transposed((d.flags & hal::kTransposeB) != 0),
         accumulate((d.flags & hal::kAccumulate) != 0),
         normalised((d.flags & hal::kNormalised) != 0),
+        kept(d.tail.matmul.kept != 0),
         a_bytes(hal::element_bytes(d.type[0])),
         b_bytes(hal::element_bytes(d.type[1])),
         c_bytes(hal::element_bytes(d.type[2])) {}
   std::uint64_t m, n, k, m0, n0, k0;
-  bool transposed, accumulate, normalised;
+  bool transposed, accumulate, normalised, kept;
   std::uint64_t a_bytes, b_bytes, c_bytes;
 };
 
@@ -142,19 +143,20 @@ Refusal MacPlanner::plan(const hal::Descriptor& d, Plan& plan) {
   // L1 traffic: A is read once per column of sub-tiles, B once per row of them.
   const std::uint64_t a_traffic = s.m * s.k * s.a_bytes * n_tiles;
   const std::uint64_t b_traffic = s.n * s.k * s.b_bytes * m_tiles;
-  const std::uint64_t c_traffic = s.m * s.n * s.c_bytes;
+  const bool leaves = !s.kept || !is_partial(d);
+  const std::uint64_t c_traffic = leaves ? s.m * s.n * s.c_bytes : 0;
   const auto part = [](Region region, std::uint64_t bytes) {
     region.traffic_bytes = bytes;
     return region;
   };
   plan.fill.add(part(a, s.m0 * s.k0 * s.a_bytes));
   plan.fill.add(part(b, s.n0 * s.k0 * s.b_bytes));
-  const std::uint64_t last_result = m_last * n_last * s.c_bytes;
+  const std::uint64_t last_result = leaves ? m_last * n_last * s.c_bytes : 0;
   plan.body.add(part(a, a_traffic - s.m0 * s.k0 * s.a_bytes));
   plan.body.add(part(b, b_traffic - s.n0 * s.k0 * s.b_bytes));
   plan.body.add(part(c, c_traffic - last_result));
   plan.drain.add(part(c, last_result));
-  if (s.accumulate) {
+  if (s.accumulate && !s.kept) {
     plan.fill.add(part(sums_in, s.m0 * s.n0 * kSumBytes));
     plan.body.add(part(sums_in, (s.m * s.n - s.m0 * s.n0) * kSumBytes));
     plan.after_previous = true;
@@ -162,9 +164,11 @@ Refusal MacPlanner::plan(const hal::Descriptor& d, Plan& plan) {
   if ((d.flags & hal::kInOrder) != 0) plan.after_previous = true;
   if ((d.flags & hal::kCapped) != 0) plan.latency_cycles = config_.exp_cycles;  // a pipeline's, at the array's edge
 
-  // L0: operands double-buffered, FP32 sums of one sub-tile. Every cycle the array reads its two edges. Every PE reads
-  // and writes its sum, in a register of its own, or in L0. At the end the sums pass through L0 on their way out.
-  const std::uint64_t working_set = 2 * (s.m0 * s.a_bytes + s.n0 * s.b_bytes) * s.k0 + s.m0 * s.n0 * kSumBytes;
+  // L0: operands double-buffered, FP32 sums of one sub-tile or, kept, of all. Every cycle the array reads its two
+  // edges. Every PE reads and writes its sum, in a register of its own, or in L0. At the end the sums pass through L0
+  // on their way out.
+  const std::uint64_t sums_held = s.kept ? s.m * s.n : s.m0 * s.n0;
+  const std::uint64_t working_set = 2 * (s.m0 * s.a_bytes + s.n0 * s.b_bytes) * s.k0 + sums_held * kSumBytes;
   const std::uint64_t edges = (s.m * n_passes * s.a_bytes + s.n * m_passes * s.b_bytes) * s.k;
   const std::uint64_t results = s.m * s.n * kSumBytes;
   const std::uint64_t sums = sums_in_pes() ? 0 : s.m * s.n * s.k * kSumBytes;

@@ -138,6 +138,45 @@ TEST(MacEngine, PartialsAccumulateBitForBit) {
   EXPECT_EQ(bench.l1<arith::Half>(kC, 16 * 16), expected);
 }
 
+TEST(MacEngine, KeptPartialsPassNoPort) {
+  // As above, but the sums wait in L0: the second does not wait for a drain, only its own push, 17 cycles after the
+  // first's; fill 1024 B = 16 beside the first's work, last 16, 30, 512 B = 8.
+  Bench bench;
+  const auto a = halves(16 * 32, 1), b = halves(32 * 16, 2);
+  const std::uint64_t cycles = bench.run([&](Bench& t) {
+    t.set_l1(kA, a);
+    t.set_l1(kB, b);
+    hal::Descriptor first = leaving_partials(matmul(16, 16, 16, {16, 16, 16}, kA, kB, kPartials));
+    first.operand[0].row_stride = 64;
+    first.operand[2].row_stride = 64;
+    hal::Descriptor second = accumulating(matmul(16, 16, 16, {16, 16, 16}, kA + 32, kB + 16 * 32, kC), kPartials, 64);
+    second.operand[0].row_stride = 64;
+    first.tail.matmul = {16, 16, 16, 1};
+    second.tail.matmul = first.tail.matmul;
+    t.push(kMac, first);
+    t.push(kMac, then(second, 0));
+    t.take(0);
+  });
+  EXPECT_EQ(cycles, kPush + 17 + 16 + 16 + 30 + 8);
+  EXPECT_EQ(bench.cluster().l1->value("read_words"), 2U * 512);
+  EXPECT_EQ(bench.cluster().l1->value("write_words"), 256U);
+  std::vector<arith::Half> expected(16 * 16);
+  arith::Workspace workspace;
+  arith::matmul({16, 16, 32, false}, {a.data(), 32}, {b.data(), 16}, {},
+                arith::Matrix<arith::Half>{expected.data(), 16}, workspace);
+  EXPECT_EQ(bench.l1<arith::Half>(kC, 16 * 16), expected);
+}
+
+TEST(MacEngine, KeptPartialsNeedTheirL0) {
+  Bench bench;
+  hal::Descriptor d = leaving_partials(matmul(64, 64, 10, {16, 16, 10}, kA, kB, kPartials));
+  d.operand[2].row_stride = 256;
+  d.tail.matmul.kept = 1;
+  cycles_of(bench, kMac, d);
+  // Two buffers of A and B of a sub-tile, and all sums.
+  EXPECT_EQ(bench.core().l0->value("peak_bytes"), 2U * (16 + 16) * 10 * 2 + 64 * 64 * 4);
+}
+
 TEST(MacEngine, PartialsInPlace) {
   // The partials may be C itself: 3 terms in place, then the FP16 result elsewhere.
   Bench bench;
