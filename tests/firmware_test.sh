@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Firmware out of tree, as somebody new meets it: made, built, described, run, profiled, debugged; and its mistakes.
+#   firmware_test.sh ATTNVP SOURCE_DIR [HALTS]    HALTS: how often the debugger halts a run at random, 60 by default
 . "$(dirname -- "$0")/harness.sh" "$1" "$2"
+halts=${3:-60}
 export ATTNVP_CONFIGS=$configs
 
 wrong "found 'UPPER'" new firmware UPPER
@@ -87,9 +89,9 @@ slept=$(($(jq .cycles "$in/asleep.json") - $(jq .cycles "$in/plain.json")))
 
 # The debugger.
 if command -v gdb-multiarch >/dev/null; then
-  debugged() { # stdin: lines for gdb; what it says is in $log/gdb, the run's JSON in $in/debugged.json
+  session() { # ELF [OPTION...]; stdin: lines for gdb; what it says is in $log/gdb, the run's JSON in $in/debugged.json
     rm -f "$log/stderr" "$in/debugged.json"
-    timeout 110 "$attnvp" run --firmware "$elf" --net $net --json "$in/debugged.json" --gdb 0 --gdb-wait >"$log/run" 2>"$log/stderr" &
+    timeout 500 "$attnvp" run --firmware "$@" --net $net --json "$in/debugged.json" --gdb 0 --gdb-wait >"$log/run" 2>"$log/stderr" &
     local process=$!
     for _ in {1..100}; do
       grep -q 'on port' "$log/stderr" 2>/dev/null && break
@@ -98,10 +100,14 @@ if command -v gdb-multiarch >/dev/null; then
     local port
     port=$(sed -n 's/.*on port \([0-9]*\)$/\1/p' "$log/stderr")
     { printf 'set pagination off\nset architecture riscv:rv32\ntarget remote 127.0.0.1:%s\n' "$port"; cat; } >"$in/script.gdb"
-    timeout 100 gdb-multiarch -batch -x "$in/script.gdb" "$elf" >"$log/gdb" 2>&1
+    timeout 490 gdb-multiarch -batch -x "$in/script.gdb" "$1" >"$log/gdb" 2>&1
     wait $process
+    echo $? >"$log/status"
     checks=$((checks + 1))
     command="gdb: $(tail -n +4 "$in/script.gdb" | tr '\n' ';')"
+  }
+  debugged() { # a session that leaves the run as it is without
+    session "$elf"
     [[ $(jq .cycles "$in/debugged.json" 2>/dev/null) == $(jq .cycles "$in/plain.json") ]] || failed "other cycles: $(tail -3 "$log/gdb")"
   }
   says() { grep -qE -- "$1" "$log/gdb" || failed "no '$1' in: $(<"$log/gdb")"; }
@@ -125,7 +131,26 @@ if command -v gdb-multiarch >/dev/null; then
     continue detach | debugged
   says '= 5$'
   # Halting where it pleases leaves everything as it is.
-  { for n in {1..60}; do echo "stepi $((n * 37 % 211 + 1))"; done; echo continue; } | debugged
+  RANDOM=1
+  { for ((n = 0; n < halts; ++n)); do
+      case $((RANDOM % 6)) in
+        0 | 1) echo "stepi $((RANDOM % 211 + 1))" ;;
+        2) echo "nexti $((RANDOM % 20 + 1))" ;;
+        3) echo step ;;
+        4) printf '%s\n' 'x/4xw $sp' 'monitor events' 'stepi 7' ;;
+        5) printf '%s\n' 'tbreak *$pc + 4' 'stepi 3' ;;
+      esac
+    done
+    printf '%s\n' delete continue; } | debugged
   says 'exited normally'
+
+  # A deadlock: gdb gets control, shows where the hart waits and for what.
+  cp -r "$in/mine" "$in/stuck"
+  sed -i 's|  attention.finish();.*|  rt.wait(rt.events(1));|' "$in/stuck/dataflow.cpp"
+  make -s -C "$in/stuck" >"$log/make" 2>&1 || failed "$(<"$log/make")"
+  printf '%s\n' continue bt 'monitor events' 'monitor engines' continue | session "$in/stuck/mine.elf" --tiling "$tiling"
+  says 'run .*dataflow.cpp:[0-9]+'
+  says 'attnvp.cluster0.cpu: firmware waits for event [0-9]+, pc'
+  [[ $(<"$log/status") == 1 ]] && grep -q 'deadlock at cycle' "$log/stderr" || failed "status $(<"$log/status"): $(<"$log/stderr")"
 fi
 finish

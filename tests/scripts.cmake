@@ -19,6 +19,7 @@ endforeach()
 attnvp_script(Script vp_test.sh TIMEOUT 600) # vp itself
 attnvp_script(RiscvPrograms riscv_test.sh TIMEOUT 300) # ATTNVP_RISCV_TESTS: a checkout of the public tests
 attnvp_script(Firmware firmware_test.sh TIMEOUT 600) # out of tree, with the debugger
+attnvp_script(FirmwareHaltedOften firmware_test.sh TIMEOUT 900 LABEL long ARGUMENTS 1000)
 attnvp_script(Sweep sweep_test.sh TIMEOUT 900)
 attnvp_script(SweepStopped sweep_stopped_test.sh TIMEOUT 900)
 attnvp_script(SweepKilledOften sweep_stopped_test.sh TIMEOUT 900 LABEL long ARGUMENTS 20)

@@ -8,6 +8,7 @@
 #include "firmware/hal/dispatch.h"
 #include "models/bus/initiator.h"
 #include "models/bus/stream.h"
+#include "models/event_unit/event_unit.h"
 #include "models/registry.h"
 
 namespace attnvp {
@@ -65,7 +66,7 @@ void ControlProcessor::run() {
 
 std::string ControlProcessor::waiting_for() const {
   if (finished_) return {};
-  return fmt::format("firmware is stalled at the bus access to {:#x}", current_address_);
+  return "firmware " + stalled_at(current_address_);
 }
 
 std::uint64_t ControlProcessor::dispatch_cycles(const void* data, std::size_t bytes) const {

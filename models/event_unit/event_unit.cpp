@@ -1,5 +1,7 @@
 #include "models/event_unit/event_unit.h"
 
+#include <fmt/format.h>
+
 #include <cstring>
 #include <string>
 
@@ -110,6 +112,14 @@ void EventUnit::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time&
       return;
   }
   payload.set_response_status(tlm::TLM_COMMAND_ERROR_RESPONSE);
+}
+
+std::string stalled_at(std::uint64_t address) {
+  const std::uint64_t offset = (address - hal::kControlBase) % hal::kClusterStride;
+  const bool takes =
+      address >= hal::kControlBase && offset < hal::kEventsSize && offset % hal::kEventStride == hal::kEventTake;
+  if (takes) return fmt::format("waits for event {}", offset / hal::kEventStride);
+  return fmt::format("is stalled at the bus access to {:#x}", address);
 }
 
 }  // namespace attnvp

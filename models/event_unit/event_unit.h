@@ -44,4 +44,7 @@ class EventUnit : public Module {
   sc_core::sc_event* listener_ = nullptr;
 };
 
+// What a processor does that stands at this access: "waits for event 3", or at which address it is stalled.
+std::string stalled_at(std::uint64_t address);
+
 }  // namespace attnvp

@@ -206,7 +206,7 @@ std::string RiscvProcessor::waiting_for() const {
   auto& core = const_cast<riscv::ControlCore&>(core_);
   if (asleep_) return fmt::format("hart {} waits for an interrupt, {}", cluster_, core.place());
   if (current_address_ == 0) return fmt::format("hart {} runs, {}", cluster_, core.place());
-  return fmt::format("firmware is stalled at the bus access to {:#x}, {}", current_address_, core.place());
+  return fmt::format("firmware {}, {}", stalled_at(current_address_), core.place());
 }
 
 }  // namespace attnvp
