@@ -142,14 +142,15 @@ Refusal MacPlanner::plan(const hal::Descriptor& d, Plan& plan) {
   // L1 traffic: A is read once per column of sub-tiles, B once per row of them.
   const std::uint64_t a_traffic = s.m * s.k * s.a_bytes * n_tiles;
   const std::uint64_t b_traffic = s.n * s.k * s.b_bytes * m_tiles;
-  const std::uint64_t c_traffic = s.m * s.n * s.c_bytes;
+  const bool forwarded = (d.flags & hal::kForwarded) != 0;  // C goes past L1
+  const std::uint64_t c_traffic = forwarded ? 0 : s.m * s.n * s.c_bytes;
   const auto part = [](Region region, std::uint64_t bytes) {
     region.traffic_bytes = bytes;
     return region;
   };
   plan.fill.add(part(a, s.m0 * s.k0 * s.a_bytes));
   plan.fill.add(part(b, s.n0 * s.k0 * s.b_bytes));
-  const std::uint64_t last_result = m_last * n_last * s.c_bytes;
+  const std::uint64_t last_result = forwarded ? 0 : m_last * n_last * s.c_bytes;
   plan.body.add(part(a, a_traffic - s.m0 * s.k0 * s.a_bytes));
   plan.body.add(part(b, b_traffic - s.n0 * s.k0 * s.b_bytes));
   plan.body.add(part(c, c_traffic - last_result));
