@@ -14,8 +14,7 @@ namespace attnvp::cli {
 namespace {
 
 energy::MachineModel model_of(const MachineConfig& machine) {
-  const config::EnergyTable table = config::load_energy(machine.energy);
-  return {machine, table.is_model() ? energy::Technology::of(table.source()) : energy::Technology::cmos()};
+  return {machine, energy::technology_of(config::load_energy(machine.energy))};
 }
 
 double macs_per_second(const MachineConfig& m) {

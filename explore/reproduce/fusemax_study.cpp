@@ -11,7 +11,6 @@ namespace attnvp::reproduce {
 
 namespace {
 
-
 enum Column : std::uint8_t { kName, kHeads, kEmb, kTokens, kFirstDataflow };
 constexpr std::size_t kBehindDataflows = 2;  // columns
 
@@ -46,9 +45,12 @@ void read_paper(FusemaxStudy& s, std::uint32_t most_tokens) {
 
 // The paper's FLAT has softmax beside the matmuls; its one-pass dataflows take tiles of keys as wide as the array
 // (section 5), where wider ones would spare its one-dimensional array some sums, and without +Binding one tile of
-// scores at a time.
+// scores at a time. Tiles' sums pass from the array into the lanes' registers, as its artifact's mappings have it.
 job::Schedule in_their_sense(const std::string& dataflow, const MachineConfig& machine) {
-  job::Schedule schedule = job::parse_dataflow(dataflow == "flat" ? "flat:overlap=on" : dataflow);
+  std::string text = dataflow == "flat" ? "flat:overlap=on" : dataflow;
+  if (text == "cascade" || text.rfind("fusemax", 0) == 0)
+    text += text.find(':') == std::string::npos ? ":sums=fusemax" : ",sums=fusemax";
+  job::Schedule schedule = job::parse_dataflow(text);
   const bool one_pass = mapping::find_dataflow(schedule.dataflow)->is(firmware::kOnePass);
   if (one_pass) schedule.tiling.set("nkv", machine.mac.columns);
   if (one_pass && !schedule.options.empty() && schedule.options[0] == 1) schedule.tiling.set("nq", machine.mac.rows);

@@ -121,7 +121,9 @@ Section best_table(const Study& s) {
 Section energy_table(const Study& s) {
   Section t = grid(s, "energy_pj", s.dataflows, [](const Entry& e) { return with_ratio(e, 1e9); });
   t.title = "Table 3: energy, in 10^9 pJ";
-  t.lead = kHow;
+  t.lead = std::string(kHow) +
+           " Energies are by this paper's own table (`pat`), in which an SRAM costs in proportion to its size and sums are "
+           "read and written in L0 at every step: they say nothing of other machines.";
   const EnergyFits fits = fit_energies(s);
   t.notes.push_back(
       fmt::format("The mas column as pJ per multiply-accumulate, per score and per byte of Q, K, V and O (least "

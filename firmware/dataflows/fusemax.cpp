@@ -9,11 +9,15 @@ namespace attnvp::firmware {
 namespace {
 
 const char* const kBindings[] = {"interleaved", "serial", nullptr};
-const DataflowOption kOptions[] = {{"binding", kBindings, "steps of different tiles overlap on the arrays, or do not"},
-                                   {nullptr, nullptr, nullptr}};
+const char* const kSums[] = {"l1", "fusemax", nullptr};
+const DataflowOption kOptions[] = {
+    {"binding", kBindings, "steps of different tiles overlap on the arrays, or do not"},
+    {"sums", kSums, "a tile's sums go to the vector engine by way of L1, or into its registers, as the paper has it"},
+    {nullptr, nullptr, nullptr}};
 
 void run(Runtime& rt, bool in_array) {
-  const OnlinePlan plan = plan_online(rt, in_array, rt.job().option[0] == 1);
+  OnlinePlan plan = plan_online(rt, in_array, rt.job().option[0] == 1);
+  plan.forwarded = rt.job().option[1] == 1;
   if (!rt.ok()) return;
   OnlineAttention attention(rt, plan);
   attention.run();
@@ -22,23 +26,15 @@ void run(Runtime& rt, bool in_array) {
 void run_fusemax(Runtime& rt) { run(rt, true); }
 void run_cascade(Runtime& rt) { run(rt, false); }
 
-const Dataflow kFusemax = {"fusemax",
-                           "FuseMax: one-pass softmax on the matrix array and the vector engine",
-                           run_fusemax,
-                           kOnlineParameters,
-                           kOptions,
-                           nullptr,
-                           hal::kScoresOnChip,
-                           kOnePass};
+const Dataflow kFusemax = {"fusemax",          "FuseMax: one-pass softmax on the matrix array and the vector engine",
+                           run_fusemax,        kOnlineParameters,
+                           kOptions,           nullptr,
+                           hal::kScoresOnChip, kOnePass};
 ATTNVP_DATAFLOW(kFusemax);
-const Dataflow kCascade = {"cascade",
-                           "FuseMax's one-pass cascade with all of softmax on the vector engine",
-                           run_cascade,
-                           kOnlineParameters,
-                           kOptions,
-                           nullptr,
-                           hal::kScoresOnChip,
-                           kOnePass};
+const Dataflow kCascade = {"cascade",          "FuseMax's one-pass cascade with all of softmax on the vector engine",
+                           run_cascade,        kOnlineParameters,
+                           kOptions,           nullptr,
+                           hal::kScoresOnChip, kOnePass};
 ATTNVP_DATAFLOW(kCascade);
 
 }  // namespace

@@ -11,7 +11,8 @@
 //
 // Little-endian, every field aligned to its size, so that a processor may build a descriptor in the queue's window with
 // plain stores. A descriptor is 128 to 256 bytes long, in steps of 8, as its `length` says; all of today's operations
-// but copies of several planes, and what is scaled or masked, take 128. What lies behind its length is not read and counts as zero.
+// but copies of several planes, and what is scaled or masked, take 128. What lies behind its length is not read and
+// counts as zero.
 //
 // Growing: a tail gets longer at its end, an operation's further operands go into its tail, and a new field's zero
 // means what was before. What an older engine would do wrongly without noticing takes a new version, opcode, element
@@ -80,17 +81,18 @@ constexpr std::uint32_t element_bytes(ElementType type) {
 }
 
 enum Flags : std::uint16_t {
-  kTransposeB = 1,  // matmul: operand 1 is n x k instead of k x n
-  kAccumulate = 2,  // matmul: start from the FP32 partials that operand 3 holds
-  kDeferrable = 8,  // copy: nobody waits for it; lets others go first (DMA arbitration `age`)
-  kFirst = 16,      // online: there is nothing before this tile: M = its maximum, scale = 0; R = T, R is not read
-  kTwoScales = 32,  // kOnlineMax, kScaleAdd: also what is added is scaled; the second scale lies behind the first
-  kInOrder = 64,    // MAC and VEC: begins when the descriptor before it in the queue has left its results in L1
-  kUnscaled = 128,  // kOnlineMax: no scales; kScaleAdd: R = R + T
-  kScaled = 256,    // MAC: sums times RuleTail::scale, then rounded
-  kMasked = 512,    // kSoftmax, kOnlineSoftmax: columns that RuleTail hides from a row are not read, their P is 0;
-                    // kScoreTile: such scores are -inf
-  kCapped = 2048,   // MAC, what is kScaled, to FP16: x becomes RuleTail::cap * tanh(x / cap)
+  kTransposeB = 1,     // matmul: operand 1 is n x k instead of k x n
+  kAccumulate = 2,     // matmul: start from the FP32 partials that operand 3 holds
+  kDeferrable = 8,     // copy: nobody waits for it; lets others go first (DMA arbitration `age`)
+  kFirst = 16,         // online: there is nothing before this tile: M = its maximum, scale = 0; R = T, R is not read
+  kTwoScales = 32,     // kOnlineMax, kScaleAdd: also what is added is scaled; the second scale lies behind the first
+  kInOrder = 64,       // MAC and VEC: begins when the descriptor before it in the queue has left its results in L1
+  kUnscaled = 128,     // kOnlineMax: no scales; kScaleAdd: R = R + T
+  kScaled = 256,       // MAC: sums times RuleTail::scale, then rounded
+  kMasked = 512,       // kSoftmax, kOnlineSoftmax: columns that RuleTail hides from a row are not read, their P is 0;
+                       // kScoreTile: such scores are -inf
+  kCapped = 2048,      // MAC, what is kScaled, to FP16: x becomes RuleTail::cap * tanh(x / cap)
+  kForwarded = 4096,   // T, kRescale: R, stays in the lanes' registers until kScaleAdd takes it, and does not cross L1
   kNormalised = 1024,  // kMatmul A.B: over the sums of A's rows, which are partials' last column
 };
 
@@ -123,7 +125,7 @@ struct TileTail {      // kScoreTile, kAttendTile
   std::uint32_t keys;  // columns of S
   std::uint16_t slot;  // the first of the PEs' resident tiles that S takes
 };
-struct RuleTail {            // kScaled, kMasked, kCapped: behind the opcode's own 8 bytes
+struct RuleTail {  // kScaled, kMasked, kCapped: behind the opcode's own 8 bytes
   std::uint8_t own[8];
   std::uint32_t scale;     // FP32, its bits
   std::uint32_t row, key;  // of the layer: the query of row 0, the key of column 0

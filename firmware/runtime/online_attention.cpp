@@ -218,7 +218,7 @@ void OnlineAttention::first_half_in_array(uint32_t core, const Step& s) {
   rt_.vec(core, max.after(scored_.of(core)).then(maxed_.of(core)).label(s.head, s.block));
   if (!plan_.serial) return;
   Command scale = rescale(running, before, after);
-  scale.raw().flags |= hal::kInOrder;
+  scale.raw().flags |= hal::kInOrder | (plan_.forwarded ? hal::kForwarded : 0);
   rt_.vec(core, scale.label(s.head, s.block));
 }
 
@@ -243,6 +243,7 @@ void OnlineAttention::second_half(uint32_t core, const Step& s) {
   const Matrix v = kv_tile(v_, s, value_emb_);
   Command sums = plan_.in_array ? attend_tile(running.maximum(s.j), v, tile, array_slot(s))
                                 : numerators(rt_.in(scores(core, s)), v, tile, plan_.tiling.l0);
+  if (plan_.forwarded) sums.raw().flags |= hal::kForwarded;
   rt_.scale_values(sums, s.head);
   sums.after(maxed_.of(core)).then(summed_.of(core)).label(s.head, s.block);
   if (s.takes_tile) sums.after(v_ready_.of(core));
@@ -250,7 +251,9 @@ void OnlineAttention::second_half(uint32_t core, const Step& s) {
   rt_.mac(core, sums);
 
   const bool unscaled = plan_.in_array && plan_.serial;
-  Command add = scale_add(running, tile, (s.first ? hal::kFirst : 0) | (unscaled ? hal::kUnscaled : 0));
+  Command add = scale_add(
+      running, tile,
+      (s.first ? hal::kFirst : 0) | (unscaled ? hal::kUnscaled : 0) | (plan_.forwarded ? hal::kForwarded : 0));
   add.after(summed_.of(core)).then(ring_free_.of(core));
   if (plan_.serial) add.then(turn_.of(core));
   rt_.vec(core, add.label(s.head, s.block));

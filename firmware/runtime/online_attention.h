@@ -17,6 +17,7 @@ namespace attnvp::firmware {
 // How a schedule goes about it.
 struct OnlinePlan {
   bool in_array = false;    // row operations on the MAC array's own PEs
+  bool forwarded = false;   // tiles' sums pass from the array to the lanes, not by way of L1
   bool serial = false;      // one step after the other, and unscaled sums scaled on the side
   uint32_t lag = 0;         // steps of a core between its two halves
   uint32_t slots = 0;       // slabs of a core in L1: row_buffers of them in a row block, the others ahead
@@ -40,17 +41,17 @@ class OnlineAttention {
     uint32_t number = 0;  // of the core
     uint32_t slab = 0;    // of the core: picks the slot
     uint32_t head = 0, block = 0, row = 0, rows = 0;
-    uint32_t tile = 0, j = 0;  // tile of K and V of this cluster, counted on; the slab's, counted on
-    KeyBlocks::Part keys;      // of the tile that the slab's rows attend to,
-    uint32_t key = 0;          //   and its first row in the tile
-    bool first = false, last = false;    // of the slab
+    uint32_t tile = 0, j = 0;          // tile of K and V of this cluster, counted on; the slab's, counted on
+    KeyBlocks::Part keys;              // of the tile that the slab's rows attend to,
+    uint32_t key = 0;                  //   and its first row in the tile
+    bool first = false, last = false;  // of the slab
     bool takes_tile = false, leaves_tile = false;  // the core's first and last step with it
   };
   struct Core {
     uint64_t slots = 0, tiles = 0, scores = 0;  // L1 addresses
     uint32_t steps = 0, slabs = 0, loaded = 0, stored = 0;
     uint32_t load_block = 0, load_index = 0;  // of the next slab to be loaded: row block, place among the core's in it
-    Step waiting[kMaxLag + 1];  // first halves done, oldest first
+    Step waiting[kMaxLag + 1];                // first halves done, oldest first
     uint32_t waiting_count = 0;
   };
   // Row blocks are counted over all heads. Slabs of one go to the cores in turn.

@@ -118,8 +118,11 @@ Refusal Accesses::of_copy(std::uint32_t cluster, const hal::Descriptor& d, Step&
 Refusal Accesses::of_engine(std::uint32_t cluster, const Queue& queue, const hal::Descriptor& d, Step& step,
                             std::vector<Access>& accesses) {
   Plan plan;
-  Refusal refusal = queue.unit == Unit::kMac ? mac_[std::size_t{cluster} * machine_.cores + queue.index].plan(d, plan)
-                                             : vec_.plan(d, plan);
+  hal::Descriptor in_memory = d;  // what passes through registers is ordered by the same events
+  in_memory.flags &= static_cast<std::uint16_t>(~hal::kForwarded);
+  Refusal refusal = queue.unit == Unit::kMac
+                        ? mac_[std::size_t{cluster} * machine_.cores + queue.index].plan(in_memory, plan)
+                        : vec_.plan(in_memory, plan);
   if (refusal.any()) return refusal;
   step.after_previous = plan.after_previous;
   const std::size_t first = accesses.size();

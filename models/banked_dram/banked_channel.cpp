@@ -61,6 +61,7 @@ void BankedChannel::issued(const DramCommandRun& run) {
       bank_refreshes += 1;
       break;
     default:
+      (is_read(run.command) ? read_bursts : write_bursts) += run.count;
       bytes += std::uint64_t{run.count} * config_.burst_bytes();
       data_clocks_ += Tick{run.count} * config_.burst_clocks();
       break;
@@ -77,6 +78,7 @@ void BankedChannel::done(std::uint64_t tag, Tick end) {
   turnarounds.raise_to(c.turnarounds);
   refreshes.raise_to(c.refreshes);  // those that were skipped while nobody asked, too
   bank_refreshes.raise_to(c.bank_refreshes);
+  open_clocks.raise_to(channel_.open_clocks(end));
   depth_.set(channel_.queued());
   done_(tag, end);
 }

@@ -17,6 +17,13 @@ class BankedChannel : public Module, private DramListener {
 
   Counter bytes{*this, "bytes", "bytes", "bytes that crossed the channel's data buses"};
   Counter activates{*this, "activates", "commands", "rows opened", {"attnvp.dram", "activate"}};
+  Counter read_bursts{*this, "read_bursts", "commands", "bursts read", {"attnvp.dram", "read_burst", true}};
+  Counter write_bursts{*this, "write_bursts", "commands", "bursts written", {"attnvp.dram", "write_burst", true}};
+  Counter open_clocks{*this,
+                      "open_clocks",
+                      "clocks",
+                      "clocks of the part in which a bank was open, of all ranks",
+                      {"attnvp.dram", "open", true}};
   Counter refreshes{*this, "refreshes", "commands", "refreshes of a rank", {"attnvp.dram", "refresh"}};
   Counter bank_refreshes{*this, "bank_refreshes", "commands", "refreshes of a bank", {"attnvp.dram", "refresh_bank"}};
   Counter precharges{*this, "precharges", "commands", "rows closed, but for those closed by a read or write"};

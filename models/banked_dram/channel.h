@@ -46,6 +46,7 @@ struct DramChannelCounts {
   std::uint64_t activates = 0, precharges = 0, refreshes = 0, bank_refreshes = 0;
   std::uint64_t read_bursts = 0, write_bursts = 0;
   std::uint64_t turnarounds = 0;  // of the data buses, between reads and writes
+  std::uint64_t open_clocks = 0;  // of all units, in which a bank was open; those that are still open not counted
 };
 
 class DramChannel {
@@ -66,6 +67,8 @@ class DramChannel {
   bool idle() const { return queued_ == 0 && input_.empty(); }
   std::uint32_t queued() const { return queued_ + static_cast<std::uint32_t>(input_.size()); }
   const DramChannelCounts& counts() const { return counts_; }
+  // Of all units, clocks in which a bank was open, until `now`.
+  std::uint64_t open_clocks(Tick now) const;
   void reset();
 
  private:
@@ -111,6 +114,7 @@ class DramChannel {
     bool refreshing = false;  // it is to be done now
     std::uint32_t next_bank = 0;
     std::uint32_t open = 0;  // banks
+    Tick opened = 0;         // when the first of them was
     Kind last = kKinds;      // direction of the data bus
   };
   // A command that may go out next.
@@ -148,6 +152,9 @@ class DramChannel {
   void issue(const Choice& choice);
   void issue_column(const Choice& choice);
   void count_activate(Unit& unit, Tick at);
+  void close(Unit& unit, Tick at) {  // one of its banks
+    if (--unit.open == 0) counts_.open_clocks += static_cast<std::uint64_t>(std::max<Tick>(at - unit.opened, 0));
+  }
   void activate(const Choice& choice);
   void precharge(const Choice& choice);
   void refresh(const Choice& choice);

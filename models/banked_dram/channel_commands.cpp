@@ -46,7 +46,7 @@ void DramChannel::activate(const Choice& c) {
   raise(unit.ready[kActivates], c.at + d_.act_rank);
   raise(unit.refresh_bank, c.at + d_.act_rank + d_.act_ref);
   count_activate(unit, c.at);
-  ++unit.open;
+  if (unit.open++ == 0) unit.opened = c.at;
   ++counts_.activates;
   if (!node.opened) {
     ++counts_.misses;
@@ -66,7 +66,7 @@ void DramChannel::precharge(const Choice& c) {
     Bank& bank = banks_[i];
     if (bank.open) {
       bank.open = false;
-      --unit.open;
+      close(unit, c.at);
     }
     raise(bank.ready[kActivates], c.at + (all ? d_.preall_act : d_.pre_act));
   }
@@ -215,7 +215,7 @@ void DramChannel::issue_column(const Choice& c) {
   if (closes_bank(command)) {
     raise(bank.ready[kActivates], last + (read ? d_.read_act : d_.write_act));
     bank.open = false;
-    --unit.open;
+    close(unit, last);
   }
   column_bus_ = {c.at, last + d_.cas, step, d_.cas, c.at};
   if (!config_.row_bus) row_bus_ = column_bus_;
@@ -234,6 +234,14 @@ void DramChannel::issue_column(const Choice& c) {
   } else {
     pick(c.bank);
   }
+}
+
+std::uint64_t DramChannel::open_clocks(Tick now) const {
+  std::uint64_t clocks = counts_.open_clocks;
+  for (const Unit& unit : units_) {
+    if (unit.open > 0) clocks += static_cast<std::uint64_t>(std::max<Tick>(now - unit.opened, 0));
+  }
+  return clocks;
 }
 
 void DramChannel::remove(Bank& bank, std::int32_t index) {

@@ -18,6 +18,9 @@ void BankedConfig::describe(config::Keys<BankedConfig>& key) {
   };
 
   key(text("part", banked("the part, a name under configs/dram; sets the keys of its file")), &C::part);
+  key(choice("type", {"lpddr4", "lpddr5", "ddr4", "ddr5", "hbm2", "hbm2e", "hbm3", "gddr6x", "gddr7"},
+             banked("the part's type, whose energies its commands have")),
+      &C::type);
   key(number("channels", Unit::kCount, 0, 64, banked("channels; 0: the power of two nearest to dram.bandwidth")),
       &C::channels);
   key(size("pseudo_channels", 4, "data buses of a channel behind one command bus"), &C::pseudo_channels);

@@ -16,6 +16,7 @@ enum class RefreshPolicy : std::uint8_t { kOff, kAllBank, kPerBank };
 struct BankedConfig {
   // The part.
   std::string part = "lpddr4-3200";   // configs/dram; its file sets all keys below but those of the controller
+  std::string type = "lpddr4";        // whose energies its commands have
   std::uint32_t pseudo_channels = 1;  // of a channel: data buses of their own behind one command bus
   std::uint32_t ranks = 1;
   std::uint32_t bank_groups = 1;

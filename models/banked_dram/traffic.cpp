@@ -71,7 +71,9 @@ TrafficResult DramTraffic::run() {
       channel_.step();
     }
   }
-  return {last_answer_, traffic_.requests * traffic_.bytes, channel_.counts()};
+  TrafficResult result{last_answer_, traffic_.requests * traffic_.bytes, channel_.counts()};
+  result.counts.open_clocks = channel_.open_clocks(last_answer_);
+  return result;
 }
 
 }  // namespace attnvp

@@ -130,12 +130,14 @@ Refusal MacPlanner::plan_attend(const hal::Descriptor& d, Plan& plan) const {
   plan.body.pace_cycles = (passes - 1) * plan.last.pace_cycles;
   plan.after_previous = (d.flags & hal::kInOrder) != 0;
   const std::uint64_t v_traffic = k * v.row_bytes * row_passes;
-  const std::uint64_t last_result = m_last * sums.row_bytes;
+  const bool forwarded = (d.flags & hal::kForwarded) != 0;
+  const std::uint64_t results = forwarded ? 0 : m * sums.row_bytes;
+  const std::uint64_t last_result = forwarded ? 0 : m_last * sums.row_bytes;
   plan.fill.add(part(maxima, m0 * maxima.row_bytes));
   plan.fill.add(part(v, k0 * v.row_bytes));
   plan.body.add(part(maxima, (m - m0) * maxima.row_bytes));
   plan.body.add(part(v, v_traffic - k0 * v.row_bytes));
-  plan.body.add(part(sums, m * sums.row_bytes - last_result, true));
+  plan.body.add(part(sums, results - last_result, true));
   plan.drain.add(part(sums, last_result, true));
 
   const std::uint64_t v_bytes = hal::element_bytes(d.type[1]);

@@ -130,6 +130,7 @@ Stop Hart::run_loop(std::uint64_t limit) {
   {                                                                                \
     cycle += d->cycles;                                                            \
     ++retired;                                                                     \
+    ++classes_.branches;                                                           \
     if (condition) {                                                               \
       if (!jump(pc_of() + static_cast<std::uint32_t>(d->imm))) return Stop::kLost; \
     } else {                                                                       \
@@ -152,6 +153,7 @@ Stop Hart::run_loop(std::uint64_t limit) {
       Type loaded;                                                                                \
       std::memcpy(&loaded, first.data() + (address - first.base()), Bytes);                       \
       if ((address & (Bytes - 1)) != 0) cycle += timing_.misaligned;                              \
+      ++classes_.loads;                                                                           \
       COMPUTE(static_cast<std::int32_t>(loaded))                                                  \
     }                                                                                             \
     leave();                                                                                      \
@@ -160,6 +162,7 @@ Stop Hart::run_loop(std::uint64_t limit) {
       x[d->rd] = static_cast<std::uint32_t>(static_cast<std::int32_t>(static_cast<Type>(value))); \
       cycle_ += d->cycles;                                                                        \
       ++retired_;                                                                                 \
+      ++classes_.loads;                                                                           \
       pc_ += d->length;                                                                           \
     }                                                                                             \
     goto resume;                                                                                  \
@@ -175,6 +178,7 @@ Stop Hart::run_loop(std::uint64_t limit) {
       if ((address & (Bytes - 1)) != 0) cycle += timing_.misaligned;                                            \
       cycle += d->cycles;                                                                                       \
       ++retired;                                                                                                \
+      ++classes_.stores;                                                                                        \
       d += d->length >> 1;                                                                                      \
       first.written(offset, Bytes);                                                                             \
       break;                                                                                                    \
@@ -184,6 +188,7 @@ Stop Hart::run_loop(std::uint64_t limit) {
     if (store(address, Bytes, x[d->rs2])) {                                                                     \
       cycle_ += cycles;                                                                                         \
       ++retired_;                                                                                               \
+      ++classes_.stores;                                                                                        \
       pc_ += length;                                                                                            \
     }                                                                                                           \
     goto resume;                                                                                                \
@@ -229,6 +234,7 @@ Stop Hart::run_loop(std::uint64_t limit) {
         const std::uint32_t pc = pc_of();
         cycle += d->cycles;
         ++retired;
+        ++classes_.branches;
         x[d->rd] = pc + d->length;
         if (!jump(pc + static_cast<std::uint32_t>(d->imm))) return Stop::kLost;
         break;
@@ -238,6 +244,7 @@ Stop Hart::run_loop(std::uint64_t limit) {
         x[d->rd] = pc_of() + d->length;
         cycle += d->cycles;
         ++retired;
+        ++classes_.branches;
         if (!jump(target)) return Stop::kLost;
         break;
       }
@@ -308,30 +315,39 @@ Stop Hart::run_loop(std::uint64_t limit) {
       case Op::kAnd:
         COMPUTE(x[d->rs1] & x[d->rs2])
       case Op::kMul:
+        ++classes_.multiplies;
         COMPUTE(x[d->rs1] * x[d->rs2])
       case Op::kMulh:
+        ++classes_.multiplies;
         COMPUTE((std::int64_t{static_cast<std::int32_t>(x[d->rs1])} * static_cast<std::int32_t>(x[d->rs2])) >> 32)
       case Op::kMulhsu:
+        ++classes_.multiplies;
         COMPUTE((static_cast<std::int32_t>(x[d->rs1]) * std::int64_t{x[d->rs2]}) >> 32)
       case Op::kMulhu:
+        ++classes_.multiplies;
         COMPUTE((std::uint64_t{x[d->rs1]} * x[d->rs2]) >> 32)
       case Op::kDiv: {
+        ++classes_.divides;
         const auto a = static_cast<std::int32_t>(x[d->rs1]), b = static_cast<std::int32_t>(x[d->rs2]);
         COMPUTE(b == 0 ? -1 : b == -1 ? static_cast<std::int32_t>(0U - static_cast<std::uint32_t>(a)) : a / b)
       }
       case Op::kDivu:
+        ++classes_.divides;
         COMPUTE(x[d->rs2] == 0 ? ~0U : x[d->rs1] / x[d->rs2])
       case Op::kRem: {
+        ++classes_.divides;
         const auto a = static_cast<std::int32_t>(x[d->rs1]), b = static_cast<std::int32_t>(x[d->rs2]);
         COMPUTE(b == 0 ? a : b == -1 ? 0 : a % b)
       }
       case Op::kRemu:
+        ++classes_.divides;
         COMPUTE(x[d->rs2] == 0 ? x[d->rs1] : x[d->rs1] % x[d->rs2])
       case Op::kFence:
         leave();
         fence(*d);
         goto resume;
       case Op::kFenceI:  // instructions are never older than memory
+        ++classes_.system;
         NEXT()
       case Op::kEcall:
         leave();
@@ -347,12 +363,14 @@ Stop Hart::run_loop(std::uint64_t limit) {
         leave();
         cycle_ += d->cycles + taken;
         ++retired_;
+        ++classes_.system;
         pc_ = csrs_.leave_trap();
         goto interruptible;
       case Op::kWfi:
         leave();
         cycle_ += d->cycles;
         ++retired_;
+        ++classes_.system;
         pc_ += d->length;
         if (!csrs_.wakes()) {
           if constexpr (kObserved) {
@@ -373,6 +391,7 @@ Stop Hart::run_loop(std::uint64_t limit) {
         }
         cycle_ += d->cycles;
         ++retired_;
+        ++classes_.system;
         pc_ += d->length;
         goto interruptible;
       }

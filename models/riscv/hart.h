@@ -27,6 +27,14 @@ struct Executed {
   std::uint64_t stall = 0;           // cycles of it that the bus took
 };
 
+// Instructions retired, by what they make the core do; the others compute.
+struct Classes {
+  std::uint64_t multiplies = 0, divides = 0;
+  std::uint64_t loads = 0, stores = 0;
+  std::uint64_t branches = 0;  // jumps too
+  std::uint64_t system = 0;    // CSRs, fences, wfi, mret
+};
+
 // Looks at every instruction; harts without one are faster.
 class Observer {
  public:
@@ -72,6 +80,7 @@ class Hart {
   std::uint64_t cycle() const { return cycle_; }
   void set_cycle(std::uint64_t cycle) { cycle_ = cycle; }  // time that passed while it waited
   std::uint64_t retired() const { return retired_; }
+  const Classes& classes() const { return classes_; }
   std::uint64_t stalled() const { return stalled_; }  // cycles of bus accesses
   std::uint64_t slept() const { return slept_; }      // cycles in wfi
   void sleep_until(std::uint64_t cycle) {
@@ -103,6 +112,7 @@ class Hart {
   std::uint32_t x_[33] = {};
   std::uint32_t pc_ = 0;
   std::uint64_t cycle_ = 0, retired_ = 0, stalled_ = 0, slept_ = 0, traps_ = 0;
+  Classes classes_;
   bool asked_ = false;
 };
 

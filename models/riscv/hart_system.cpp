@@ -12,6 +12,7 @@ void Hart::reset(std::uint32_t pc) {
   csrs_ = Csrs(number);
   csrs_.mip = lines;
   cycle_ = retired_ = stalled_ = slept_ = traps_ = 0;
+  classes_ = {};
   asked_ = false;
 }
 
@@ -53,6 +54,7 @@ void Hart::fence(const Decoded& d) {
   if (!ok) return trap(Cause::kStoreFault, address);
   cycle_ += d.cycles;
   ++retired_;
+  ++classes_.system;
   pc_ += d.length;
 }
 

@@ -75,7 +75,16 @@ void RiscvProcessor::run() {
     state_.set(kOff);
     pc_.set_none();
     const riscv::Hart& hart = core_.hart();
+    const riscv::Classes& of = hart.classes();
+    const std::uint64_t others = of.multiplies + of.divides + of.loads + of.stores + of.branches + of.system;
     instructions += hart.retired();
+    alu_instructions += hart.retired() - others;
+    multiplies += of.multiplies;
+    divides += of.divides;
+    loads += of.loads;
+    stores += of.stores;
+    branches += of.branches;
+    system_instructions += of.system;
     busy_cycles += platform_cycle(hart.cycle() - hart.stalled() - hart.slept()) + bus_cycles_;
     hart_cycles += hart.cycle();
     hart_stalls += hart.stalled();
@@ -158,6 +167,7 @@ bool RiscvProcessor::transfer(bool write, std::uint64_t address, void* data, std
   const std::uint64_t beats = (bytes + config_.bus_bytes - 1) / config_.bus_bytes;
   const std::uint64_t cycles = beats * config_.access_cycles;
   accesses += 1;
+  bus_bytes += bytes;
   if (write && is_doorbell(address)) doorbells += 1;
   bus_cycles_ += cycles;
   current_address_ = address;

@@ -26,11 +26,29 @@ class RiscvProcessor : public Processor, private riscv::Port {
     return cycle * hart_clock_.period_fs() / ctx_.clock.period_fs();
   }
 
-  Counter accesses{*this, "accesses", "accesses", "bus accesses", {"attnvp.control", "access", true}};
+  Counter accesses{*this, "accesses", "accesses", "bus accesses"};
   Counter busy_cycles{*this, "busy_cycles", "cycles",
                       "cycles in which it executes, or is on the bus; stalls not counted"};
-  Counter instructions{
-      *this, "instructions", "instructions", "instructions retired", {"attnvp.control", "instruction", true}};
+  Counter instructions{*this, "instructions", "instructions", "instructions retired"};
+  Counter alu_instructions{*this,
+                           "alu_instructions",
+                           "instructions",
+                           "of these, additions, shifts, comparisons and the like",
+                           {"attnvp.control", "alu", true}};
+  Counter multiplies{
+      *this, "multiplies", "instructions", "of these, multiplications", {"attnvp.control", "multiply", true}};
+  Counter divides{
+      *this, "divides", "instructions", "of these, divisions and remainders", {"attnvp.control", "divide", true}};
+  Counter loads{*this, "loads", "instructions", "of these, loads", {"attnvp.control", "load", true}};
+  Counter stores{*this, "stores", "instructions", "of these, stores", {"attnvp.control", "store", true}};
+  Counter branches{
+      *this, "branches", "instructions", "of these, branches and jumps", {"attnvp.control", "branch", true}};
+  Counter system_instructions{*this,
+                              "system_instructions",
+                              "instructions",
+                              "of these, CSR accesses, fences, wfi and mret",
+                              {"attnvp.control", "system", true}};
+  Counter bus_bytes{*this, "bus_bytes", "bytes", "that crossed its bus", {"attnvp.control", "bus_byte", true}};
   Counter doorbells{*this, "doorbells", "commands", "commands put into queues"};
   Counter hart_cycles{*this, "hart_cycles", "cycles", "cycles of its own clock"};
   Counter hart_stalls{*this, "hart_stalls", "cycles", "of these, in which it waited for the bus"};

@@ -16,7 +16,7 @@ struct TechnologyConfig {
   std::string gating = "none";
   std::uint32_t gate_after = 100;  // idle cycles
   std::uint32_t wake_cycles = 10;
-  double tdp_watts = 0;  // 0: none
+  double tdp_watts = 0;               // 0: none
   std::uint32_t power_window = 1024;  // cycles
 
   static void describe(config::Keys<TechnologyConfig>& key) {
@@ -29,8 +29,8 @@ struct TechnologyConfig {
     key(choice("sram_cell", {"itrs-hp", "itrs-lop", "itrs-lstp"},
                "transistors of on-chip memories (CACTI): high performance, low operating power, low standby power"),
         &C::sram_cell);
-    key(choice("dram_type", {"lpddr4", "lpddr5", "ddr4", "hbm2", "hbm2e", "hbm3", "gddr6x"},
-               "what energies of DRAM are of; its times are those of `dram`"),
+    key(choice("dram_type", {"lpddr4", "lpddr5", "ddr4", "ddr5", "hbm2", "hbm2e", "hbm3", "gddr6x", "gddr7"},
+               "what energies of DRAM are of; with policy banked, the part's own type"),
         &C::dram_type);
     key(choice("gating", {"none", "clock", "power"},
                "engines that have been idle for `gate_after`: left on, without clock, or without clock and leakage"),

@@ -92,7 +92,7 @@ RowOp row_op_of(const hal::Descriptor& d) {
     for (std::uint64_t row = 0; row < op.rows; ++row) op.visible += mask.of(row).count();
   }
   const bool first = (d.flags & hal::kFirst) != 0, two = (d.flags & hal::kTwoScales) != 0;
-  const bool unscaled = (d.flags & hal::kUnscaled) != 0;
+  const bool unscaled = (d.flags & hal::kUnscaled) != 0, forwarded = (d.flags & hal::kForwarded) != 0;
   const std::uint64_t scales = two ? 2 : 1;
   switch (d.opcode) {
     case hal::Opcode::kOnlineMax:
@@ -128,6 +128,8 @@ RowOp row_op_of(const hal::Descriptor& d) {
       op.per_element.mul = unscaled ? 0 : two ? 2 : 1;
       add_part(op, d, 0, op.elements, ElementType::kFp32, first ? kOut : kInOut);
       add_part(op, d, 1, op.elements, ElementType::kFp32, kIn);
+      op.parts[1].from_registers = forwarded;
+      op.parts[0].from_registers = forwarded && unscaled;  // scaled there
       if (!unscaled && (!first || two)) add_part(op, d, 2, scales, ElementType::kFp32, kIn);
       break;
     case hal::Opcode::kDivide:
@@ -141,6 +143,7 @@ RowOp row_op_of(const hal::Descriptor& d) {
       op.per_element.mul = 1;
       op.per_row = {0, 1, 0, 1, 0};
       add_part(op, d, 0, op.elements, ElementType::kFp32, kInOut);
+      op.parts[0].to_registers = forwarded;
       add_part(op, d, 1, 1, ElementType::kFp16, kIn);
       add_part(op, d, 2, 1, ElementType::kFp16, kIn);
       break;

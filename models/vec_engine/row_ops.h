@@ -10,8 +10,8 @@
 #include <cstdint>
 
 #include "firmware/hal/descriptor.h"
-#include "models/bus/stream.h"
 #include "models/arith/half.h"
+#include "models/bus/stream.h"
 #include "models/engine/descriptor_check.h"
 #include "models/engine/row_mask.h"
 #include "models/machine.h"
@@ -42,6 +42,7 @@ struct RowOp {
     Region region;
     bool in = false, out = false;
     std::uint64_t element_bytes = 0;
+    bool from_registers = false, to_registers = false;  // the lanes', not L1
   };
   std::array<Part, 4> parts{};
   int count = 0;

@@ -144,6 +144,8 @@ Refusal VecPlanner::plan_row_op(const hal::Descriptor& d, Plan& plan) const {
       plan.body.add(seen(op.visible * p.element_bytes * times - bytes(0) - again));
       if (again > 0) plan.last.add(seen(again));
       in_bytes += op.visible * p.element_bytes * times;
+    } else if (p.in && p.from_registers) {
+      in_bytes += op.rows * p.region.row_bytes;
     } else if (p.in) {
       const std::uint64_t again = op.reduces && !fits && i == 0 ? 2 : 1;
       plan.fill.add(part(p.region, whole ? op.rows : sub_tile, false));
@@ -151,7 +153,9 @@ Refusal VecPlanner::plan_row_op(const hal::Descriptor& d, Plan& plan) const {
       if (again > 1) plan.last.add(part(p.region, 1, false));
       in_bytes += op.rows * p.region.row_bytes * again;
     }
-    if (p.out) {
+    if (p.out && p.to_registers) {
+      out_bytes += op.rows * p.region.row_bytes;
+    } else if (p.out) {
       if (!whole) plan.body.add(part(p.region, op.rows - last_rows, true));
       plan.drain.add(part(p.region, whole ? op.rows : last_rows, true));
       out_bytes += op.rows * p.region.row_bytes;

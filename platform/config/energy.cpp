@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "platform/config/accelergy.h"
 #include "platform/config/catalog.h"
 #include "platform/config/document.h"
 #include "platform/config/provenance.h"
@@ -36,11 +39,20 @@ std::string name_of(const Document& document, const YAML::Node& map, const std::
   return name;
 }
 
-// Accelergy allows different energies per argument values; our counters have none to choose by.
-void require_no_arguments(const Document& document, const YAML::Node& action, const std::string& what) {
+// Accelergy prices an action by its arguments' values; our counts have none, so that of several energies the greatest
+// stands, as Timeloop takes it, and the least is the low end of its range.
+void merge(EnergyTable::Action& known, const EnergyTable::Action& other) {
+  const double low = std::min(known.pj * known.low, other.pj * other.low);
+  const double high = std::max(known.pj * known.high, other.pj * other.high);
+  known.pj = std::max(known.pj, other.pj);
+  if (known.pj > 0) known.low = low / known.pj, known.high = high / known.pj;
+}
+
+bool has_arguments(const Document& document, const YAML::Node& action, const std::string& what) {
   const YAML::Node arguments = action["arguments"];
-  if (!arguments || arguments.IsNull() || (arguments.IsMap() && arguments.size() == 0)) return;
-  fail(document.origin(arguments), fmt::format("{}: key 'arguments': found arguments; allowed is {{}}", what));
+  if (!arguments || arguments.IsNull()) return false;
+  document.require_map(arguments, what + ": key 'arguments'");
+  return arguments.size() > 0;
 }
 
 template <class Map>
@@ -52,6 +64,16 @@ std::string keys_of(const Map& map) {
 }
 
 }  // namespace
+
+std::string without_instances(const std::string& name) {
+  const std::size_t bracket = name.rfind('[');
+  return bracket != std::string::npos && bracket > 0 && name.back() == ']' ? name.substr(0, bracket) : name;
+}
+
+void check_accelergy_version(const std::string& version, const Origin& origin, const char* table) {
+  if (version == "0.3" || version == "0.4") return;
+  fail(origin, fmt::format("key '{}.version': found {}; allowed: 0.3, 0.4", table, in_quotes(version)));
+}
 
 const EnergyTable::Action* EnergyTable::find(std::string_view component, std::string_view action) const {
   const auto table = components_.find(component);
@@ -97,9 +119,7 @@ EnergyTable load_energy(const std::string& name_or_path) {
   document.require_keys(ert, "key 'ERT'", {"version", "tables"});
   const YAML::Node version = member(document, ert, "key 'ERT'", "version");
   const std::string version_text = document.scalar(version, "key 'ERT.version'");
-  if (version_text != "0.4") {
-    fail(document.origin(version), fmt::format("key 'ERT.version': found {}; allowed: 0.4", in_quotes(version_text)));
-  }
+  check_accelergy_version(version_text, document.origin(version), "ERT");
 
   EnergyTable table;
   table.source_ = document.source();
@@ -107,7 +127,7 @@ EnergyTable load_energy(const std::string& name_or_path) {
   document.require_list(tables, "key 'ERT.tables'");
   for (const YAML::Node& component_node : tables) {
     document.require_keys(component_node, "an entry of 'ERT.tables'", {"name", "actions"});
-    const std::string component = name_of(document, component_node, "an entry of 'ERT.tables'");
+    const std::string component = without_instances(name_of(document, component_node, "an entry of 'ERT.tables'"));
     const std::string of_component = fmt::format("component {}", in_quotes(component));
     if (table.components_.count(component) > 0) {
       fail(document.origin(component_node), fmt::format("{} is given twice", of_component));
@@ -115,13 +135,16 @@ EnergyTable load_energy(const std::string& name_or_path) {
     const YAML::Node actions = member(document, component_node, of_component, "actions");
     document.require_list(actions, fmt::format("{}: key 'actions'", of_component));
     auto& entries = table.components_[component];
+    std::map<std::string, bool> varied;  // by arguments
     for (const YAML::Node& node : actions) {
       document.require_keys(node, fmt::format("{}: an action", of_component),
                             {"name", "arguments", "energy", "energy_per_kib", "low", "high"});
       const std::string name = name_of(document, node, fmt::format("{}: an action", of_component));
       const std::string what = fmt::format("{}, action {}", of_component, in_quotes(name));
-      if (entries.count(name) > 0) fail(document.origin(node), fmt::format("{} is given twice", what));
-      require_no_arguments(document, node, what);
+      const bool arguments = has_arguments(document, node, what);
+      const auto [before, first] = varied.emplace(name, arguments);
+      if (!first && (!arguments || !before->second))
+        fail(document.origin(node), fmt::format("{} is given twice", what));
       EnergyTable::Action action;
       action.pj = energy_value(document, member(document, node, what, "energy"), what, "energy");
       if (const YAML::Node per_kib = node["energy_per_kib"]) {
@@ -129,7 +152,11 @@ EnergyTable load_energy(const std::string& name_or_path) {
       }
       if (const YAML::Node low = node["low"]) action.low = energy_value(document, low, what, "low");
       if (const YAML::Node high = node["high"]) action.high = energy_value(document, high, what, "high");
-      entries.emplace(name, action);
+      if (first) {
+        entries.emplace(name, action);
+      } else {
+        merge(entries.at(name), action);
+      }
     }
     if (entries.empty()) fail(document.origin(actions), fmt::format("{} has no actions", of_component));
   }

@@ -91,7 +91,7 @@ ERT:
     - name: attnvp.l1                # component
       actions:
         - name: read                 # action; for memories one access of a 16-bit word
-          arguments: {}              # may be left out; our counts have no arguments to choose by
+          arguments: {}              # may be left out; of an action that is given by its arguments the greatest energy stands
           energy: 0.974875           # pJ per action, a plain number
           energy_per_kib: 0.05025    # AttnVP's own key: added per KiB of the instance's size; may be left out
 ```
@@ -101,7 +101,9 @@ An action that is counted but has no energy here is an error, not 0, but for wha
 `low` and `high` are factors, the range in which an energy may be. Components and actions in use: `attnvp.dram`,
 `attnvp.l1` and `attnvp.l0` with `read` and `write`; `attnvp.mac` and `attnvp.vec` with `compute`; of streaming graphs
 `attnvp.fifo` with `read` and `write` (of 16-bit words), `attnvp.node` with `compute`, `exp` and `divide`. By the cycle:
-`attnvp.leakage` and `attnvp.clock` with a module's name, `attnvp.dram` with `background`.
+`attnvp.leakage` and `attnvp.clock` with a module's name, `attnvp.dram` with `background`. Banked DRAM also has `activate`, `refresh` and
+`refresh_bank`, and, where a table prices them, `read_burst`, `write_burst` and `open`; RISC-V control has `alu`, `multiply`, `divide`, `load`, `store`,
+`branch`, `system` and `bus_byte`.
 
 Instead of an `ERT:` a file may have a `MODEL:`, figures from which energies, leakage and area of a machine follow
 ([docs/energy.md](../docs/energy.md)).

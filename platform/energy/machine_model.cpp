@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "models/banked_dram/config.h"
 #include "models/cached_dram/config.h"
 #include "platform/energy/scaling.h"
 #include "platform/energy/sram.h"
@@ -21,6 +22,7 @@ constexpr double kPjPerMwSecond = 1e9;
 
 // Registers of a PE beside its sum, of a lane, and of a counter of the event unit, in bits.
 constexpr double kPeBits = 64, kLaneBits = 128, kEventBits = 8;
+constexpr double kCoreBits = 32;     // of a RISC-V core's registers
 constexpr double kOperandBits = 32;  // that go from PE to PE at every step
 
 config::EnergyTable::Action action(const Figure& f) { return {f.value, 0, f.low, f.high}; }
@@ -111,6 +113,18 @@ void MachineModel::lay_out() {
   place(logic("mac", pes * (mm2("fp16_multiply") + mm2("fp32_add")), pes * pe_bits), true, true);
   place(logic("vec", m.vec.lanes * lane, m.vec.lanes * kLaneBits), true, true);
 
+  const Replaced& replaced = technology_.replaced();
+  const double mw_per_pj = machine_.clock_hz / kPjPerMwSecond;  // of a cycle
+  for (Part& part : parts_) {
+    const auto um2 = replaced.um2.find(part.module);
+    if (um2 != replaced.um2.end()) part.area_mm2 = um2->second * 1e-6;
+    const auto leakage = replaced.energies.find(kLeakage);
+    if (leakage == replaced.energies.end()) continue;
+    const auto of_module = leakage->second.find(part.module);
+    if (of_module == leakage->second.end()) continue;
+    const config::EnergyTable::Action& cycle = of_module->second;
+    part.leakage_mw = {cycle.pj * mw_per_pj, cycle.low, cycle.high};
+  }
   const double spread = 1 / technology_.factor("utilization").value;
   for (const Part& part : parts_) {
     const double together = part.area_mm2 * static_cast<double>(part.count) * spread;
@@ -133,6 +147,10 @@ void MachineModel::fill(config::EnergyTable& table) const {
 
   const Figure add = pj("fp32_add"), step = pj("fp16_multiply") + pj("fp32_add");
   set("attnvp.mac", "compute", step + pj("register_write") * kOperandBits);
+  // Of other types, operands as wide as they are; sums of INT8 are integers.
+  set("attnvp.mac", "compute_bf16", pj("bf16_multiply") + add + pj("register_write") * kOperandBits);
+  set("attnvp.mac", "compute_fp8", pj("fp8_multiply") + add + pj("register_write") * (kOperandBits / 2));
+  set("attnvp.mac", "compute_int8", pj("int8_multiply") + pj("int32_add") + pj("register_write") * (kOperandBits / 2));
   set("attnvp.mac", "accumulate", (pj("register_read") + pj("register_write")) * kSumBits);
   set("attnvp.mac", "max", pj("int16_add"));
   set("attnvp.mac", "add", add);
@@ -158,20 +176,22 @@ void MachineModel::fill(config::EnergyTable& table) const {
     set("attnvp.l2", "write", l2_.write_pj);
   }
 
-  const std::string& dram = keys_.dram_type;
-  set("attnvp.dram", "read", technology_.dram_pj_per_bit(dram) * kWordBits);
-  set("attnvp.dram", "write", technology_.dram_pj_per_bit(dram) * kWordBits);
-  // The figure of a bit has its activation in it, that of a kept GiB its refreshes.
-  for (const char* of_rows : {"activate", "refresh", "refresh_bank"}) set("attnvp.dram", of_rows, Figure{});
-  set("attnvp.dram", "background",
-      technology_.dram_mw_per_gib(dram) * (static_cast<double>(m.dram.size_bytes) / kGiB * cycle_s * kPjPerMwSecond));
-
+  fill_dram(table);
   set("attnvp.dma", "burst", pj("burst"));
   set("attnvp.dma", "byte", (pj("register_read") + pj("register_write")) * kBitsPerByte);
   set("attnvp.control", "access", pj("instruction"));
-  for (const char* of_core : {"instruction", "multiply", "divide", "load", "store", "branch"}) {
-    set("attnvp.control", of_core, pj("instruction"));
-  }
+  // Of a RISC-V core, an instruction and what its class does beside.
+  const Figure instruction = pj("instruction"), add32 = pj("int32_add"), word = pj("core_memory");
+  set("attnvp.control", "alu", instruction + add32);
+  set("attnvp.control", "branch", instruction + add32);
+  set("attnvp.control", "multiply", instruction + pj("int32_multiply"));
+  const Figure steps = technology_.factor("division_steps");
+  const Figure step_pj = add32 + pj("register_write") * kCoreBits;
+  set("attnvp.control", "divide",
+      instruction + Figure{step_pj.value * steps.value, step_pj.low * steps.low, step_pj.high * steps.high});
+  for (const char* of_memory : {"load", "store"}) set("attnvp.control", of_memory, instruction + add32 + word);
+  set("attnvp.control", "system", instruction);
+  set("attnvp.control", "bus_byte", (pj("register_read") + pj("register_write")) * kBitsPerByte);
   set("attnvp.events", "signal", pj("event"));
   set("attnvp.events", "take", pj("event"));
   set("attnvp.network", "access", pj("hop"));
@@ -191,6 +211,44 @@ void MachineModel::fill(config::EnergyTable& table) const {
   set("attnvp.node", "compute", add);
   set("attnvp.node", "exp", pj("exponential"));
   set("attnvp.node", "divide", pj("division"));
+  for (const auto& [component, actions] : technology_.replaced().energies) {
+    for (const auto& [name, energy] : actions) table.set(component, name, energy);
+  }
+}
+
+// By the command where the part has commands, by the bit elsewhere.
+void MachineModel::fill_dram(config::EnergyTable& table) const {
+  const MachineConfig& m = machine_;
+  const auto set = [&table](const char* name, const Figure& f) { table.set("attnvp.dram", name, action(f)); };
+  const auto of_cycle = [&](double seconds) { return seconds * kPjPerMwSecond; };
+  const double cycle_s = 1 / m.clock_hz, bytes = static_cast<double>(m.dram.size_bytes);
+  if (m.dram.policy != "banked") {
+    const std::string& type = keys_.dram_type;
+    set("read", technology_.dram_pj_per_bit(type) * kWordBits);
+    set("write", technology_.dram_pj_per_bit(type) * kWordBits);
+    set("background", technology_.dram_mw_per_gib(type) * (bytes / kGiB * of_cycle(cycle_s)));
+    return;
+  }
+  const auto& part = m.own<BankedConfig>();
+  const DramCommands c = technology_.dram_commands(part.type);
+  const double row_kib = part.columns * (part.width / kBitsPerByte) / 1024;
+  const double burst_bits = part.burst_bytes() * kBitsPerByte;
+  const double channel_bytes = static_cast<double>(part.channel_bytes());
+  const double rank_mib = channel_bytes / part.units() / (1024 * 1024);
+  const double ranks = bytes / channel_bytes * part.units();
+  set("activate", c.activate_pj_per_kib * row_kib);
+  set("read_burst", c.read_pj_per_bit * burst_bits);
+  set("write_burst", c.write_pj_per_bit * burst_bits);
+  set("read", c.read_io_pj_per_bit * kWordBits);
+  set("write", c.write_io_pj_per_bit * kWordBits);
+  set("refresh", c.refresh_pj_per_mib * rank_mib);
+  set("refresh_bank", c.refresh_pj_per_mib * (rank_mib / part.banks_of_unit()));
+  set("background", c.closed_mw * (ranks * of_cycle(cycle_s)));
+  set("open", Figure{c.open_mw.value - c.closed_mw.value, c.open_mw.low, c.open_mw.high} * of_cycle(part.tCK_seconds));
+}
+
+const Technology& technology_of(const config::EnergyTable& table) {
+  return table.is_model() ? Technology::of(table.source()) : Technology::cmos();
 }
 
 config::EnergyTable resolved(config::EnergyTable table, const MachineConfig& machine) {

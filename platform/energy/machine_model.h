@@ -46,6 +46,7 @@ class MachineModel {
   Memory sram(double bytes, double banks, double width_bits) const;
   Memory registers(double bytes) const;
   Part logic(const char* module, double mm2, double register_bits) const;
+  void fill_dram(config::EnergyTable& table) const;
   void lay_out();
   Figure words_over(double mm) const;  // a 16-bit word along a wire
 
@@ -60,5 +61,8 @@ class MachineModel {
 
 // The table with everything that the model says of the machine; as it is, where it is no model.
 config::EnergyTable resolved(config::EnergyTable table, const MachineConfig& machine);
+
+// Of a model, its own figures; of a table, which has no areas, those that come with the program.
+const Technology& technology_of(const config::EnergyTable& table);
 
 }  // namespace attnvp::energy

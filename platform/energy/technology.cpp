@@ -23,12 +23,24 @@ namespace {
 using config::ConfigError;
 using config::Document;
 
-const std::vector<std::string> kNeeded = {
-    "int16_add",     "fp16_add",      "fp32_add",       "fp16_multiply",  "fp32_multiply", "exponential",
-    "division",      "register_read", "register_write", "register_clock", "sram",          "sram_leakage",
-    "wire",          "hop",           "instruction",    "burst",          "event",         "wake",
-    "logic_leakage", "core",          "dma_channel",    "utilization"};
-const std::vector<std::string> kDramTypes = {"lpddr4", "lpddr5", "ddr4", "hbm2", "hbm2e", "hbm3", "gddr6x"};
+const std::vector<std::string> kNeeded = {"int16_add",      "fp16_add",
+                                          "fp32_add",       "fp16_multiply",
+                                          "fp32_multiply",  "exponential",
+                                          "division",       "register_read",
+                                          "register_write", "register_clock",
+                                          "sram",           "sram_leakage",
+                                          "wire",           "hop",
+                                          "instruction",    "burst",
+                                          "event",          "wake",
+                                          "logic_leakage",  "core",
+                                          "dma_channel",    "utilization",
+                                          "int32_add",      "int32_multiply",
+                                          "core_memory",    "division_steps",
+                                          "int8_multiply",  "bf16_multiply",
+                                          "fp8_multiply"};
+const std::vector<std::string> kDramTypes = {"lpddr4", "lpddr5", "ddr4",   "ddr5", "hbm2",
+                                             "hbm2e",  "hbm3",   "gddr6x", "gddr7"};
+constexpr const char* kCommands = " commands";  // behind a type's name
 
 const std::vector<std::string> kProvenances = {"published", "derived", "calibrated", "assumed"};
 
@@ -52,6 +64,18 @@ double number(const Document& document, const YAML::Node& node, const std::strin
 
 }  // namespace
 
+struct Technology::List {
+  const char* name;                                             // in the file
+  const char* name_key;                                         // of an entry
+  const char* suffix;                                           // behind its name, where two lists have the same names
+  std::vector<std::pair<std::string, std::string>> quantities;  // keys, and their units where there is one to tell
+};
+
+double Technology::Entry::of(const char* key) const {
+  const auto found = values.find(key);
+  return found == values.end() ? 0 : found->second;
+}
+
 Figure Figure::operator+(const Figure& other) const {
   const double sum = value + other.value;
   if (sum <= 0) return {sum, low, high};
@@ -62,7 +86,8 @@ Technology::Technology(const std::string& path) {
   const Document document = Document::load(path);
   document.require_keys(document.root(), "the file", {"MODEL"});
   const YAML::Node model = document.root()["MODEL"];
-  document.require_keys(model, "key 'MODEL'", {"version", "base", "keys", "figures", "dram"});
+  document.require_keys(model, "key 'MODEL'",
+                        {"version", "base", "keys", "figures", "dram", "dram_commands", "ert", "art", "components"});
   if (const YAML::Node base = model["base"]) {
     const std::string name = document.scalar(base, "key 'MODEL.base'");
     const std::string folder = std::filesystem::path(path).parent_path().string();
@@ -70,14 +95,36 @@ Technology::Technology(const std::string& path) {
     if (std::filesystem::equivalent(file, path)) config::fail(document.origin(base), "a model is its own base");
     *this = of(file);
   }
-  read_list(document, "figures", "name",
-            {"pj", "nm", "also_pj", "also_nm", "um2", "mw_per_mm2", "factor", "fp32_multiplies", "fp32_adds"});
-  read_list(document, "dram", "type", {"pj_per_bit", "mw_per_gib"});
-  for (const auto* names : {&kNeeded, &kDramTypes}) {
-    for (const std::string& name : *names) {
-      if (entries_.count(name) == 0) {
-        config::fail(document.origin(model), fmt::format("figure {} is missing", config::in_quotes(name)));
-      }
+  read_list(document, {"figures",
+                       "name",
+                       "",
+                       {{"pj", "pJ"},
+                        {"nm", ""},
+                        {"also_pj", ""},
+                        {"also_nm", ""},
+                        {"um2", "um2"},
+                        {"mw_per_mm2", "mW/mm2"},
+                        {"factor", "factor"},
+                        {"fp32_multiplies", "FP32 multiplications"},
+                        {"fp32_adds", ""}}});
+  read_list(document, {"dram", "type", "", {{"pj_per_bit", "pJ/bit"}, {"mw_per_gib", "mW/GiB"}}});
+  read_list(document, {"dram_commands",
+                       "type",
+                       kCommands,
+                       {{"activate_pj_per_kib", "pJ/KiB of a row"},
+                        {"read_pj_per_bit", "pJ/bit read"},
+                        {"write_pj_per_bit", "pJ/bit written"},
+                        {"read_io_pj_per_bit", "pJ/bit read, pins"},
+                        {"write_io_pj_per_bit", "pJ/bit written, pins"},
+                        {"refresh_pj_per_mib", "pJ/MiB refreshed"},
+                        {"closed_mw", "mW, banks closed"},
+                        {"open_mw", "mW, banks open"}}});
+  replace_by_tables(document, model, replaced_);
+  std::vector<std::string> needed = kNeeded;
+  for (const std::string& type : kDramTypes) needed.insert(needed.end(), {type, type + kCommands});
+  for (const std::string& name : needed) {
+    if (entries_.count(name) == 0) {
+      config::fail(document.origin(model), fmt::format("figure {} is missing", config::in_quotes(name)));
     }
   }
   if (const YAML::Node keys = model["keys"]) {
@@ -93,23 +140,23 @@ Technology::Technology(const std::string& path) {
   }
 }
 
-void Technology::read_list(const Document& document, const char* list, const char* name_key,
-                           const std::vector<std::string>& keys) {
-  const YAML::Node figures = document.root()["MODEL"][list];
+void Technology::read_list(const Document& document, const List& list) {
+  const YAML::Node figures = document.root()["MODEL"][list.name];
   if (!figures) return;
-  document.require_list(figures, fmt::format("key 'MODEL.{}'", list));
-  std::vector<std::string> allowed = {name_key, "low", "high", "provenance", "source"};
-  allowed.insert(allowed.end(), keys.begin(), keys.end());
+  document.require_list(figures, fmt::format("key 'MODEL.{}'", list.name));
+  std::vector<std::string> allowed = {list.name_key, "low", "high", "provenance", "source"};
+  for (const auto& [key, unit] : list.quantities) allowed.push_back(key);
   std::set<std::string> given;
   for (const YAML::Node& node : figures) {
-    document.require_keys(node, fmt::format("an entry of 'MODEL.{}'", list), allowed);
+    document.require_keys(node, fmt::format("an entry of 'MODEL.{}'", list.name), allowed);
     const auto text = [&](const char* key) {
       if (!node[key]) {
-        config::fail(document.origin(node), fmt::format("an entry of 'MODEL.{}': key '{}' is missing", list, key));
+        config::fail(document.origin(node), fmt::format("an entry of 'MODEL.{}': key '{}' is missing", list.name, key));
       }
       return document.scalar(node[key], fmt::format("key '{}'", key));
     };
-    const std::string name = text(name_key), provenance = text("provenance"), source = text("source");
+    const std::string name = text(list.name_key) + list.suffix, provenance = text("provenance"),
+                      source = text("source");
     if (std::find(kProvenances.begin(), kProvenances.end(), provenance) == kProvenances.end()) {
       config::fail(document.origin(node["provenance"]),
                    fmt::format("{}: found provenance {}; allowed: {}", name, config::in_quotes(provenance),
@@ -119,10 +166,9 @@ void Technology::read_list(const Document& document, const char* list, const cha
       return node[key] ? number(document, node[key], fmt::format("{}: key '{}'", name, key)) : otherwise;
     };
     Entry e;
-    e.pj = value("pj", 0), e.nm = value("nm", 0), e.also_pj = value("also_pj", 0), e.also_nm = value("also_nm", 0);
-    e.um2 = value("um2", 0), e.mw_per_mm2 = value("mw_per_mm2", 0), e.factor = value("factor", 0);
-    e.fp32_multiplies = value("fp32_multiplies", 0), e.fp32_adds = value("fp32_adds", 0);
-    e.pj_per_bit = value("pj_per_bit", 0), e.mw_per_gib = value("mw_per_gib", 0);
+    for (const auto& [key, unit] : list.quantities) {
+      if (node[key]) e.values[key] = value(key.c_str(), 0);
+    }
     e.low = value("low", 1), e.high = value("high", 1);
     if (e.low > 1 || e.high < 1) {
       config::fail(document.origin(node),
@@ -133,17 +179,18 @@ void Technology::read_list(const Document& document, const char* list, const cha
       config::fail(document.origin(node), fmt::format("{}: found a node of {:g} nm; allowed is {:g} to {:g}", name, nm,
                                                       kSmallestNode, kLargestNode));
     };
-    if (e.pj > 0 || e.um2 > 0) check_node(e.nm);
-    if (e.also_pj > 0) check_node(e.also_nm);
+    if (e.of("pj") > 0 || e.of("um2") > 0) check_node(e.of("nm"));
+    if (e.of("also_pj") > 0) check_node(e.of("also_nm"));
     if (!given.insert(name).second) {
       config::fail(document.origin(node), fmt::format("figure {} is given twice", config::in_quotes(name)));
     }
     entries_[name] = e;
-    const auto note = [&](const char* unit, double v) {
-      if (v > 0) provenance_.push_back({name, unit, {v, e.low, e.high}, e.nm, provenance, source});
-    };
-    note("pJ", e.pj), note("um2", e.um2), note("mW/mm2", e.mw_per_mm2), note("factor", e.factor);
-    note("FP32 multiplications", e.fp32_multiplies), note("pJ/bit", e.pj_per_bit), note("mW/GiB", e.mw_per_gib);
+    for (const auto& [key, unit] : list.quantities) {
+      const double v = e.of(key.c_str());
+      if (v > 0 && !unit.empty()) {
+        provenance_.push_back({name, unit, {v, e.low, e.high}, e.of("nm"), provenance, source});
+      }
+    }
   }
 }
 
@@ -165,40 +212,37 @@ const Technology::Entry& Technology::entry(const std::string& name) const { retu
 
 Figure Technology::pj(const std::string& name, double nm, double volts) const {
   const Entry& e = entry(name);
-  if (e.fp32_multiplies > 0 || e.fp32_adds > 0) {
-    const Figure parts = pj("fp32_multiply", nm, volts) * e.fp32_multiplies + pj("fp32_add", nm, volts) * e.fp32_adds;
+  const double multiplies = e.of("fp32_multiplies"), adds = e.of("fp32_adds");
+  if (multiplies > 0 || adds > 0) {
+    const Figure parts = pj("fp32_multiply", nm, volts) * multiplies + pj("fp32_add", nm, volts) * adds;
     return {parts.value, parts.low * e.low, parts.high * e.high};
   }
-  const double nominal = nominal_volts(nm);
-  double value = e.pj;
-  if (e.also_pj > 0) {
-    value *= std::pow(e.also_pj / e.pj, std::log(e.nm / nm) / std::log(e.nm / e.also_nm));
+  const double at = e.of("nm"), also_pj = e.of("also_pj"), nominal = nominal_volts(nm);
+  double value = e.of("pj");
+  if (also_pj > 0) {
+    value *= std::pow(also_pj / value, std::log(at / nm) / std::log(at / e.of("also_nm")));
   } else {
-    value *= energy_scale(e.nm, nm);
+    value *= energy_scale(at, nm);
   }
   return {value * energy_scale(nm, nominal, nm, volts), e.low, e.high};
 }
 
 double Technology::mm2(const std::string& name, double nm) const {
   const Entry& e = entry(name);
-  return e.um2 * 1e-6 * area_scale(e.nm, nm);
+  return e.of("um2") * 1e-6 * area_scale(e.of("nm"), nm);
 }
 
-Figure Technology::factor(const std::string& name) const {
-  const Entry& e = entry(name);
-  return {e.factor, e.low, e.high};
-}
-Figure Technology::mw_per_mm2(const std::string& name) const {
-  const Entry& e = entry(name);
-  return {e.mw_per_mm2, e.low, e.high};
-}
-Figure Technology::dram_pj_per_bit(const std::string& type) const {
-  const Entry& e = entry(type);
-  return {e.pj_per_bit, e.low, e.high};
-}
-Figure Technology::dram_mw_per_gib(const std::string& type) const {
-  const Entry& e = entry(type);
-  return {e.mw_per_gib, e.low, e.high};
+Figure Technology::factor(const std::string& name) const { return entry(name).figure("factor"); }
+Figure Technology::mw_per_mm2(const std::string& name) const { return entry(name).figure("mw_per_mm2"); }
+Figure Technology::dram_pj_per_bit(const std::string& type) const { return entry(type).figure("pj_per_bit"); }
+Figure Technology::dram_mw_per_gib(const std::string& type) const { return entry(type).figure("mw_per_gib"); }
+
+DramCommands Technology::dram_commands(const std::string& type) const {
+  const Entry& e = entry(type + kCommands);
+  return {e.figure("activate_pj_per_kib"), e.figure("read_pj_per_bit"),
+          e.figure("write_pj_per_bit"),    e.figure("read_io_pj_per_bit"),
+          e.figure("write_io_pj_per_bit"), e.figure("refresh_pj_per_mib"),
+          e.figure("closed_mw"),           e.figure("open_mw")};
 }
 
 }  // namespace attnvp::energy

@@ -8,6 +8,7 @@
 
 #include "models/technology/config.h"
 #include "platform/config/document.h"
+#include "platform/energy/accelergy.h"
 
 namespace attnvp::energy {
 
@@ -17,6 +18,15 @@ struct Figure {
 
   Figure operator*(double factor) const { return {value * factor, low, high}; }
   Figure operator+(const Figure& other) const;  // the ends of both ranges together
+};
+
+// Of a type of DRAM, by the command.
+struct DramCommands {
+  Figure activate_pj_per_kib;                      // of the row, with its precharge
+  Figure read_pj_per_bit, write_pj_per_bit;        // of a burst, within the device
+  Figure read_io_pj_per_bit, write_io_pj_per_bit;  // on its pins
+  Figure refresh_pj_per_mib;                       // of a rank, all of whose banks are refreshed
+  Figure closed_mw, open_mw;                       // of a rank: all banks closed, or not
 };
 
 // How a number came about.
@@ -43,22 +53,25 @@ class Technology {
   Figure mw_per_mm2(const std::string& name) const;
   Figure dram_pj_per_bit(const std::string& type) const;
   Figure dram_mw_per_gib(const std::string& type) const;
+  DramCommands dram_commands(const std::string& type) const;
   std::vector<Provenance> provenance() const { return provenance_; }
+  const Replaced& replaced() const { return replaced_; }  // by Accelergy's tables
   // The machine's keys, but for those that the file decides itself.
   TechnologyConfig keys(const TechnologyConfig& machine) const;
 
  private:
   struct Entry {
-    double pj = 0, nm = 0, also_pj = 0, also_nm = 0, um2 = 0, mw_per_mm2 = 0, factor = 0;
-    double fp32_multiplies = 0, fp32_adds = 0;  // made of these
-    double pj_per_bit = 0, mw_per_gib = 0;      // of DRAM
+    std::map<std::string, double, std::less<>> values;  // by key
     double low = 1, high = 1;
+    double of(const char* key) const;  // 0: the entry has none
+    Figure figure(const char* key) const { return {of(key), low, high}; }
   };
-  void read_list(const config::Document& document, const char* list, const char* name_key,
-                 const std::vector<std::string>& keys);
+  struct List;
+  void read_list(const config::Document& document, const List& list);
   const Entry& entry(const std::string& name) const;
   std::map<std::string, Entry> entries_;
   std::vector<Provenance> provenance_;
+  Replaced replaced_;
   std::vector<config::Setting> settings_;  // of the machine's keys
 };
 

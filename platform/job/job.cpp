@@ -123,8 +123,8 @@ void check_threads(const MachineConfig& m) {
                   elaborated_part(m), threads, most));
 }
 
-Floorplan floorplan_of(const MachineConfig& machine) {
-  const energy::MachineModel model(machine, energy::Technology::cmos());
+Floorplan floorplan_of(const MachineConfig& machine, const config::EnergyTable& table) {
+  const energy::MachineModel model(machine, energy::technology_of(table));
   Floorplan plan;
   for (const energy::Part& part : model.parts()) {
     plan.parts.emplace_back(part.module, part.area_mm2 * static_cast<double>(part.count));
@@ -193,7 +193,7 @@ GoldenResult check(const config::Network& n, const Tensors& t, const std::vector
 
 Runner::Runner(const MachineConfig& machine, config::EnergyTable energy, bool full_data)
     : energy_(energy::resolved(std::move(energy), machine)),
-      floorplan_(floorplan_of(machine)),
+      floorplan_(floorplan_of(machine, energy_)),
       elaborated_(elaborated_part(machine), elaborated_bytes(machine)) {
   elaborate(machine, full_data);
 }

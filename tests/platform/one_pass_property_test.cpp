@@ -46,8 +46,13 @@ Case random_case(std::uint32_t number) {
   n.emb = r.one_in(2) ? 16 * r.from(1, 4) : r.from(1, 70);
   n.name = fmt::format("B={},H={},NQ={},NKV={},E={}", n.batch, n.heads, n.seq_q, n.seq_kv, n.emb);
 
-  static const char* const kOnePass[] = {"fusemax", "fusemax:binding=serial", "cascade", "cascade:binding=serial"};
-  c.schedule = job::parse_dataflow(kOnePass[r.from(0, 3)]);
+  static const char* const kOnePass[] = {"fusemax",
+                                         "fusemax:binding=serial",
+                                         "cascade",
+                                         "cascade:binding=serial",
+                                         "fusemax:sums=fusemax",
+                                         "cascade:sums=fusemax"};
+  c.schedule = job::parse_dataflow(kOnePass[r.from(0, 5)]);
   job::Tiling& t = c.schedule.tiling;
   if (r.one_in(3)) t.set("nq", r.from(1, std::min(n.seq_q, 2 * m.mac.rows)));
   if (r.one_in(3)) t.set("nkv", r.from(1, std::min(n.seq_kv, 2 * m.mac.columns)));

@@ -125,6 +125,44 @@ TEST(OnePassScores, NothingButMinusInfinityIsNan) {
   EXPECT_TRUE(arith::is_nan(r.output[0]));
 }
 
+// Tiles' sums that pass into the lanes' registers are not words of L1, and nothing else changes.
+TEST(OnePassSums, InRegistersCrossL1NeitherWay) {
+  const config::Network network = config::load_network("H=1,N=512,E=64");
+  const job::Tensors tensors = job::random_tensors(network, 1);
+  struct Case {
+    const char *hardware, *dataflow;
+    std::uint64_t columns_written;
+  };
+  for (const Case& c : {Case{"fusemax", "fusemax:sums=", 65}, Case{"fusemax-baseline", "cascade:sums=", 64},
+                        Case{"fusemax", "fusemax:binding=serial,sums=", 0}}) {
+    const MachineConfig machine = config::load_hardware(c.hardware);
+    job::Runner runner(machine, config::load_energy(machine.energy), true);
+    const auto run = [&](const char* sums) {
+      job::Schedule schedule = job::parse_dataflow(std::string(c.dataflow) + sums);
+      for (const char* key : {"nq", "nkv", "m0", "n0"}) schedule.tiling.set(key, 256);
+      return runner.run(network, schedule, &tensors, {});
+    };
+    const job::Result in_l1 = run("l1"), forwarded = run("fusemax");
+    EXPECT_TRUE(forwarded.golden.passed) << c.dataflow;
+    EXPECT_EQ(forwarded.output, in_l1.output) << c.dataflow;
+    EXPECT_EQ(forwarded.sum("mac", "macs"), in_l1.sum("mac", "macs"));
+    EXPECT_EQ(forwarded.sum("l0", "read_words"), in_l1.sum("l0", "read_words")) << "registers, either way";
+    EXPECT_LE(forwarded.cycles, in_l1.cycles);
+    EXPECT_GE(static_cast<double>(forwarded.cycles), 0.99 * static_cast<double>(in_l1.cycles)) << "ports are wide";
+    const std::uint64_t words = 2 * 512 * 2;  // of a column of all tiles, in FP32
+    const std::uint64_t read = in_l1.sum("l1", "read_words") - forwarded.sum("l1", "read_words");
+    const std::uint64_t written = in_l1.sum("l1", "write_words") - forwarded.sum("l1", "write_words");
+    if (c.columns_written > 0) {
+      EXPECT_EQ(read, 65 * words) << c.dataflow;
+      EXPECT_EQ(written, c.columns_written * words) << c.dataflow;
+    } else {
+      EXPECT_EQ(read, 2 * 65 * words - 65 * words / 2)
+          << "running sums that were scaled, too, but for the first tile's";
+      EXPECT_EQ(written, 2 * 65 * words) << c.dataflow;
+    }
+  }
+}
+
 // What does not depend on the sequence's length, and what does.
 TEST(OnePassMemory, IsIndependentOfTheLength) {
   const auto peak = [](const char* hardware, const char* dataflow, std::uint32_t tokens) {

@@ -1,5 +1,6 @@
 // Control processors of kind `riscv` beside `native`: the same commands, the same output, and time of their own.
 #include "models/riscv_processor/riscv_processor.h"
+#include "platform/energy/machine_model.h"
 #include "tests/platform/riscv_runs.h"
 
 namespace attnvp {
@@ -40,8 +41,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"edge", "tileflow:row_blocks=8", "H=3,N=96,E=32"}, Case{"edge", "mas", "H=3,N=96,E=32"},
                     Case{"edge", "cascade", "H=3,N=96,E=32"}, Case{"edge", "cascade:binding=serial", "H=3,N=96,E=32"},
                     Case{"fusemax", "fusemax", "H=2,N=512,E=64"},
-                    Case{"fusemax", "fusemax:binding=serial", "H=2,N=512,E=64"}, Case{"edge", "lean", "H=3,N=96,E=32"},
-                    Case{"cluster3", "lean", "H=5,NQ=1,NKV=700,E=32"},
+                    Case{"fusemax", "fusemax:binding=serial", "H=2,N=512,E=64"},
+                    Case{"fusemax", "fusemax:binding=serial,sums=fusemax", "H=2,N=512,E=64"},
+                    Case{"edge", "lean", "H=3,N=96,E=32"}, Case{"cluster3", "lean", "H=5,NQ=1,NKV=700,E=32"},
                     Case{"cluster3", "flash-decoding", "H=5,NQ=1,NKV=700,E=32"},
                     Case{"cluster3", "flash2", "H=5,NQ=1,NKV=700,E=32"}, Case{"cluster3", "mas", "H=5,N=96,E=32"}),
     [](const auto& of) { return runs::test_name(std::string(of.param.hardware) + "_" + of.param.dataflow); });
@@ -55,6 +57,34 @@ TEST(Riscv, ResultsDoNotDependOnTheQuantum) {
                                "H=3,N=64,E=16", "mas", false);
     runs::expect_same_counts(small.result, large.result);
   }
+}
+
+TEST(Riscv, EveryInstructionIsPricedByItsClass) {
+  ATTNVP_NEEDS_RISCV();
+  const MachineConfig machine = machine_with("edge-16nm", {"control.cpu=riscv"});
+  const auto run = run_job(machine, "H=3,N=96,E=32", "mas", false);
+  const config::EnergyTable table = energy::resolved(config::load_energy(machine.energy), machine);
+  const std::pair<const char*, const char*> classes[] = {{"alu_instructions", "alu"},
+                                                         {"multiplies", "multiply"},
+                                                         {"divides", "divide"},
+                                                         {"loads", "load"},
+                                                         {"stores", "store"},
+                                                         {"branches", "branch"},
+                                                         {"system_instructions", "system"}};
+  std::uint64_t instructions = 0;
+  double pj = static_cast<double>(run.result.sum("cpu", "bus_bytes")) * table.pj("attnvp.control", "bus_byte", 0);
+  for (const auto& [counter, action] : classes) {
+    const std::uint64_t count = run.result.sum("cpu", counter);
+    instructions += count;
+    pj += static_cast<double>(count) * table.pj("attnvp.control", action, 0);
+  }
+  EXPECT_EQ(instructions, run.result.sum("cpu", "instructions"));
+  EXPECT_NEAR(run.result.energy_pj("control"), pj, 1e-9 * pj);
+  const auto price = [&](const char* action) { return table.pj("attnvp.control", action, 0); };
+  EXPECT_LT(price("system"), price("alu"));
+  EXPECT_LT(price("alu"), price("multiply"));
+  EXPECT_LT(price("multiply"), price("divide"));
+  EXPECT_LT(price("alu"), price("load"));
 }
 
 TEST(Riscv, ThePushUnitsWidthChangesTimeNotCommands) {

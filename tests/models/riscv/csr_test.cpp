@@ -271,5 +271,34 @@ TEST(Observers, ChangeNothing) {
   EXPECT_EQ(all.stalls, observed.hart.stalled());
 }
 
+TEST(Classes, CountWhatInstructionsMakeTheCoreDo) {
+  class None final : public Observer {
+    bool after(Hart& /*hart*/, const Executed& /*e*/) override { return true; }
+  } none;
+  for (Observer* observer : {static_cast<Observer*>(nullptr), static_cast<Observer*>(&none)}) {
+    Machine m;
+    m.hart.set_observer(observer);
+    // Own memory and a device, three times; a CSR; then a loop of jumps at the handler.
+    m.load({addi(a0, zero, 3), load(2, a1, a3, 0), load(2, a1, a4, 0), r(1, 0, a2, a1, a0), r(1, 5, a5, a2, a0),
+            r(1, 7, a5, a2, a0), store(2, a2, a3, 4), store(2, a2, a4, 4), addi(a0, a0, -1), branch(1, a0, zero, -32),
+            csr(2, a5, 0x340, zero), 0x0000'100FU, kEcallWord});
+    m.hart.set_reg(a3, kData);
+    m.hart.set_reg(a4, kDevice);
+    const std::uint32_t loop = jal(zero, 0);
+    m.memory.poke(kHandler, &loop, 4);
+    while (m.hart.pc() != kHandler) m.hart.run(m.hart.cycle() + 1);
+    const Classes& of = m.hart.classes();
+    EXPECT_EQ(of.loads, 6U);
+    EXPECT_EQ(of.stores, 6U);
+    EXPECT_EQ(of.multiplies, 3U);
+    EXPECT_EQ(of.divides, 6U);
+    EXPECT_EQ(of.branches, 3U);
+    EXPECT_EQ(of.system, 2U) << "the CSR and fence.i; what traps is not retired";
+    EXPECT_EQ(m.hart.retired(), 6U + 6 + 3 + 6 + 3 + 2 + 4) << "four additions";
+    m.hart.run(m.hart.cycle() + 10);
+    EXPECT_GT(m.hart.classes().branches, 3U) << "jumps";
+  }
+}
+
 }  // namespace
 }  // namespace attnvp::riscv::bench

@@ -51,6 +51,20 @@ TEST(Model, HasThePublishedFiguresAtTheirNodes) {
   }
 }
 
+TEST(Model, AMultiplyAccumulateCostsByItsTypes) {
+  const config::EnergyTable table = table_of(at("7nm"));
+  const Technology& cmos = Technology::cmos();
+  const auto pj = [&](const char* name) { return cmos.pj(name, 7, nominal_volts(7)).value; };
+  EXPECT_NEAR(pj("int8_multiply"), 0.07, 1e-12);
+  EXPECT_NEAR(pj("bf16_multiply"), 0.21, 1e-12);
+  const auto of = [&](const char* action) { return table.pj("attnvp.mac", action, 0); };
+  EXPECT_NEAR(of("compute_int8"), 0.07 + 0.03 + 16 * pj("register_write"), 1e-9);
+  EXPECT_NEAR(of("compute_bf16"), 0.21 + 0.38 + 32 * pj("register_write"), 1e-9);
+  EXPECT_LT(of("compute_int8"), of("compute_fp8"));
+  EXPECT_LT(of("compute_fp8"), of("compute_bf16"));
+  EXPECT_LT(of("compute_bf16"), of("compute"));
+}
+
 TEST(Model, AWordOfALargeL1CostsLittleMoreThanOneOfASmallOne) {
   MachineConfig small = at("22nm"), large = at("22nm");
   small.l1.size_bytes = 1 << 20;
