@@ -17,7 +17,7 @@ int stream(const StreamArguments& a) {
   if (a.sinks > 0 && a.window == 0) {
     throw config::ConfigError(fmt::format("--sinks: found {}; it needs --window", a.sinks));
   }
-  graph.mask = {a.causal ? 1U : 0U, a.n, 0, a.window, a.sinks, 0};
+  graph.mask = {static_cast<std::uint8_t>(a.causal ? 1 : 0), 0, 0, a.n, 0, a.window, a.sinks, 0};
   for (stream::ChannelSpec& channel : graph.channels) {
     if (a.unbounded) channel.depth = stream::kUnbounded;
   }

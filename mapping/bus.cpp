@@ -36,7 +36,28 @@ double scores_of(const hal::Mask& m, double rows, std::uint32_t keys) {
 }
 }  // namespace
 
+const Job::Table* Job::table_at(std::uint64_t address) const {
+  for (const Table& t : tables) {
+    if (address >= t.address && address < t.end()) return &t;
+  }
+  return nullptr;
+}
+
+// With a map of blocks, or padding, those that those leave.
 double Job::scores() const {
+  if (rules.mask.block != 0 || rules.mask.padded != 0) {
+    const Table *map = table_at(hal::kMapAddress), *valid = table_at(hal::kContextsAddress);
+    const hal::Layer& l = block.layer;
+    const hal::Mask& m = rules.mask;
+    const hal::BlockMask blocks{map == nullptr ? nullptr : map->words.data(),
+                                m.block == 0 ? 0 : hal::map_stride(m, l.seq_kv)};
+    double seen = 0;
+    for (std::uint32_t b = 0; b < l.batch; ++b) {
+      const std::uint32_t keys = valid == nullptr ? l.seq_kv : valid->words[b];
+      for (std::uint32_t t = 0; t < m.queries; ++t) seen += hal::count_of_token(m, blocks, t, keys);
+    }
+    return seen * l.heads * (l.seq_q / m.queries);
+  }
   const hal::Layer& l = block.layer;
   double scores = 0;
   for (std::size_t b = 0; b < contexts.size(); b += std::max(l.ragged, 1U)) {
@@ -62,6 +83,7 @@ double Job::query_rows() const {
 }
 
 double Job::key_rows() const {
+  if (rules.mask.block != 0 || rules.mask.padded != 0) return 1;  // at least
   const hal::Layer& l = block.layer;
   double rows = 0;
   for (std::size_t b = 0; b < contexts.size(); b += std::max(l.ragged, 1U)) {
@@ -105,6 +127,11 @@ bool Bus::read(std::uint64_t address, void* data, std::size_t bytes) {
   if (copy_from(job_.scratch, hal::kScratchAddress, address, data, bytes)) return true;
   if (copy_from(job_.rules, hal::kRulesAddress, address, data, bytes)) return true;
   if (copy_from(job_.types, hal::kTypesAddress, address, data, bytes)) return true;
+  if (const Job::Table* table = job_.table_at(address)) {
+    if (address + bytes > table->end()) return false;
+    std::memcpy(data, reinterpret_cast<const unsigned char*>(table->words.data()) + (address - table->address), bytes);
+    return true;
+  }
   if (address >= hal::kScalesAddress && address < hal::kContextsAddress) {
     const std::uint64_t offset = address - hal::kScalesAddress;
     if (offset + bytes > job_.scales.size() * sizeof(hal::HeadScales)) return false;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "firmware/hal/registers.h"
+#include "mapping/append.h"
 #include "models/trace/operation.h"
 
 namespace attnvp::mapping {
@@ -30,8 +31,9 @@ std::string place_text(const Job& job, std::uint32_t cluster, std::uint64_t addr
     return fmt::format("{}L1+{:#x}", owner == cluster ? "" : fmt::format("c{}.", owner), offset % hal::kL1Stride);
   }
   const hal::Layer& l = job.block.layer;
+  const hal::Append append = append_of(job);
   const std::pair<const char*, std::uint64_t> tensors[] = {
-      {"Q", l.q}, {"K", l.k}, {"V", l.v}, {"O", l.o}, {"C", l.c}, {"P", l.p}, {"scratch", job.scratch.address}};
+      {"Q", l.q}, {"new K", append.k}, {"new V", append.v}, {"K", l.k}, {"V", l.v}, {"O", l.o}, {"C", l.c}, {"P", l.p}, {"scratch", job.scratch.address}};
   const std::pair<const char*, std::uint64_t>* best = nullptr;
   for (const auto& t : tensors) {
     if (t.second != 0 && t.second <= address && (best == nullptr || t.second > best->second)) best = &t;

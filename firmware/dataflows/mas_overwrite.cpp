@@ -274,7 +274,11 @@ Command Guarded::next_matmul(const CoreState& s, uint32_t n) const {
   const Matrix k{k_.l1, seq_kv_, emb_, stride, rt_.type()}, c{s.c_strip[strip], rows, seq_kv_, seq_kv_ * kHalfBytes};
   const Matrix q{s.q + uint64_t{strip} * strip_rows_ * stride, rows, emb_, stride, rt_.type()};
   Command command = matmul_abt(q, rows_of(k, s.c.key, s.c.keys), columns_of(c, s.c.key, s.c.keys), tiling_.l0);
-  return rt_.scale_scores(command, s.c.head).label(s.c.head, s.c.block);
+  rt_.scale_scores(command, s.c.head);
+  if (rt_.by_place()) {
+    rt_.place_scores(command, {s.c.head, s.c.row + strip * strip_rows_, rows, s.c.key, s.c.keys});
+  }
+  return command.label(s.c.head, s.c.block);
 }
 
 // A core's matmuls of this round from strip `from` on, up to where MAC stops or to the end.

@@ -22,6 +22,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "firmware/hal/block_mask.h"
 #include "firmware/hal/mask.h"
 
 namespace attnvp::hal {
@@ -81,18 +82,22 @@ constexpr std::uint32_t element_bytes(ElementType type) {
 }
 
 enum Flags : std::uint16_t {
-  kTransposeB = 1,     // matmul: operand 1 is n x k instead of k x n
-  kAccumulate = 2,     // matmul: start from the FP32 partials that operand 3 holds
-  kDeferrable = 8,     // copy: nobody waits for it; lets others go first (DMA arbitration `age`)
-  kFirst = 16,         // online: there is nothing before this tile: M = its maximum, scale = 0; R = T, R is not read
-  kTwoScales = 32,     // kOnlineMax, kScaleAdd: also what is added is scaled; the second scale lies behind the first
-  kInOrder = 64,       // MAC and VEC: begins when the descriptor before it in the queue has left its results in L1
-  kUnscaled = 128,     // kOnlineMax: no scales; kScaleAdd: R = R + T
-  kScaled = 256,       // MAC: sums times RuleTail::scale, then rounded
-  kMasked = 512,       // kSoftmax, kOnlineSoftmax: columns that RuleTail hides from a row are not read, their P is 0;
-                       // kScoreTile: such scores are -inf
-  kCapped = 2048,      // MAC, what is kScaled, to FP16: x becomes RuleTail::cap * tanh(x / cap)
-  kForwarded = 4096,   // T, kRescale: R, stays in the lanes' registers until kScaleAdd takes it, and does not cross L1
+  kTransposeB = 1,       // matmul: operand 1 is n x k instead of k x n
+  kAccumulate = 2,       // matmul: start from the FP32 partials that operand 3 holds
+  kDeferrable = 8,       // copy: nobody waits for it; lets others go first (DMA arbitration `age`)
+  kFirst = 16,           // online: there is nothing before this tile: M = its maximum, scale = 0; R = T, R is not read
+  kTwoScales = 32,       // kOnlineMax, kScaleAdd: also what is added is scaled; the second scale lies behind the first
+  kInOrder = 64,         // MAC and VEC: begins when the descriptor before it in the queue has left its results in L1
+  kUnscaled = 128,       // kOnlineMax: no scales; kScaleAdd: R = R + T
+  kScaled = 256,         // MAC: sums times RuleTail::scale, then rounded
+  kMasked = 512,         // kSoftmax, kOnlineSoftmax: columns that RuleTail hides from a row are not read, their P is 0;
+                         // kScoreTile: such scores are -inf
+  kBlocked = 4,          // what is kMasked: hidden is also what RuleTail's part of a map of blocks hides
+  kSloped = 4096,        // MAC, scores to FP16: plus ALiBi's bias, the row's slope times the distance of query and key
+  kBucketed = 8192,      // likewise: plus T5's bias of their relative position
+  kBlockScaled = 16384,  // MAC, of INT8, kScaled: by the scales of blocks of rows and keys besides; partials are FP32
+  kCapped = 2048,        // MAC, what is kScaled, to FP16: x becomes RuleTail::cap * tanh(x / cap)
+  kForwarded = 32768,  // T, kRescale: R, stays in the lanes' registers until kScaleAdd takes it, and does not cross L1
   kNormalised = 1024,  // kMatmul A.B: over the sums of A's rows, which are partials' last column
 };
 
@@ -125,12 +130,28 @@ struct TileTail {      // kScoreTile, kAttendTile
   std::uint32_t keys;  // columns of S
   std::uint16_t slot;  // the first of the PEs' resident tiles that S takes
 };
-struct RuleTail {  // kScaled, kMasked, kCapped: behind the opcode's own 8 bytes
+constexpr std::uint32_t kMapBits = 640;    // of a command's part of a map of blocks
+constexpr std::uint32_t kMostSlopes = 16;  // query heads of a command's rows
+constexpr std::uint32_t kBuckets = 32;     // of relative positions (relative_bucket)
+constexpr std::uint32_t kMostScaled = 10;  // blocks of a command's rows, and of its keys
+// Scales of INT8 in blocks: of results' rows (of P.V: none), and of the keys, FP32, their bits. Row r is of block
+// (row + r) / block, of the first of which row[0] is.
+struct BlockScales {
+  std::uint32_t block;
+  std::uint32_t row[kMostScaled], key[kMostScaled];
+};
+struct RuleTail {  // kScaled, kMasked, kCapped and what follows those: behind the opcode's own 8 bytes
   std::uint8_t own[8];
   std::uint32_t scale;     // FP32, its bits
   std::uint32_t row, key;  // of the layer: the query of row 0, the key of column 0
   Mask mask;
   std::uint32_t cap;  // FP32, its bits
+  union More {
+    std::uint32_t map[kMapBits / 32];  // kBlocked (window_of)
+    std::uint32_t slope[kMostSlopes];  // kSloped: of the first row's query head on; FP32, their bits
+    std::uint16_t bucket[kBuckets];    // kBucketed: FP16
+    BlockScales scales;                // kBlockScaled
+  } more;
 };
 struct CopyTail {
   std::uint32_t planes;           // of `rows` rows each, at least 1
@@ -186,12 +207,14 @@ static_assert(offsetof(Descriptor, operand) == 0x38 && offsetof(Descriptor, tail
 static_assert(offsetof(Operand, address) == 0 && offsetof(Operand, row_stride) == 8, "operand");
 static_assert(offsetof(Operand, columns) == 12, "operand");
 static_assert(offsetof(MatmulTail, k0) == 4 && offsetof(TileTail, slot) == 4, "tails within the first 128 bytes");
-static_assert(offsetof(RuleTail, scale) == 8 && offsetof(RuleTail, mask) == 20 && sizeof(RuleTail) == 48, "rules");
+static_assert(offsetof(RuleTail, scale) == 8 && offsetof(RuleTail, mask) == 20 && sizeof(RuleTail) == 132, "rules");
 static_assert(offsetof(CopyTail, plane_stride) == 4 && sizeof(CopyTail) == 12, "tail of a copy");
 
 // How long a descriptor is with what its flags ask for.
 constexpr std::uint16_t length_with(std::uint16_t flags) {
-  const std::size_t end = (flags & kCapped) != 0   ? sizeof(RuleTail)
+  constexpr std::uint16_t kMore = kBlocked | kSloped | kBucketed | kBlockScaled;
+  const std::size_t end = (flags & kMore) != 0     ? sizeof(RuleTail)
+                          : (flags & kCapped) != 0 ? offsetof(RuleTail, more)
                           : (flags & kMasked) != 0 ? offsetof(RuleTail, cap)
                           : (flags & kScaled) != 0 ? offsetof(RuleTail, row)
                                                    : 0;
@@ -209,6 +232,25 @@ constexpr Product product_of(const Descriptor& d) {
   if (d.opcode == Opcode::kAttendTile) return {d.rows, d.operand[1].columns, d.tail.tile.keys};
   const bool wider = (d.flags & kNormalised) != 0;  // partials are
   return {d.rows, d.operand[wider ? 1 : 2].columns, d.operand[0].columns};
+}
+
+// T5's: 32 buckets of distances up to 128, of keys behind and before the query (`both`), or behind it alone.
+constexpr std::uint32_t relative_bucket(std::uint32_t query, std::uint32_t key, bool both) {
+  // From exact distances on, each bucket reaches 128^(1/8) (8^(1/16)) times as far.
+  constexpr std::uint8_t kNear[] = {8, 12, 16, 23, 32, 46, 64, 91};
+  constexpr std::uint8_t kFar[] = {16, 19, 21, 24, 27, 31, 35, 40, 46, 52, 59, 67, 77, 87, 99, 113};
+  const bool ahead = key > query;
+  const std::uint32_t distance = ahead ? key - query : query - key;
+  const std::uint32_t half = kBuckets / 2, exact = both ? half / 2 : half;
+  std::uint32_t bucket = distance;
+  if (!both && ahead) bucket = 0;
+  if (bucket >= exact) {
+    const std::uint8_t* const from = both ? kNear : kFar;
+    std::uint32_t i = 0;
+    while (i + 1 < (both ? half - exact : kBuckets - exact) && distance >= from[i + 1]) ++i;
+    bucket = exact + i;
+  }
+  return both && ahead ? half + bucket : bucket;
 }
 
 }  // namespace attnvp::hal

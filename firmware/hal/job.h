@@ -40,6 +40,12 @@ constexpr std::uint32_t kWord =
 constexpr std::uint32_t kDryRun = 1;  // make every buffer and event of the schedule, but compute nothing
 constexpr std::uint32_t kRuled = 2;   // the layer's Rules are at kRulesAddress
 constexpr std::uint32_t kPlain = 4;   // no softmax: P is C
+// Further words of the layer, where these say so.
+constexpr std::uint32_t kMapped = 16;     // the mask's map of blocks is at kMapAddress
+constexpr std::uint32_t kPadded = 32;     // of each batch's keys so many count as are said at kContextsAddress
+constexpr std::uint32_t kSlopedJob = 64;  // ALiBi: slopes of the query heads are at kBiasAddress
+constexpr std::uint32_t kBucketedJob = 128;  // T5: biases of the heads' buckets are at kBiasAddress
+constexpr std::uint32_t kAppends = 256;   // new tokens' K and V are where Append says, and are to be put into the cache
 constexpr std::uint32_t kTyped = 8;   // the layer's Types are at kTypesAddress; otherwise all is FP16, and of one width
 
 // What firmware must know of the machine; a ROM table on a real device.
@@ -112,7 +118,7 @@ constexpr std::uint64_t kRulesAddress = kJobAddress + 0x3'0100;
 struct Types {
   ElementType operand, out;  // Q, K, V and P; O
   std::uint8_t per_head;     // 1: of every head (batch * heads + head) HeadScales at kScalesAddress
-  std::uint8_t reserved;
+  std::uint8_t scale_block;   // INT8: log2 of the tokens that share a scale; 0: all of a head do
   std::uint32_t value_scale;  // of the products P.V: FP32, its bits; otherwise
   std::uint32_t cap;          // of the scores: FP32, its bits; 0: none
   std::uint32_t value_emb;    // columns of V and O; 0: as many as K has
@@ -123,8 +129,20 @@ struct HeadScales {
 };
 constexpr std::uint64_t kTypesAddress = kJobAddress + 0x3'0180;
 constexpr std::uint64_t kScalesAddress = kJobAddress + 0x3'0200;
+// With scales of blocks there are FP32 numbers in place of those: of each head Q's, then K's, then V's.
 constexpr std::uint64_t kContextsAddress = kJobAddress + 0x4'0000;  // 32 bits a batch
 constexpr std::uint32_t kMostScales = (kContextsAddress - kScalesAddress) / sizeof(HeadScales);
+constexpr std::uint32_t kMostBlockScales = (kContextsAddress - kScalesAddress) / sizeof(std::uint32_t);
+// Where new tokens' K and V come from: [batch, heads, new tokens, emb], or likewise batch after batch; where batches are
+// alike, they become the keys from `first` on.
+struct Append {
+  std::uint64_t k, v;
+  std::uint32_t first, tokens;
+};
+constexpr std::uint64_t kAppendAddress = kJobAddress + 0x3'01C0;
+constexpr std::uint64_t kMapAddress = kJobAddress + 0x5'0000;   // BlockMask's words
+constexpr std::uint64_t kBiasAddress = kJobAddress + 0x6'0000;  // FP32 a query head, or kBuckets of FP16
+constexpr std::uint32_t kMostBiasBytes = 0x2'0000;
 constexpr std::uint64_t kWorkersAddress = kJobAddress + 0x8'0000;  // 32 bits a core: tiles it computed
 constexpr std::uint64_t worker_tiles_address(std::uint32_t cluster, std::uint32_t core) {
   return kWorkersAddress + (std::uint64_t{cluster} * 64 + core) * 4;

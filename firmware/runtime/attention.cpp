@@ -21,7 +21,7 @@ Attention::Attention(Runtime& rt, const Work& work, const RowTiling& tiling, con
       score_bytes_(keys_ * kHalfBytes),
       p_bytes_(rt.bytes()),
       head_bytes_(uint64_t{rt.layer().seq_q} * row_bytes_),
-      plain_(!rt.plain() && !rt.typed() && !rt.mask().any() && work.first().full && lanes.o_offset == 0 &&
+      plain_(!rt.plain() && !rt.typed() && !rt.by_place() && !rt.mask().any() && work.first().full && lanes.o_offset == 0 &&
              !scores.tokens && tiling.bb == 1 && tiling.hh == 1) {
   rt.check_l0(tiling.l0);
   if (lanes.count > kMaxLanes) rt.fail(Status::kBadJob);
@@ -29,7 +29,7 @@ Attention::Attention(Runtime& rt, const Work& work, const RowTiling& tiling, con
   q_bytes_ = static_cast<uint32_t>(block_bytes);  // L1 is below 4 GiB
   o_bytes_ = static_cast<uint32_t>(o_block_bytes);
   scores_bytes_ = rows_ * score_bytes_;
-  const bool partials = tiling.kv_buffers == hal::kWord || work.in_two_runs();
+  const bool partials = tiling.kv_buffers == hal::kWord || work.in_runs() || keys_ > rt.most_scaled();
   const uint64_t all_q = tiling.row_buffers * block_bytes, all_o = o_buffers_ * o_block_bytes,
                  all_scores = scores.count * (uint64_t{rows_} * score_bytes_);
   for (uint32_t c = 0; rt.ok() && c < lanes.count; ++c) {
@@ -160,6 +160,7 @@ void Attention::general_c(KvBuffer& k, const Work::Round& i, Loads& ahead, const
       if (rt_.scaled_by_head()) rt_.scale_scores(c_, item->head);
       for (uint32_t row = 0; row < item->rows; row += strip) {
         const uint32_t rows = min(strip, item->rows - row);
+        if (rt_.by_place()) rt_.place_scores(c_, {item->head, item->row + row, rows, part.key, part.keys});
         const bool ends_block = row + rows == item->rows;
         {
           Command::Edit multiply(c_, rows);
@@ -200,7 +201,7 @@ void Attention::make_o(uint32_t keys, uint32_t partials, Accumulate place) {
   Matrix sums = in_l1(emb, partial_bytes_, hal::ElementType::kFp32);
   sums.address += partials;
   o_ = attend(in_l1(keys, score_bytes_, rt_.type()), in_l1(emb, v_row_bytes_, rt_.type()),
-              in_l1(emb, o_row_bytes_, rt_.out_type()), sums, place, tiling_.l0);
+              in_l1(emb, o_row_bytes_, rt_.out_type()), sums, place, tiling_.l0, rt_.scaled_by_block());
 }
 
 void Attention::general_p(const Work::Round& i) {
@@ -279,16 +280,22 @@ void Attention::resident_o(KvBuffer& v, const Work::Round& i, const Discipline* 
     const Lane& lane = lane_[c];
     const Sync sync = discipline == nullptr ? Sync{} : discipline->for_o(i, c);
     const uint32_t needed = v.last_block(*item);
-    // Keys in one run, or the first ones and then the others, with the sums of both.
-    const uint32_t end = item->key + item->keys, runs = item->head_keys > 0 ? 2 : 1;
+    const uint32_t end = item->key + item->keys;
     uint32_t p = lane.o_p, o = lane.o_at, partials = lane.partials;
     for (uint32_t row = 0; row < item->rows; row += strip) {
       const uint32_t rows = min(strip, item->rows - row);
-      for (uint32_t run = 0; run < runs; ++run) {
-        const bool first = run == 0, last = run + 1 == runs;
-        const uint32_t key = first ? item->key : item->main_key, keys = (last ? end : item->head_keys) - key;
-        if (runs > 1 || keys != o_keys_) make_o(keys, partials, runs == 1 ? Accumulate::kOnly : place_of(run, runs));
+      // Keys in one run, or run by run, with the sums of all.
+      for (uint32_t key = item->key; key < end;) {
+        const KeyBlocks::Run run = v.run(*item, key);
+        const bool first = key == item->key;
+        key = run.key;
+        const uint32_t keys = min(run.end - key, rt_.most_scaled());
+        const bool last = key + keys == end, only = first && last;
+        if (!only || keys != o_keys_) {
+          make_o(keys, partials, only ? Accumulate::kOnly : first ? Accumulate::kFirst : last ? Accumulate::kLast : Accumulate::kMiddle);
+        }
         if (rt_.typed() && last) rt_.scale_values(o_, item->head);
+        if (rt_.scaled_by_block()) rt_.place_values(o_, {item->head, item->row + row, rows, key, keys});
         {
           Command::Edit multiply(o_, rows);
           multiply.move(0, p + (key - item->key) * p_bytes_).label(item->head, item->block);
@@ -307,6 +314,7 @@ void Attention::resident_o(KvBuffer& v, const Work::Round& i, const Discipline* 
           }
         }
         rt_.mac(lanes_.o_core(c), o_);
+        key += keys;
       }
       p += strip * score_bytes_;
       o += strip * o_row_bytes_;
@@ -338,6 +346,7 @@ void Attention::stream_o(KvBuffer& v, const Work::Round& i, const Discipline* di
       const Accumulate place = place_of(part);
       if (place != Accumulate::kOnly || part.keys != o_keys_) make_o(part.keys, lane.partials, place);
       if (rt_.typed() && part.last) rt_.scale_values(o_, item.head);
+      if (rt_.scaled_by_block()) rt_.place_values(o_, {item.head, item.row, item.rows, part.key, part.keys});
       {
         Command::Edit multiply(o_, item.rows);
         multiply.move(0, lane.o_p + (part.key - item.key) * p_bytes_).label(item.head, item.block);

@@ -1,5 +1,7 @@
 #include "firmware/runtime/boot.h"
 
+#include "firmware/runtime/append.h"
+
 namespace attnvp::firmware {
 
 void boot(hal::Cpu& cpu, uint32_t cluster) {
@@ -8,6 +10,7 @@ void boot(hal::Cpu& cpu, uint32_t cluster) {
   if (l.batch == 0 || l.heads == 0 || l.seq_q == 0 || l.seq_kv == 0 || l.emb == 0) rt.fail(Status::kBadJob);
   const Dataflow* dataflow = find_dataflow(rt.job().dataflow);
   if (dataflow == nullptr) rt.fail(Status::kUnknownDataflow);
+  if (rt.ok() && (rt.job().flags & hal::kAppends) != 0) append(rt);
   if (rt.ok()) dataflow->run(rt);
   rt.finish();
 }

@@ -46,6 +46,7 @@ DecodePlan plan_decode(Runtime& rt, bool grids) {
   p.tiling = rt.parameters<DecodeTiling>();
   // All queries that share K and V, but for prefill, which takes them in row blocks.
   const uint32_t rows = rt.layer().seq_q;
+  rt.check_extents(min(p.tiling.nq, rows), min(p.tiling.nkv, rt.layer().seq_kv));
   const bool prefill = rt.mask().any() ? rt.mask().queries > 1 : rows > kMostRows;
   if (rt.ok() && p.tiling.nq != rows && !prefill) rt.refuse(DecodeTiling::kNq, p.tiling.nq);
   rt.check_l0(p.tiling.l0);
@@ -199,7 +200,8 @@ uint32_t Decode::padded_keys(const Step& s) const {
   const auto seen = [&](uint32_t columns) {
     return hal::visible_rows(rule, s.rows.row, s.rows.rows, s.keys.key + columns).count();
   };
-  return !rule.any() || seen(all) == seen(keys) ? all : keys;
+  if (rule.block != 0 || rule.padded != 0) return keys;
+  return !rule.by_place() || seen(all) == seen(keys) ? all : keys;
 }
 
 void Decode::step(uint32_t core) {
@@ -230,14 +232,21 @@ void Decode::step(uint32_t core) {
   Command score =
       matmul_abt(q_rows(core, s.piece, rows), kv_tile(lane.k, s.number, s.all_keys, emb_), scores, plan_.tiling.l0);
   rt_.scale_scores(score, head);
+  hal::Mask rule = contexts_.mask(s.segment.context);
+  if (rt_.by_place()) {
+    rt_.place_scores(score, {head, s.rows.row, rows, s.keys.key, s.all_keys}, rule);
+  }
   score.after(k_ready_.of(core)).after(ring_free_.of(core)).then(scored_.of(core)).then(k_free_.of(core));
   if (s.first) score.after(q_ready_.of(core));
   rt_.mac(core_of(core), score.label(head, s.tile));
   Command softmax = online_softmax(scores, rt_.in(scores), running(core, s.piece, rows).maximum(),
                                    tile_sums(core, s.number, rows), s.first);
-  hal::Mask rule = contexts_.mask(s.segment.context);
-  if (!rule.any() && s.all_keys > s.keys.keys) rule = {1, 1, s.keys.key + s.keys.keys - 1, 0, 0, 0};  // no key behind
-  mask(rule, softmax, s.rows.row, s.keys.key);
+  hal::BlockMask map = rt_.map();
+  if (s.all_keys > s.keys.keys && !rule.by_place()) {  // no key behind
+    rule = {1, 0, 0, 1, s.keys.key + s.keys.keys - 1, 0, 0, 0};
+    map = {};
+  }
+  mask(rule, map, softmax, s.rows.row, s.keys.key);
   rt_.vec(core_of(core), softmax.after(scored_.of(core)).then(maxed_.of(core)).label(head, s.tile));
 
   lane.waiting[lane.waiting_count++] = s;
@@ -255,7 +264,8 @@ void Decode::second_half(uint32_t core, const Step& s) {
   const Sums tile = tile_sums(core, s.number, rows);
   Command sums = numerators(rt_.in(scores(core, s)), kv_tile(lane_[core].v, s.number, s.all_keys, value_emb_), tile,
                             plan_.tiling.l0);
-  rt_.scale_values(sums, head)
+  rt_.scale_values(sums, head);
+  rt_.place_values(sums, {head, s.rows.row, rows, s.keys.key, s.all_keys})
       .after(maxed_.of(core))
       .after(v_ready_.of(core))
       .then(summed_.of(core))

@@ -23,6 +23,7 @@ class KvBuffer {
   uint32_t block_rows(uint32_t block) const { return cut_.rows(block); }
   uint32_t most_rows() const { return min(nkv_, all_keys_); }  // of a sub-block
   KeyBlocks::Part part(const Item& item, uint32_t block) const { return cut_.part(item, block); }
+  KeyBlocks::Run run(const Item& item, uint32_t key) const { return cut_.run(item, key); }
   uint32_t last_block(const Item& item) const {  // that the item needs
     uint32_t block = blocks_ - 1;
     while (block > 0 && !part(item, block).any()) --block;

@@ -49,6 +49,7 @@ OnlineAttention::OnlineAttention(Runtime& rt, const OnlinePlan& plan)
   slabs_ = rows_.count();
   slabs_per_block_ = min(t.row_buffers * cores, slabs_);
   blocks_per_head_ = static_cast<uint32_t>(ceil_div(slabs_, slabs_per_block_));
+  rt.check_extents(min(t.nq, l.seq_q), min(t.nkv, l.seq_kv));
   const auto scores = [&](uint32_t block) { return scores_of(block); };
   const uint32_t heads = l.batch * l.heads, clusters = rt.machine().clusters;
   first_block_ = share(heads, blocks_per_head_, !rows_.uneven(), scores, rt.cluster(), clusters);
@@ -101,6 +102,7 @@ Item OnlineAttention::slab(uint32_t core, uint32_t block, uint32_t index) const 
   item.valid = true;
   item.head = block / blocks_per_head_;
   rows_.fill(item, block % blocks_per_head_ * slabs_per_block_ + index * cores + turn);
+  if (rt_.mask().padded != 0) RowBlocks::clip(item, rt_.valid_keys(item.head / rt_.layer().heads));
   return item;
 }
 
@@ -117,6 +119,7 @@ bool OnlineAttention::needed(uint32_t block, uint32_t j) const {
   for (uint32_t s = first; s < min(first + slabs_per_block_, slabs_); ++s) {
     Item item{};
     rows_.fill(item, s);
+    if (rt_.mask().padded != 0) RowBlocks::clip(item, rt_.valid_keys(block / blocks_per_head_ / rt_.layer().heads));
     if (cut_.part(item, j).any()) return true;
   }
   return false;
@@ -205,11 +208,13 @@ void OnlineAttention::first_half_in_array(uint32_t core, const Step& s) {
   const Sums running = this->running(core, s), tile = tile_sums(core, s);
   const Matrix before = running.maximum(s.j + 3), after = running.maximum(s.j);
   Command score = score_tile(q_rows(core, s.slab, s.rows), kv_tile(k_, s, emb_), tile.tile_maximum(), array_slot(s));
-  mask(rt_, rt_.scale_scores(score, s.head), s.row, s.keys.key);
+  rt_.scale_scores(score, s.head);
+  if (rt_.by_place()) rt_.place_scores(score, {s.head, s.row, s.rows, s.keys.key, s.keys.keys});
+  mask(rt_, score, s.row, s.keys.key);
   score.after(ring_free_.of(core)).then(scored_.of(core)).label(s.head, s.block);
   if (s.takes_tile) score.after(k_ready_.of(core));
   if (s.leaves_tile) score.then(k_free_.of(core));
-  if (s.first) score.after(q_ready_.of(core));
+  score.after(q_ready_.of(core), s.begins);
   if (plan_.serial) score.after(turn_.of(core));
   rt_.mac(core, score);
 
@@ -227,10 +232,11 @@ void OnlineAttention::first_half(uint32_t core, const Step& s) {
   const Matrix scores = this->scores(core, s);
   Command multiply = matmul_abt(q_rows(core, s.slab, s.rows), kv_tile(k_, s, emb_), scores, plan_.tiling.l0);
   rt_.scale_scores(multiply, s.head);
+  if (rt_.by_place()) rt_.place_scores(multiply, {s.head, s.row, s.rows, s.keys.key, s.keys.keys});
   multiply.after(ring_free_.of(core)).then(scored_.of(core)).label(s.head, s.block);
   if (s.takes_tile) multiply.after(k_ready_.of(core));
   if (s.leaves_tile) multiply.then(k_free_.of(core));
-  if (s.first) multiply.after(q_ready_.of(core));
+  multiply.after(q_ready_.of(core), s.begins);
   if (plan_.serial) multiply.after(turn_.of(core));
   rt_.mac(core, multiply);
   Command softmax = online_softmax(scores, rt_.in(scores), running(core, s).maximum(), tile_sums(core, s), s.first);
@@ -245,6 +251,7 @@ void OnlineAttention::second_half(uint32_t core, const Step& s) {
                                 : numerators(rt_.in(scores(core, s)), v, tile, plan_.tiling.l0);
   if (plan_.forwarded) sums.raw().flags |= hal::kForwarded;
   rt_.scale_values(sums, s.head);
+  rt_.place_values(sums, {s.head, s.row, s.rows, s.keys.key, s.keys.keys});
   sums.after(maxed_.of(core)).then(summed_.of(core)).label(s.head, s.block);
   if (s.takes_tile) sums.after(v_ready_.of(core));
   if (s.leaves_tile) sums.then(v_free_.of(core));
@@ -257,7 +264,7 @@ void OnlineAttention::second_half(uint32_t core, const Step& s) {
   add.after(summed_.of(core)).then(ring_free_.of(core));
   if (plan_.serial) add.then(turn_.of(core));
   rt_.vec(core, add.label(s.head, s.block));
-  if (s.last) end_slab(core, s);
+  if (s.last && !rt_.map().any()) end_slab(core, s);
 }
 
 // O takes the place of Q.
@@ -278,6 +285,21 @@ void OnlineAttention::pass(uint32_t core) {
   drain(core, 0);
   rt_.mac(core,
           fence().after(k_ready_.of(core)).after(v_ready_.of(core)).then(k_free_.of(core)).then(v_free_.of(core)));
+}
+
+// Under a map of blocks slabs need not end in the order in which others take their slots.
+void OnlineAttention::end_slabs(uint32_t core, uint32_t block) {
+  drain(core, 0);
+  for (uint32_t index = 0; index < slabs_of(core, block); ++index) {
+    const Item slab = this->slab(core, block, index);
+    Step s;
+    s.slab = core_[core].slabs + index;
+    s.head = slab.head;
+    s.block = slab.block;
+    s.row = slab.row;
+    s.rows = slab.rows;
+    end_slab(core, s);
+  }
 }
 
 void OnlineAttention::drain(uint32_t core, uint32_t left) {
@@ -307,6 +329,8 @@ void OnlineAttention::step(uint32_t core, const Tile& tile, uint32_t index, bool
   s.j = cut_.number_of(slab, tile.j);
   s.takes_tile = takes_tile;
   s.leaves_tile = leaves_tile;
+  if (s.slab >= c.begun) s.begins = s.slab + 1 - c.begun;
+  c.begun += s.begins;
   load_slabs(core, s.slab + kSlabsAhead);
   plan_.in_array ? first_half_in_array(core, s) : first_half(core, s);
   c.waiting[c.waiting_count++] = s;
@@ -351,7 +375,10 @@ void OnlineAttention::run() {
       ++tile.j;
       ++tile.number;
     }
-    for (uint32_t c = 0; c < cores; ++c) core_[c].slabs += slabs_of(c, block);
+    for (uint32_t c = 0; c < cores; ++c) {
+      if (rt_.map().any()) end_slabs(c, block);
+      core_[c].slabs += slabs_of(c, block);
+    }
   }
   for (uint32_t c = 0; rt_.ok() && c < cores; ++c) drain(c, 0);
   rt_.wait(stored_, stores_);

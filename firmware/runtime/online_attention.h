@@ -46,10 +46,11 @@ class OnlineAttention {
     uint32_t key = 0;                  //   and its first row in the tile
     bool first = false, last = false;  // of the slab
     bool takes_tile = false, leaves_tile = false;  // the core's first and last step with it
+    uint32_t begins = 0;                           // slabs that are there from now on, as they come in order
   };
   struct Core {
     uint64_t slots = 0, tiles = 0, scores = 0;  // L1 addresses
-    uint32_t steps = 0, slabs = 0, loaded = 0, stored = 0;
+    uint32_t steps = 0, slabs = 0, loaded = 0, begun = 0, stored = 0;
     uint32_t load_block = 0, load_index = 0;  // of the next slab to be loaded: row block, place among the core's in it
     Step waiting[kMaxLag + 1];                // first halves done, oldest first
     uint32_t waiting_count = 0;
@@ -72,6 +73,7 @@ class OnlineAttention {
   void first_half_in_array(uint32_t core, const Step& s);
   void first_half(uint32_t core, const Step& s);
   void second_half(uint32_t core, const Step& s);
+  void end_slabs(uint32_t core, uint32_t block);
   void end_slab(uint32_t core, const Step& s);
   void pass(uint32_t core);
   void drain(uint32_t core, uint32_t left);

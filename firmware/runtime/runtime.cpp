@@ -2,17 +2,31 @@
 
 namespace attnvp::firmware {
 
-// As its flags ask for; what comes in is zero.
-void Command::lengthen() {
-  const std::uint16_t length = hal::length_with(d_.flags);
+// What comes in is zero.
+void Command::lengthen_to(uint32_t end) {
+  const uint32_t length = round_up(end, uint32_t{hal::kDescriptorStep});
   auto* bytes = reinterpret_cast<unsigned char*>(&d_);
   for (uint32_t i = d_.length; i < length; ++i) bytes[i] = 0;
-  d_.length = length;
+  d_.length = static_cast<std::uint16_t>(length);
 }
 
-Command& Command::masked(const hal::Mask& mask, uint32_t row, uint32_t key) {
+Command& Command::masked(const hal::Mask& mask, const hal::BlockMask& blocks, uint32_t row, uint32_t key,
+                         uint32_t keys) {
   d_.flags |= hal::kMasked;
+  if (blocks.any()) d_.flags |= hal::kBlocked;
   lengthen();
+  if (blocks.any()) {
+    const hal::BlockWindow w = hal::window_of(mask, row, d_.rows, key, keys);
+    complete_ = complete_ && w.bits() <= hal::kMapBits;
+    uint32_t* const map = d_.tail.rule.more.map;
+    for (uint32_t i = 0; i < hal::kMapBits / 32; ++i) map[i] = 0;
+    for (uint32_t i = 0; complete_ && i < w.rows; ++i) {
+      for (uint32_t j = 0; j < w.columns; ++j) {
+        const uint32_t bit = i * w.columns + j;
+        if (blocks.at(w.first_row + i, w.first_column + j)) map[bit / 32] |= 1U << bit % 32;
+      }
+    }
+  }
   d_.tail.rule.row = row;
   d_.tail.rule.key = key;
   d_.tail.rule.mask = mask;
@@ -82,12 +96,16 @@ Command matmul_abt(const Matrix& a, const Matrix& b, const Matrix& c, const Matr
 }
 
 Command attend(const Matrix& p, const Matrix& v, const Matrix& o, const Matrix& partials, Accumulate place,
-               const L0Tile& l0) {
+               const L0Tile& l0, bool scaled_by_block) {
   if (hal::element_bytes(p.type) != 1) return matmul_ab(p, v, o, partials, place, l0);
   Matrix sums = partials;
   sums.columns = o.columns + 1;
   Command command = matmul_ab(p, v, o, sums, place, l0);
   command.raw().flags |= hal::kNormalised;
+  if (!scaled_by_block) return command;  // whose sums are of products with scales
+  for (int i = 2; i < hal::kOperands; ++i) {
+    if (command.raw().type[i] == hal::ElementType::kInt32) command.raw().type[i] = hal::ElementType::kFp32;
+  }
   return command;
 }
 
@@ -117,6 +135,11 @@ Runtime::Runtime(hal::Cpu& cpu, uint32_t cluster)
   if (!read) job_ = {};
   if (!read || job_.magic != hal::kJobMagic || job_.bytes != sizeof job_) fail(Status::kBadJob);
   if (ok() && (job_.flags & hal::kRuled) != 0) this->read(hal::kRulesAddress, &rules_, sizeof rules_);
+  if (ok() && (job_.flags & hal::kMapped) != 0) {
+    const uint32_t words = hal::map_rows(mask()) * hal::map_stride(mask(), layer().seq_kv);
+    if (words > hal::kMostBlockWords) fail(Status::kBadJob);
+    this->read(hal::kMapAddress, map_, static_cast<uint32_t>(round_up(words, 2)) * sizeof map_[0]);
+  }
   if (!ok() || !typed()) return;
   this->read(hal::kTypesAddress, &types_, sizeof types_);
   bytes_ = hal::element_bytes(types_.operand);
@@ -196,6 +219,68 @@ void Runtime::read_scales(uint32_t head, uint32_t place) {
   scales_[place] = {hal::kUnitScale, hal::kUnitScale};
   read(hal::kScalesAddress + uint64_t{head} * sizeof(hal::HeadScales), &scales_[place], sizeof scales_[place]);
   scales_head_[place] = head + 1;
+}
+
+void Runtime::check_more(uint32_t rows, uint32_t keys) {
+  if (scaled_by_block()) {
+    const uint32_t most = (hal::kMostScaled - 1) << types_.scale_block;
+    if (rows > most && rows > 1) refuse(RowTiling::kNq, rows);
+    if (keys > most) refuse(RowTiling::kNkv, keys);
+  }
+  const hal::Mask& m = mask();
+  if (m.block == 0) return;
+  const auto blocks = [&](uint32_t n, uint32_t all) { return min((n + m.block - 2) / m.block + 1, all); };
+  if (blocks(rows, hal::map_rows(m)) * blocks(keys, hal::map_columns(m, layer().seq_kv)) > hal::kMapBits) {
+    refuse(RowTiling::kNq, rows);
+  }
+}
+
+// Slopes, buckets and scales come from the mailbox whenever they are needed.
+Command& Runtime::place_scores(Command& command, const Place& at, const hal::Mask& mask) {
+  hal::Descriptor& d = command.raw();
+  if ((job_.flags & (hal::kSlopedJob | hal::kBucketedJob)) != 0) {
+    const bool sloped = (job_.flags & hal::kSlopedJob) != 0;
+    command.scaled_by(rules_.scale).with(sloped ? hal::kSloped : hal::kBucketed);
+    d.tail.rule.row = at.row;
+    d.tail.rule.key = at.key;
+    d.tail.rule.mask = mask;
+    const uint32_t heads = rules_.group, head = at.head % layer().heads * heads + at.row / mask.queries;
+    if (sloped) {
+      const uint32_t count = (at.row % mask.queries + at.rows - 1) / mask.queries + 1;
+      if (count > hal::kMostSlopes) refuse(RowTiling::kNq, at.rows);
+      const uint32_t known = min(count, layer().heads * heads - head);  // rows behind the last query are padding
+      if (ok()) read(hal::kBiasAddress + uint64_t{head} * 4, d.tail.rule.more.slope, min(known, hal::kMostSlopes) * 4);
+    } else {
+      constexpr uint32_t kBytes = sizeof d.tail.rule.more.bucket;
+      read(hal::kBiasAddress + uint64_t{head} * kBytes, d.tail.rule.more.bucket, kBytes);
+    }
+  }
+  if (scaled_by_block()) read_block_scales(command.scaled_by(hal::kUnitScale), at, true);
+  return command;
+}
+
+Command& Runtime::place_values(Command& command, const Place& at) {
+  if (scaled_by_block()) read_block_scales(command.scaled_by(types_.value_scale), at, false);
+  return command;
+}
+
+void Runtime::read_block_scales(Command& command, const Place& at, bool scores) {
+  const uint32_t block = 1U << types_.scale_block;
+  const auto blocks = [&](uint32_t n) { return ceil_div(n, block); };
+  const uint32_t of_q = blocks(layer().seq_q), of_k = blocks(layer().seq_kv);
+  hal::Descriptor& d = command.with(hal::kBlockScaled).raw();
+  d.tail.rule.row = at.row;
+  d.tail.rule.key = at.key;
+  hal::BlockScales& s = d.tail.rule.more.scales;
+  s.block = block;
+  const uint64_t head = hal::kScalesAddress + uint64_t{at.head} * (of_q + 2 * of_k) * sizeof(uint32_t);
+  const auto get = [&](uint32_t* scales, uint64_t base, uint32_t from, uint32_t n, uint32_t all) {
+    const uint32_t first = from / block, count = min((from + n - 1) / block, all - 1) - first + 1;
+    if (count > hal::kMostScaled) return refuse(RowTiling::kNq, n);
+    read(base + uint64_t{first} * sizeof *scales, scales, count * sizeof *scales);
+  };
+  if (scores) get(s.row, head, at.row, at.rows, of_q);
+  get(s.key, head + uint64_t{of_q + (scores ? 0 : of_k)} * sizeof(uint32_t), at.key, at.keys, of_k);
 }
 
 static uint64_t working_set(uint64_t sums, const L0Tile& t, uint32_t bytes) {

@@ -183,19 +183,29 @@ class Command {
     return *this;
   }
   Command& unmasked() {
-    d_.flags &= static_cast<std::uint16_t>(~hal::kMasked);
+    d_.flags &= static_cast<std::uint16_t>(~(hal::kMasked | hal::kBlocked));
     d_.length = hal::length_with(d_.flags);
     return *this;
   }
   // Rows of the result are the layer's queries from `row` on, columns its keys from `key` on.
-  Command& masked(const hal::Mask& mask, uint32_t row, uint32_t key);
+  Command& masked(const hal::Mask& mask, const hal::BlockMask& blocks, uint32_t row, uint32_t key, uint32_t keys);
   Command& scaled(uint32_t scale);     // FP32 bits; nothing for 1
   Command& scaled_by(uint32_t scale);  // whatever it is
   Command& capped(uint32_t cap);       // what is scaled_by: FP32 bits
+  Command& with(hal::Flags flag) {
+    d_.flags |= flag;
+    lengthen();
+    return *this;
+  }
   Command& scaled_by(bool always, uint32_t scale) { return always ? scaled_by(scale) : scaled(scale); }
   // A matmul's partials wait in L0 for the next slice of its depth.
   Command& kept() {
     d_.tail.matmul.kept = 1;
+    return *this;
+  }
+  Command& planes(uint32_t count, uint32_t from_stride, uint32_t to_stride) {  // of a copy, so far apart
+    lengthen_to(offsetof(Descriptor, tail) + sizeof(hal::CopyTail));
+    d_.tail.copy = {count, {from_stride, to_stride}};
     return *this;
   }
   Command& deferrable() {
@@ -218,10 +228,16 @@ class Command {
   }
   Word& word(uint32_t i) { return reinterpret_cast<Word*>(&d_)[i]; }
   const Word& word(uint32_t i) const { return reinterpret_cast<const Word*>(&d_)[i]; }
-  void lengthen();
+  void lengthen() { lengthen_to(hal::length_with(d_.flags)); }
+  void lengthen_to(uint32_t bytes);
   Descriptor d_;  // behind its length there may be anything
   int waits_ = 0, signals_ = 0;
   bool complete_ = true;
+};
+
+// Where scores are among all of a layer's: of that head of K and V, from query `row` and key `key` on.
+struct Place {
+  uint32_t head, row, rows, key, keys;
 };
 
 enum class Accumulate : std::uint8_t { kOnly, kFirst, kMiddle, kLast };  // place in a sum over several matmuls
@@ -240,7 +256,7 @@ Command matmul_ab(const Matrix& a, const Matrix& b, const Matrix& c, const Matri
 // O, or a term of it: where P is relative to its rows' maxima, sums are divided by those of P, which partials have in a
 // column of their own (Runtime::partial_columns).
 Command attend(const Matrix& p, const Matrix& v, const Matrix& o, const Matrix& partials, Accumulate place,
-               const L0Tile& l0);
+               const L0Tile& l0, bool scaled_by_block = false);
 Command softmax(const Matrix& in, const Matrix& out);
 Command copy(const Matrix& from, const Matrix& to);  // either direction, equal shapes
 Command fence();                                     // only waits and signals
@@ -254,6 +270,21 @@ class Runtime {
   const hal::Layer& layer() const { return job_.layer; }
   const hal::Mask& mask() const { return rules_.mask; }
   const hal::Rules& rules() const { return rules_; }
+  hal::BlockMask map() const {  // beside the mask
+    if (rules_.mask.block == 0) return {};
+    return {map_, hal::map_stride(rules_.mask, layer().seq_kv)};
+  }
+  // Commands of so many rows and keys: refuses them where they have no room for their part of the map, or for the
+  // scales of their blocks.
+  void check_extents(uint32_t rows, uint32_t keys) {
+    if (mask().block != 0 || scaled_by_block()) check_more(rows, keys);
+  }
+  // Keys of a batch that count.
+  uint32_t valid_keys(uint32_t batch) {
+    uint32_t keys = layer().seq_kv;
+    if (rules_.mask.padded != 0) read(hal::kContextsAddress + uint64_t{batch} * sizeof keys, &keys, sizeof keys);
+    return keys;
+  }
   // Element types and sizes: of Q, K, V and P; of O.
   hal::ElementType type() const { return types_.operand; }
   hal::ElementType out_type() const { return types_.out; }
@@ -279,6 +310,16 @@ class Runtime {
   Command& scale_values(Command& command, uint32_t head) {
     return command.scaled_by(scaled_by_head(), scales(head).value);
   }
+  // What the scores' place decides: biases, scales of blocks. Their first row is query `row`, their first of `keys`
+  // columns is key `key` of head `head`.
+  bool by_place() const { return (job_.flags & (hal::kSlopedJob | hal::kBucketedJob)) != 0 || scaled_by_block(); }
+  uint32_t most_scaled() const {  // keys of a product with V
+    return scaled_by_block() ? (hal::kMostScaled - 1) << types_.scale_block : 0xFFFF'FFFF;
+  }
+  bool scaled_by_block() const { return types_.scale_block != 0; }
+  Command& place_scores(Command& command, const Place& at) { return place_scores(command, at, mask()); }
+  Command& place_scores(Command& command, const Place& at, const hal::Mask& mask);
+  Command& place_values(Command& command, const Place& at);
   uint32_t cluster() const { return cluster_; }
   uint32_t cores() const { return job_.machine.cores; }
   bool ok() const { return status_ == Status::kDone; }
@@ -425,6 +466,8 @@ class Runtime {
     if (!hal::push(cpu_, queue, command.raw())) fail(Status::kEngineFault, queue);
   }
   void read_scales(uint32_t head, uint32_t place);
+  [[gnu::noinline]] void check_more(uint32_t rows, uint32_t keys);
+  void read_block_scales(Command& command, const Place& at, bool scores);
 
   hal::Cpu& cpu_;
   uint32_t cluster_, control_;
@@ -443,7 +486,8 @@ class Runtime {
   uint64_t statistic_[hal::kMaxStatistics] = {};
   Events lock_step_{};  // span 0: not in lock-step
   Side side_ = Side::kTransfer;
-  uint32_t pending_ = 0;  // commands of that side under way
+  uint32_t pending_ = 0;                // commands of that side under way
+  uint32_t map_[hal::kMostBlockWords];  // last, as few layers have one
 };
 
 }  // namespace attnvp::firmware

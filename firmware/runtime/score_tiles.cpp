@@ -100,7 +100,9 @@ void CTiles::tile(const Work::Round& i, uint32_t j) {
     multiply.after(free_.of(c)).then(ready_.of(c));
     if (part.last) multiply.then(q_free_.of(c));
     if (k_.last_use(i, c, j)) k_.release(multiply, c);
-    rt.mac(c, rt.scale_scores(multiply, of.head).label(of.head, of.block));
+    rt.scale_scores(multiply, of.head);
+    if (rt.by_place()) rt.place_scores(multiply, {of.head, of.row, of.rows, part.key, part.keys});
+    rt.mac(c, multiply.label(of.head, of.block));
 
     const Matrix dram = columns_of(all_.c_block(of, items_[c]), part.key, part.keys);
     Command store = copy(tile, dram).after(ready_.of(c)).then(free_.of(c)).label(of.head, of.block);
@@ -190,8 +192,9 @@ void OTiles::tile(const Work::Round& i, uint32_t j) {
     Matrix sums = sums_.block(of, rt.partial_columns(), hal::ElementType::kFp32);
     sums.columns = rt.value_emb();
     Command multiply = attend(tile, v_.rows(i.group, of.member, j, part), o_.block(of, rt.value_emb(), rt.out_type()),
-                              sums, place_of(part), all_.tiling().l0);
+                              sums, place_of(part), all_.tiling().l0, rt.scaled_by_block());
     if (rt.typed() && part.last) rt.scale_values(multiply, of.head);
+    if (rt.scaled_by_block()) rt.place_values(multiply, {of.head, of.row, of.rows, part.key, part.keys});
     v_.acquire(multiply, c, i.group, j);
     multiply.after(ready_.of(c)).then(free_.of(c));
     if (part.last) multiply.after(o_free_.of(c)).then(o_ready_.of(c));

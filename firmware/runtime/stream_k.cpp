@@ -12,7 +12,8 @@ Contexts::Contexts(Runtime& rt, uint32_t nq, uint32_t nkv)
       nkv_(nkv),
       group_(rt.rules().group),
       page_(rt.rules().page),
-      mask_(rt.mask()) {
+      mask_(rt.mask()),
+      map_(rt.map()) {
   first_[0] = 0;
   if (batches_ > kMostBatches) {
     rt.fail(Status::kBadJob);
@@ -25,7 +26,7 @@ Contexts::Contexts(Runtime& rt, uint32_t nq, uint32_t nkv)
     queries_[b] = words[0];
     keys_[b] = words[1];
   }
-  if (ragged_ == 1) rt.read(hal::kContextsAddress, keys_, batches_ * sizeof(uint32_t));
+  if (ragged_ == 1 || mask_.padded != 0) rt.read(hal::kContextsAddress, keys_, batches_ * sizeof(uint32_t));
   if (!rt.ok()) batches_ = 0;
   for (uint32_t b = 0; b < batches_; ++b) {
     const RowBlocks cut = blocks(b);
@@ -38,7 +39,7 @@ Contexts::Contexts(Runtime& rt, uint32_t nq, uint32_t nkv)
       of_batch += heads_ * here;
       most_tiles_ = max(most_tiles_, here);
     }
-    if (ragged_ == 0) {  // the other batches are alike
+    if (alike()) {  // the other batches are, too
       total_tiles_ = of_batch * batches_;
       return;
     }
@@ -116,12 +117,15 @@ KeyBlocks::Part Contexts::keys(uint32_t context, uint32_t tile) const {
 }
 
 uint64_t Contexts::key_row(Runtime& rt, uint32_t context, uint32_t head, uint32_t key) const {
-  const uint32_t b = batch(context);
+  return row_of(rt, batch(context), head, key);
+}
+
+uint64_t Contexts::row_of(Runtime& rt, uint32_t b, uint32_t head, uint32_t key) const {
   uint64_t before = 0;  // keys, or pages
   const auto of = [&](uint32_t keys) { return page_ == 0 ? keys : static_cast<uint32_t>(ceil_div(keys, page_)); };
   if (ragged_ == 0) before = uint64_t{b} * of(all_keys_);
   for (uint32_t i = 0; ragged_ != 0 && i < b; ++i) before += of(keys_[i]);
-  if (page_ == 0) return before * heads_ + uint64_t{head} * keys_of(b) + key;
+  if (page_ == 0) return before * heads_ + uint64_t{head} * head_rows(b) + key;
   uint32_t page = 0;
   rt.read(hal::kPagesAddress + (before + key / page_) * sizeof page, &page, sizeof page);
   return (uint64_t{page} * heads_ + head) * page_ + key % page_;

@@ -38,6 +38,12 @@ class Contexts {
   KeyBlocks::Part keys(uint32_t context, uint32_t tile) const;  // of that tile
   // The row of K and V where key `key` of a head is; in a cache of pages the rows up to the page's end are in one run.
   uint64_t key_row(Runtime& rt, uint32_t context, uint32_t head, uint32_t key) const;
+  uint64_t row_of(Runtime& rt, uint32_t batch, uint32_t head, uint32_t key) const;
+  uint32_t head_rows(uint32_t batch) const {  // from a head's rows to the next one's
+    return page_ != 0 ? page_ : ragged_ == 0 ? all_keys_ : keys_[batch];
+  }
+  uint32_t new_tokens(uint32_t batch) const { return queries_[batch]; }  // of requests
+  uint32_t all_tokens(uint32_t batch) const { return keys_[batch]; }
   uint32_t run_of(uint32_t key, uint32_t keys) const { return page_ == 0 ? keys : min(keys, page_ - key % page_); }
   bool uneven() const { return mask_.any() && count() > batches_; }
   // The i-th of all contexts' heads as public kernels have them: row block by row block, then the next head.
@@ -47,18 +53,20 @@ class Contexts {
 
  private:
   uint32_t rows_of(uint32_t batch) const { return ragged_ == 2 ? group_ * queries_[batch] : seq_q_; }
-  uint32_t keys_of(uint32_t batch) const { return ragged_ == 0 ? all_keys_ : keys_[batch]; }
+  bool alike() const { return ragged_ == 0 && mask_.padded == 0; }  // all batches' keys
+  uint32_t keys_of(uint32_t batch) const { return alike() ? all_keys_ : keys_[batch]; }
   hal::Mask mask_of(uint32_t batch) const;
   RowBlocks blocks(uint32_t batch) const {
-    return RowBlocks(mask_of(batch), rows_of(batch), keys_of(batch), nq_, nq_, 1);
+    return RowBlocks(mask_of(batch), rows_of(batch), keys_of(batch), nq_, nq_, 1, map_);
   }
-  KeyBlocks cut(uint32_t batch) const { return KeyBlocks(mask_of(batch), rows_of(batch), keys_of(batch), nkv_); }
+  KeyBlocks cut(uint32_t batch) const { return KeyBlocks(mask_of(batch), rows_of(batch), keys_of(batch), nkv_, map_); }
   // Contexts alike in all batches: row block by row block over them; otherwise batch by batch. Most keys first.
   uint32_t context_of(uint32_t batch, uint32_t block) const;
   uint32_t block_of(uint32_t context) const;
 
   uint32_t ragged_, batches_, heads_, seq_q_, all_keys_, nq_, nkv_, group_, page_;
   hal::Mask mask_;
+  hal::BlockMask map_;
   uint32_t total_tiles_ = 0, most_tiles_ = 0;
   uint32_t queries_[kMostBatches], keys_[kMostBatches];
   uint32_t first_[kMostBatches + 1];  // context of each batch; of batches that are alike: as if they were not

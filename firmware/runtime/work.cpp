@@ -28,10 +28,17 @@ Matrix dram_scores(const Runtime& rt, uint64_t tensor, const Item& item, hal::El
   return columns_of(dram_rows(rt, tensor, item, rt.layer().seq_kv).as(type), item.key, item.keys);
 }
 
-void mask(const hal::Mask& mask, Command& softmax, uint32_t row, uint32_t key) {
+void mask(const hal::Mask& mask, const hal::BlockMask& map, Command& softmax, uint32_t row, uint32_t key) {
   const hal::Descriptor& d = softmax.raw();
   const uint32_t columns = d.opcode == hal::Opcode::kScoreTile ? d.tail.tile.keys : d.operand[0].columns;
-  if (!hal::all_visible(mask, row, d.rows, key, columns)) softmax.masked(mask, row, key);
+  bool all = hal::all_visible(mask, row, d.rows, key, columns);
+  if (map.any()) {
+    const hal::BlockWindow w = hal::window_of(mask, row, d.rows, key, columns);
+    for (uint32_t i = 0; all && i < w.bits(); ++i) {
+      all = map.at(w.first_row + i / w.columns, w.first_column + i % w.columns);
+    }
+  }
+  if (!all) softmax.masked(mask, map, row, key, columns);
 }
 
 Accumulate place_of(const KeyBlocks::Part& part) {
@@ -39,7 +46,8 @@ Accumulate place_of(const KeyBlocks::Part& part) {
   return part.last ? Accumulate::kLast : Accumulate::kMiddle;
 }
 
-KeyBlocks::KeyBlocks(const hal::Mask& mask, uint32_t rows, uint32_t keys, uint32_t nkv) : nkv_(nkv), all_(!mask.any()) {
+KeyBlocks::KeyBlocks(const hal::Mask& mask, uint32_t rows, uint32_t keys, uint32_t nkv, const hal::BlockMask& map)
+    : nkv_(nkv), all_(!mask.any()), mask_(mask), map_(map) {
   if (all_) {
     head_ = first_ = head_blocks_ = 0;
     end_ = keys;
@@ -56,32 +64,61 @@ KeyBlocks::KeyBlocks(const hal::Mask& mask, uint32_t rows, uint32_t keys, uint32
 
 KeyBlocks::Part KeyBlocks::part_of(const Item& item, uint32_t block) const {
   const uint32_t from = row(block), to = from + rows(block), end = item.key + item.keys;
-  const bool in_head = from<item.head_keys, in_main = to> item.main_key && from < end;
+  const bool in_head = from<item.head_keys && to> item.key, in_main = to> item.main_key && from < end;
   Part p;
   if (!in_head && !in_main) return p;
-  p.key = in_head ? from : max(from, item.main_key);
+  p.key = max(from, in_head ? item.key : item.main_key);
   p.keys = (in_main ? min(to, end) : min(to, item.head_keys)) - p.key;
+  if (!seen(item, p.key, p.key + p.keys)) return {};
   p.first = p.key == item.key;
   p.last = p.key + p.keys == end;
   return p;
 }
 
+// Under a map the parts are those that there are.
 uint32_t KeyBlocks::parts(const Item& item) const {
+  if (map_.any()) return number_of(item, count());
   return head_parts(item) + block_at(item.key + item.keys - 1) + 1 - main_block(item);
 }
 
 uint32_t KeyBlocks::number_of(const Item& item, uint32_t block) const {
+  if (map_.any()) {
+    uint32_t number = 0;
+    for (uint32_t b = 0; b < block; ++b) number += part_of(item, b).any() ? 1 : 0;
+    return number;
+  }
   const uint32_t heads = head_parts(item);
   return block < heads ? block : block - main_block(item) + heads;
 }
 
 uint32_t KeyBlocks::block_of(const Item& item, uint32_t number) const {
+  if (map_.any()) {
+    uint32_t block = 0;
+    for (;; ++block) {
+      if (part_of(item, block).any() && number-- == 0) return block;
+    }
+  }
   const uint32_t heads = head_parts(item);
   return number < heads ? number : number - heads + main_block(item);
 }
 
-RowBlocks::RowBlocks(const hal::Mask& mask, uint32_t rows, uint32_t keys, uint32_t nq, uint32_t unit, uint32_t workers)
-    : mask_(mask), heads_(1), rows_(rows), unit_(unit), keys_(keys) {
+KeyBlocks::Run KeyBlocks::run(const Item& item, uint32_t key) const {
+  const uint32_t end = item.key + item.keys;
+  if (!map_.any()) return key < item.head_keys ? Run{key, item.head_keys} : Run{max(key, item.main_key), end};
+  Run run;
+  for (uint32_t b = 0; b < count(); ++b) {
+    const Part p = part_of(item, b);
+    if (!p.any() || p.key + p.keys <= key) continue;
+    if (run.end > 0 && p.key != run.end) break;
+    if (run.end == 0) run.key = max(p.key, key);
+    run.end = p.key + p.keys;
+  }
+  return run;
+}
+
+RowBlocks::RowBlocks(const hal::Mask& mask, uint32_t rows, uint32_t keys, uint32_t nq, uint32_t unit, uint32_t workers,
+                     const hal::BlockMask& map)
+    : mask_(mask), map_(map), heads_(1), rows_(rows), unit_(unit), keys_(keys) {
   if (mask_.any() && nq < mask_.queries) {
     heads_ = rows_ / mask_.queries;
     rows_ = mask_.queries;
@@ -99,12 +136,36 @@ void RowBlocks::see(Item& item) const {
   item.keys = v.end - item.key;
   item.head_keys = v.head;
   item.main_key = v.first;
+  if (!map_.any()) return;
+  // What the map leaves of both runs.
+  const hal::Hull seen = hal::hull_of_rows(mask_, map_, item.row, item.rows, 0, keys_);
+  item.key = seen.key;
+  item.keys = seen.end - seen.key;
+  if (seen.key >= v.first || seen.end <= v.head) item.head_keys = 0, item.main_key = seen.key;
+}
+
+void RowBlocks::clip(Item& item, uint32_t keys) {
+  const uint32_t end = min(item.key + item.keys, keys);
+  if (item.main_key < end) {
+    item.keys = end - item.key;
+    return;
+  }
+  item.keys = min(item.head_keys, end) - item.key;
+  item.head_keys = 0;
+  item.main_key = item.key;
 }
 
 uint64_t RowBlocks::scores(uint32_t block) const {
   Item item{};
   fill(item, block);
-  const uint32_t keys = item.head_keys > 0 ? item.head_keys + item.key + item.keys - item.main_key : item.keys;
+  uint32_t keys = item.head_keys > 0 ? item.head_keys + item.key + item.keys - item.main_key : item.keys;
+  if (map_.any()) {  // blocks of them
+    keys = 0;
+    const uint32_t b = mask_.block;
+    for (uint32_t k = item.key; k < item.key + item.keys; k = (k / b + 1) * b) {
+      keys += hal::hull_of_rows(mask_, map_, item.row, item.rows, k, min((k / b + 1) * b, keys_)).any() ? b : 0;
+    }
+  }
   return uint64_t{item.rows} * keys;
 }
 
@@ -120,8 +181,9 @@ uint32_t RowBlocks::most_keys() const {
   return most;
 }
 
-Work::Work(const Runtime& rt, const RowTiling& t, uint32_t lanes)
-    : lanes_(lanes),
+Work::Work(Runtime& rt, const RowTiling& t, uint32_t lanes)
+    : rt_(rt),
+      lanes_(lanes),
       batch_(rt.layer().batch),
       heads_(rt.layer().heads),
       bb_(t.bb),
@@ -131,6 +193,8 @@ Work::Work(const Runtime& rt, const RowTiling& t, uint32_t lanes)
   head_groups_ = hh_ == 1 ? heads_ : ceil_div(heads_, hh_);
   all_groups_ = (bb_ == 1 ? batch_ : ceil_div(batch_, bb_)) * head_groups_;
 
+  if (rt.mask().block != 0) rt.check_extents(min(t.nq, rt.layer().seq_q), cut_.most_keys());
+  if (rt.scaled_by_block()) rt.check_extents(min(t.nq, rt.layer().seq_q), min(t.nkv, rt.layer().seq_kv));
   const auto scores = [&](uint32_t place) { return cut_.scores(block_at(place)); };
   while (kept_ > 1 && kept_ * lanes_ > kItems) kept_ /= 2;
   if (lanes_ > kItems) return;  // which is refused elsewhere
@@ -255,6 +319,7 @@ void Work::make(Item& item, const Group& g, uint32_t round, uint32_t lane) const
     item.head = head_of(g.number, item.member);
   }
   cut_.fill(item, block_at(place));
+  if (rt_.mask().padded != 0) RowBlocks::clip(item, rt_.valid_keys(item.head / heads_));
 }
 
 uint32_t Work::last_round(uint32_t group, uint32_t lane) const {

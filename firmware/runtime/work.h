@@ -32,8 +32,9 @@ struct Item {
 // of K and V lie one behind the other in this order where they are all in L1.
 class KeyBlocks {
  public:
-  KeyBlocks(const Runtime& rt, uint32_t nkv) : KeyBlocks(rt.mask(), rt.layer().seq_q, rt.layer().seq_kv, nkv) {}
-  KeyBlocks(const hal::Mask& mask, uint32_t rows, uint32_t keys, uint32_t nkv);
+  KeyBlocks(const Runtime& rt, uint32_t nkv)
+      : KeyBlocks(rt.mask(), rt.layer().seq_q, rt.layer().seq_kv, nkv, rt.map()) {}
+  KeyBlocks(const hal::Mask& mask, uint32_t rows, uint32_t keys, uint32_t nkv, const hal::BlockMask& map = {});
   uint32_t count() const { return head_blocks_ + main_blocks_; }
   uint32_t row(uint32_t block) const {  // first key
     return block < head_blocks_ ? block * nkv_ : first_ + (block - head_blocks_) * nkv_;
@@ -52,6 +53,11 @@ class KeyBlocks {
   uint32_t parts(const Item& item) const;                      // of an item
   uint32_t number_of(const Item& item, uint32_t block) const;  // of the part in that block, among the item's,
   uint32_t block_of(const Item& item, uint32_t number) const;  //   and back
+  // Keys [key, end) of an item that are computed as one: its next run from `key` on, of which the item needs all blocks.
+  struct Run {
+    uint32_t key = 0, end = 0;
+  };
+  Run run(const Item& item, uint32_t key) const;
 
  private:
   uint32_t block_at(uint32_t key) const { return place(key) / nkv_; }
@@ -59,11 +65,16 @@ class KeyBlocks {
     return {block * nkv_, min(nkv_, end_ - block * nkv_), block == 0, block + 1 == main_blocks_};
   }
   Part part_of(const Item& item, uint32_t block) const;
+  bool seen(const Item& item, uint32_t key, uint32_t end) const {  // by the map
+    return !map_.any() || hal::hull_of_rows(mask_, map_, item.row, item.rows, key, end).any();
+  }
   // Of an item's first keys, and the first one of the others that is not among those.
   uint32_t head_parts(const Item& item) const { return static_cast<uint32_t>(ceil_div(item.head_keys, nkv_)); }
   uint32_t main_block(const Item& item) const { return max(block_at(item.main_key), head_parts(item)); }
   uint32_t nkv_, head_, first_, end_, head_blocks_, main_blocks_;
   bool all_;  // every query attends to all keys
+  hal::Mask mask_;
+  hal::BlockMask map_;
 };
 
 // Rows of one head of K and V, cut into row blocks: those of a layer without a mask, or of each query head.
@@ -71,8 +82,9 @@ class RowBlocks {
  public:
   // `workers`: a multiple of so many blocks, where there are enough passes of `unit` rows.
   RowBlocks(const Runtime& rt, uint32_t nq, uint32_t unit, uint32_t workers)
-      : RowBlocks(rt.mask(), rt.layer().seq_q, rt.layer().seq_kv, nq, unit, workers) {}
-  RowBlocks(const hal::Mask& mask, uint32_t rows, uint32_t keys, uint32_t nq, uint32_t unit, uint32_t workers);
+      : RowBlocks(rt.mask(), rt.layer().seq_q, rt.layer().seq_kv, nq, unit, workers, rt.map()) {}
+  RowBlocks(const hal::Mask& mask, uint32_t rows, uint32_t keys, uint32_t nq, uint32_t unit, uint32_t workers,
+            const hal::BlockMask& map = {});
   uint32_t count() const { return heads_ * blocks_; }
   uint32_t heads() const { return heads_; }  // that are cut for themselves
   bool uneven() const { return mask_.any(); }
@@ -95,13 +107,17 @@ class RowBlocks {
     item.keys = keys_;
     if (mask_.any()) see(item);
   }
+  static void clip(Item& item, uint32_t keys);  // to the first ones of its batch
   uint64_t scores(uint32_t block) const;  // of the block: what its work is like
   uint32_t most_keys() const;             // of any block
-  bool in_two_runs() const { return mask_.window != 0 && (mask_.sinks != 0 || mask_.prefix != 0); }
+  bool in_runs() const {
+    return mask_.block != 0 || (mask_.window != 0 && (mask_.sinks != 0 || mask_.prefix != 0));
+  }
 
  private:
   void see(Item& item) const;
   hal::Mask mask_;
+  hal::BlockMask map_;
   uint32_t heads_, rows_, unit_, blocks_;  // query heads that are cut for themselves, their rows; blocks of each
   uint32_t keys_;
   uint32_t each_, longer_;  // units of a block; the first ones have one more
@@ -131,8 +147,8 @@ uint32_t share(uint32_t heads, uint32_t count, bool even, const Scores& scores, 
 
 class Work {
  public:
-  Work(const Runtime& rt, const RowTiling& tiling) : Work(rt, tiling, rt.cores()) {}
-  Work(const Runtime& rt, const RowTiling& tiling, uint32_t lanes);
+  Work(Runtime& rt, const RowTiling& tiling) : Work(rt, tiling, rt.cores()) {}
+  Work(Runtime& rt, const RowTiling& tiling, uint32_t lanes);
 
   uint32_t lanes() const { return lanes_; }
 
@@ -202,7 +218,7 @@ class Work {
   }
   uint32_t items() const { return last_item_ - first_item_; }  // of this cluster
   uint32_t most_keys() const { return cut_.most_keys(); }      // of an item
-  bool in_two_runs() const { return cut_.in_two_runs(); }      // an item's keys may be
+  bool in_runs() const { return cut_.in_runs(); }              // an item's keys may be in more than one
 
  private:
   // Steps ask for the same few items and groups again and again, and divisions are long.
@@ -241,6 +257,7 @@ class Work {
   uint32_t block_at(uint32_t place) const { return cut_.uneven() ? blocks_ - 1 - place : place; }
   uint32_t items_before(uint32_t group) const;  // global
 
+  Runtime& rt_;
   uint32_t lanes_, batch_, heads_, bb_, hh_;
   RowBlocks cut_;
   uint32_t blocks_;
@@ -266,9 +283,9 @@ inline Matrix dram_o(const Runtime& rt, const Item& item) {
 // The item's scores in DRAM, of its keys: [batch, heads, seq_q, seq_kv]. Rows of P have the stride of those of C.
 Matrix dram_scores(const Runtime& rt, uint64_t tensor, const Item& item, hal::ElementType type);
 // Where P is to be made of scores whose first row and column are query `row` and key `key`: masked, where it has to be.
-void mask(const hal::Mask& mask, Command& softmax, uint32_t row, uint32_t key);
+void mask(const hal::Mask& mask, const hal::BlockMask& map, Command& softmax, uint32_t row, uint32_t key);
 inline void mask(const Runtime& rt, Command& softmax, uint32_t row, uint32_t key) {
-  mask(rt.mask(), softmax, row, key);
+  mask(rt.mask(), rt.map(), softmax, row, key);
 }
 // Of a sum over the parts of an item's keys.
 Accumulate place_of(const KeyBlocks::Part& part);

@@ -6,6 +6,7 @@
 
 #include "firmware/hal/registers.h"
 #include "models/bus/region_check.h"
+#include "models/engine/row_mask.h"
 #include "models/register_file/share.h"
 #include "models/trace/operation.h"
 
@@ -44,7 +45,26 @@ bool is_running(hal::Opcode opcode, int operand) {
   }
 }
 
-// A masked softmax reads the columns that one of its rows sees: at most two runs of them.
+// What one of a map's rows sees: runs of the columns that at least one of them does.
+std::vector<RowMask::Run> mapped_runs(const hal::Descriptor& d, std::uint32_t columns) {
+  const RowMask mask(d, columns);
+  std::vector<char> seen(columns, 0);
+  for (std::uint32_t row = 0; row < d.rows; ++row) {
+    for (const RowMask::Run& r : mask.of(row).runs) std::fill(seen.begin() + static_cast<std::ptrdiff_t>(r.first), seen.begin() + static_cast<std::ptrdiff_t>(r.end), 1);
+  }
+  std::vector<RowMask::Run> runs;
+  for (std::uint64_t j = 0; j < columns; ++j) {
+    if (seen[j] == 0) continue;
+    if (!runs.empty() && runs.back().end == j) {
+      ++runs.back().end;
+    } else {
+      runs.push_back({j, j + 1});
+    }
+  }
+  return runs;
+}
+
+// A masked softmax reads the columns that one of its rows sees: at most two runs of them, but under a map.
 void add_visible(const hal::Descriptor& d, const Region& region, std::vector<Access>& accesses) {
   const hal::RuleTail& rule = d.tail.rule;
   const std::uint32_t columns = d.operand[0].columns, bytes = hal::element_bytes(d.type[0]);
@@ -58,6 +78,12 @@ void add_visible(const hal::Descriptor& d, const Region& region, std::vector<Acc
     part.row_bytes = std::uint64_t{to - from} * bytes;
     accesses.push_back({part, false});
   };
+  if ((d.flags & hal::kBlocked) != 0) {
+    for (const RowMask::Run& r : mapped_runs(d, columns)) {
+      add(rule.key + static_cast<std::uint32_t>(r.first), rule.key + static_cast<std::uint32_t>(r.end));
+    }
+    return;
+  }
   add(0, v.head);
   add(v.first, v.end);
 }

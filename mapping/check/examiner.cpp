@@ -11,7 +11,7 @@
 namespace attnvp::mapping::check {
 
 Examiner::Examiner(const Job& job, const Trace& trace, const Options& options)
-    : job_(job), trace_(trace), options_(options), clocks_(trace), order_(trace, Progress::Queues::kAsDeep) {
+    : job_(job), trace_(trace), options_(options), clocks_(trace), order_(trace, Progress::Queues::kAsDeep), appended_(appended(job)) {
   freed_.resize(trace.machine().clusters);
 }
 
@@ -229,7 +229,12 @@ void Examiner::race(const Touch& one, const Touch& other) {
 
 void Examiner::memories() {
   const hal::Layer& l = job_.block.layer;
-  shadow_.initialise({l.q, l.o});  // Q, K and V lie there
+  std::uint64_t low = l.q;  // Q, K and V lie there, but for what firmware puts into the cache
+  for (const Bytes& rows : appended_) {
+    shadow_.initialise({low, rows.low});
+    low = rows.high;
+  }
+  shadow_.initialise({low, l.o});
   for (const auto& [line, step] : order_.begun) {
     const Step& s = trace_.lines[line].steps[step];
     if (s.kind == Step::Kind::kCommand) command(line, step);
@@ -258,7 +263,9 @@ void Examiner::command(LineId line, std::uint32_t step) {
       add(std::move(f), line, line);
     }
     const hal::Layer& l = job_.block.layer;
-    if (a.write && now.region.end() > l.q && now.region.address < l.o) {
+    const auto within = [&](const Bytes& b) { return b.low <= now.region.address && now.region.end() <= b.high; };
+    if (a.write && now.region.end() > l.q && now.region.address < l.o &&
+        std::none_of(appended_.begin(), appended_.end(), within)) {
       Finding f;
       f.kind = Kind::kInput;
       f.parties.push_back(party(now));

@@ -5,6 +5,7 @@
 #include <string>
 #include <tuple>
 
+#include "mapping/append.h"
 #include "mapping/check/checker.h"
 #include "mapping/check/clocks.h"
 #include "mapping/check/keys.h"
@@ -45,6 +46,7 @@ class Examiner {
   Options options_;
   Clocks clocks_;
   Progress order_;
+  std::vector<Bytes> appended_;  // of K and V: not the host's
   Shadow shadow_;
   Keys keys_;
   struct Freed {

@@ -154,6 +154,11 @@ std::uint32_t Recorder::level(const Queue& queue) {
   progress_->wake(trace_.processor(cluster_));
   progress_->run();
   progress_->begun.clear();
+  // Behind a wait for other clusters, whose commands are not known here, firmware is to hurry nowhere.
+  const LineId processor = trace_.processor(cluster_);
+  const std::uint32_t at = progress_->taken(processor);
+  const std::vector<Step>& steps = trace_.lines[processor].steps;
+  if (at < steps.size() && steps[at].kind == Step::Kind::kTake) return trace_.lines[line].depth;
   return progress_->level(line);
 }
 

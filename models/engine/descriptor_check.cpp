@@ -55,9 +55,28 @@ Refusal check_length(const hal::Descriptor& d, std::size_t end) {
 Refusal check_rules(const hal::Descriptor& d) {
   Refusal refusal = check_length(d, hal::length_with(d.flags));
   const hal::Mask& m = d.tail.rule.mask;
-  if (refusal.any() || (d.flags & hal::kMasked) == 0 || (m.any() && m.queries > 0)) return refusal;
+  if (refusal.any()) return refusal;
+  const bool blocked = (d.flags & hal::kBlocked) != 0, biased = (d.flags & (hal::kSloped | hal::kBucketed)) != 0;
+  if (blocked && (m.block == 0 || (m.block & (m.block - 1)) != 0)) {
+    return {FaultCode::kBadOperand, d.operand[0].address,
+            fmt::format("a {} with a map of blocks of {} keys", name_of(operation_of(d)), m.block)};
+  }
+  if (blocked && m.queries > 0) {
+    const std::uint32_t keys = d.opcode == hal::Opcode::kScoreTile ? d.tail.tile.keys : d.operand[0].columns;
+    const std::uint32_t bits = hal::window_of(m, d.tail.rule.row, d.rows, d.tail.rule.key, keys).bits();
+    if (bits > hal::kMapBits) {
+      return {FaultCode::kBadOperand, d.operand[0].address,
+              fmt::format("a {} that needs {} bits of a map of blocks; it has {}", name_of(operation_of(d)), bits,
+                          hal::kMapBits)};
+    }
+  }
+  if (biased && m.queries == 0) {
+    return {FaultCode::kBadOperand, d.operand[0].address,
+            fmt::format("a {} with a bias on 0 queries", name_of(operation_of(d)))};
+  }
+  if ((d.flags & hal::kMasked) == 0 || (m.any() && m.queries > 0)) return refusal;
   return {FaultCode::kBadOperand, d.operand[0].address,
-          fmt::format("a {} whose mask is causal {}, window {} on {} queries", name_of(operation_of(d)), m.causal,
+          fmt::format("a {} whose mask is causal {}, window {} on {} queries", name_of(operation_of(d)), int{m.causal},
                       m.window, m.queries)};
 }
 

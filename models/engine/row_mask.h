@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "firmware/hal/descriptor.h"
 #include "models/engine/descriptor_check.h"
@@ -13,38 +14,97 @@ class RowMask {
  public:
   // Of rows of `columns` columns.
   RowMask(const hal::Descriptor& d, std::uint64_t columns)
-      : rule_(d.tail.rule), columns_(columns), masked_((d.flags & hal::kMasked) != 0) {}
+      : rule_(d.tail.rule),
+        columns_(columns),
+        rows_(d.rows),
+        masked_((d.flags & hal::kMasked) != 0),
+        mapped_(masked_ && (d.flags & hal::kBlocked) != 0) {}
 
-  // [0, head) and [first, end); head = 0 or head < first.
+  // [0, head) and [first, end); head = 0 or head < first. Under a map of blocks: its runs.
+  struct Run {
+    std::uint64_t first, end;
+  };
   struct Columns {
     std::uint64_t head = 0, first = 0, end = 0;
-    std::uint64_t count() const { return head + (end - first); }
+    bool mapped = false;
+    std::vector<Run> runs = {};
+    std::uint64_t count() const {
+      if (!mapped) return head + (end - first);
+      std::uint64_t sum = 0;
+      for (const Run& r : runs) sum += r.end - r.first;
+      return sum;
+    }
+    // The n-th visible one.
+    std::uint64_t at(std::uint64_t n) const {
+      if (!mapped) return n < head ? n : n - head + first;
+      auto r = runs.begin();
+      for (; n >= r->end - r->first; ++r) n -= r->end - r->first;
+      return r->first + n;
+    }
+    template <typename Visit>
+    void each_run(const Visit& visit) const {
+      if (mapped) {
+        for (const Run& r : runs) visit(r.first, r.end);
+      } else {
+        if (head > 0) visit(std::uint64_t{0}, head);
+        visit(first, end);
+      }
+    }
   };
   Columns of(std::uint64_t row) const {
     if (!masked_) return {0, 0, columns_};
-    const hal::Visible v = hal::visible_rows(rule_.mask, rule_.row + static_cast<std::uint32_t>(row), 1,
-                                             rule_.key + static_cast<std::uint32_t>(columns_));
+    const auto key_end = rule_.key + static_cast<std::uint32_t>(columns_);
+    const hal::Visible v = hal::visible_rows(rule_.mask, rule_.row + static_cast<std::uint32_t>(row), 1, key_end);
     const auto column = [&](std::uint32_t key) { return std::uint64_t{key - std::min(key, rule_.key)}; };
-    return {column(v.head), column(v.first), column(v.end)};
+    Columns c{column(v.head), column(v.first), column(v.end)};
+    if (mapped_) see_map(static_cast<std::uint32_t>(row), v, c);
+    return c;
   }
   bool masked() const { return masked_; }
   // A row's visible columns, one behind the other; and back, with `hidden` in the others.
   template <typename T>
   static void gather(const T* row, const Columns& c, T* out) {
-    std::copy(row + c.first, row + c.end, std::copy_n(row, c.head, out));
+    c.each_run([&](std::uint64_t from, std::uint64_t to) { out = std::copy(row + from, row + to, out); });
   }
   template <typename T>
   void scatter(const T* in, const Columns& c, T* row, T hidden) const {
-    std::copy_n(in, c.head, row);
-    std::fill(row + c.head, row + c.first, hidden);
-    std::copy_n(in + c.head, c.end - c.first, row + c.first);
-    std::fill(row + c.end, row + columns_, hidden);
+    std::uint64_t at = 0;
+    c.each_run([&](std::uint64_t from, std::uint64_t to) {
+      std::fill(row + at, row + from, hidden);
+      std::copy_n(in, to - from, row + from);
+      in += to - from;
+      at = to;
+    });
+    std::fill(row + at, row + columns_, hidden);
   }
 
  private:
+  void see_map(std::uint32_t row, const hal::Visible& v, Columns& c) const {
+    const hal::Mask& m = rule_.mask;
+    const auto keys = static_cast<std::uint32_t>(columns_);
+    const hal::BlockWindow w = hal::window_of(m, rule_.row, rows_, rule_.key, keys);
+    const std::uint32_t line = (rule_.row + row) % m.queries / m.block;
+    c.mapped = true;
+    const auto add = [&](std::uint32_t from, std::uint32_t to) {
+      if (from >= to) return;
+      if (!c.runs.empty() && c.runs.back().end == from - rule_.key) {
+        c.runs.back().end = to - rule_.key;
+      } else {
+        c.runs.push_back({from - rule_.key, to - rule_.key});
+      }
+    };
+    for (std::uint32_t j = w.first_column; j < w.first_column + w.columns; ++j) {
+      const std::uint32_t bit = w.bit(line, j), low = std::max(j * m.block, rule_.key),
+                          high = std::min((j + 1) * m.block, rule_.key + keys);
+      if ((rule_.more.map[bit / 32] >> bit % 32 & 1) == 0) continue;
+      add(low, std::min(high, v.head));
+      add(std::max(low, v.first), std::min(high, v.end));
+    }
+  }
   const hal::RuleTail& rule_;
   std::uint64_t columns_;
-  bool masked_;
+  std::uint32_t rows_;
+  bool masked_, mapped_;
 };
 
 // The flags' part of the tail is within the length, and is a mask.

@@ -32,7 +32,7 @@ std::uint64_t MacEngine::ragged_cycles() const { return (slots.value() - compute
 void MacEngine::compute_values(const hal::Descriptor& d) {
   if (MacPlanner::is_tile_op(d.opcode)) return compute_tile(d);
   if (d.type[0] != hal::ElementType::kFp16 || d.type[2] == hal::ElementType::kBf16 ||
-      (d.flags & (hal::kNormalised | hal::kCapped)) != 0) {
+      (d.flags & (hal::kNormalised | hal::kCapped | hal::kSloped | hal::kBucketed)) != 0) {
     return compute_typed(d);
   }
   const hal::Product p = hal::product_of(d);

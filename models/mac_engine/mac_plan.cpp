@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "models/engine/row_mask.h"
+#include "models/mac_engine/edge.h"
 
 namespace attnvp {
 
@@ -37,7 +38,7 @@ struct Shape {
 Refusal check_operands(const hal::Descriptor& d, const Shape& s) {
   Refusal refusal = check_factors(d, s.k, s.transposed ? s.k : s.n);
   if (refusal.any()) return refusal;
-  const ElementType sums = sum_type(d.type[0]);
+  const ElementType sums = sum_type(d);
   const std::uint64_t sum_columns = s.n + (s.normalised ? 1 : 0), columns = is_partial(d) ? sum_columns : s.n;
   refusal = sums == ElementType::kInt32 ? check_operand(d, 2, columns, {kHalf, kBf16, kFp32, ElementType::kInt32})
                                         : check_operand(d, 2, columns, {kHalf, kBf16, kFp32});
@@ -46,7 +47,11 @@ Refusal check_operands(const hal::Descriptor& d, const Shape& s) {
     return {FaultCode::kBadOperand, d.operand[2].address, "a product with a transposed matrix is not normalised"};
   }
   const bool whole_words = s.c_bytes == kSumBytes && d.type[0] != ElementType::kInt8;
-  if (!refusal.any() && (d.flags & hal::kCapped) != 0) refusal = check_operand(d, 2, columns, {kHalf});
+  constexpr int kScores = hal::kCapped | hal::kSloped | hal::kBucketed;
+  if (!refusal.any() && (d.flags & kScores) != 0) refusal = check_operand(d, 2, columns, {kHalf});
+  if (!refusal.any() && (d.flags & hal::kBlockScaled) != 0 && d.type[0] != ElementType::kInt8) {
+    return {FaultCode::kBadType, d.operand[0].address, "scales of blocks are of int8"};
+  }
   if (!refusal.any() && (d.flags & hal::kScaled) != 0 && whole_words && s.a_bytes > 1) {
     return {FaultCode::kBadType, d.operand[2].address,
             "what is scaled is rounded to fp16; the result's type is another"};
@@ -66,11 +71,16 @@ Refusal check_factors(const hal::Descriptor& d, std::uint64_t a_columns, std::ui
   return refusal;
 }
 
-hal::ElementType sum_type(hal::ElementType operand) {
-  return operand == ElementType::kInt8 ? ElementType::kInt32 : kFp32;
+hal::ElementType sum_type(const hal::Descriptor& d) {
+  const bool in_blocks = (d.flags & hal::kBlockScaled) != 0 && (d.flags & hal::kTransposeB) == 0;
+  return d.type[0] == ElementType::kInt8 && !in_blocks ? ElementType::kInt32 : kFp32;
 }
 
-bool is_partial(const hal::Descriptor& d) { return d.type[2] == sum_type(d.type[0]) && (d.flags & hal::kScaled) == 0; }
+// Sums of blocks that have scales are partials where those of A's rows go with them.
+bool is_partial(const hal::Descriptor& d) {
+  if (d.type[2] != sum_type(d)) return false;
+  return (d.flags & hal::kBlockScaled) != 0 ? (d.flags & hal::kNormalised) != 0 : (d.flags & hal::kScaled) == 0;
+}
 
 std::uint64_t MacPlanner::passes(std::uint64_t extent, std::uint64_t tile, std::uint64_t lanes) {
   return extent / tile * ceil_div(tile, lanes) + ceil_div(extent % tile, lanes);
@@ -163,7 +173,7 @@ Refusal MacPlanner::plan(const hal::Descriptor& d, Plan& plan) {
     plan.after_previous = true;
   }
   if ((d.flags & hal::kInOrder) != 0) plan.after_previous = true;
-  if ((d.flags & hal::kCapped) != 0) plan.latency_cycles = config_.exp_cycles;  // a pipeline's, at the array's edge
+  plan.latency_cycles = Edge::latency_cycles(d, config_);
 
   // L0: operands double-buffered, FP32 sums of one sub-tile or, kept, of all. Every cycle the array reads its two
   // edges. Every PE reads and writes its sum, in a register of its own, or in L0. At the end the sums pass through L0
@@ -196,6 +206,7 @@ MacWork MacPlanner::work(const hal::Descriptor& d) const {
   if (sums_in_pes()) work.accumulations = work.macs;
   work.slots = passes(s.m, s.m0, config_.rows) * passes(s.n, s.n0, config_.columns) * depth_cycles(d) * pes();
   if ((d.flags & hal::kCapped) != 0) work.exp_ops = s.m * s.n;
+  work.add_ops = Edge::add_ops(d);
   return work;
 }
 

@@ -20,7 +20,7 @@ inline float scale_of(const hal::Descriptor& d) {
 }
 
 // Of sums of such products, and whether they are the descriptor's result as they are, for another to go on from.
-hal::ElementType sum_type(hal::ElementType operand);
+hal::ElementType sum_type(const hal::Descriptor& descriptor);
 bool is_partial(const hal::Descriptor& descriptor);
 // Of a type that the array multiplies; operands 0 and 1, both of one such type.
 Refusal check_elements(const hal::Descriptor& descriptor, int i, std::uint64_t columns);

@@ -7,6 +7,7 @@
 #include "models/arith/matmul.h"
 #include "models/arith/online.h"
 #include "models/engine/row_mask.h"
+#include "models/mac_engine/edge.h"
 #include "models/mac_engine/mac_engine.h"
 
 namespace attnvp {
@@ -74,7 +75,7 @@ Refusal MacPlanner::plan_score(const hal::Descriptor& d, Plan& plan) {
   const std::uint64_t passes = resident_.passes(m, n);
   plan.last.pace_cycles = ceil_div(k, rate(d)) + config_.max_cycles;
   plan.body.pace_cycles = (passes - 1) * plan.last.pace_cycles;
-  plan.latency_cycles = config_.reduce_cycles + ((d.flags & hal::kCapped) != 0 ? config_.exp_cycles : 0);
+  plan.latency_cycles = config_.reduce_cycles + Edge::latency_cycles(d, config_);
   plan.after_previous = (d.flags & hal::kInOrder) != 0;
   const std::uint64_t a_traffic = m * a.row_bytes * ceil_div(n, config_.columns);
   const std::uint64_t b_traffic = n * b.row_bytes * ceil_div(m, config_.rows);
@@ -168,6 +169,7 @@ MacWork MacPlanner::work_of_tile(const hal::Descriptor& d) const {
     work.add_ops = 2 * m * keys;
     work.exp_ops = m * keys;
   }
+  work.add_ops += Edge::add_ops(d);
   return work;
 }
 
@@ -183,7 +185,7 @@ void MacEngine::compute_tile(const hal::Descriptor& d) {
   const auto row = [&](int i, std::uint64_t r) { return l1_bytes(d.operand[i].address + r * d.operand[i].row_stride); };
   if (d.opcode == hal::Opcode::kScoreTile) {
     tile.resize(m * n);
-    if (d.type[0] != ElementType::kFp16 || (d.flags & hal::kCapped) != 0) {
+    if (d.type[0] != ElementType::kFp16 || (d.flags & (hal::kCapped | hal::kSloped | hal::kBucketed)) != 0) {
       score_typed(d, tile);
     } else {
       arith::matmul({m, n, k, true}, halves(0), halves(1), {}, arith::Matrix<arith::Half>{tile.data(), n}, workspace_,

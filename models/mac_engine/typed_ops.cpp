@@ -1,8 +1,10 @@
 // What the array computes of operands that are not FP16, rounds to BF16, or caps: sums, then their way out.
+#include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "models/arith/number.h"
-#include "models/arith/soft_cap.h"
+#include "models/mac_engine/edge.h"
 #include "models/mac_engine/mac_engine.h"
 
 namespace attnvp {
@@ -33,17 +35,14 @@ struct Sums {
       std::memcpy(out + i * stride, data.data() + i * columns, columns * sizeof(Sum));
     }
   }
-  // Each rounded to FP32, times the scale, capped, over the row's sum, rounded to the type.
-  void round(float scale, float cap, ElementType type, unsigned char* out, std::size_t stride) const {
+  // Each rounded to FP32, as the edge makes it, over the row's sum, rounded to the type.
+  void round(const Edge& edge, ElementType type, unsigned char* out, std::size_t stride) const {
     std::vector<float> row(n);
     for (std::size_t i = 0; i < m; ++i) {
       const Sum* const from = data.data() + i * columns;
-      for (std::size_t j = 0; j < n; ++j) {
-        row[j] = static_cast<float>(from[j]) * scale;
-        if (cap > 0)
-          row[j] = static_cast<float>(arith::soft_cap(static_cast<double>(row[j]), static_cast<double>(cap)));
-        if (columns > n) row[j] /= static_cast<float>(from[n]);
-      }
+      for (std::size_t j = 0; j < n; ++j) row[j] = static_cast<float>(from[j]);
+      edge.leave(static_cast<std::uint32_t>(i), row.data(), n);
+      for (std::size_t j = 0; columns > n && j < n; ++j) row[j] /= static_cast<float>(from[n]);
       if (type == ElementType::kFp32) {
         std::memcpy(out + i * stride, row.data(), n * sizeof(float));
       } else {
@@ -53,28 +52,63 @@ struct Sums {
   }
 };
 
+// Of INT8 whose blocks of keys have scales: exact sums of a block, times its scale, are added in FP32. Sums of A's rows
+// are those of what is kept.
+void add_blocks(Sums<float>& sums, const arith::MatmulShape& shape, const arith::Elements& a, const arith::Elements& b,
+                const Edge& edge, arith::Workspace& workspace) {
+  for (std::size_t k = 0; k < shape.k;) {
+    const auto from = static_cast<std::uint32_t>(k);
+    arith::MatmulShape part = shape;
+    part.k = std::min<std::size_t>(shape.k - k, edge.block_left(from));
+    Sums<std::int32_t> block({static_cast<std::uint32_t>(shape.m), static_cast<std::uint32_t>(shape.n), 0},
+                             sums.columns > sums.n);
+    block.add(part, {a.data + k, a.row_stride, a.type}, {b.data + k * b.row_stride, b.row_stride, b.type}, workspace);
+    const float scale = edge.key_scale(from);
+    for (std::size_t i = 0; i < block.data.size(); ++i) {
+      const bool product = i % block.columns < block.n;
+      sums.data[i] += static_cast<float>(block.data[i]) * (product ? scale : 1);
+    }
+    k += part.k;
+  }
+}
+
 template <typename Sum>
 void multiply(const hal::Descriptor& d, const arith::Elements& a, const arith::Elements& b,
               const unsigned char* partials, unsigned char* out, arith::Workspace& workspace) {
   const hal::Product p = hal::product_of(d);
+  const Edge edge(d);
   Sums<Sum> sums(p, (d.flags & hal::kNormalised) != 0);
   if (partials != nullptr) sums.begin(partials, d.operand[3].row_stride);
-  sums.add({p.m, p.n, p.k, (d.flags & hal::kTransposeB) != 0}, a, b, workspace);
+  const arith::MatmulShape shape{p.m, p.n, p.k, (d.flags & hal::kTransposeB) != 0};
+  if constexpr (std::is_same_v<Sum, float>) {
+    edge.sums_in_blocks() ? add_blocks(sums, shape, a, b, edge, workspace) : sums.add(shape, a, b, workspace);
+  } else {
+    sums.add(shape, a, b, workspace);
+  }
   if (is_partial(d)) {
     sums.leave(out, d.operand[2].row_stride);
   } else {
-    sums.round(scale_of(d), cap_of(d), d.type[2], out, d.operand[2].row_stride);
+    sums.round(edge, d.type[2], out, d.operand[2].row_stride);
   }
 }
 
 // A product of matrices that are just there.
 template <typename Sum>
-void product(const arith::MatmulShape& shape, const arith::Elements& a, const arith::Elements& b, float scale,
-             float cap, ElementType type, unsigned char* out, std::size_t stride, arith::Workspace& workspace) {
+void product(const hal::Descriptor& d, const arith::MatmulShape& shape, const arith::Elements& a,
+             const arith::Elements& b, ElementType type, unsigned char* out, std::size_t stride,
+             arith::Workspace& workspace) {
+  const Edge edge(d);
   Sums<Sum> sums({static_cast<std::uint32_t>(shape.m), static_cast<std::uint32_t>(shape.n), 0}, false);
-  sums.add(shape, a, b, workspace);
-  sums.round(scale, cap, type, out, stride);
+  if constexpr (std::is_same_v<Sum, float>) {
+    edge.sums_in_blocks() ? add_blocks(sums, shape, a, b, edge, workspace) : sums.add(shape, a, b, workspace);
+  } else {
+    sums.add(shape, a, b, workspace);
+  }
+  sums.round(edge, type, out, stride);
 }
+
+// Exact sums of whole products, or FP32 ones.
+bool exact_sums(const hal::Descriptor& d) { return sum_type(d) == ElementType::kInt32; }
 
 }  // namespace
 
@@ -86,14 +120,14 @@ void MacEngine::compute_typed(const hal::Descriptor& d) {
   const bool more = (d.flags & hal::kAccumulate) != 0;
   const unsigned char* const partials = more ? l1_bytes(d.operand[3].address) : nullptr;
   unsigned char* const out = l1_bytes(d.operand[2].address);
-  const auto all = d.type[0] == ElementType::kInt8 ? multiply<std::int32_t> : multiply<float>;
+  const auto all = exact_sums(d) ? multiply<std::int32_t> : multiply<float>;
   all(d, elements(d, 0), elements(d, 1), partials, out, workspace_);
 }
 
 void MacEngine::score_typed(const hal::Descriptor& d, std::vector<arith::Half>& tile) {
   const hal::Product p = hal::product_of(d);
   const auto all = d.type[0] == ElementType::kInt8 ? product<std::int32_t> : product<float>;
-  all({p.m, p.n, p.k, true}, elements(d, 0), elements(d, 1), scale_of(d), cap_of(d), ElementType::kFp16,
+  all(d, {p.m, p.n, p.k, true}, elements(d, 0), elements(d, 1), ElementType::kFp16,
       reinterpret_cast<unsigned char*>(tile.data()), p.n * sizeof(arith::Half), workspace_);
 }
 
@@ -103,9 +137,9 @@ void MacEngine::attend_typed(const hal::Descriptor& d, const std::vector<arith::
   const std::size_t bytes = hal::element_bytes(d.type[1]);
   std::vector<unsigned char> kept(tile.size() * bytes);
   arith::narrow_row(tile.data(), d.type[1], kept.data(), tile.size());
-  const auto all = d.type[1] == ElementType::kInt8 ? product<std::int32_t> : product<float>;
-  all({p.m, p.n, p.k, false}, {kept.data(), p.k * bytes, d.type[1]}, elements(d, 1), scale_of(d), 0, ElementType::kFp32,
-      l1_bytes(d.operand[2].address), d.operand[2].row_stride, workspace_);
+  const bool exact = d.type[1] == ElementType::kInt8 && !Edge(d).sums_in_blocks();
+  const auto all = exact ? product<std::int32_t> : product<float>;
+  all(d, {p.m, p.n, p.k, false}, {kept.data(), p.k * bytes, d.type[1]}, elements(d, 1), ElementType::kFp32, l1_bytes(d.operand[2].address), d.operand[2].row_stride, workspace_);
 }
 
 }  // namespace attnvp

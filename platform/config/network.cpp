@@ -116,14 +116,84 @@ void parse_soft_cap(Network& n, const K& keys, const Origin& origin, const std::
   n.soft_cap = static_cast<float>(value);
 }
 
+// "100+80": keys of each batch that count.
+void parse_valid(Network& n, const K& keys, const Origin& origin, const std::string& name) {
+  if (keys.valid.empty()) return;
+  const auto refuse = [&](const std::string& why) {
+    fail(origin, fmt::format("key '{}': found {}; {}", name, in_quotes(keys.valid), why));
+  };
+  const std::string_view all = keys.valid;
+  for (std::size_t start = 0; start <= all.size();) {
+    const std::size_t end = std::min(all.find('+', start), all.size());
+    const std::string_view part = trimmed(all.substr(start, end - start));
+    start = end + 1;
+    std::uint32_t length = 0;
+    const auto [rest, error] = std::from_chars(part.data(), part.data() + part.size(), length);
+    if (error != std::errc{} || rest != part.data() + part.size() || length < 1 || length > n.seq_kv) {
+      refuse(fmt::format("allowed are lengths of 1 to {} with '+' between them", n.seq_kv));
+    }
+    n.valid.push_back(length);
+  }
+  if (n.valid.size() != n.batch) refuse(fmt::format("allowed is one length for each of {} batches", n.batch));
+  n.mask.padded = 1;
+}
+
+// A bias, blocks that share a scale, and whether new tokens are put into a cache. `mask` is complete.
+template <class NameOf>
+void complete_serving(Network& n, const K& keys, const Origin& origin, NameOf name_of) {
+  const auto refuse = [&](const char* key, const std::string& why) {
+    fail(origin, fmt::format("key '{}': {}", name_of(key), why));
+  };
+  n.bias = keys.alibi != 0 ? Bias::kAlibi : keys.relative != 0 ? Bias::kRelative : Bias::kNone;
+  const char* const bias = n.bias == Bias::kAlibi ? "alibi" : "relative";
+  if (keys.alibi != 0 && keys.relative != 0) refuse("relative", fmt::format("found 1; with '{}' allowed is 0", name_of("alibi")));
+  if (n.bias != Bias::kNone) {
+    if (n.soft_cap > 0) refuse(bias, fmt::format("found 1; with '{}' allowed is 0", name_of("softcap")));
+    if (n.mask.block != 0) refuse(bias, fmt::format("found 1; with '{}' allowed is 0", name_of("block_mask")));
+    if (n.ragged()) refuse(bias, fmt::format("found 1; with '{}' allowed is 0", name_of("contexts")));
+    const std::uint32_t group = n.heads / n.heads_of_kv();
+    if (n.bias == Bias::kRelative && group > 1) refuse(bias, "found 1; it needs as many heads of K and V as of Q");
+    if (group > hal::kMostSlopes) {
+      refuse(bias, fmt::format("found 1; allowed are at most {} heads of Q for each of K and V", hal::kMostSlopes));
+    }
+    if (n.heads > hal::kMostBiasBytes / (n.bias == Bias::kAlibi ? 4 : 2 * hal::kBuckets)) {
+      refuse(bias, fmt::format("found 1 with {} heads, whose biases have no room in the mailbox", n.heads));
+    }
+  }
+  if (n.scale_block != 0) {
+    if ((n.scale_block & (n.scale_block - 1)) != 0) {
+      refuse("scale_block", fmt::format("found {}; allowed is a power of two", n.scale_block));
+    }
+    if (n.type != hal::ElementType::kInt8) refuse("scale_block", "only INT8 has scales: allowed is type=int8");
+    if (n.bias != Bias::kNone || n.mask.block != 0) {
+      refuse("scale_block", "with a bias or a block mask allowed are scales of whole heads");
+    }
+    const auto blocks = [&](std::uint64_t tokens) { return (tokens + n.scale_block - 1) / n.scale_block; };
+    const std::uint64_t group = n.heads / n.heads_of_kv();
+    const std::uint64_t all = n.batch * n.heads_of_kv() * (blocks(group * n.seq_q) + 2 * blocks(n.seq_kv));
+    if (all > hal::kMostBlockScales) {
+      refuse("scale_block", fmt::format("found {}, which is {} scales; the mailbox has room for {}", n.scale_block, all,
+                                        hal::kMostBlockScales));
+    }
+  }
+  const bool cache = keys.history != K::kNoHistory || keys.phase == Phase::kDecode || n.page > 0;
+  n.append = keys.append == Append::kOn || (keys.append == Append::kAuto && cache && n.softmax);
+  n.appends_requests = keys.append != Append::kOff;
+  if (keys.append == Append::kOn && n.ragged()) {
+    refuse("append", fmt::format("with '{}' allowed is off", name_of("contexts")));
+  }
+  if (n.ragged() || n.batch > kMostContexts || n.mask.history + std::uint64_t{n.seq_q} > n.seq_kv) n.append = false;
+}
+
 // A mask's lengths against the layer's. `seq_kv_given`: otherwise it makes room for the history.
 template <class NameOf>
 void complete_mask(Network& n, const K& keys, const Origin& origin, NameOf name_of) {
   hal::Mask& m = n.mask;
-  m.causal = keys.causal;
+  m.causal = static_cast<std::uint8_t>(keys.causal);
   const auto refuse = [&](const char* key, std::uint32_t found, const std::string& allowed) {
     fail(origin, fmt::format("key '{}': found {}; {}", name_of(key), found, allowed));
   };
+  const bool placed = m.any() || !keys.block_mask.empty() || keys.alibi != 0 || keys.relative != 0;
   if (!m.any()) {
     for (const auto& [key, value] : {std::pair{"sinks", m.sinks}, {"prefix", m.prefix}}) {
       if (value > 0) refuse(key, value, fmt::format("it needs '{}' or '{}'", name_of("causal"), name_of("window")));
@@ -133,7 +203,9 @@ void complete_mask(Network& n, const K& keys, const Origin& origin, NameOf name_
              fmt::format("allowed is at most {}, with {} new tokens and {} keys",
                          n.seq_kv - std::min(n.seq_kv, n.seq_q), n.seq_q, n.seq_kv));
     }
-    return;
+    m.history = keys.history == K::kNoHistory ? n.seq_kv - std::min(n.seq_kv, n.seq_q) : keys.history;
+    m.queries = n.seq_q;
+    if (!placed) return;
   }
   if (n.ragged()) fail(origin, fmt::format("key '{}': batches of different lengths take no mask", name_of("contexts")));
   const std::uint32_t most = n.seq_kv - std::min(n.seq_kv, n.seq_q);
@@ -151,6 +223,8 @@ void complete_mask(Network& n, const K& keys, const Origin& origin, NameOf name_
     if (value > n.seq_kv) refuse(key, value, fmt::format("allowed is at most '{}', {}", name_of("seq_kv"), n.seq_kv));
   }
   m.queries = n.seq_q;
+  if (!keys.block_mask.empty()) read_block_mask(n, keys.block_mask);
+  if (m.padded != 0) check_visible(n, fmt::format("key '{}'", name_of("valid")));
 }
 
 // Fills the lengths from `seq` and refuses what is missing. `name_of` gives the name a key has in this
@@ -202,7 +276,9 @@ Network complete(K keys, const Origin& origin, NameOf name_of) {
     fail(origin, fmt::format("key '{}': found 'none'; with a type, a soft-cap or a width of V allowed is 'softmax'",
                              name_of("softmax")));
   }
+  parse_valid(network, keys, origin, name_of("valid"));
   complete_mask(network, keys, origin, name_of);
+  complete_serving(network, keys, origin, name_of);
   if (!network.softmax && network.mask.any()) {
     fail(origin, fmt::format("key '{}': found 'none'; with a mask allowed is 'softmax'", name_of("softmax")));
   }
@@ -296,6 +372,20 @@ const Schema<NetworkKeys>& network_schema() {
                   &Network::mask, &hal::Mask::sinks),
       make_key<K>(number("prefix", Unit::kCount, 0, kLongestSequence, "first keys that all queries attend to"),
                   &K::network, &Network::mask, &hal::Mask::prefix),
+      with_note(make_key<K>(text("block_mask",
+                                 "file of a map of blocks: a line such as 'block 64', then a row of 0 and 1 for each "
+                                 "block of new tokens, a digit a block of keys"),
+                            &K::block_mask),
+                "none"),
+      with_note(make_key<K>(text("valid", "keys of each batch that count, the others are padding: such as 100+80"),
+                            &K::valid),
+                "all"),
+      make_key<K>(number("alibi", Unit::kCount, 0, 1,
+                         "1: scores get ALiBi's bias, minus the head's slope times the distance of query and key"),
+                  &K::alibi),
+      make_key<K>(number("relative", Unit::kCount, 0, 1,
+                         "1: scores get T5's bias of the relative position, one of 32 numbers of the head"),
+                  &K::relative),
       with_note(make_key<K>(text("scale", "of the scores before softmax: a number, 1/8, 1/sqrt(E)"), &K::scale), "1"),
       make_key<K>(choice("softmax", {"softmax", "none"}, "none: the two matmuls alone, a chain"), &K::between),
       with_note(
@@ -304,6 +394,14 @@ const Schema<NetworkKeys>& network_schema() {
       make_key<K>(choice("type", {"fp16", "bf16", "fp8_e4m3", "fp8_e5m2", "int8"},
                          "element type of Q, K, V and P; of INT8 every head of K and V has scales of its own"),
                   &K::type),
+      with_note(make_key<K>(number("scale_block", Unit::kCount, 16, 32768,
+                                   "tokens of a head that share a scale of INT8: of Q, of K and of V"),
+                            &K::network, &Network::scale_block),
+                "all of a head"),
+      make_key<K>(choice("append", {"auto", "off", "on"},
+                         "on: K and V of new tokens are put into the cache before attention, from where they were made; "
+                         "auto: where there is a cache (history, phase=decode, page, requests)"),
+                  &K::append),
       make_key<K>(
           choice("out", {"auto", "fp16", "bf16"}, "element type of O; auto: bf16 where the others are, or fp16"),
           &K::out),
@@ -336,6 +434,8 @@ const std::vector<std::pair<std::string, std::string>>& inline_names() {
       {"window", "window"}, {"sinks", "sinks"},   {"prefix", "prefix"}, {"scale", "scale"},     {"softcap", "softcap"},
       {"type", "type"},     {"out", "out"},       {"EV", "value_emb"},  {"softmax", "softmax"}, {"phase", "phase"},
       {"batch", "batch"},   {"cache", "history"}, {"page", "page"},     {"pages", "pages"},     {"layers", "layers"},
+      {"block_mask", "block_mask"}, {"valid", "valid"}, {"alibi", "alibi"}, {"relative", "relative"},
+      {"scale_block", "scale_block"}, {"append", "append"},
       {"scope", "scope"},   {"hidden", "hidden"}, {"ffn", "ffn"},       {"gated", "gated"}};
   return names;
 }

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "firmware/hal/descriptor.h"
+#include "firmware/hal/block_mask.h"
 #include "firmware/hal/mask.h"
+#include "models/arith/half.h"
 #include "platform/config/schema.h"
 
 namespace attnvp::config {
@@ -26,6 +28,9 @@ struct Request {
 enum class Step : std::uint8_t { kAttention, kGemm, kSoftmax };
 enum class Scope : std::uint8_t { kAttention, kLayer, kModel };
 
+// What is added to the scores, by the places of query and key.
+enum class Bias : std::uint8_t { kNone, kAlibi, kRelative };
+
 // softmax(Q.K^T).V for `batch` x `heads` pairs of Q: seq_q x emb, K and V: seq_kv x emb, in elements (FP16). With
 // grouped queries each of `kv_heads` heads of K and V serves heads / kv_heads consecutive heads of Q.
 struct Network {
@@ -42,6 +47,12 @@ struct Network {
 
   // Which keys a query attends to; without a rule all of them. `queries` is seq_q of one head of Q, folded or not.
   hal::Mask mask{};
+  std::vector<std::uint32_t> map;    // of blocks, where mask.block is not 0: hal::BlockMask's words
+  std::vector<std::uint32_t> valid;  // keys of each batch that count, where mask.padded is 1
+  Bias bias = Bias::kNone;
+  std::uint32_t scale_block = 0;  // INT8: tokens that share a scale; 0: all of a head do
+  bool append = false;            // K and V of new tokens are put into the cache before; of requests,
+  bool appends_requests = true;   //   whether they are
   float scale = 1;  // of the scores
   hal::ElementType type = hal::ElementType::kFp16;  // of Q, K, V and P
   hal::ElementType out = hal::ElementType::kFp16;   // of O
@@ -65,6 +76,15 @@ struct Network {
   std::uint64_t query_elements() const;  // of Q
   std::uint32_t queries_of(std::uint32_t b) const { return requests.empty() ? seq_q : group() * requests[b].new_tokens; }
   hal::Mask mask_of(std::uint32_t b) const;  // of that batch
+  hal::BlockMask block_mask() const {
+    return {map.empty() ? nullptr : map.data(), mask.block == 0 ? 0 : hal::map_stride(mask, seq_kv)};
+  }
+  std::uint32_t valid_keys(std::uint32_t b) const { return valid.empty() ? context(b) : valid[b]; }
+  std::uint32_t visible_keys(std::uint32_t b, std::uint32_t token) const;  // how many
+  // Of new tokens that are put into the cache: of that batch, and the keys before them.
+  std::uint32_t new_tokens(std::uint32_t b) const { return requests.empty() ? seq_q / group() : requests[b].new_tokens; }
+  std::uint32_t cached_tokens(std::uint32_t b) const { return requests.empty() ? mask.history : requests[b].cached_tokens; }
+  std::uint64_t appended_rows() const;  // of K, all heads and batches
   std::uint32_t group() const { return folded_group > 0 ? folded_group : 1; }
   // Pages of the batches, one behind the other, and how many the cache has; none without pages.
   std::vector<std::uint32_t> page_table() const;
@@ -90,6 +110,9 @@ enum class Phase : std::uint8_t { kPrefill, kDecode };
 enum class TensorType : std::uint8_t { kFp16, kBf16, kFp8E4M3, kFp8E5M2, kInt8 };
 enum class OutputType : std::uint8_t { kAuto, kFp16, kBf16 };
 
+// Whether K and V of new tokens are put into the cache: where there is one, or as said.
+enum class Append : std::uint8_t { kAuto, kOff, kOn };
+
 // What lies between the two matmuls.
 enum class Between : std::uint8_t { kSoftmax, kNothing };
 
@@ -98,8 +121,9 @@ struct NetworkKeys {
   Network network;
   std::uint32_t seq = 0;
   std::string contexts;
-  std::uint32_t causal = 0, history = kNoHistory, gated = 0;
-  std::string scale, soft_cap;
+  std::uint32_t causal = 0, history = kNoHistory, gated = 0, alibi = 0, relative = 0;
+  std::string scale, soft_cap, block_mask, valid;
+  Append append = Append::kAuto;
   Phase phase = Phase::kPrefill;
   Between between = Between::kSoftmax;
   TensorType type = TensorType::kFp16;
@@ -110,6 +134,17 @@ const Schema<NetworkKeys>& network_schema();
 
 // The short names of inline shapes with the keys they stand for: {"B", "batch"}, {"H", "heads"}, ...
 const std::vector<std::pair<std::string, std::string>>& inline_names();
+
+// ALiBi's slope of a head of Q (Press, Smith, Lewis 2022), and what stands for T5's learned bias of a bucket.
+float alibi_slope(std::uint32_t head, std::uint32_t heads);
+arith::Half relative_bias(std::uint32_t head, std::uint32_t bucket);
+// A query's bias, of head `head` of Q: what the machine adds to its scaled score, before it is rounded.
+double bias_of(const Network& network, std::uint32_t head, std::uint32_t query, std::uint32_t key);
+
+// Reads a block mask: a line "block N", then a row of 0 and 1 for each block of new tokens. Throws ConfigError.
+void read_block_mask(Network& network, const std::string& path);
+// Every query must attend to a key: throws ConfigError with the first one that does not.
+void check_visible(const Network& network, const std::string& what);
 
 // The layer for a batch of requests: a file with columns new_tokens, cached_tokens and, where the cache has pages,
 // block_table. Throws ConfigError with file and line.

@@ -21,7 +21,7 @@ std::uint64_t Network::query_elements() const {
 
 hal::Mask Network::mask_of(std::uint32_t b) const {
   hal::Mask m = mask;
-  if (requests.empty() || !m.any()) return m;
+  if (requests.empty()) return m;
   m.queries = requests[b].new_tokens;
   m.history = requests[b].cached_tokens;
   return m;
@@ -46,7 +46,20 @@ std::uint32_t Network::pages() const {
   return needed;
 }
 
+std::uint64_t Network::appended_rows() const {
+  std::uint64_t rows = 0;
+  for (std::uint32_t b = 0; append && b < batch; ++b) rows += new_tokens(b);
+  return rows * heads_of_kv();
+}
+
 std::uint64_t Network::visible_scores() const {
+  if (requests.empty() && (mask.block != 0 || mask.padded != 0)) {
+    std::uint64_t scores = 0;
+    for (std::uint32_t b = 0; b < batch; ++b) {
+      for (std::uint32_t t = 0; t < mask.queries; ++t) scores += visible_keys(b, t);
+    }
+    return scores * (seq_q / mask.queries) * heads;
+  }
   if (!requests.empty()) {
     std::uint64_t scores = 0;
     for (std::uint32_t b = 0; b < batch; ++b) {
@@ -73,6 +86,19 @@ std::string Network::rules() const {
   if (mask.any()) add("history", mask.history);
   add("sinks", mask.sinks);
   add("prefix", mask.prefix);
+  if (mask.block != 0) {
+    text += fmt::format(" block_mask={}x{} of {}:", hal::map_rows(mask), hal::map_columns(mask, seq_kv), mask.block);
+    std::uint64_t hash = 0xCBF29CE484222325U;  // FNV-1a
+    for (const std::uint32_t word : map) hash = (hash ^ word) * 0x100000001B3U;
+    text += fmt::format("{:016x}", hash);
+  }
+  if (!valid.empty()) text += fmt::format(" valid={}", fmt::join(valid, "+"));
+  if (bias != Bias::kNone) {
+    text += bias == Bias::kAlibi ? " alibi=1" : " relative=1";
+    if (!mask.any()) add("history", mask.history);
+  }
+  if (scale_block > 0) text += fmt::format(" scale_block={}", scale_block);
+  if (append) text += " append=on";
   if (scale != 1) text += fmt::format(" scale={:.9g}", scale);
   if (soft_cap > 0) text += fmt::format(" softcap={:.9g}", soft_cap);
   if (!softmax && step == Step::kAttention) text += " softmax=none";

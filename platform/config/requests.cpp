@@ -25,6 +25,12 @@ Network with_requests(const Network& network, const std::string& path) {
                                            in_quotes(fmt::format("{}", fmt::join(names, ",")))));
   }
   Network n = network;
+  if (n.mask.block != 0 || n.mask.padded != 0) {
+    throw ConfigError(fmt::format("{}: requests have lengths of their own; a layer with them takes no block_mask and no "
+                                  "valid",
+                                  shown_path(path)));
+  }
+  n.append = n.softmax && n.appends_requests;
   n.contexts.clear();
   std::vector<bool> taken;
   const auto whole = [](const CsvLine& line, std::string_view cell, std::uint32_t least, double most) {

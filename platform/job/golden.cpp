@@ -82,6 +82,13 @@ class BlockEvaluator {
   BlockEvaluator(const AttentionShape& shape, const OnePass& softmax)
       : shape_(shape), keys_per_tile_(softmax.keys_per_tile), merged_(softmax.merged) {}
 
+  // Of which batch's head of K and V the next rows are.
+  void begin(std::size_t bh) {
+    head_ = static_cast<std::uint32_t>(bh % shape_.heads);
+    valid_ = shape_.valid.empty() ? shape_.keys : shape_.valid[bh / shape_.heads];
+    scales_ = shape_.scales.empty() ? nullptr : &shape_.scales[bh];
+  }
+
   // Rows of a head from `first` on.
   const Block& evaluate(const Head& head, const double* q, std::size_t first, std::size_t rows, bool with_bound) {
     const std::size_t width = head.k.depth(), columns = head.k.columns();
@@ -100,11 +107,18 @@ class BlockEvaluator {
       if (shape_.cap > 0) {
         for (std::size_t j = 0; j < keys_; ++j) row_.p[j] = arith::soft_cap(row_.p[j], shape_.cap);
       }
+      if (scales_ != nullptr) {
+        for (std::size_t j = 0; j < keys_; ++j) row_.p[j] *= static_cast<double>(scales_->k[j / scales_->block]);
+      }
+      add_bias(static_cast<std::uint32_t>(first + i));
       hide(static_cast<std::uint32_t>(first + i));
       double roundings = integers() ? 2 : static_cast<double>(width) + (shape_.scale == 1 ? 0 : 1);
+      if (scales_ != nullptr) roundings += 2;
+      if (shape_.bias) roundings += 3;
       if (shape_.cap > 0) roundings += 2;  // the product with the scale is one even if that is 1
       block_.kind.push_back(row(head, std::sqrt(square), roundings, with_bound));
     }
+    if (scales_ != nullptr) scale_weights(rows, columns, with_bound);
     block_.output.resize(rows * block_.stride);
     multiply_exact(p_.data(), rows, columns, head.v, block_.output.data());
     if (with_bound) {
@@ -127,7 +141,10 @@ class BlockEvaluator {
   void divide(std::size_t rows, std::size_t columns) {
     for (std::size_t i = 0; i < rows; ++i) {
       double sum = 0;
-      for (std::size_t j = 0; j < keys_; ++j) sum += static_cast<double>(w_[i * columns + j]);
+      for (std::size_t j = 0; j < keys_; ++j) {
+        const double w = static_cast<double>(w_[i * columns + j]);
+        sum += scales_ == nullptr ? w : w / static_cast<double>(scales_->v[j / scales_->block]);
+      }
       for (std::size_t d = 0; d < block_.stride; ++d) {
         float& bound = block_.bound[i * block_.stride + d];
         const double whole = static_cast<double>(bound) + sum * std::abs(block_.output[i * block_.stride + d]);
@@ -136,9 +153,40 @@ class BlockEvaluator {
     }
   }
 
+  // Sums of products with rows of V that have scales: the weights take them, in 42 bits as before.
+  void scale_weights(std::size_t rows, std::size_t columns, bool with_bound) {
+    for (std::size_t i = 0; i < rows; ++i) {
+      for (std::size_t j = 0; j < keys_; ++j) {
+        const float scale = scales_->v[j / scales_->block];
+        double& p = p_[i * columns + j];
+        p = rounded_down(p * static_cast<double>(scale));
+        if (with_bound) w_[i * columns + j] *= scale * (1 + 0x1p-22F);
+      }
+    }
+  }
+
+  void add_bias(std::uint32_t row) {
+    biases_.clear();
+    if (!shape_.bias) return;
+    const std::uint32_t queries = shape_.mask.queries, group = static_cast<std::uint32_t>(shape_.queries) / queries;
+    const std::uint32_t query = shape_.mask.history + row % queries;
+    for (std::size_t j = 0; j < keys_; ++j) {
+      const double bias = shape_.bias(head_ * group + row / queries, query, static_cast<std::uint32_t>(j));
+      row_.p[j] += bias;
+      biases_.push_back(std::abs(bias));
+    }
+  }
+
   // What the mask hides from a row counts as padding does.
   void hide(std::uint32_t row) {
+    if (valid_ < keys_) std::fill(row_.p + valid_, row_.p + keys_, -kInfinity);
     if (!shape_.mask.any()) return;
+    if (shape_.blocks.any()) {
+      const std::uint32_t b = shape_.mask.block, token = row % shape_.mask.queries;
+      for (std::size_t j = 0; j < keys_; ++j) {
+        if (!shape_.blocks.at(token / b, static_cast<std::uint32_t>(j) / b)) row_.p[j] = -kInfinity;
+      }
+    }
     const hal::Visible v = hal::visible_rows(shape_.mask, row, 1, static_cast<std::uint32_t>(keys_));
     std::fill(row_.p + v.head, row_.p + v.first, -kInfinity);
     std::fill(row_.p + v.end, row_.p + keys_, -kInfinity);
@@ -146,7 +194,8 @@ class BlockEvaluator {
 
   // The scores in row_ become probabilities, and its w the weights of |v| in the bound.
   RowKind row(const Head& head, double q_norm, double width, bool with_bound) {
-    const double accumulation = 1.01 * width * kU * q_norm * head.k_norm_most;
+    const double accumulation =
+        1.01 * width * kU * q_norm * head.k_norm_most * (scales_ == nullptr ? 1 : greatest_scale());
     if (!shape_.softmax) return chain(head, q_norm, width, with_bound);
     RowKind kind = RowKind::kFinite;
     if (!(greatest_magnitude(row_.p, row_.n) + accumulation < kOverflow)) kind = overflow(head, q_norm, width);
@@ -203,7 +252,11 @@ class BlockEvaluator {
   void fill(const Head& head, double q_norm, double width, bool with_bound) {
     std::fill(row_.p + keys_, row_.p + row_.n, -kInfinity);  // padding takes no part
     const double most = greatest(row_.p, row_.n);
-    if (with_bound) errors(row_.p, head.k_norm.data(), 1.01 * width * kU * q_norm, d_.data(), row_.n);
+    if (with_bound) {
+      const double unit = 1.01 * width * kU * q_norm * (scales_ == nullptr ? 1 : greatest_scale());
+      errors(row_.p, head.k_norm.data(), unit, d_.data(), row_.n);
+      for (std::size_t j = 0; j < biases_.size(); ++j) d_[j] += 4.1 * kU * biases_[j];
+    }
     const double relative_error = with_bound ? softmax_error() : 0;
     probabilities(row_.p, row_.n, most);
     if (!with_bound) return;
@@ -214,6 +267,7 @@ class BlockEvaluator {
     double sums = whole ? static_cast<double>(grown.above) : static_cast<double>(std::min(keys_, keys_per_tile_));
     if (relative_rows()) sums = 2 * static_cast<double>(keys_) + 4;
     if (integers()) sums = 4;
+    if (scales_ != nullptr) sums += 2 * std::ceil(static_cast<double>(keys_) / static_cast<double>(scales_->block)) + 2;
     const double roundings = whole ? sums : sums + 3 * tiles() + 1;
     const bool relative = arith::is_relative(shape_.type);
     const Loss once = {kH, whole && !relative ? kHalfTiny : kHalfTiny * std::min(grown.greatest, 1.0)};
@@ -224,6 +278,10 @@ class BlockEvaluator {
       if (!relative) again.least = kHalfTiny;
     }
     weigh(row_, once, again, 1.01 * roundings * kU);
+  }
+
+  double greatest_scale() const {
+    return static_cast<double>(*std::max_element(scales_->k.begin(), scales_->k.end()));
   }
 
   double tiles() const {  // the first keys' last one may be a short one, too
@@ -253,7 +311,10 @@ class BlockEvaluator {
   }
 
   AttentionShape shape_;
-  std::size_t keys_per_tile_, keys_ = 0;
+  std::size_t keys_per_tile_, keys_ = 0, valid_ = 0;
+  std::uint32_t head_ = 0;
+  const AttentionShape::RowScales* scales_ = nullptr;
+  std::vector<double> biases_;  // of the row, their magnitudes
   bool merged_;
   Block block_;
   ScoreRow row_{};
@@ -278,8 +339,17 @@ void for_each_block(const AttentionShape& shape, const Half* q, const Half* k, c
     for (std::size_t row = 0; row < shape.queries; row += step) {
       const std::size_t rows = std::min(step, shape.queries - row);
       std::vector<double> wide_q = widened(q + (bh * shape.queries + row) * shape.width, rows * shape.width);
-      const float scale = shape.factors.empty() ? shape.scale : shape.factors[bh].score;
+      const float scale = !shape.scales.empty()   ? 1
+                          : shape.factors.empty() ? shape.scale
+                                                  : shape.factors[bh].score;
       for (double& x : wide_q) x *= static_cast<double>(scale);
+      if (!shape.scales.empty()) {
+        const AttentionShape::RowScales& blocks = shape.scales[bh];
+        for (std::size_t i = 0; i < wide_q.size(); ++i) {
+          wide_q[i] *= static_cast<double>(blocks.q[(row + i / shape.width) / blocks.block]);
+        }
+      }
+      evaluator.begin(bh);
       visit(bh, row, head, evaluator.evaluate(head, wide_q.data(), row, rows, with_bound));
     }
   }

@@ -44,6 +44,9 @@
 //        T'_id = (T_id + W_i |O_id|) / (1 - W_i).
 //      FP32 roundings: twice as many and four (INT8: four); one pass: three more in place of INT8's sums.
 //   5. h is that of O's type.
+//   6. A bias is added in FP32 behind the scale: three roundings more, and 4 u of its magnitude.
+//   7. Scales of blocks: a score has two roundings more, of the factors and of the product with them; P.V has FP32
+//      sums of blocks, whose roundings are as many as blocks of keys, twice, and those of one pass.
 // V's factor of a head is one of O and of its bound. A soft-cap's slope is at most 1, so that it makes no error of a
 // score larger; it adds one rounding in FP32 to it.
 //
@@ -58,9 +61,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "firmware/hal/block_mask.h"
 #include "firmware/hal/descriptor.h"
 #include "firmware/hal/mask.h"
 #include "models/arith/half.h"
@@ -86,6 +91,16 @@ struct AttentionShape {
   double cap = 0;               // soft-cap of the scores; 0: none
   std::size_t value_width = 0;  // of V and O; 0: width
   std::vector<HeadFactors> factors = {};  // of every batch's heads, in place of the scale; none: that alone
+  hal::BlockMask blocks{};                // beside the mask
+  std::vector<std::size_t> valid = {};    // keys of each batch that count; none: all
+  // Added to the scaled score of a query and a key: of that head of Q, among all. None: nothing.
+  std::function<double(std::uint32_t head, std::uint32_t query, std::uint32_t key)> bias = {};
+  // Of rows of Q, K and V of every batch's heads, where blocks of them have scales; then that is in place of the scale.
+  struct RowScales {
+    std::size_t block = 0;
+    std::vector<float> q, k, v;  // of a block
+  };
+  std::vector<RowScales> scales = {};
 
   std::size_t query_elements() const { return batch * heads * queries * width; }
   std::size_t key_elements() const { return batch * heads * keys * width; }

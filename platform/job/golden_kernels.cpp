@@ -284,4 +284,12 @@ ATTNVP_VARIANTS(Grown, scale, (const ScoreRow& row, double factor), (row, factor
 ATTNVP_VARIANTS(void, weigh, (const ScoreRow& row, Loss once, Loss again, double sum_error),
                 (row, once, again, sum_error))
 
+double rounded_down(double x) {
+  std::int64_t bits = 0;
+  std::memcpy(&bits, &x, sizeof bits);
+  bits &= ~std::int64_t{0x7FF};
+  std::memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
 }  // namespace attnvp::job

@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "firmware/runtime/boot.h"
+#include "mapping/append.h"
 #include "mapping/programs.h"
 #include "models/arith/number.h"
 #include "models/engine/descriptor_check.h"
@@ -66,10 +67,10 @@ class Watching {
   Platform& platform_;
 };
 
-// With the queries of a group of heads behind one another.
+// With the queries of a group of heads behind one another. It refers to the layer.
 AttentionShape shape_of(const config::Network& n) {
   const config::Network f = n.folded();
-  return {f.batch,
+  AttentionShape shape{f.batch,
           f.heads,
           f.seq_q,
           f.seq_kv,
@@ -80,8 +81,33 @@ AttentionShape shape_of(const config::Network& n) {
           f.type,
           f.out,
           static_cast<double>(f.soft_cap),
-          f.value_emb,
-          {}};
+          f.value_emb};
+  shape.blocks = n.block_mask();
+  shape.valid.assign(n.valid.begin(), n.valid.end());
+  if (n.bias != config::Bias::kNone) {
+    shape.bias = [&n](std::uint32_t head, std::uint32_t query, std::uint32_t key) {
+      return config::bias_of(n, head, query, key);
+    };
+  }
+  return shape;
+}
+
+// Rows of new tokens of a tensor, out of it: they are where they were made, until firmware puts them into the cache.
+template <typename Element>
+std::vector<Element> taken_out(const config::Network& n, std::size_t columns, std::vector<Element>& rows) {
+  const std::size_t stride = columns * hal::element_bytes(n.type) / sizeof(Element);
+  std::vector<Element> taken;
+  auto head = rows.begin();
+  for (std::uint32_t b = 0; b < n.batch; ++b) {
+    for (std::uint32_t h = 0; h < n.heads_of_kv(); ++h) {
+      const auto from = head + static_cast<std::ptrdiff_t>(n.cached_tokens(b) * stride),
+                 to = from + static_cast<std::ptrdiff_t>(n.new_tokens(b) * stride);
+      taken.insert(taken.end(), from, to);
+      std::fill(from, to, static_cast<Element>(0));
+      head += static_cast<std::ptrdiff_t>(n.context(b) * stride);
+    }
+  }
+  return taken;
 }
 
 // K or V as the cache has it: pages of all heads' tokens, or one run.
@@ -103,6 +129,12 @@ std::vector<Element> in_pages(const config::Network& n, std::size_t columns, con
     first += (n.context(b) + n.page - 1) / n.page;
   }
   return cache;
+}
+
+std::vector<std::uint32_t>& scale_table(mapping::Job& job) {
+  const auto table = std::find_if(job.tables.begin(), job.tables.end(),
+                                  [](const mapping::Job::Table& t) { return t.address == hal::kScalesAddress; });
+  return table->words;
 }
 
 // Measured: what SystemC and the models take of the host for modules, sockets and stacks of threads.
@@ -144,10 +176,14 @@ config::EnergyTable for_type(const config::EnergyTable& table, hal::ElementType 
   return own;
 }
 
-GoldenResult check(const config::Network& n, const Tensors& t, const std::vector<HeadFactors>& factors,
-                   const OnePass& softmax, const arith::Half* output) {
+GoldenResult check(const config::Network& n, const Tensors& t, const Quantised& kept, const OnePass& softmax,
+                   const arith::Half* output) {
   AttentionShape shape = shape_of(n);
+  const std::vector<HeadFactors>& factors = kept.factors;
   shape.factors = factors;
+  std::vector<AttentionShape::RowScales> scales;
+  for (const Quantised::Blocks& of : kept.blocks) scales.push_back({n.scale_block, of.q, of.k, of.v});
+  shape.scales = scales;
   if (!n.ragged()) return check_attention(shape, t.q.data(), t.k.data(), t.v.data(), output, softmax);
   GoldenResult all;
   double worst = -1;
@@ -158,6 +194,10 @@ GoldenResult check(const config::Network& n, const Tensors& t, const std::vector
     shape.keys = n.context(b);
     shape.queries = folded.queries_of(b);
     shape.mask = folded.mask_of(b);
+    if (!scales.empty()) {
+      const auto first = scales.begin() + static_cast<std::ptrdiff_t>(std::size_t{b} * shape.heads);
+      shape.scales.assign(first, first + static_cast<std::ptrdiff_t>(shape.heads));
+    }
     if (!factors.empty()) {
       const auto first = factors.begin() + static_cast<std::ptrdiff_t>(std::size_t{b} * shape.heads);
       shape.factors.assign(first, first + static_cast<std::ptrdiff_t>(shape.heads));
@@ -271,12 +311,14 @@ Result Runner::run_once(const config::Network& network, const Schedule& schedule
   Quantised kept;
   if (full && tensors != nullptr && network.typed()) {
     kept = quantised(network, *tensors);
+    if (!kept.blocks.empty()) scale_table(made) = block_scales(network, kept.blocks);
     if (!kept.factors.empty()) made.scales = head_scales(kept.factors, network.type, dataflow.is(firmware::kOnePass));
   }
   if ((job.flags & hal::kTyped) != 0) p.write(hal::kTypesAddress, &made.types, sizeof made.types);
   if (!made.scales.empty()) {
     p.write(hal::kScalesAddress, made.scales.data(), made.scales.size() * sizeof(hal::HeadScales));
   }
+  for (const mapping::Job::Table& t : made.tables) p.write(t.address, t.words.data(), t.end() - t.address);
   // Pages of DRAM, and the output's copy for the host.
   const std::uint64_t touched = full ? made.scratch.address - hal::kDramBase + output_bytes(network) : 0;
   const host_memory::Share pages(fmt::format("the tensors of {} in DRAM", network.name), touched);
@@ -284,10 +326,15 @@ Result Runner::run_once(const config::Network& network, const Schedule& schedule
     const auto put = [&](std::uint64_t address, const auto& rows) {
       if (!rows.empty()) p.write(address, rows.data(), rows.size() * sizeof rows[0]);
     };
+    const auto put_cache = [&](std::uint64_t address, std::uint64_t made_at, std::size_t columns, auto rows) {
+      if (network.append) put(made_at, taken_out(network, columns, rows));
+      put(address, network.page == 0 ? rows : in_pages(network, columns, rows));
+    };
     const auto put_all = [&](const auto& q, const auto& k, const auto& v) {
+      const hal::Append from = mapping::append_of(made);
       put(operand_address(network, job.layer), q);
-      put(job.layer.k, network.page == 0 ? k : in_pages(network, network.emb, k));
-      put(job.layer.v, network.page == 0 ? v : in_pages(network, network.values(), v));
+      put_cache(job.layer.k, from.k, network.emb, k);
+      put_cache(job.layer.v, from.v, network.values(), v);
     };
     network.typed() ? put_all(kept.q, kept.k, kept.v) : put_all(tensors->q, tensors->k, tensors->v);
   }
@@ -324,7 +371,7 @@ Result Runner::run_once(const config::Network& network, const Schedule& schedule
       const OnePass softmax{dataflow.is(firmware::kOnePass) ? result.schedule.tiling["nkv"] : 0,
                             dataflow.is(firmware::kMerged)};
       const Tensors& seen = network.typed() ? kept.numbers : *tensors;
-      result.golden = check(network, seen, kept.factors, softmax, result.output.data());
+      result.golden = check(network, seen, kept, softmax, result.output.data());
       result.golden_checked = true;
     }
   }

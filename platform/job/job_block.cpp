@@ -72,6 +72,37 @@ void check_step(const config::Network& n, const Schedule& schedule, const firmwa
                                         fmt::join(names, ", ")));
 }
 
+std::size_t block_scales(const config::Network& n) {
+  const config::Network f = n.folded();
+  const auto blocks = [&](std::size_t tokens) { return (tokens + n.scale_block - 1) / n.scale_block; };
+  return std::size_t{f.batch} * f.heads * (blocks(f.seq_q) + 2 * blocks(f.seq_kv));
+}
+
+// A map of blocks, padding, a bias.
+void add_places(mapping::Job& made, const config::Network& n) {
+  const auto add = [&](std::uint32_t flag, std::uint64_t address, std::vector<std::uint32_t> words) {
+    made.block.flags |= flag;
+    if (words.size() % 2 != 0) words.push_back(0);  // firmware reads words of 8 bytes
+    made.tables.push_back({address, std::move(words)});
+  };
+  if (n.mask.block != 0) add(hal::kMapped, hal::kMapAddress, n.map);
+  if (n.mask.padded != 0) add(hal::kPadded, hal::kContextsAddress, n.valid);
+  if (n.bias == config::Bias::kNone) return;
+  std::vector<std::uint32_t> words;
+  for (std::uint32_t head = 0; head < n.heads; ++head) {
+    if (n.bias == config::Bias::kAlibi) {
+      const float slope = config::alibi_slope(head, n.heads);
+      words.emplace_back();
+      std::memcpy(&words.back(), &slope, sizeof slope);
+      continue;
+    }
+    for (std::uint32_t i = 0; i < hal::kBuckets; i += 2) {
+      words.push_back(config::relative_bias(head, i) | std::uint32_t{config::relative_bias(head, i + 1)} << 16);
+    }
+  }
+  add(n.bias == config::Bias::kAlibi ? hal::kSlopedJob : hal::kBucketedJob, hal::kBiasAddress, std::move(words));
+}
+
 }  // namespace
 
 mapping::Job make_job(const MachineConfig& machine, const config::Network& n, const Schedule& schedule) {
@@ -116,10 +147,21 @@ mapping::Job make_job(const MachineConfig& machine, const config::Network& n, co
     const float scale = 1 / arith::kept_one(n.type);
     std::memcpy(&made.types.value_scale, &scale, sizeof scale);
   }
+  if (n.scale_block > 0) {
+    made.types.per_head = 0;
+    made.scales.clear();
+    while (1U << made.types.scale_block < n.scale_block) ++made.types.scale_block;
+    const float scale = dataflow.is(firmware::kOnePass) ? 1 / arith::kept_one(n.type) : 1;
+    std::memcpy(&made.types.value_scale, &scale, sizeof scale);
+    made.tables.push_back({hal::kScalesAddress, std::vector<std::uint32_t>(block_scales(n), hal::kUnitScale)});
+  }
+  add_places(made, n);
   made.rules.group = static_cast<std::uint16_t>(folded.group());
   made.rules.page = static_cast<std::uint16_t>(n.page);
   made.pages = n.page_table();
-  if (n.mask.any() || n.scale != 1 || l.ragged == 2 || n.page > 0) job.flags |= hal::kRuled;
+  if (n.mask.any() || n.scale != 1 || l.ragged == 2 || n.page > 0 || n.bias != config::Bias::kNone) {
+    job.flags |= hal::kRuled;
+  }
   config::refuse_scope(n);
   check_step(n, schedule, dataflow);
   if (!n.softmax) {
@@ -144,6 +186,17 @@ mapping::Job make_job(const MachineConfig& machine, const config::Network& n, co
   const std::uint64_t in_pages = std::uint64_t{n.pages()} * n.page * folded.heads;  // rows
   const std::uint64_t key_rows = n.page > 0 ? in_pages : n.key_elements() / n.emb;
   l.q = place(n.query_elements() * bytes);
+  if (n.append) {
+    hal::Append from{};
+    from.k = place(n.appended_rows() * n.emb * bytes);
+    from.v = place(n.appended_rows() * n.values() * bytes);
+    from.first = n.mask.history;
+    from.tokens = n.requests.empty() ? n.seq_q : 0;
+    mapping::Job::Table table{hal::kAppendAddress, std::vector<std::uint32_t>(sizeof from / sizeof(std::uint32_t))};
+    std::memcpy(table.words.data(), &from, sizeof from);
+    made.tables.push_back(std::move(table));
+    job.flags |= hal::kAppends;
+  }
   l.k = place(key_rows * n.emb * bytes);
   const bool attention = n.step == config::Step::kAttention;
   l.v = place(attention ? key_rows * n.values() * bytes : 0);

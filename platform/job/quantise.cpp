@@ -71,6 +71,25 @@ Quantised quantised(const config::Network& network, const Tensors& t) {
                       head_values = std::size_t{n.context(b)} * n.values();
     for (std::uint32_t head = 0; head < n.heads; ++head) {
       const Half *q = t.q.data() + queries, *k = t.k.data() + keys, *v = t.v.data() + values;
+      queries += head_queries;
+      keys += head_keys;
+      values += head_values;
+      if (n.scale_block > 0) {
+        all.blocks.emplace_back();
+        const auto keep = [&](const Half* x, std::size_t elements, std::size_t emb, float times,
+                              std::vector<float>& scales, std::vector<unsigned char>& bytes, std::vector<Half>& numbers) {
+          for (std::size_t at = 0; at < elements; at += n.scale_block * emb) {
+            const std::size_t some = std::min(n.scale_block * emb, elements - at);
+            const float scale = scale_of(x + at, some);
+            scales.push_back(times * scale);
+            keeper.keep(x + at, some, scale, bytes, numbers);
+          }
+        };
+        keep(q, head_queries, n.emb, n.scale, all.blocks.back().q, all.q, all.numbers.q);
+        keep(k, head_keys, n.emb, 1, all.blocks.back().k, all.k, all.numbers.k);
+        keep(v, head_values, n.values(), 1, all.blocks.back().v, all.v, all.numbers.v);
+        continue;
+      }
       float q_scale = 1, k_scale = 1, v_scale = 1;
       if (n.type == ElementType::kInt8) {
         q_scale = scale_of(q, head_queries);
@@ -81,12 +100,21 @@ Quantised quantised(const config::Network& network, const Tensors& t) {
       keeper.keep(q, head_queries, q_scale, all.q, all.numbers.q);
       keeper.keep(k, head_keys, k_scale, all.k, all.numbers.k);
       keeper.keep(v, head_values, v_scale, all.v, all.numbers.v);
-      queries += head_queries;
-      keys += head_keys;
-      values += head_values;
     }
   }
   return all;
+}
+
+std::vector<std::uint32_t> block_scales(const config::Network& network, const std::vector<Quantised::Blocks>& blocks) {
+  const config::Network n = network.folded();
+  const auto count = [&](std::size_t tokens) { return (tokens + n.scale_block - 1) / n.scale_block; };
+  std::vector<std::uint32_t> words;
+  for (const Quantised::Blocks& head : blocks) {
+    for (const auto& [scales, most] : {std::pair{&head.q, count(n.seq_q)}, {&head.k, count(n.seq_kv)}, {&head.v, count(n.seq_kv)}}) {
+      for (std::size_t i = 0; i < most; ++i) words.push_back(i < scales->size() ? bits_of((*scales)[i]) : hal::kUnitScale);
+    }
+  }
+  return words;
 }
 
 std::vector<hal::HeadScales> head_scales(const std::vector<HeadFactors>& factors, ElementType type, bool one_pass) {

@@ -61,7 +61,7 @@ void RtlVecUnit::next_word() {
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::uint64_t at = fed_elements_ + i;
     word_[i] = seen.count() == 0 ? static_cast<arith::Half>(arith::kHalfInfinity | arith::kHalfSign)
-                                 : row[at < seen.head ? at : at - seen.head + seen.first];
+                                 : row[seen.at(at)];
   }
 }
 

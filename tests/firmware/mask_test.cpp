@@ -39,7 +39,7 @@ Layer random_layer(std::mt19937& random) {
   l.keys = m.queries + from(0, 60);
   m.history = random() % 2 == 0 ? l.keys - m.queries : from(0, l.keys - m.queries);
   l.rows = m.queries * from(1, 3);
-  m.causal = static_cast<uint32_t>(random() % 3 != 0);
+  m.causal = static_cast<std::uint8_t>(random() % 3 != 0 ? 1 : 0);
   if (m.causal == 0 || random() % 2 == 0) m.window = from(1, l.keys);
   if (random() % 3 == 0) m.sinks = from(0, std::min(l.keys, 9U));
   if (random() % 4 == 0) m.prefix = from(0, l.keys);
@@ -48,7 +48,7 @@ Layer random_layer(std::mt19937& random) {
 
 std::string text(const Layer& l) {
   const hal::Mask& m = l.mask;
-  return testing::PrintToString(std::vector<uint32_t>{m.causal, m.queries, m.history, m.window, m.sinks, m.prefix}) +
+  return testing::PrintToString(std::vector<uint32_t>{uint32_t{m.causal}, m.queries, m.history, m.window, m.sinks, m.prefix}) +
          " on " + std::to_string(l.rows) + " x " + std::to_string(l.keys);
 }
 
@@ -128,7 +128,7 @@ TEST(Mask, PartsOfBlocksAreWhatRowsNeed) {
       const Layer l = random_layer(random);
       SCOPED_TRACE(text(l));
       put(b, job_of(l, 1, 1, 2, 4));
-      const Runtime rt(b.cpu(), 0);
+      Runtime rt(b.cpu(), 0);
       const uint32_t nkv = 1 + static_cast<uint32_t>(random() % 30), nq = 1 + static_cast<uint32_t>(random() % 30);
       const KeyBlocks cut(rt, nkv);
       std::vector<int> loads(l.keys, 0);
@@ -198,7 +198,7 @@ TEST(Mask, WorkIsDealtEvenly) {
           std::vector<uint64_t> scores(clusters * lanes, 0);
           std::vector<int> taken(heads * l.rows, 0);
           for (uint32_t c = 0; c < clusters; ++c) {
-            const Runtime rt(b.cpu(), c);
+            Runtime rt(b.cpu(), c);
             RowTiling tiling{};
             tiling.bb = tiling.hh = 1;
             tiling.nq = 16;

@@ -51,7 +51,7 @@ template <typename Visit>
 void each_cluster(Bench& b, const Case& c, Visit visit) {
   b.platform().write(hal::kJobAddress, &c.job, sizeof c.job);
   for (uint32_t cluster = 0; cluster < c.job.machine.clusters; ++cluster) {
-    const Runtime rt(b.cpu(), cluster);
+    Runtime rt(b.cpu(), cluster);
     ASSERT_TRUE(rt.ok());
     visit(Work(rt, c.tiling, c.lanes));
   }

@@ -89,4 +89,45 @@ inline void random_rules(Random& r, config::Network& n) {
   if (r.one_in(5)) m.prefix = r.from(0, n.seq_kv);
 }
 
+// A map of blocks, padding, a bias, scales of blocks, new tokens that are appended: for layers without requests, whose
+// rules and types are known.
+inline void random_places(Random& r, config::Network& n) {
+  if (!n.requests.empty()) {
+    n.append = r.one_in(2);
+    return;
+  }
+  hal::Mask& m = n.mask;
+  if (n.seq_q > n.seq_kv) return;
+  if (!m.any()) m.history = n.seq_kv - n.seq_q;
+  m.queries = n.seq_q;
+  n.append = r.one_in(3);
+  const std::uint32_t group = n.heads / n.heads_of_kv();
+  if (r.one_in(4)) {
+    m.block = static_cast<std::uint16_t>(r.of({8, 16, 32}));
+    const std::uint32_t stride = hal::map_stride(m, n.seq_kv), density = r.from(1, 3);
+    n.map.assign(hal::map_rows(m) * stride, 0);
+    for (std::uint32_t i = 0; i < hal::map_rows(m); ++i) {
+      for (std::uint32_t j = 0; j < hal::map_columns(m, n.seq_kv); ++j) {
+        if (r.one_in(density)) n.map[i * stride + j / 32] |= 1U << j % 32;
+      }
+    }
+    for (std::uint32_t t = 0; t < m.queries; ++t) {  // every query needs a key
+      if (n.visible_keys(0, t) > 0) continue;
+      for (std::uint32_t j = 0; j < stride; ++j) n.map[t / m.block * stride + j] = 0xFFFF'FFFF;
+    }
+  } else if (r.one_in(4) && n.soft_cap == 0) {
+    n.bias = group == 1 && r.one_in(2) ? config::Bias::kRelative : config::Bias::kAlibi;
+  } else if (n.type == hal::ElementType::kInt8 && r.one_in(2)) {
+    n.scale_block = r.of({16, 32, 64});
+  }
+  if (!r.one_in(5)) return;
+  m.padded = 1;
+  for (std::uint32_t b = 0; b < n.batch; ++b) n.valid.push_back(r.from(1, n.seq_kv));
+  for (std::uint32_t b = 0; b < n.batch; ++b) {
+    for (std::uint32_t t = 0; t < m.queries; ++t) {
+      if (n.visible_keys(b, t) == 0) n.valid[b] = n.seq_kv;
+    }
+  }
+}
+
 }  // namespace attnvp::runs

@@ -1,5 +1,5 @@
 // Random layers of all element types under masks, with grouped queries, soft-caps, a width of V, histories, and batches
-// of requests with their caches of pages, on random machines under every dataflow: values within their bound, the same
+// of requests with their caches of pages, maps of blocks, biases, padding, scales of blocks and appended tokens, on random machines under every dataflow: values within their bound, the same
 // bytes whatever whole-row dataflow made them, the same counts without data, and readers of the command stream that
 // agree. Integers only: the cases are the same everywhere.
 #include <algorithm>
@@ -51,7 +51,7 @@ void random_requests(Random& r, config::Network& n) {
     n.seq_q = std::max(n.seq_q, request.new_tokens);
     n.seq_kv = std::max(n.seq_kv, request.tokens());
   }
-  n.mask = {1, n.seq_q, 0, 0, 0, 0};
+  n.mask = {1, 0, 0, n.seq_q, 0, 0, 0, 0};
   if (n.page == 0) return;
   std::vector<std::uint32_t> free(n.pages() + 3);
   n.cache_pages = static_cast<std::uint32_t>(free.size());
@@ -87,6 +87,7 @@ Case random_case(std::uint32_t number) {
   if (r.one_in(4)) n.soft_cap = static_cast<float>(r.from(1, 20));
   if (r.one_in(4)) n.value_emb = r.from(1, 60);
   if (n.value_emb == n.emb) n.value_emb = 0;
+  random_places(r, n);
   job::Tiling& t = c.schedule.tiling;
   if (!c.decodes && r.one_in(2)) t.set("nq", r.from(1, n.folded().seq_q));
   if (r.one_in(2)) t.set("nkv", r.from(1, n.seq_kv));

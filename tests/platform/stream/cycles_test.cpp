@@ -118,7 +118,7 @@ TEST(StreamCycles, UnderAMask) {
   }
   // Causal: half of the square and its diagonal.
   Graph graph = load_graph("memory-free", 512, 1);
-  graph.mask = {1, 512, 0, 0, 0, 0};
+  graph.mask = {1, 0, 0, 512, 0, 0, 0, 0};
   EXPECT_EQ(run(graph).cycles, 512U * 513 + 46);
 }
 

@@ -1,0 +1,99 @@
+// A map of blocks of tokens and keys beside a layer's mask: which keys its new tokens may see at all.
+#pragma once
+
+#include "firmware/hal/mask.h"
+
+namespace attnvp::hal {
+
+constexpr std::uint32_t kMostBlocks = 256;  // of tokens, and of keys
+constexpr std::uint32_t kMostBlockWords = kMostBlocks * kMostBlocks / 32;
+
+// Row i, column j: whether tokens [i b, (i + 1) b) may see keys [j b, (j + 1) b).
+struct BlockMask {
+  const std::uint32_t* words = nullptr;  // rows of `stride` words, columns from bit 0 on; nullptr: there is no map
+  std::uint32_t stride = 0;
+  constexpr bool any() const { return words != nullptr; }
+  constexpr bool at(std::uint32_t row, std::uint32_t column) const {
+    return (words[row * stride + column / 32] >> column % 32 & 1) != 0;
+  }
+};
+
+constexpr std::uint32_t map_rows(const Mask& m) { return (m.queries + m.block - 1) / m.block; }
+constexpr std::uint32_t map_columns(const Mask& m, std::uint32_t keys) { return (keys + m.block - 1) / m.block; }
+constexpr std::uint32_t map_stride(const Mask& m, std::uint32_t keys) { return (map_columns(m, keys) + 31) / 32; }
+
+// Of keys [key, end) those up to the last one that at least one of the tokens [from, to] of a head attends to, from the
+// first such one on: key = end where there is none.
+struct Hull {
+  std::uint32_t key, end;
+  constexpr bool any() const { return key < end; }
+  constexpr void add(std::uint32_t from, std::uint32_t to) {
+    if (from >= to) return;
+    if (from < key) key = from;
+    if (to > end) end = to;
+  }
+};
+constexpr Hull hull_of_tokens(const Mask& m, const BlockMask& blocks, std::uint32_t from, std::uint32_t to,
+                              std::uint32_t key, std::uint32_t end) {
+  Hull hull{end, key};
+  const std::uint32_t b = m.block;
+  const auto least = [](std::uint32_t x, std::uint32_t y) { return x < y ? x : y; };
+  const auto most = [](std::uint32_t x, std::uint32_t y) { return x < y ? y : x; };
+  for (std::uint32_t i = from / b; i <= to / b; ++i) {
+    const Visible v = visible_tokens(m, most(i * b, from), least(i * b + b - 1, to), end);
+    for (std::uint32_t k = key; k < v.end || k < v.head;) {
+      const std::uint32_t next = least((k / b + 1) * b, end);
+      if (blocks.at(i, k / b)) {
+        hull.add(k, least(next, v.head));
+        hull.add(most(k, v.first), least(next, v.end));
+      }
+      k = next;
+    }
+  }
+  return hull.key < hull.end ? hull : Hull{end, end};
+}
+
+// The same for `rows` rows of queries from `row` on.
+constexpr Hull hull_of_rows(const Mask& m, const BlockMask& blocks, std::uint32_t row, std::uint32_t rows,
+                            std::uint32_t key, std::uint32_t end) {
+  const std::uint32_t token = row % m.queries;
+  if (rows > m.queries - token) return hull_of_tokens(m, blocks, 0, m.queries - 1, key, end);
+  return hull_of_tokens(m, blocks, token, token + rows - 1, key, end);
+}
+
+// How many keys of the first `keys` a token attends to.
+constexpr std::uint32_t count_of_token(const Mask& m, const BlockMask& blocks, std::uint32_t token,
+                                       std::uint32_t keys) {
+  const Visible v = visible_tokens(m, token, token, keys);
+  if (!blocks.any()) return v.count();
+  std::uint32_t count = 0;
+  for (std::uint32_t k = 0; k < keys; k += m.block) {
+    if (!blocks.at(token / m.block, k / m.block)) continue;
+    const auto within = [&](std::uint32_t from, std::uint32_t to) {
+      const std::uint32_t low = from > k ? from : k, high = to < k + m.block ? to : k + m.block;
+      return low < high ? high - low : 0;
+    };
+    count += within(0, v.head) + within(v.first, v.end);
+  }
+  return count;
+}
+
+// Which part of the map a command needs whose first row and column are query `row` and key `key`: it has that part as
+// rows of `columns` bits, one behind the other.
+struct BlockWindow {
+  std::uint32_t first_row, rows, first_column, columns;
+  constexpr std::uint32_t bits() const { return rows * columns; }
+  // Of the one at that place of the map.
+  constexpr std::uint32_t bit(std::uint32_t row, std::uint32_t column) const {
+    return (row - first_row) * columns + column - first_column;
+  }
+};
+constexpr BlockWindow window_of(const Mask& m, std::uint32_t row, std::uint32_t rows, std::uint32_t key,
+                                std::uint32_t keys) {
+  const std::uint32_t b = m.block, token = row % m.queries, first = key / b;
+  const std::uint32_t columns = (key + keys - 1) / b - first + 1;
+  if (rows > m.queries - token) return {0, (m.queries - 1) / b + 1, first, columns};
+  return {token / b, (token + rows - 1) / b - token / b + 1, first, columns};
+}
+
+}  // namespace attnvp::hal
