@@ -390,6 +390,11 @@ void Attention::load_scores(const Work::Round& i, uint64_t tensor, Events ready,
   }
 }
 
+void Attention::finish(const KvBuffer& k) {
+  stores_ += k.tell_unread(stored_);
+  finish();
+}
+
 void Attention::finish() {
   rt_.settle();
   rt_.wait(stored_, stores_);

@@ -128,6 +128,23 @@ TEST(CheckMerges, RaiseNoAlarm) {
   }
 }
 
+// A cluster whose rows need only the first keys loads the rest of K and V as well, and gives the space back.
+TEST(CheckUnread, LoadsAreWaitedFor) {
+  const MachineConfig machine = config::load_hardware("cluster3", {});
+  for (const auto& [dataflow, layer, tiling] :
+       {std::tuple{"softpipe", "H=1,N=6,E=16,causal=1", "nq=1,nkv=1"},
+        {"layerwise", "H=1,N=48,E=16,causal=1", "nq=8,nkv=1"},
+        {"layerwise", "H=1,N=48,E=16,causal=1", "nq=16,nkv=1,np=8,kv=1"},
+        {"flat:overlap=on", "H=1,N=48,E=16,causal=1", "nq=16,nkv=1,np=8"},
+        {"softpipe", "H=1,N=48,E=16,window=1", "nq=8,nkv=1"}}) {
+    const config::Network network = config::load_network(layer);
+    job::Schedule schedule = job::parse_dataflow(dataflow);
+    schedule.tiling = job::parse_tiling(tiling);
+    schedule = job::complete(machine, network, schedule);
+    EXPECT_EQ(text_of(check(machine, network, schedule), schedule), "") << dataflow << " on " << layer;
+  }
+}
+
 class CheckRandom : public testing::TestWithParam<std::uint32_t> {};
 
 TEST_P(CheckRandom, RaisesNoFalseAlarm) {
