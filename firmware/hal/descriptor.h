@@ -117,6 +117,7 @@ struct Operand {
 
 struct MatmulTail {
   std::uint16_t m0, n0, k0;  // the L0 sub-tile
+  std::uint16_t absent;      // the last rows of B that are not there: not read, they count as zeros; not all
 };
 struct TileTail {      // kScoreTile, kAttendTile
   std::uint32_t keys;  // columns of S
@@ -182,7 +183,7 @@ static_assert(offsetof(Descriptor, remote) == 0x30 && offsetof(Descriptor, rows)
 static_assert(offsetof(Descriptor, operand) == 0x38 && offsetof(Descriptor, tail) == 0x78, "operands and tail");
 static_assert(offsetof(Operand, address) == 0 && offsetof(Operand, row_stride) == 8, "operand");
 static_assert(offsetof(Operand, columns) == 12, "operand");
-static_assert(offsetof(MatmulTail, k0) == 4 && offsetof(TileTail, slot) == 4, "tails within the first 128 bytes");
+static_assert(offsetof(MatmulTail, absent) == 6 && offsetof(TileTail, slot) == 4, "tails within the first 128 bytes");
 static_assert(offsetof(RuleTail, scale) == 8 && offsetof(RuleTail, mask) == 20 && sizeof(RuleTail) == 48, "rules");
 static_assert(offsetof(CopyTail, plane_stride) == 4 && sizeof(CopyTail) == 12, "tail of a copy");
 

@@ -47,7 +47,7 @@ Command matmul(const Matrix& a, const Matrix& b, const Matrix& c, const L0Tile& 
   // Sub-tiles of equal depth: a thin last one would end before the next operands are there.
   const uint64_t k0 = ceil_div(a.columns, ceil_div(a.columns, l0.k0));
   command.raw().tail.matmul = {static_cast<std::uint16_t>(l0.m0), static_cast<std::uint16_t>(l0.n0),
-                               static_cast<std::uint16_t>(k0)};
+                               static_cast<std::uint16_t>(k0), 0};
   return command;
 }
 

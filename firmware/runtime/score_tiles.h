@@ -36,7 +36,7 @@ class ScoreTiles {
   // DMA channels of softmax: side by side its own, where there are enough, so that nothing waits behind tiles.
   uint32_t softmax_loads = 0, softmax_stores = 0;
 
-  void store(uint32_t channel, Command copy);  // which `finish` waits for
+  void store(uint32_t channel, Command copy);                                // which `finish` waits for
   void wait_for(const KvBuffer& kv) { stores_ += kv.tell_unread(stored_); }  // all of its loads: likewise
   void finish(uint64_t mark);  // the processor waits; L1 is as it was at `mark`
 

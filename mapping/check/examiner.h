@@ -5,6 +5,7 @@
 #include <string>
 #include <tuple>
 
+#include "mapping/check/blanks.h"
 #include "mapping/check/checker.h"
 #include "mapping/check/clocks.h"
 #include "mapping/check/keys.h"
@@ -25,9 +26,11 @@ class Examiner {
   void complaints();
   void memories();
   void command(LineId line, std::uint32_t step);
+  void look_for_blanks(const Access& access, const Touch& now, BlankRows& rows);
   Interval torn(const Region& region) const;
   std::uint64_t source_of(const Touch& write, std::uint64_t address, std::uint64_t& row_stride) const;
   void keys(LineId line, std::uint32_t step);
+  void scales(LineId line, std::uint32_t step);
   void space(LineId line, std::uint32_t step);
   void result();
   bool ordered(const Touch& before, const Touch& now) const;
@@ -38,6 +41,8 @@ class Examiner {
   Party party(const Touch& touch) const;
   std::string place(std::uint32_t cluster, std::uint64_t address) const;
   std::string event_between(const Touch& before, const Touch& now) const;
+  Finding about(Kind kind, const Touch& touch, Interval bytes, const char* detail) const;
+  void tell(Kind kind, const Touch& touch, Interval bytes, const char* detail);
   void add(Finding finding, LineId first, LineId second);
 
   const Job& job_;
@@ -46,6 +51,7 @@ class Examiner {
   Clocks clocks_;
   Progress order_;
   Shadow shadow_;
+  Blanks blanks_;
   Keys keys_;
   struct Freed {
     std::uint32_t step;

@@ -79,7 +79,7 @@ void product(const arith::MatmulShape& shape, const arith::Elements& a, const ar
 }  // namespace
 
 arith::Elements MacEngine::elements(const hal::Descriptor& d, int i) {
-  return {l1_bytes(d.operand[i].address), d.operand[i].row_stride, d.type[i]};
+  return {factor(d, i), d.operand[i].row_stride, d.type[i]};
 }
 
 void MacEngine::compute_typed(const hal::Descriptor& d) {

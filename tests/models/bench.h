@@ -82,7 +82,7 @@ inline hal::Descriptor matmul(std::uint32_t m, std::uint32_t n, std::uint32_t k,
   hal::Descriptor d{};
   d.opcode = hal::Opcode::kMatmul;
   d.rows = m;
-  d.tail.matmul = {tile.m, tile.n, tile.k};
+  d.tail.matmul = {tile.m, tile.n, tile.k, 0};
   d.operand[0] = {a, 2 * k, k};
   d.operand[1] = {b, 2 * n, n};
   d.operand[2] = {c, 2 * n, n};

@@ -191,6 +191,36 @@ TEST(MacEngine, TransposedBWithStrides) {
   EXPECT_EQ(bench.l1<arith::Half>(kC, m * 10), expected);
 }
 
+TEST(MacEngine, AbsentRowsOfBAreZeros) {
+  for (const bool transposed : {false, true}) {
+    const std::uint32_t m = 18, n = 8, k = 9, absent = 3, rows = transposed ? n : k, columns = transposed ? k : n;
+    Bench bench;
+    const auto a = halves(m * k, 5);
+    auto b = halves(rows * columns, 6);
+    std::fill(b.end() - absent * columns, b.end(), arith::Half{0x7E00});  // NaN
+    std::uint64_t cycles[2];
+    for (const std::uint16_t these : {std::uint16_t{0}, static_cast<std::uint16_t>(absent)}) {
+      cycles[these == 0 ? 0 : 1] = bench.run([&](Bench& t) {
+        t.set_l1(kA, a);
+        t.set_l1(kB, b);
+        hal::Descriptor d = matmul(m, n, k, {16, 16, 64}, kA, kB, kC);
+        if (transposed) d.flags = hal::kTransposeB;
+        d.operand[1] = {kB, 2 * columns, columns};
+        d.tail.matmul.absent = these;
+        t.push(kMac, then(d, 0));
+        t.take(0);
+      });
+    }
+    EXPECT_EQ(cycles[0], cycles[1]);
+    std::fill(b.end() - absent * columns, b.end(), arith::Half{0});
+    std::vector<arith::Half> expected(m * n);
+    arith::Workspace workspace;
+    arith::matmul({m, n, k, transposed}, {a.data(), k}, {b.data(), columns}, {},
+                  arith::Matrix<arith::Half>{expected.data(), n}, workspace);
+    EXPECT_EQ(bench.l1<arith::Half>(kC, m * n), expected);
+  }
+}
+
 TEST(MacEngine, TwoEnginesShareOnePort) {
   // Both matmuls start at the same cycle, released by one NOP of the VEC engine. Alone: fill 16, last 16, 30,
   // drain 8. On one port every transfer meets the other engine's: twice as long. On two ports nothing
