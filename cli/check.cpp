@@ -36,12 +36,7 @@ int check(const ScheduleArguments& a) {
     return found;
   }();
 
-  nlohmann::ordered_json j = report::json_document();
-  j["hardware"] = machine.name;
-  report::add_machine(j, config::machine_hash(machine), a.settings);
-  j["network"] = network.name;
-  j["dataflow"] = chosen.text;
-  for (const auto& [name, value] : job::tiling_text(chosen.tiling)) j["tiling"][name] = value;
+  nlohmann::ordered_json j = document_of(asked, a);
   j["check"] = findings_json(report, a.most);
   const std::string json = report::json_text(j);
   if (file != nullptr) file->write(json, files::Form::kOwn);

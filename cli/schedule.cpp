@@ -54,8 +54,19 @@ Chosen read_job(const ScheduleArguments& a) {
   return chosen;
 }
 
+nlohmann::ordered_json document_of(const Chosen& c, const ScheduleArguments& a) {
+  nlohmann::ordered_json j = report::json_document();
+  j["hardware"] = c.machine.name;
+  report::add_machine(j, config::machine_hash(c.machine), a.settings);
+  j["network"] = c.network.name;
+  j["dataflow"] = c.schedule.text;
+  for (const auto& [name, value] : job::tiling_text(c.schedule.tiling)) j["tiling"][name] = value;
+  return j;
+}
+
 int schedule(const ScheduleArguments& a) {
-  auto [machine, network, chosen] = read_job(a);
+  Chosen asked = read_job(a);
+  auto& [machine, network, chosen] = asked;
   files::Outputs outputs;
   files::Output* const file = outputs.open_or_stdout("--json", a.json);
   {
@@ -72,12 +83,7 @@ int schedule(const ScheduleArguments& a) {
 
   std::string json;
   if (!a.json.empty()) {
-    nlohmann::ordered_json j = report::json_document();
-    j["hardware"] = machine.name;
-    report::add_machine(j, config::machine_hash(machine), a.settings);
-    j["network"] = network.name;
-    j["dataflow"] = chosen.text;
-    for (const auto& [name, value] : job::tiling_text(chosen.tiling)) j["tiling"][name] = value;
+    nlohmann::ordered_json j = document_of(asked, a);
     j["bound_cycles"] = bound;
     j["commands"] = counts.commands;
     j["complete"] = all;

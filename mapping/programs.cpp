@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 
 #include "firmware/riscv/declaration.h"
 #include "firmware/runtime/boot.h"
+#include "models/riscv/call_stack.h"
 #include "models/riscv_processor/program.h"
 #include "models/riscv_processor/untimed.h"
 
@@ -38,8 +40,22 @@ class Program {
     if (all_.empty()) refuse("it has no dataflows (section attnvp_dataflows is empty)");
   }
   const std::vector<const Dataflow*>& all() const { return all_; }
-  void run(hal::Cpu& cpu, std::uint32_t cluster) const {
-    riscv::run_untimed(*file_, riscv::core_config(config_, cluster), cpu);
+  void run(hal::Cpu& cpu, std::uint32_t cluster) {
+    riscv::CallStack calls;
+    calls_ = follows_ ? &calls : nullptr;
+    riscv::run_untimed(*file_, riscv::core_config(config_, cluster), cpu, calls_);
+    calls_ = nullptr;
+  }
+  void follow(bool calls) { follows_ = calls; }
+  std::vector<std::string> lines() {
+    std::vector<std::string> all;
+    if (calls_ == nullptr) return all;
+    for (const std::uint32_t pc : calls_->now()) {
+      const auto [known, fresh] = lines_.try_emplace(pc);
+      if (fresh) known->second = file_->lines_at(pc);
+      all.insert(all.end(), known->second.begin(), known->second.end());
+    }
+    return all;
   }
 
  private:
@@ -133,6 +149,9 @@ class Program {
 
   std::shared_ptr<const riscv::ElfFile> file_;
   RiscvConfig config_;
+  bool follows_ = false;
+  riscv::CallStack* calls_ = nullptr;  // of the run at hand
+  std::map<std::uint32_t, std::vector<std::string>> lines_;
   // What is pointed to stays where it is.
   std::deque<std::string> texts_;
   std::deque<Parameter> parameters_;
@@ -219,5 +238,14 @@ void run_firmware(hal::Cpu& cpu, std::uint32_t cluster) {
     firmware::boot(cpu, cluster);
   }
 }
+
+ProgramCalls::ProgramCalls() {
+  if (any()) chosen()->follow(true);
+}
+ProgramCalls::~ProgramCalls() {
+  if (any()) chosen()->follow(false);
+}
+bool ProgramCalls::any() const { return chosen().has_value(); }
+std::vector<std::string> ProgramCalls::lines() const { return any() ? chosen()->lines() : std::vector<std::string>(); }
 
 }  // namespace attnvp::mapping

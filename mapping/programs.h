@@ -30,4 +30,16 @@ double cycles_of_a_command(const Job& job, const MachineConfig& machine, std::si
 // Runs a cluster's firmware against that bus, at once. Throws riscv::ProgramError where it cannot go on.
 void run_firmware(hal::Cpu& cpu, std::uint32_t cluster);
 
+// As long as there is one, calls are followed of the firmware that runs, where that is a program in an ELF file.
+class ProgramCalls {
+ public:
+  ProgramCalls();
+  ~ProgramCalls();
+  ProgramCalls(const ProgramCalls&) = delete;
+  ProgramCalls& operator=(const ProgramCalls&) = delete;
+  bool any() const;  // it is one
+  // Where it is at this access of its bus: source lines, innermost first; inlined code has those of its callers, too.
+  std::vector<std::string> lines() const;
+};
+
 }  // namespace attnvp::mapping

@@ -69,6 +69,18 @@ broken 'illegal instruction.*dataflow.cpp' 'asm volatile(".word 0");'
 broken 'gave up with code 5' '*reinterpret_cast<volatile int*>(0x70000004) = 5;'
 broken 'stack overflow' 'asm volatile("1: addi sp, sp, -1024; sw zero, 0(sp); j 1b");'
 
+# The checker names its lines, too.
+cp -r "$in/mine" "$in/careless"
+sed -i "s|  attention.finish();.*||" "$in/careless/dataflow.cpp"
+make -s -C "$in/careless" >"$log/make" 2>&1 || failed "$(<"$log/make")"
+line=$(grep -n 'produce_o' "$in/careless/dataflow.cpp" | cut -d: -f1)
+for command in check 'run --check --data timing'; do
+  run $command --firmware "$in/careless/mine.elf" --net H=1,N=32,E=16 --json -
+  [[ $status -eq 1 ]] || failed "$command: exit status $status: $(<"$log/stderr")"
+  holds "[(.check // .).findings[] | select(.kind == \"unfinished\") | .commands[0].source] == [\"dataflow.cpp:$line\"]" \
+    "$log/stdout"
+done
+
 # Asleep until an engine has given a token, and until a time: interrupts end wfi.
 cp -r "$in/mine" "$in/asleep"
 sed -i 's|  attention.finish();.*|  attention.finish();\n'\

@@ -40,6 +40,8 @@ void by_tiles(Runtime& rt, const ScoreTiling& tiling) {
     i_1 = i;
     i = work.after(i);
   }
+  c.end();
+  o.end();
   all.finish(mark);
 }
 

@@ -23,7 +23,7 @@ void by_rows(Runtime& rt, const ScoreTiling& tiling) {
       attention.produce_c(k, i, loads);
       attention.store_c(i);
     }
-    attention.finish();
+    attention.finish(k);
     rt.free_to(mark);
   }
   for (Work::Round i = work.first(); rt.ok() && i.valid; i = work.after(i)) {
@@ -44,6 +44,7 @@ void by_tiles(Runtime& rt, const ScoreTiling& tiling) {
     for (Work::Round i = work.first(); rt.ok() && i.valid; i = work.after(i)) {
       for (uint32_t j = 0; rt.ok() && j < all.blocks(); ++j) c.tile(i, j);
     }
+    c.end();
     all.finish(mark);
   }
   {
@@ -57,6 +58,7 @@ void by_tiles(Runtime& rt, const ScoreTiling& tiling) {
   for (Work::Round i = work.first(); rt.ok() && i.valid; i = work.after(i)) {
     for (uint32_t j = 0; rt.ok() && j < all.blocks(); ++j) o.tile(i, j);
   }
+  o.end();
   all.finish(mark);
 }
 

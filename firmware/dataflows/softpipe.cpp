@@ -24,7 +24,7 @@ void run(Runtime& rt) {
       attention.produce_p(i);            // P_i = softmax(C_i)
       attention.store_p(i);
     }
-    attention.finish();
+    attention.finish(k);
     rt.free_to(mark);
   }
   o_from_dram(rt, work, attention, tiling, scores);

@@ -85,6 +85,7 @@ enum Flags : std::uint16_t {
   kTransposeB = 1,       // matmul: operand 1 is n x k instead of k x n
   kAccumulate = 2,       // matmul: start from the FP32 partials that operand 3 holds
   kDeferrable = 8,       // copy: nobody waits for it; lets others go first (DMA arbitration `age`)
+  kKept = 8,             // matmul: partials wait in L0, which holds all of them, and pass no port; L1 is their home
   kFirst = 16,           // online: there is nothing before this tile: M = its maximum, scale = 0; R = T, R is not read
   kTwoScales = 32,       // kOnlineMax, kScaleAdd: also what is added is scaled; the second scale lies behind the first
   kInOrder = 64,         // MAC and VEC: begins when the descriptor before it in the queue has left its results in L1
@@ -124,7 +125,7 @@ struct Operand {
 
 struct MatmulTail {
   std::uint16_t m0, n0, k0;  // the L0 sub-tile
-  std::uint16_t kept;        // 1: partials wait in L0, which holds all of them, and pass no port; L1 is their home
+  std::uint16_t absent;      // the last rows of B that are not there: not read, they count as zeros; not all
 };
 struct TileTail {      // kScoreTile, kAttendTile
   std::uint32_t keys;  // columns of S
@@ -206,7 +207,7 @@ static_assert(offsetof(Descriptor, remote) == 0x30 && offsetof(Descriptor, rows)
 static_assert(offsetof(Descriptor, operand) == 0x38 && offsetof(Descriptor, tail) == 0x78, "operands and tail");
 static_assert(offsetof(Operand, address) == 0 && offsetof(Operand, row_stride) == 8, "operand");
 static_assert(offsetof(Operand, columns) == 12, "operand");
-static_assert(offsetof(MatmulTail, k0) == 4 && offsetof(TileTail, slot) == 4, "tails within the first 128 bytes");
+static_assert(offsetof(MatmulTail, absent) == 6 && offsetof(TileTail, slot) == 4, "tails within the first 128 bytes");
 static_assert(offsetof(RuleTail, scale) == 8 && offsetof(RuleTail, mask) == 20 && sizeof(RuleTail) == 132, "rules");
 static_assert(offsetof(CopyTail, plane_stride) == 4 && sizeof(CopyTail) == 12, "tail of a copy");
 

@@ -21,8 +21,8 @@ Attention::Attention(Runtime& rt, const Work& work, const RowTiling& tiling, con
       score_bytes_(keys_ * kHalfBytes),
       p_bytes_(rt.bytes()),
       head_bytes_(uint64_t{rt.layer().seq_q} * row_bytes_),
-      plain_(!rt.plain() && !rt.typed() && !rt.by_place() && !rt.mask().any() && work.first().full && lanes.o_offset == 0 &&
-             !scores.tokens && tiling.bb == 1 && tiling.hh == 1) {
+      plain_(!rt.plain() && !rt.typed() && !rt.by_place() && !rt.mask().any() && work.first().full &&
+             lanes.o_offset == 0 && !scores.tokens && tiling.bb == 1 && tiling.hh == 1) {
   rt.check_l0(tiling.l0);
   if (lanes.count > kMaxLanes) rt.fail(Status::kBadJob);
   const uint64_t block_bytes = uint64_t{rows_} * row_bytes_, o_block_bytes = uint64_t{rows_} * o_row_bytes_;
@@ -292,7 +292,11 @@ void Attention::resident_o(KvBuffer& v, const Work::Round& i, const Discipline* 
         const uint32_t keys = min(run.end - key, rt_.most_scaled());
         const bool last = key + keys == end, only = first && last;
         if (!only || keys != o_keys_) {
-          make_o(keys, partials, only ? Accumulate::kOnly : first ? Accumulate::kFirst : last ? Accumulate::kLast : Accumulate::kMiddle);
+          make_o(keys, partials,
+                 only    ? Accumulate::kOnly
+                 : first ? Accumulate::kFirst
+                 : last  ? Accumulate::kLast
+                         : Accumulate::kMiddle);
         }
         if (rt_.typed() && last) rt_.scale_values(o_, item->head);
         if (rt_.scaled_by_block()) rt_.place_values(o_, {item->head, item->row + row, rows, key, keys});
@@ -397,6 +401,11 @@ void Attention::load_scores(const Work::Round& i, uint64_t tensor, Events ready,
                               .then(lanes_.of_lane(ready, c))
                               .label(item.head, item.block));
   }
+}
+
+void Attention::finish(const KvBuffer& k) {
+  stores_ += k.tell_unread(stored_);
+  finish();
 }
 
 void Attention::finish() {

@@ -99,6 +99,8 @@ class Attention {
 
   // The processor waits until all stores are done; the steps begin anew.
   [[gnu::noinline]] void finish();
+  // Likewise, and until all of K is there, as its space is given back.
+  void finish(const KvBuffer& k);
 
  private:
   // Buffers one behind the other, from `at` to `end`: L1 addresses, their lower halves.

@@ -198,7 +198,7 @@ class Command {
   Command& scaled_by(bool always, uint32_t scale) { return always ? scaled_by(scale) : scaled(scale); }
   // A matmul's partials wait in L0 for the next slice of its depth.
   Command& kept() {
-    d_.tail.matmul.kept = 1;
+    d_.flags |= hal::kKept;
     return *this;
   }
   Command& planes(uint32_t count, uint32_t from_stride, uint32_t to_stride) {  // of a copy, so far apart

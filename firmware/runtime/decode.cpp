@@ -228,9 +228,11 @@ void Decode::step(uint32_t core) {
   }
 
   const uint32_t head = s.rows.head, rows = s.all_rows;
+  const auto absent = static_cast<std::uint16_t>(s.all_keys - s.keys.keys);  // rows of the tile
   const Matrix scores = this->scores(core, s);
   Command score =
       matmul_abt(q_rows(core, s.piece, rows), kv_tile(lane.k, s.number, s.all_keys, emb_), scores, plan_.tiling.l0);
+  score.raw().tail.matmul.absent = absent;
   rt_.scale_scores(score, head);
   hal::Mask rule = contexts_.mask(s.segment.context);
   if (rt_.by_place()) {
@@ -264,6 +266,7 @@ void Decode::second_half(uint32_t core, const Step& s) {
   const Sums tile = tile_sums(core, s.number, rows);
   Command sums = numerators(rt_.in(scores(core, s)), kv_tile(lane_[core].v, s.number, s.all_keys, value_emb_), tile,
                             plan_.tiling.l0);
+  sums.raw().tail.matmul.absent = static_cast<std::uint16_t>(s.all_keys - s.keys.keys);
   rt_.scale_values(sums, head);
   rt_.place_values(sums, {head, s.rows.row, rows, s.keys.key, s.all_keys})
       .after(maxed_.of(core))
@@ -295,16 +298,16 @@ void Decode::end_piece(uint32_t core, const Step& s) {
   ++stores_;
 }
 
-void Decode::store_o(uint32_t core, const Segment& s, uint32_t piece, bool in_order) {
+void Decode::store_o(uint32_t core, const Segment& s, uint32_t piece, bool merged) {
   const Item rows = rows_of(s);
   const Matrix o{slot(core, piece), rows.rows, value_emb_, value_emb_ * rt_.out_bytes(), rt_.out_type()};
   Command last = divide(running(core, piece, rows.rows), o);
-  if (in_order) last.raw().flags |= hal::kInOrder;
+  if (merged) last.raw().flags |= hal::kInOrder;
   rt_.vec(core_of(core), last.then(o_ready_.of(core)).label(rows.head, rows.block));
   Command store =
       copy(o, rows_in_dram(rt_.layer().o, contexts_.query_row(s.context, rows), rows.rows, value_emb_, rt_.out_type()));
   store.after(o_ready_.of(core)).then(slot_free_.of(core)).then(stored_);
-  if (blocks() && plan_.share == 1) store.then(over_.of(core));
+  if (blocks() && plan_.share == 1 && !merged) store.then(over_.of(core));  // nobody waits for a merge's end
   rt_.dma(store_channel(), store.label(rows.head, rows.block));
   ++stores_;
 }
@@ -320,8 +323,8 @@ void Decode::merge(uint32_t core) {
     last = s;
   }
   if (parts == 0) return;
-  // Into the buffers of its tiles they come, when it has computed all of those: its last piece is one that it waits for,
-  // or says so.
+  // Into the buffers of its tiles they come, when it has computed all of those: its last piece is one that it waits
+  // for, or says so.
   if (!blocks() && (last.parts == 1 || last.host != worker(core))) {
     rt_.vec(core_of(core), fence().then(merged_.of(core)));
     ++parts;

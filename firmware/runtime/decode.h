@@ -78,7 +78,7 @@ class Decode {
   void end_piece(uint32_t core, const Step& s);
   void merge(uint32_t core);
   void merge_head(uint32_t core, const Segment& s);
-  void store_o(uint32_t core, const Segment& s, uint32_t piece, bool in_order);
+  void store_o(uint32_t core, const Segment& s, uint32_t piece, bool merged);
 
   uint64_t slot(uint32_t core, uint32_t piece) const;
   Item rows_of(const Segment& s) const;

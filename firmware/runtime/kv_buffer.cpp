@@ -118,11 +118,21 @@ void KvBuffer::pass_tokens(const Work::Round& i, uint32_t lane, uint32_t core, u
     // Once a group: behind the lane's last item in it, or where it has none.
     const uint32_t last = work_.last_round(i.group, lane);
     if (block + 1 != blocks_ || i.round != (last == Work::kNoRound ? 0 : last)) return;
+    if (i.round == 0 && work_.is_last(i)) ++unread_;
   }
   Command nothing = fence();
   acquire(nothing, lane, i.group, block);
   release(nothing, lane);
   rt_.mac(core, nothing);
+}
+
+// Rows of later rounds would have come behind K or V in the channel, and are waited for.
+uint32_t KvBuffer::tell_unread(Events then) const {
+  if (unread_ < work_.lanes()) return 0;
+  Command there(hal::Opcode::kNop);
+  there.then(then);
+  for (uint32_t lane = 0; lane < work_.lanes(); ++lane) rt_.mac(lane, there);  // behind what passes on the tokens
+  return work_.lanes();
 }
 
 }  // namespace attnvp::firmware

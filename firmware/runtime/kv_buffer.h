@@ -30,6 +30,9 @@ class KvBuffer {
     return block;
   }
   bool needed(const Work::Round& i, uint32_t block) const;  // by some lane in that round
+  // Resident, before its space is given back: where no lane reads what was loaded last, as a cluster may have only rows
+  // that need the first keys, lane l's core l gives a token to `then` when it is there. How many tokens.
+  [[gnu::cold, gnu::noinline]] uint32_t tell_unread(Events then) const;
 
   // Resident: issues the load of a sub-block of a group; the caller keeps them in order.
   void load(uint32_t group, uint32_t block) {
@@ -118,6 +121,7 @@ class KvBuffer {
   hal::EventRef ready_ref_{}, free_ref_{};
   uint64_t address_ = 0;
   Events ready_, free_;
+  uint32_t unread_ = 0;  // resident: lanes that pass on the last group's tokens, where it has one round
   uint32_t streamed_loads_ = 0;
   static constexpr uint32_t kMaxLanes = 64;
   // Resident: which group, from 1 on, and how many of its sub-blocks, each lane waited for.

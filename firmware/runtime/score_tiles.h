@@ -36,8 +36,9 @@ class ScoreTiles {
   // DMA channels of softmax: side by side its own, where there are enough, so that nothing waits behind tiles.
   uint32_t softmax_loads = 0, softmax_stores = 0;
 
-  void store(uint32_t channel, Command copy);  // which `finish` waits for
-  void finish(uint64_t mark);                  // the processor waits; L1 is as it was at `mark`
+  void store(uint32_t channel, Command copy);                                // which `finish` waits for
+  void wait_for(const KvBuffer& kv) { stores_ += kv.tell_unread(stored_); }  // all of its loads: likewise
+  void finish(uint64_t mark);  // the processor waits; L1 is as it was at `mark`
 
   static constexpr uint32_t kMaxLanes = 64;
 
@@ -73,6 +74,7 @@ class CTiles {
  public:
   explicit CTiles(ScoreTiles& all);
   void tile(const Work::Round& i, uint32_t j);
+  void end() { all_.wait_for(k_); }
 
  private:
   ScoreTiles& all_;
@@ -100,6 +102,7 @@ class OTiles {
  public:
   explicit OTiles(ScoreTiles& all);
   void tile(const Work::Round& i, uint32_t j);
+  void end() { all_.wait_for(v_); }
 
  private:
   ScoreTiles& all_;

@@ -64,7 +64,7 @@ KeyBlocks::KeyBlocks(const hal::Mask& mask, uint32_t rows, uint32_t keys, uint32
 
 KeyBlocks::Part KeyBlocks::part_of(const Item& item, uint32_t block) const {
   const uint32_t from = row(block), to = from + rows(block), end = item.key + item.keys;
-  const bool in_head = from<item.head_keys && to> item.key, in_main = to> item.main_key && from < end;
+  const bool in_head = from < item.head_keys && to > item.key, in_main = to > item.main_key && from < end;
   Part p;
   if (!in_head && !in_main) return p;
   p.key = max(from, in_head ? item.key : item.main_key);

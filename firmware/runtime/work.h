@@ -170,7 +170,7 @@ class Work {
       return *this;
     }
   };
-  Round first() const {
+  [[gnu::always_inline]] Round first() const {
     Round r;
     if (groups_ > 0) make_round(r, 0, 0, 0);
     return r;

@@ -23,6 +23,12 @@ AddressMap memories_of(const MachineConfig& m) {
   return map;
 }
 
+// Operands whose row i goes into the result's row i, and into no other.
+bool is_by_row(const Queue& queue, hal::Opcode opcode, int operand) {
+  if (queue.unit == Unit::kVec) return true;
+  return opcode == hal::Opcode::kMatmul && (operand == 0 || operand == 3);
+}
+
 bool same_bytes(const Region& a, const Region& b) {
   return a.address == b.address && a.rows == b.rows && a.row_bytes == b.row_bytes && a.row_stride == b.row_stride;
 }
@@ -50,7 +56,9 @@ std::vector<RowMask::Run> mapped_runs(const hal::Descriptor& d, std::uint32_t co
   const RowMask mask(d, columns);
   std::vector<char> seen(columns, 0);
   for (std::uint32_t row = 0; row < d.rows; ++row) {
-    for (const RowMask::Run& r : mask.of(row).runs) std::fill(seen.begin() + static_cast<std::ptrdiff_t>(r.first), seen.begin() + static_cast<std::ptrdiff_t>(r.end), 1);
+    for (const RowMask::Run& r : mask.of(row).runs)
+      std::fill(seen.begin() + static_cast<std::ptrdiff_t>(r.first), seen.begin() + static_cast<std::ptrdiff_t>(r.end),
+                1);
   }
   std::vector<RowMask::Run> runs;
   for (std::uint64_t j = 0; j < columns; ++j) {
@@ -65,27 +73,28 @@ std::vector<RowMask::Run> mapped_runs(const hal::Descriptor& d, std::uint32_t co
 }
 
 // A masked softmax reads the columns that one of its rows sees: at most two runs of them, but under a map.
-void add_visible(const hal::Descriptor& d, const Region& region, std::vector<Access>& accesses) {
+std::vector<Access> visible(const hal::Descriptor& d, const Access& all) {
   const hal::RuleTail& rule = d.tail.rule;
   const std::uint32_t columns = d.operand[0].columns, bytes = hal::element_bytes(d.type[0]);
   const hal::Visible v = hal::visible_rows(rule.mask, rule.row, d.rows, rule.key + columns);
+  std::vector<Access> parts;
   const auto add = [&](std::uint32_t from, std::uint32_t to) {
     from = std::max(from, rule.key) - rule.key;
     to = std::max(to, rule.key) - rule.key;
     if (from >= to) return;
-    Region part = region;
-    part.address += std::uint64_t{from} * bytes;
-    part.row_bytes = std::uint64_t{to - from} * bytes;
-    accesses.push_back({part, false});
+    parts.push_back(all);
+    parts.back().region.address += std::uint64_t{from} * bytes;
+    parts.back().region.row_bytes = std::uint64_t{to - from} * bytes;
   };
   if ((d.flags & hal::kBlocked) != 0) {
     for (const RowMask::Run& r : mapped_runs(d, columns)) {
       add(rule.key + static_cast<std::uint32_t>(r.first), rule.key + static_cast<std::uint32_t>(r.end));
     }
-    return;
+    return parts;
   }
   add(0, v.head);
   add(v.first, v.end);
+  return parts;
 }
 
 }  // namespace
@@ -145,7 +154,7 @@ Refusal Accesses::of_engine(std::uint32_t cluster, const Queue& queue, const hal
                             std::vector<Access>& accesses) {
   Plan plan;
   hal::Descriptor in_memory = d;  // what passes through registers is ordered by the same events
-  in_memory.flags &= static_cast<std::uint16_t>(~hal::kForwarded);
+  in_memory.flags &= static_cast<std::uint16_t>(~(hal::kForwarded | hal::kKept));
   Refusal refusal = queue.unit == Unit::kMac
                         ? mac_[std::size_t{cluster} * machine_.cores + queue.index].plan(in_memory, plan)
                         : vec_.plan(in_memory, plan);
@@ -167,10 +176,15 @@ Refusal Accesses::of_engine(std::uint32_t cluster, const Queue& queue, const hal
       if (!known) accesses.push_back({r, r.write});
     }
   }
-  for (int i = 0; i < hal::kOperands; ++i) {
-    if (!is_running(d.opcode, i)) continue;
-    for (std::size_t k = first; k < accesses.size(); ++k) {
-      accesses[k].running = accesses[k].running || accesses[k].region.address == d.operand[i].address;
+  const bool matmul = d.opcode == hal::Opcode::kMatmul;
+  for (std::size_t k = first; k < accesses.size(); ++k) {
+    Access& a = accesses[k];
+    for (int i = 0; i < hal::kOperands; ++i) {
+      if (d.type[i] == hal::ElementType::kNone || a.region.address != d.operand[i].address) continue;
+      a.running = a.running || is_running(d.opcode, i);
+      a.by_row = a.by_row || is_by_row(queue, d.opcode, i);
+      if (matmul && i == 1 && !a.write)
+        a.region.rows -= std::min<std::uint64_t>(d.tail.matmul.absent, a.region.rows - 1);
     }
   }
   if ((d.flags & hal::kMasked) == 0 || queue.unit != Unit::kVec) return {};
@@ -178,9 +192,8 @@ Refusal Accesses::of_engine(std::uint32_t cluster, const Queue& queue, const hal
       std::find_if(accesses.begin() + static_cast<std::ptrdiff_t>(first), accesses.end(),
                    [&](const Access& a) { return !a.write && a.region.address == d.operand[0].address; });
   if (scores == accesses.end()) return {};
-  const Region whole = scores->region;
-  accesses.erase(scores);
-  add_visible(d, whole, accesses);
+  const std::vector<Access> parts = visible(d, *scores);
+  accesses.insert(accesses.erase(scores), parts.begin(), parts.end());
   return {};
 }
 

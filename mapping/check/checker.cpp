@@ -38,15 +38,22 @@ struct Pass {
 // Between firmware and a recorder.
 class Changing final : public Reader {
  public:
-  Changing(Recorder& to, std::uint32_t cluster, const Change& change) : to_(to), cluster_(cluster), change_(change) {}
+  Changing(Recorder& to, std::uint32_t cluster, const Change& change, const EventChange& of_processor)
+      : to_(to), cluster_(cluster), change_(change), of_processor_(of_processor) {}
   void command(const Queue& queue, const hal::Descriptor& d) override {
     hal::Descriptor changed = d;
-    change_(cluster_, queue, ++numbers_[{queue.unit, queue.index}], changed);
+    if (change_) change_(cluster_, queue, ++numbers_[{queue.unit, queue.index}], changed);
     to_.command(queue, changed);
   }
   void replace(const Queue& queue, const hal::Descriptor& d) override { to_.replace(queue, d); }
-  void give(std::uint32_t event, std::uint32_t tokens) override { to_.give(event, tokens); }
-  void take(std::uint32_t event, std::uint32_t tokens) override { to_.take(event, tokens); }
+  void give(std::uint32_t event, std::uint32_t tokens) override {
+    if (of_processor_) of_processor_(cluster_, ++events_, false, event, tokens);
+    to_.give(event, tokens);
+  }
+  void take(std::uint32_t event, std::uint32_t tokens) override {
+    if (of_processor_) of_processor_(cluster_, ++events_, true, event, tokens);
+    to_.take(event, tokens);
+  }
   void tagged(std::uint32_t tag) override { to_.tagged(tag); }
   void allocated(std::uint64_t bytes) override { to_.allocated(bytes); }
   std::uint32_t level(const Queue& queue) override { return to_.level(queue); }
@@ -55,15 +62,18 @@ class Changing final : public Reader {
   Recorder& to_;
   std::uint32_t cluster_;
   const Change& change_;
+  const EventChange& of_processor_;
+  std::uint64_t events_ = 0;
   std::map<std::pair<Unit, std::uint32_t>, std::uint64_t> numbers_;
 };
 
-void record(Pass& pass, const Job& job, const MachineConfig& machine, Recorder::Levels levels, const Change& change) {
+void record(Pass& pass, const Job& job, const MachineConfig& machine, Recorder::Levels levels, const Change& change,
+            const EventChange& of_processor) {
   Accesses accesses(machine);
   for (std::uint32_t c = 0; c < machine.clusters; ++c) {
     Recorder recorder(pass.trace, accesses, c, levels);
-    Changing changing(recorder, c, change);
-    read_stream(job, c, change ? static_cast<Reader&>(changing) : recorder);
+    Changing changing(recorder, c, change, of_processor);
+    read_stream(job, c, change || of_processor ? static_cast<Reader&>(changing) : recorder);
     recorder.end();
     pass.asked = pass.asked || recorder.asked();
     pass.held = std::max(pass.held, recorder.held());
@@ -87,14 +97,15 @@ Report check(const Job& job, const MachineConfig& machine, const Options& option
   return check_changed(job, machine, options, {});
 }
 
-Report check_changed(const Job& job, const MachineConfig& machine, const Options& options, const Change& change) {
+Report check_changed(const Job& job, const MachineConfig& machine, const Options& options, const Change& change,
+                     const EventChange& of_processor) {
   Pass fast(machine);
-  record(fast, job, machine, Recorder::Levels::kFast, change);
+  record(fast, job, machine, Recorder::Levels::kFast, change, of_processor);
   Report report = examine(job, fast.trace, options);
   report.held_at_end = fast.held;
   if (!fast.asked || !report.findings.empty()) return report;
   Pass full(machine);
-  record(full, job, machine, Recorder::Levels::kFull, change);
+  record(full, job, machine, Recorder::Levels::kFull, change, of_processor);
   Report other = examine(job, full.trace, options);
   other.held_at_end = std::max(full.held, fast.held);
   return other;

@@ -11,7 +11,12 @@
 namespace attnvp::mapping::check {
 
 Examiner::Examiner(const Job& job, const Trace& trace, const Options& options)
-    : job_(job), trace_(trace), options_(options), clocks_(trace), order_(trace, Progress::Queues::kAsDeep), appended_(appended(job)) {
+    : job_(job),
+      trace_(trace),
+      options_(options),
+      clocks_(trace),
+      order_(trace, Progress::Queues::kAsDeep),
+      appended_(appended(job)) {
   freed_.resize(trace.machine().clusters);
 }
 
@@ -65,6 +70,20 @@ Party Examiner::party(LineId id, std::uint32_t step, const char* access, std::ui
 
 Party Examiner::party(const Touch& t) const {
   return party(t.line, t.step, t.write ? "writes" : "reads", t.region.address);
+}
+
+Finding Examiner::about(Kind kind, const Touch& touch, Interval bytes, const char* detail) const {
+  Finding f;
+  f.kind = kind;
+  f.parties.push_back(party(touch));
+  f.detail = detail;
+  f.low = bytes.low;
+  f.high = bytes.high;
+  return f;
+}
+
+void Examiner::tell(Kind kind, const Touch& touch, Interval bytes, const char* detail) {
+  add(about(kind, touch, bytes, detail), touch.line, touch.line);
 }
 
 void Examiner::complaints() {
@@ -146,7 +165,7 @@ void Examiner::tokens() {
     const std::uint32_t cluster = e / trace_.machine().events.events;
     f.event = trace_.event_name(e, cluster);
     const LineId key = e;
-    const auto tell = [&](Kind kind, LineId line, std::string detail) {
+    const auto tell_of = [&](Kind kind, LineId line, std::string detail) {
       Finding one = f;
       one.kind = kind;
       one.detail = std::move(detail);
@@ -164,13 +183,13 @@ void Examiner::tokens() {
     std::uint64_t may_stay = event.given_by_processor;
     for (const std::uint32_t last : event.last) may_stay += last;
     if (event.given > taken + may_stay) {
-      tell(Kind::kLeftOver, event.givers.back(),
-           fmt::format("{} is given {} tokens, {} of them by the processor, and {} are taken", f.event, event.given,
-                       event.given_by_processor, taken));
+      tell_of(Kind::kLeftOver, event.givers.back(),
+              fmt::format("{} is given {} tokens, {} of them by the processor, and {} are taken", f.event, event.given,
+                          event.given_by_processor, taken));
     }
     if (event.given > kMostTokens) {
-      tell(Kind::kOverflow, event.givers.front(),
-           fmt::format("{} is given {} tokens; its counter holds {}", f.event, event.given, kMostTokens));
+      tell_of(Kind::kOverflow, event.givers.front(),
+              fmt::format("{} is given {} tokens; its counter holds {}", f.event, event.given, kMostTokens));
     }
   }
 }
@@ -245,63 +264,65 @@ void Examiner::memories() {
 
 void Examiner::command(LineId line, std::uint32_t step) {
   const Step& s = trace_.lines[line].steps[step];
+  const hal::Layer& l = job_.block.layer;
   if (s.accesses > 0 && job_.pages.empty()) keys(line, step);
+  if (s.accesses > 0) scales(line, step);
+  BlankRows blank;
   for (std::uint32_t i = s.first_access; i < s.first_access + s.accesses; ++i) {
     const Access& a = trace_.accesses[i];
     const Touch now{simplified(a.region), line, step, a.write, a.running};
+    const Interval whole{now.region.address, now.region.end()};
     for (const Freed& freed : freed_[trace_.lines[line].cluster]) {
-      if (s.pushed > freed.step ||
-          !share_a_byte(now.region, {freed.bytes.low, 1, freed.bytes.high - freed.bytes.low, 0})) {
-        continue;
-      }
-      Finding f;
-      f.kind = Kind::kFreed;
-      f.parties.push_back(party(now));
-      f.detail = "firmware gives this space back without waiting for the command";
-      f.low = now.region.address;
-      f.high = now.region.end();
-      add(std::move(f), line, line);
-    }
-    const hal::Layer& l = job_.block.layer;
-    const auto within = [&](const Bytes& b) { return b.low <= now.region.address && now.region.end() <= b.high; };
-    if (a.write && now.region.end() > l.q && now.region.address < l.o &&
-        std::none_of(appended_.begin(), appended_.end(), within)) {
-      Finding f;
-      f.kind = Kind::kInput;
-      f.parties.push_back(party(now));
-      f.detail = "what the host has left there is to be read only";
-      f.low = now.region.address;
-      f.high = now.region.end();
-      add(std::move(f), line, line);
-    }
-    if (!a.write) {
-      // A copy may take what pads its rows along, and sums may be rescaled before there are any.
-      const hal::Opcode opcode = trace_.descriptors[trace_.lines[line].commands[step]].opcode;
-      const std::uint64_t least = s.way == Way::kEngine ? 1 : a.region.row_bytes;
-      const Interval hole = opcode == hal::Opcode::kRescale ? Interval{} : shadow_.unwritten(now.region, least);
-      if (hole.any()) {
-        Finding f;
-        f.kind = Kind::kUnwritten;
-        f.parties.push_back(party(now));
-        f.detail = "nothing has written these bytes";
-        f.low = hole.low;
-        f.high = hole.high;
-        add(std::move(f), line, line);
-      } else if (const Interval left = s.way == Way::kEngine ? torn(a.region) : Interval{}; left.any()) {
-        Finding f;
-        f.kind = Kind::kTorn;
-        f.parties.push_back(party(now));
-        f.detail = "these rows do not belong to those before them";
-        f.low = left.low;
-        f.high = left.high;
-        add(std::move(f), line, line);
+      const bool later = s.pushed > freed.step;
+      if (!later && share_a_byte(now.region, {freed.bytes.low, 1, freed.bytes.high - freed.bytes.low, 0})) {
+        tell(Kind::kFreed, now, whole, "firmware gives this space back without waiting for the command");
       }
     }
+    const auto within = [&](const Bytes& b) { return b.low <= whole.low && whole.high <= b.high; };
+    if (a.write && whole.high > l.q && whole.low < l.o && std::none_of(appended_.begin(), appended_.end(), within)) {
+      tell(Kind::kInput, now, whole, "what the host has left there is to be read only");
+    }
+    if (!a.write) look_for_blanks(a, now, blank);
     shadow_.touch(now, [&](const Touch& before) {
       const bool is_over = ordered(before, now);
       if (!is_over) race(before, now);
       return is_over;
     });
+    if (a.write) blanks_.write(a.region, blank);
+  }
+}
+
+// A read of what nothing has written. Where only some rows are concerned, so are those of the result.
+void Examiner::look_for_blanks(const Access& a, const Touch& now, BlankRows& rows) {
+  const bool engine = trace_.lines[now.line].steps[now.step].way == Way::kEngine;
+  const hal::Opcode opcode = trace_.descriptors[trace_.lines[now.line].commands[now.step]].opcode;
+  BlankRows mine;
+  blanks_.find(a.region, mine);
+  const bool handed_on = mine.any();
+  // A copy may take what pads its rows along, and sums may be rescaled before there are any.
+  const std::uint64_t least = engine ? 1 : a.region.row_bytes;
+  const Interval hole = opcode == hal::Opcode::kRescale ? Interval{} : shadow_.unwritten(now.region, least);
+  const Interval left = engine && !hole.any() ? torn(a.region) : Interval{};
+  for (std::uint64_t row = 0; a.by_row && hole.any() && row < a.region.rows; ++row) {
+    const Region one{a.region.address + row * a.region.row_stride, 1, a.region.row_bytes, 0};
+    if (shadow_.unwritten(one).any()) mine.add(a.region.rows, row, row + 1, now.line, now.step);
+  }
+  if (a.by_row && left.any()) {
+    mine.add(a.region.rows, (left.low - a.region.address) / a.region.row_stride, a.region.rows, now.line, now.step);
+  }
+  if (a.by_row && !mine.all()) {
+    for (std::uint64_t row = 0; row < mine.row.size(); ++row) {
+      if (mine.row[row]) rows.add(a.region.rows, row, row + 1, mine.line, mine.step);
+    }
+  } else if (hole.any()) {
+    tell(Kind::kUnwritten, now, hole, "nothing has written these bytes");
+  } else if (left.any()) {
+    tell(Kind::kTorn, now, left, "these rows do not belong to those before them");
+  } else if (handed_on) {
+    Finding f = about(Kind::kUnwritten, now, {now.region.address, now.region.end()},
+                      "the one makes rows of what nothing has written, the other uses them");
+    f.parties.insert(f.parties.begin(), party(mine.line, mine.step, "", 0));
+    add(std::move(f), mine.line, now.line);
   }
 }
 
@@ -364,6 +385,26 @@ void Examiner::keys(LineId line, std::uint32_t step) {
   add(std::move(f), line, line);
 }
 
+// A tile's denominators and the factor for the sums before it come from one softmax.
+void Examiner::scales(LineId line, std::uint32_t step) {
+  const hal::Descriptor& d = trace_.descriptors[trace_.lines[line].commands[step]];
+  if (d.opcode != hal::Opcode::kScaleAdd || (d.flags & hal::kFirst) != 0) return;
+  const auto maker = [&](std::uint64_t address) -> const Touch* {
+    const Touch* write = shadow_.latest_write({address, 1, 1, 0});
+    if (write == nullptr || trace_.lines[write->line].steps[write->step].way != Way::kEngine) return nullptr;
+    const hal::Descriptor& by = trace_.descriptors[trace_.lines[write->line].commands[write->step]];
+    return by.opcode == hal::Opcode::kOnlineSoftmax ? write : nullptr;
+  };
+  const Touch* const tile = maker(d.operand[1].address + d.row_bytes(1) - 1);
+  const Touch* const factor = maker(d.operand[2].address);
+  if (tile == nullptr || factor == nullptr || (tile->line == factor->line && tile->step == factor->step)) return;
+  Finding f;
+  f.kind = Kind::kScales;
+  f.parties = {party(*factor), party(line, step, "reads", d.operand[2].address)};
+  f.detail = "the factor is of another tile than the sums that are added";
+  add(std::move(f), factor->line, line);
+}
+
 // Space that is given back: whoever uses it must be done.
 void Examiner::space(LineId line, std::uint32_t step) {
   const Step& s = trace_.lines[line].steps[step];
@@ -371,13 +412,8 @@ void Examiner::space(LineId line, std::uint32_t step) {
   freed_[trace_.lines[line].cluster].push_back({step, bytes});
   shadow_.forget(bytes, [&](const Touch& t) {
     if (clocks_.after(line, step, t.line, t.step)) return;
-    Finding f;
-    f.kind = Kind::kFreed;
-    f.parties.push_back(party(t));
-    f.detail = "firmware gives this space back without waiting for the command";
-    f.low = std::max(bytes.low, t.region.address);
-    f.high = std::min(bytes.high, t.region.end());
-    add(std::move(f), t.line, t.line);
+    tell(Kind::kFreed, t, {std::max(bytes.low, t.region.address), std::min(bytes.high, t.region.end())},
+         "firmware gives this space back without waiting for the command");
   });
 }
 
@@ -398,13 +434,7 @@ void Examiner::result() {
     const LineId processor = trace_.processor(trace_.lines[t.line].cluster);
     const auto end = static_cast<std::uint32_t>(trace_.lines[processor].steps.size() - 1);
     if (!t.write || clocks_.after(processor, end, t.line, t.step)) return;
-    Finding f;
-    f.kind = Kind::kUnfinished;
-    f.parties.push_back(party(t));
-    f.detail = "firmware does not wait for it";
-    f.low = t.region.address;
-    f.high = t.region.end();
-    add(std::move(f), t.line, t.line);
+    tell(Kind::kUnfinished, t, {t.region.address, t.region.end()}, "firmware does not wait for it");
   });
 }
 

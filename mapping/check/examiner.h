@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "mapping/append.h"
+#include "mapping/check/blanks.h"
 #include "mapping/check/checker.h"
 #include "mapping/check/clocks.h"
 #include "mapping/check/keys.h"
@@ -26,9 +27,11 @@ class Examiner {
   void complaints();
   void memories();
   void command(LineId line, std::uint32_t step);
+  void look_for_blanks(const Access& access, const Touch& now, BlankRows& rows);
   Interval torn(const Region& region) const;
   std::uint64_t source_of(const Touch& write, std::uint64_t address, std::uint64_t& row_stride) const;
   void keys(LineId line, std::uint32_t step);
+  void scales(LineId line, std::uint32_t step);
   void space(LineId line, std::uint32_t step);
   void result();
   bool ordered(const Touch& before, const Touch& now) const;
@@ -39,6 +42,8 @@ class Examiner {
   Party party(const Touch& touch) const;
   std::string place(std::uint32_t cluster, std::uint64_t address) const;
   std::string event_between(const Touch& before, const Touch& now) const;
+  Finding about(Kind kind, const Touch& touch, Interval bytes, const char* detail) const;
+  void tell(Kind kind, const Touch& touch, Interval bytes, const char* detail);
   void add(Finding finding, LineId first, LineId second);
 
   const Job& job_;
@@ -48,6 +53,7 @@ class Examiner {
   Progress order_;
   std::vector<Bytes> appended_;  // of K and V: not the host's
   Shadow shadow_;
+  Blanks blanks_;
   Keys keys_;
   struct Freed {
     std::uint32_t step;

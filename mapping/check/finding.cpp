@@ -12,6 +12,7 @@ constexpr std::pair<const char*, const char*> kKinds[] = {
     {"unwritten", "reads what nothing has written"},
     {"torn", "reads rows of a tensor some of which are left over from another tile"},
     {"keys", "multiplies probabilities with rows of V of other keys, or of another tensor"},
+    {"scales", "adds a tile's sums with the factor that another tile has made"},
     {"input", "writes to Q, K or V"},
     {"race", "a write and another access to the same bytes, which nothing orders"},
     {"freed", "uses space of L1 that firmware has given back, or does not hold"},

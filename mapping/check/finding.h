@@ -12,6 +12,7 @@ enum class Kind : std::uint8_t {
   kUnwritten,   // reads what nothing has written
   kTorn,        // reads rows of a tensor that are left over from another tile
   kKeys,        // multiplies probabilities with rows of V of other keys
+  kScales,      // adds a tile's sums with the factor of another one
   kInput,       // writes to what the host has left there to be read
   kRace,        // a write and another access that nothing orders
   kFreed,       // uses space that firmware has given back, or does not hold

@@ -104,19 +104,24 @@ void Recorder::replace(const Queue& queue, const hal::Descriptor& /*descriptor*/
 }
 
 void Recorder::give(std::uint32_t event, std::uint32_t tokens) {
+  if (!has(event)) return;
   Step step = processor_step(Step::Kind::kGive);
-  if (event < trace_.machine().events.events) {
-    trace_.give(trace_.processor(cluster_), step, trace_.event_of(cluster_, event), tokens);
-  }
+  trace_.give(trace_.processor(cluster_), step, trace_.event_of(cluster_, event), tokens);
   add_processor_step(step);
 }
 
 void Recorder::take(std::uint32_t event, std::uint32_t tokens) {
+  if (!has(event)) return;
   Step step = processor_step(Step::Kind::kTake);
-  if (event < trace_.machine().events.events) {
-    trace_.take(trace_.processor(cluster_), step, trace_.event_of(cluster_, event), tokens);
-  }
+  trace_.take(trace_.processor(cluster_), step, trace_.event_of(cluster_, event), tokens);
   add_processor_step(step);
+}
+
+bool Recorder::has(std::uint32_t event) {
+  if (event < trace_.machine().events.events) return true;
+  complain(Complaint::Kind::kRefused, trace_.processor(cluster_), 0, 0,
+           fmt::format("the processor names event {}, which the event unit does not have", event));
+  return false;
 }
 
 // A tag says what space is for that comes; without one, what goes is the newest. So addresses are known as long as none

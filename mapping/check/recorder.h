@@ -30,6 +30,7 @@ class Recorder final : public Reader {
   std::uint64_t held_at_first() const { return held_at_first_; }  // command
 
  private:
+  bool has(std::uint32_t event);  // otherwise complains
   Step processor_step(Step::Kind kind) const;
   void add_processor_step(const Step& step);
   void add_events(LineId line, const hal::Descriptor& descriptor, Step& step);

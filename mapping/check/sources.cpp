@@ -1,14 +1,11 @@
 #include "mapping/check/sources.h"
 
-#include <dwarf.h>
-#include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
-#include <fmt/format.h>
 #include <unistd.h>
 #include <unwind.h>
 
-#include <cstdlib>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -16,14 +13,15 @@
 
 #include "mapping/check/changed.h"
 #include "mapping/names.h"
+#include "mapping/programs.h"
+#include "models/riscv/source_lines.h"
 
 namespace attnvp::mapping::check {
 
 namespace {
 
-constexpr std::string_view kFirmware = "firmware/", kDataflows = "firmware/dataflows/", kShared = "firmware/runtime/",
-                           kPush = "firmware/runtime/runtime.";
 using Address = std::uintptr_t;
+using Stack = std::vector<std::string>;  // source lines, innermost first
 
 std::vector<Address> call_stack() {
   std::vector<Address> stack;
@@ -38,74 +36,67 @@ std::vector<Address> call_stack() {
 }
 
 // This process' debug information, as far as it has any.
-class Lines {
+class OwnLines {
  public:
-  Lines() : session_(dwfl_begin(&kCallbacks)) {
+  OwnLines() : session_(dwfl_begin(&kCallbacks)) {
     if (session_ == nullptr) return;
     dwfl_report_begin(session_);
     if (dwfl_linux_proc_report(session_, getpid()) != 0) return;
     dwfl_report_end(session_, nullptr, nullptr);
   }
-  ~Lines() { dwfl_end(session_); }
-  Lines(const Lines&) = delete;
-  Lines& operator=(const Lines&) = delete;
+  ~OwnLines() { dwfl_end(session_); }
+  OwnLines(const OwnLines&) = delete;
+  OwnLines& operator=(const OwnLines&) = delete;
 
-  // The innermost line of a dataflow, and of what dataflows share between that and the push.
-  std::pair<std::string, std::string> of(const std::vector<Address>& stack) {
-    std::string shared;
-    for (const Address at : stack) {
+  Stack now() {
+    Stack all;
+    for (const Address at : call_stack()) {
       const auto known = known_.find(at);
-      const std::vector<std::string>& lines = known != known_.end() ? known->second : known_[at] = lines_at(at);
-      for (const std::string& line : lines) {
-        if (line.compare(0, kDataflows.size(), kDataflows) == 0) return {line, shared};
-        const bool step = line.compare(0, kShared.size(), kShared) == 0 && line.compare(0, kPush.size(), kPush) != 0;
-        if (step && shared.empty()) shared = line;
-      }
+      const Stack& lines = known != known_.end() ? known->second : known_[at] = lines_at(at);
+      all.insert(all.end(), lines.begin(), lines.end());
     }
-    return {};
+    return all;
   }
 
  private:
-  static std::string line_text(const char* file, int line) {
-    if (file == nullptr) return {};
-    const std::string_view path = file;
-    const std::size_t at = path.rfind(kFirmware);
-    return at == std::string_view::npos ? std::string() : fmt::format("{}:{}", path.substr(at), line);
-  }
-
-  // Of code that the compiler has put into its callers: theirs as well, from inside out.
-  std::vector<std::string> lines_at(Address at) const {
-    std::vector<std::string> lines;
-    Dwfl_Module* module = session_ == nullptr ? nullptr : dwfl_addrmodule(session_, at);
-    if (module == nullptr) return lines;
-    if (Dwfl_Line* line = dwfl_module_getsrc(module, at)) {
-      int number = 0;
-      const char* file = dwfl_lineinfo(line, nullptr, &number, nullptr, nullptr, nullptr);
-      lines.push_back(line_text(file, number));
-    }
+  Stack lines_at(Address at) const {
     Dwarf_Addr bias = 0;
-    Dwarf_Die* unit = dwfl_module_addrdie(module, at, &bias);
-    Dwarf_Die* scopes = nullptr;
-    const int count = unit == nullptr ? 0 : dwarf_getscopes(unit, at - bias, &scopes);
-    Dwarf_Files* files = nullptr;
-    if (count > 0) dwarf_getsrcfiles(unit, &files, nullptr);
-    for (int i = 0; i < count && files != nullptr; ++i) {
-      if (dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine) continue;
-      Dwarf_Attribute attribute;
-      Dwarf_Word file = 0, number = 0;
-      if (dwarf_formudata(dwarf_attr(&scopes[i], DW_AT_call_file, &attribute), &file) != 0) continue;
-      if (dwarf_formudata(dwarf_attr(&scopes[i], DW_AT_call_line, &attribute), &number) != 0) continue;
-      lines.push_back(line_text(dwarf_filesrc(files, file, nullptr, nullptr), static_cast<int>(number)));
-    }
-    std::free(scopes);
-    return lines;
+    Dwfl_Module* module = session_ == nullptr ? nullptr : dwfl_addrmodule(session_, at);
+    Dwarf_Die* unit = module == nullptr ? nullptr : dwfl_module_addrdie(module, at, &bias);
+    return unit == nullptr ? Stack{} : riscv::source_lines(unit, at - bias);
   }
 
   static const Dwfl_Callbacks kCallbacks;
   Dwfl* session_;
-  std::map<Address, std::vector<std::string>> known_;
+  std::map<Address, Stack> known_;
 };
-const Dwfl_Callbacks Lines::kCallbacks = {dwfl_linux_proc_find_elf, dwfl_standard_find_debuginfo, nullptr, nullptr};
+const Dwfl_Callbacks OwnLines::kCallbacks = {dwfl_linux_proc_find_elf, dwfl_standard_find_debuginfo, nullptr, nullptr};
+
+// From the firmware's folder on; a dataflow of somebody else's has its file's name.
+std::string line_text(const std::string& line, std::size_t firmware) {
+  return line.substr(firmware == std::string::npos ? line.rfind('/') + 1 : firmware);
+}
+
+// The innermost line of a dataflow, and of what dataflows share between that and the push. In a program everything
+// around the shared steps is its dataflow's; in this process only what lies in the dataflows' folder.
+std::pair<std::string, std::string> dataflow_line(const Stack& stack, bool program) {
+  std::string shared;
+  bool within = false;  // of what pushes
+  for (const std::string& line : stack) {
+    const std::size_t firmware = line.rfind("firmware/");
+    const auto in = [&](std::string_view folder) {
+      return firmware != std::string::npos && line.compare(firmware, folder.size(), folder) == 0;
+    };
+    if (in("firmware/runtime/") || in("firmware/hal/") || in("firmware/riscv/")) {
+      within = true;
+      const bool step = in("firmware/runtime/") && !in("firmware/runtime/runtime.");
+      if (step && shared.empty()) shared = line_text(line, firmware);
+    } else if (in("firmware/dataflows/") || (program && within)) {
+      return {line_text(line, firmware), shared};
+    }
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -118,13 +109,15 @@ void name_sources(Report& report, const Job& job, const MachineConfig& machine) 
     }
   }
   if (wanted.empty()) return;
-  Lines lines;
+  const ProgramCalls program;
+  std::optional<OwnLines> own;
+  if (!program.any()) own.emplace();
   check_changed(job, machine, {},
                 [&](std::uint32_t cluster, const Queue& queue, std::uint64_t number, hal::Descriptor& d) {
                   const auto parties = wanted.find({cluster, name_of(queue), number});
                   if (parties == wanted.end()) return;
                   const std::string operation = operation_text(d);
-                  const auto [line, shared] = lines.of(call_stack());
+                  const auto [line, shared] = dataflow_line(own ? own->now() : program.lines(), !own);
                   for (Party* p : parties->second) {
                     if (p->operation != operation) continue;
                     p->source = line;

@@ -1,5 +1,5 @@
-// Where in a dataflow's source a finding's commands come from, where firmware is code of this very program with debug
-// information: it runs once more, and says by its return addresses who pushes what.
+// Where in a dataflow's source a finding's commands come from, as far as there is debug information, of this very
+// program or of the ELF file that firmware is: it runs once more, and says by its return addresses who pushes what.
 #pragma once
 
 #include "mapping/check/checker.h"

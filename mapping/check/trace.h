@@ -33,6 +33,7 @@ struct Access {
   Region region;
   bool write = false;
   bool running = false;  // maxima or sums that an engine hands from command to command
+  bool by_row = false;   // row i has to do with row i of the command's other operands only
 };
 
 // How a copy's bytes go: what comes out of the cluster's own L1 is written by the stage that reads, everything else by

@@ -1,5 +1,8 @@
 #include "models/mac_engine/mac_engine.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "models/arith/matmul.h"
 #include "models/registry.h"
 
@@ -18,16 +21,31 @@ Refusal MacEngine::plan(const hal::Descriptor& d, Plan& plan) { return planner_.
 
 void MacEngine::count(const hal::Descriptor& d) {
   const MacWork work = planner_.work(d);
-  compute += work.macs;
-  slots += work.slots;
-  accumulations += work.accumulations;
-  max_ops += work.max_ops;
-  add_ops += work.add_ops;
-  exp_ops += work.exp_ops;
+  for (const auto& [counter, amount] : {std::pair{&compute, work.macs},
+                                        {&slots, work.slots},
+                                        {&accumulations, work.accumulations},
+                                        {&max_ops, work.max_ops},
+                                        {&add_ops, work.add_ops},
+                                        {&exp_ops, work.exp_ops}}) {
+    *counter += amount;
+  }
   rate_ = planner_.rate(d);
 }
 
 std::uint64_t MacEngine::ragged_cycles() const { return (slots.value() - compute.value() / rate_) / planner_.pes(); }
+
+unsigned char* MacEngine::factor(const hal::Descriptor& d, int i) {
+  unsigned char* const rows = l1_bytes(d.operand[i].address);
+  const std::uint32_t absent = i == 1 && d.opcode == hal::Opcode::kMatmul ? d.tail.matmul.absent : 0;
+  if (absent == 0) return rows;
+  const hal::Product p = hal::product_of(d);
+  const std::size_t all = (d.flags & hal::kTransposeB) != 0 ? p.n : p.k, stride = d.operand[i].row_stride;
+  completed_.assign(all * stride, 0);
+  for (std::size_t row = 0; row < all - absent; ++row) {
+    std::copy_n(rows + row * stride, d.row_bytes(i), completed_.data() + row * stride);
+  }
+  return completed_.data();
+}
 
 void MacEngine::compute_values(const hal::Descriptor& d) {
   if (MacPlanner::is_tile_op(d.opcode)) return compute_tile(d);
@@ -37,9 +55,8 @@ void MacEngine::compute_values(const hal::Descriptor& d) {
   }
   const hal::Product p = hal::product_of(d);
   const auto half = [&](int i) {
-    const hal::Operand& o = d.operand[i];
-    return arith::Matrix<const arith::Half>{reinterpret_cast<const arith::Half*>(l1_bytes(o.address)),
-                                            o.row_stride / sizeof(arith::Half)};
+    return arith::Matrix<const arith::Half>{reinterpret_cast<const arith::Half*>(factor(d, i)),
+                                            d.operand[i].row_stride / sizeof(arith::Half)};
   };
   const hal::Operand& out = d.operand[2];
   unsigned char* c = l1_bytes(out.address);

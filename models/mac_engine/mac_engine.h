@@ -41,10 +41,12 @@ class MacEngine : public Engine {
   void score_typed(const hal::Descriptor& descriptor, std::vector<arith::Half>& tile);
   void attend_typed(const hal::Descriptor& descriptor, const std::vector<arith::Half>& tile);
   arith::Elements elements(const hal::Descriptor& descriptor, int operand);
+  unsigned char* factor(const hal::Descriptor& descriptor, int operand);  // A or B, with zeros for rows that are absent
 
   MacPlanner planner_;
   std::uint64_t rate_ = 1;  // of the operands' type, which a job has one of
   arith::Workspace workspace_;
+  std::vector<unsigned char> completed_;  // B, some rows of which are absent
 };
 
 }  // namespace attnvp

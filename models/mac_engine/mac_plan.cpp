@@ -26,7 +26,7 @@ struct Shape {
         transposed((d.flags & hal::kTransposeB) != 0),
         accumulate((d.flags & hal::kAccumulate) != 0),
         normalised((d.flags & hal::kNormalised) != 0),
-        kept(d.tail.matmul.kept != 0),
+        kept((d.flags & hal::kKept) != 0),
         a_bytes(hal::element_bytes(d.type[0])),
         b_bytes(hal::element_bytes(d.type[1])),
         c_bytes(hal::element_bytes(d.type[2])) {}
@@ -108,13 +108,19 @@ Refusal MacPlanner::plan(const hal::Descriptor& d, Plan& plan) {
                         d.tail.matmul.k0)};
   }
 
+  const std::uint64_t b_rows = s.transposed ? s.n : s.k;
+  if (d.tail.matmul.absent >= b_rows) {
+    return {FaultCode::kBadOperand, d.operand[1].address,
+            fmt::format("{} rows of operand B are absent; allowed are at most {}, one less than it has",
+                        d.tail.matmul.absent, b_rows - 1)};
+  }
   if (Refusal refusal = check_operands(d, s); refusal.any()) return refusal;
   if (Refusal refusal = check_rules(d); refusal.any()) return refusal;
   const auto rows_of = [&d](int i, std::uint64_t rows) {
     return Region{d.operand[i].address, rows, d.row_bytes(i), d.operand[i].row_stride};
   };
 
-  Region a = rows_of(0, s.m), b = rows_of(1, s.transposed ? s.n : s.k);
+  Region a = rows_of(0, s.m), b = rows_of(1, b_rows);
   a.together = config_.rows;  // the array's edges: a step of depth is an element of each row
   if (s.transposed) b.together = config_.columns;
   Region c = rows_of(2, s.m);

@@ -113,7 +113,7 @@ bool exact_sums(const hal::Descriptor& d) { return sum_type(d) == ElementType::k
 }  // namespace
 
 arith::Elements MacEngine::elements(const hal::Descriptor& d, int i) {
-  return {l1_bytes(d.operand[i].address), d.operand[i].row_stride, d.type[i]};
+  return {factor(d, i), d.operand[i].row_stride, d.type[i]};
 }
 
 void MacEngine::compute_typed(const hal::Descriptor& d) {

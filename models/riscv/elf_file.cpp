@@ -11,6 +11,8 @@
 #include <fstream>
 #include <utility>
 
+#include "models/riscv/source_lines.h"
+
 namespace attnvp::riscv {
 
 namespace {
@@ -121,13 +123,17 @@ void ElfFile::read_symbols() {
                    [](const Symbol& a, const Symbol& b) { return a.address < b.address; });
 }
 
+Dwarf* ElfFile::debug() const {
+  if (handle_->dwarf == nullptr) handle_->dwarf = dwarf_begin_elf(handle_->elf, DWARF_C_READ, nullptr);
+  return handle_->dwarf;
+}
+
 void ElfFile::read_lines() const {
   lines_read_ = true;
-  handle_->dwarf = dwarf_begin_elf(handle_->elf, DWARF_C_READ, nullptr);
-  if (handle_->dwarf == nullptr) return;
+  if (debug() == nullptr) return;
   Dwarf_CU* unit = nullptr;
   Dwarf_Die die;
-  while (dwarf_get_units(handle_->dwarf, unit, &unit, nullptr, nullptr, &die, nullptr) == 0) {
+  while (dwarf_get_units(debug(), unit, &unit, nullptr, nullptr, &die, nullptr) == 0) {
     Dwarf_Lines* lines = nullptr;
     std::size_t count = 0;
     if (dwarf_getsrclines(&die, &lines, &count) != 0) continue;
@@ -182,6 +188,15 @@ std::string ElfFile::line_at(std::uint32_t pc) const {
   if (!lines_read_) read_lines();
   const auto above = lines_.upper_bound(pc);
   return above == lines_.begin() ? std::string() : std::prev(above)->second;
+}
+
+std::vector<std::string> ElfFile::lines_at(std::uint32_t pc) const {
+  Dwarf_CU* unit = nullptr;
+  Dwarf_Die die;
+  while (debug() != nullptr && dwarf_get_units(debug(), unit, &unit, nullptr, nullptr, &die, nullptr) == 0) {
+    if (dwarf_haspc(&die, pc) > 0) return source_lines(&die, pc);
+  }
+  return {};
 }
 
 std::string ElfFile::place_of(std::uint32_t pc) const {

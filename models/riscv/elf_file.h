@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+struct Dwarf;
+
 namespace attnvp::riscv {
 
 // What is wrong with the file, in one sentence that begins with its name.
@@ -43,6 +45,7 @@ class ElfFile {
   const std::vector<Symbol>& functions() const { return functions_; }  // by address
   const Symbol* function_at(std::uint32_t pc) const;                   // nullptr: outside
   std::string line_at(std::uint32_t pc) const;                         // "file.cpp:12", or empty
+  std::vector<std::string> lines_at(std::uint32_t pc) const;  // of code put into its callers theirs too; with folders
   // "function (file.cpp:12)", as far as it is known; else empty.
   std::string place_of(std::uint32_t pc) const;
   // Bytes of a section; empty for none.
@@ -52,6 +55,7 @@ class ElfFile {
   [[noreturn]] void refuse(const std::string& why) const;
   void read_segments();
   void read_symbols();
+  Dwarf* debug() const;  // nullptr: there is none
   void read_lines() const;
 
   struct Handle;  // of libelf and libdw

@@ -9,10 +9,7 @@ namespace attnvp::riscv {
 
 namespace {
 
-constexpr std::uint32_t kRa = 1, kT0 = 5;
 constexpr const char* kStall = "[bus]";
-
-bool links(std::uint32_t reg) { return reg == kRa || reg == kT0; }
 
 // Folded lines separate frames by ';' and counts by ' '.
 std::string frame(std::string name) {
@@ -53,17 +50,17 @@ void Profile::executed(const Executed& e) {
   if (function < 0) function = function_of(e.pc);
 
   const auto node = [this](int i) -> Node& { return nodes_[static_cast<std::size_t>(i)]; };
-  if (at_ == 0 || move_ == Move::kCall) {
+  if (at_ == 0 || jump_ == Jump::kCall) {
     at_ = below(at_, function);
   } else if (node(at_).function != function) {
     int up = node(at_).parent;
-    if (move_ == Move::kReturn) {
+    if (jump_ == Jump::kReturn) {
       while (up > 0 && node(up).function != function) up = node(up).parent;
       at_ = up > 0 ? up : below(0, function);
     } else {  // a tail call, or a trap
       at_ = below(std::max(up, 0), function);
     }
-  } else if (move_ == Move::kReturn) {  // of a function that had called itself
+  } else if (jump_ == Jump::kReturn) {  // of a function that had called itself
     const int up = node(at_).parent;
     if (up > 0 && node(up).function == function) at_ = up;
   }
@@ -72,12 +69,7 @@ void Profile::executed(const Executed& e) {
   here.cycles += e.end - e.cycle - e.stall;
   here.stall += e.stall;
 
-  const Decoded& d = *e.instruction;
-  move_ = Move::kNone;
-  if (d.op == Op::kJal && links(d.rd)) move_ = Move::kCall;
-  if (d.op == Op::kJalr) move_ = links(d.rd) ? Move::kCall : links(d.rs1) ? Move::kReturn : Move::kNone;
-  if (d.op == Op::kMret) move_ = Move::kReturn;
-  if (!e.retired) move_ = Move::kCall;  // of the trap handler
+  jump_ = jump_of(e);
 }
 
 std::string Profile::folded() const {

@@ -9,6 +9,7 @@
 
 #include "models/riscv/elf_file.h"
 #include "models/riscv/hart.h"
+#include "models/riscv/jump.h"
 
 namespace attnvp::riscv {
 
@@ -48,7 +49,7 @@ class Profile {
   std::vector<int> cache_;              // by pc
   std::vector<Node> nodes_;
   int at_ = 0;
-  enum class Move : std::uint8_t { kNone, kCall, kReturn } move_ = Move::kNone;
+  Jump jump_ = Jump::kNone;  // of the instruction before
 };
 
 // Several harts' profiles as one text, or as a page that shows them as a flame graph.

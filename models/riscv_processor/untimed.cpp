@@ -25,11 +25,12 @@ class Direct final : public Port {
 
 }  // namespace
 
-std::uint64_t run_untimed(const ElfFile& program, const CoreConfig& config, hal::Cpu& cpu) {
+std::uint64_t run_untimed(const ElfFile& program, const CoreConfig& config, hal::Cpu& cpu, Observer* observer) {
   Direct port(cpu);
   ControlCore core(config, port);
   core.load(program);
   Hart& hart = core.hart();
+  hart.set_observer(observer);
   Stop stop = Stop::kLimit;
   core.set_lines(false);
   while (!core.finished() && stop != Stop::kLost) {

@@ -16,6 +16,7 @@ struct ProgramError : std::runtime_error {
 };
 
 // Runs to its end; the cycles of its clock that took, bus accesses not counted. Throws ProgramError, ElfError.
-std::uint64_t run_untimed(const ElfFile& program, const CoreConfig& config, hal::Cpu& cpu);
+std::uint64_t run_untimed(const ElfFile& program, const CoreConfig& config, hal::Cpu& cpu,
+                          Observer* observer = nullptr);
 
 }  // namespace attnvp::riscv

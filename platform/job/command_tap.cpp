@@ -14,12 +14,17 @@ namespace attnvp::job {
 
 class CommandTap::Ear final : public Interconnect::Listener {
  public:
-  Ear(const mapping::Job& job, std::uint32_t cluster, mapping::Reader* reader, const Change& change)
-      : cluster_(cluster), change_(change), bus_(job, cluster, reader != nullptr ? *reader : deaf_) {}
+  Ear(const mapping::Job& job, std::uint32_t cluster, mapping::Reader* reader, const Change& change,
+      const EventChange& of_processor)
+      : cluster_(cluster),
+        change_(change),
+        of_processor_(of_processor),
+        bus_(job, cluster, reader != nullptr ? *reader : deaf_) {}
 
   void heard(tlm::tlm_generic_payload& payload) override {
     if (!payload.is_write()) return;
     if (change_) replace(payload);
+    if (of_processor_) replace_event(payload);
     bus_.write(payload.get_address(), payload.get_data_ptr(), payload.get_data_length());
   }
 
@@ -42,19 +47,36 @@ class CommandTap::Ear final : public Interconnect::Listener {
     payload.set_data_ptr(reinterpret_cast<unsigned char*>(&changed_));
   }
 
+  // An access to the event unit, by the same number of tokens of another event, or by another number.
+  void replace_event(tlm::tlm_generic_payload& payload) {
+    const std::uint64_t base = hal::events_base(cluster_), offset = payload.get_address() - base;
+    const std::uint64_t within = offset % hal::kEventStride;
+    if (offset >= hal::kEventsSize || payload.get_data_length() != sizeof tokens_) return;
+    if (within != hal::kEventTake && within != hal::kEventSignal) return;
+    auto event = static_cast<std::uint32_t>(offset / hal::kEventStride);
+    std::memcpy(&tokens_, payload.get_data_ptr(), sizeof tokens_);
+    of_processor_(cluster_, ++events_, within == hal::kEventTake, event, tokens_);
+    payload.set_address(base + event * hal::kEventStride + within);
+    payload.set_data_ptr(reinterpret_cast<unsigned char*>(&tokens_));
+  }
+
   Deaf deaf_;
   std::uint32_t cluster_;
   Change change_;
+  EventChange of_processor_;
   mapping::Bus bus_;
   hal::Descriptor changed_{};
+  std::uint32_t tokens_ = 0;
+  std::uint64_t events_ = 0;
   std::map<std::pair<int, std::uint32_t>, std::uint64_t> numbers_;
 };
 
 CommandTap::CommandTap(Platform& platform, const mapping::Job& job,
-                       const std::function<mapping::Reader*(std::uint32_t)>& readers, Change change)
+                       const std::function<mapping::Reader*(std::uint32_t)>& readers, Change change,
+                       EventChange of_processor)
     : platform_(platform) {
   for (std::uint32_t c = 0; c < platform.machine().clusters; ++c) {
-    ears_.push_back(std::make_unique<Ear>(job, c, readers ? readers(c) : nullptr, change));
+    ears_.push_back(std::make_unique<Ear>(job, c, readers ? readers(c) : nullptr, change, of_processor));
     platform.bus->tell(Platform::processor_name(c), ears_.back().get());
   }
 }

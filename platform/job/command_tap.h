@@ -21,8 +21,12 @@ class CommandTap {
   // Descriptors on their way into a queue, which it may change.
   using Change = std::function<void(std::uint32_t cluster, const mapping::Queue& queue, std::uint64_t number,
                                     hal::Descriptor& descriptor)>;
+  // Takes and gives of the processor itself, which it may change likewise.
+  using EventChange = std::function<void(std::uint32_t cluster, std::uint64_t number, bool take, std::uint32_t& event,
+                                         std::uint32_t& tokens)>;
   CommandTap(Platform& platform, const mapping::Job& job,
-             const std::function<mapping::Reader*(std::uint32_t cluster)>& readers, Change change = {});
+             const std::function<mapping::Reader*(std::uint32_t cluster)>& readers, Change change = {},
+             EventChange of_processor = {});
   ~CommandTap();
   CommandTap(const CommandTap&) = delete;
   CommandTap& operator=(const CommandTap&) = delete;

@@ -388,6 +388,10 @@ void Runner::check_status(Result& result) {
     throw StoppedError(
         fmt::format("{}: deadlock at cycle {}: {}", what, p.context().clock.now(), fmt::join(p.waiting(), "; ")));
   }
+  if (const std::vector<std::string> left = p.waiting(); !left.empty()) {
+    throw StoppedError(fmt::format("{}: firmware has ended, but commands are left over that wait for ever: {}", what,
+                                   fmt::join(left, "; ")));
+  }
   for (std::uint32_t c = 0; c < p.machine().clusters; ++c) {
     hal::JobResult answer{};
     p.read(hal::result_address(c), &answer, sizeof answer);

@@ -171,8 +171,6 @@ def jobs(dice, corpus):
 
     def checks(folder, results):
         statuses = {status for status, _, _ in results}
-        if "grid=blocks" in flow and results[0][0] == 1 and results[1][0] == 0:  # for what the checker has found
-            statuses.discard(1)
         if statuses != {0}:
             same = len(statuses) == 1 and statuses <= {1, 2}
             return None if same and b"golden" not in results[0][2] else "does not end as it does otherwise"
@@ -180,7 +178,7 @@ def jobs(dice, corpus):
         for result in (full, shaken):
             if not result["golden"]["passed"]:
                 return "the golden check failed"
-        if "grid=blocks" not in flow and full["check"]["found"] != 0:  # those read padding
+        if full["check"]["found"] != 0:
             return "the checker has findings: " + full["check"]["findings"][0]["text"]
         if full["cycles"] != timing["cycles"] or full["dram"] != timing["dram"]:
             return "timing and full data differ"

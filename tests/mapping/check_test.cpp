@@ -199,6 +199,41 @@ TEST(Checker, FindsAPartThatIsNotLoaded) {
   EXPECT_EQ(hole->low, s.k.address + (kKeys - 1) * kEmb * 2);
 }
 
+TEST(Checker, FollowsRowsThatNothingHasWritten) {
+  for (const std::uint32_t stored : {kRows - 1, kRows}) {  // the last row of Q is not there
+    Script s;
+    s.load_q = copy(Script::at(kQ, kRows - 1, kEmb), Script::at(s.q.address, kRows - 1, kEmb)).then(kQReady);
+    s.store = copy(Script::at(s.o.address, stored, kEmb), Script::at(kO, stored, kEmb)).after(kOReady).then(kStored);
+    const Report r = s.attention();
+    const Finding* blank = find(r, Kind::kUnwritten);
+    ASSERT_EQ(blank != nullptr, stored == kRows) << all(r);
+    if (blank == nullptr) continue;
+    ASSERT_EQ(blank->parties.size(), 2U);  // who has read nothing, and who stores what has become of it
+    EXPECT_EQ(blank->parties[0].queue + blank->parties[1].queue, "core0.macdma1");
+    EXPECT_EQ(blank->parties[0].number, 1U);
+  }
+}
+
+TEST(Checker, LooksForNoRowsThatAreAbsent) {
+  Script s;
+  s.load_k = copy(Script::at(kK, kKeys - 3, kEmb), Script::at(s.k.address, kKeys - 3, kEmb)).then(kKReady);
+  s.load_v = copy(Script::at(kV, kKeys - 3, kEmb), Script::at(s.v.address, kKeys - 3, kEmb)).then(kVReady);
+  s.scores.raw().tail.matmul.absent = 3;
+  s.multiply.raw().tail.matmul.absent = 2;
+  const Report r = s.attention();
+  const Finding* hole = find(r, Kind::kUnwritten);
+  ASSERT_NE(hole, nullptr) << all(r);
+  EXPECT_EQ(r.findings.size(), 1U) << all(r);
+  EXPECT_EQ(hole->low, s.v.address + (kKeys - 3) * kEmb * 2);
+}
+
+TEST(Checker, SaysThatThereIsNoSuchEvent) {
+  Script s;
+  s.recorder.take(5000, 1);
+  const Report r = s.end();
+  EXPECT_NE(find(r, Kind::kRefused), nullptr) << all(r);
+}
+
 TEST(Checker, FindsRowsThatAreLeftOver) {
   for (const std::uint32_t missed : {0U, 1U}) {  // rows that the second tile does not write
     Script s;

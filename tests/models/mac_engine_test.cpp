@@ -151,8 +151,8 @@ TEST(MacEngine, KeptPartialsPassNoPort) {
     first.operand[2].row_stride = 64;
     hal::Descriptor second = accumulating(matmul(16, 16, 16, {16, 16, 16}, kA + 32, kB + 16 * 32, kC), kPartials, 64);
     second.operand[0].row_stride = 64;
-    first.tail.matmul = {16, 16, 16, 1};
-    second.tail.matmul = first.tail.matmul;
+    first.flags |= hal::kKept;
+    second.flags |= hal::kKept;
     t.push(kMac, first);
     t.push(kMac, then(second, 0));
     t.take(0);
@@ -171,7 +171,7 @@ TEST(MacEngine, KeptPartialsNeedTheirL0) {
   Bench bench;
   hal::Descriptor d = leaving_partials(matmul(64, 64, 10, {16, 16, 10}, kA, kB, kPartials));
   d.operand[2].row_stride = 256;
-  d.tail.matmul.kept = 1;
+  d.flags |= hal::kKept;
   cycles_of(bench, kMac, d);
   // Two buffers of A and B of a sub-tile, and all sums.
   EXPECT_EQ(bench.core().l0->value("peak_bytes"), 2U * (16 + 16) * 10 * 2 + 64 * 64 * 4);
@@ -228,6 +228,36 @@ TEST(MacEngine, TransposedBWithStrides) {
   arith::matmul({m, n, k, true}, {a.data(), 16}, {b.data(), 12}, {}, arith::Matrix<arith::Half>{expected.data(), 10},
                 workspace);
   EXPECT_EQ(bench.l1<arith::Half>(kC, m * 10), expected);
+}
+
+TEST(MacEngine, AbsentRowsOfBAreZeros) {
+  for (const bool transposed : {false, true}) {
+    const std::uint32_t m = 18, n = 8, k = 9, absent = 3, rows = transposed ? n : k, columns = transposed ? k : n;
+    Bench bench;
+    const auto a = halves(m * k, 5);
+    auto b = halves(rows * columns, 6);
+    std::fill(b.end() - absent * columns, b.end(), arith::Half{0x7E00});  // NaN
+    std::uint64_t cycles[2];
+    for (const std::uint16_t these : {std::uint16_t{0}, static_cast<std::uint16_t>(absent)}) {
+      cycles[these == 0 ? 0 : 1] = bench.run([&](Bench& t) {
+        t.set_l1(kA, a);
+        t.set_l1(kB, b);
+        hal::Descriptor d = matmul(m, n, k, {16, 16, 64}, kA, kB, kC);
+        if (transposed) d.flags = hal::kTransposeB;
+        d.operand[1] = {kB, 2 * columns, columns};
+        d.tail.matmul.absent = these;
+        t.push(kMac, then(d, 0));
+        t.take(0);
+      });
+    }
+    EXPECT_EQ(cycles[0], cycles[1]);
+    std::fill(b.end() - absent * columns, b.end(), arith::Half{0});
+    std::vector<arith::Half> expected(m * n);
+    arith::Workspace workspace;
+    arith::matmul({m, n, k, transposed}, {a.data(), k}, {b.data(), columns}, {},
+                  arith::Matrix<arith::Half>{expected.data(), n}, workspace);
+    EXPECT_EQ(bench.l1<arith::Half>(kC, m * n), expected);
+  }
 }
 
 TEST(MacEngine, TwoEnginesShareOnePort) {

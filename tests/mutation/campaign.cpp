@@ -61,16 +61,28 @@ class Subject {
         l1_used_ = std::max(l1_used_, o.address - hal::l1_base(c) + std::uint64_t{d.rows} * o.row_stride);
       }
     };
-    check(note);
-    output_ = run({}, 0).value_or(job::Result{}).output;
+    hal::Descriptor last[2];
+    const auto note_event = [&](std::uint32_t c, std::uint64_t n, bool take, std::uint32_t& event,
+                                std::uint32_t& tokens) {
+      if (tokens > hal::kMaxTokens) return;
+      const hal::Descriptor d = nop_of(take, event, tokens);
+      (take ? takes_ : gives_).push_back({{c, {}, n, true}, d, last[take ? 1 : 0]});
+      last[take ? 1 : 0] = d;
+    };
+    check(note, note_event);
+    output_ = run({}, {}, 0).value_or(job::Result{}).output;
   }
-  const std::vector<Recorded>& commands() const { return commands_; }
+  // One in ten of the processor's own waits and signals.
+  bool mutation(runs::Random& dice, Mutation& m) const {
+    const std::vector<Recorded>& of_processor = dice.one_in(2) ? takes_ : gives_;
+    return random_mutation(dice, dice.one_in(10) && !of_processor.empty() ? of_processor : commands_, m);
+  }
   std::string text() const { return fmt::format("{} on {}, {}", schedule_.text, network_.name, machine_.name); }
 
   // What is wrong with it as it is, or nothing.
   std::string unsound() const {
     if (output_.empty()) return "it does not run";
-    const mapping::check::Report report = check({});
+    const mapping::check::Report report = check({}, {});
     return report.findings.empty() ? "" : to_text(report.findings.front());
   }
 
@@ -78,11 +90,13 @@ class Subject {
     const auto change = [&](std::uint32_t c, const mapping::Queue& q, std::uint64_t n, hal::Descriptor& d) {
       if (m.is_at(c, q, n)) m.apply(d);
     };
+    const auto of_processor = [&](std::uint32_t c, std::uint64_t n, bool take, std::uint32_t& event,
+                                  std::uint32_t& tokens) { m.apply(c, n, take, event, tokens); };
     Tally t;
     t.mutants = 1;
-    t.found = check(change).findings.empty() ? 0 : 1;
+    t.found = check(change, of_processor).findings.empty() ? 0 : 1;
     for (std::uint64_t seed = 0; seed <= seeds; ++seed) {
-      const std::optional<job::Result> r = run(change, seed);
+      const std::optional<job::Result> r = run(change, of_processor, seed);
       if (r && r->output == output_) continue;
       if (t.found != 0) {
         t.seen = 1;
@@ -109,8 +123,10 @@ class Subject {
       return job::complete(machine_, network_, schedule);
     }
   }
-  mapping::check::Report check(const mapping::check::Change& change) const {
-    return mapping::check::check_changed(made_, machine_, {job::result_bytes(network_, schedule_)}, change);
+  mapping::check::Report check(const mapping::check::Change& change,
+                               const mapping::check::EventChange& of_processor) const {
+    return mapping::check::check_changed(made_, machine_, {job::result_bytes(network_, schedule_)}, change,
+                                         of_processor);
   }
 
   // What memories hold beforehand shows in the result: NaNs.
@@ -122,19 +138,20 @@ class Subject {
     platform.write(made_.block.layer.o, nans.data(), dram);
   }
   // With random delays of a seed, or none for 0. Nothing: it stopped on its own, or firmware said that it failed.
-  std::optional<job::Result> run(const mapping::check::Change& change, std::uint64_t seed) {
+  std::optional<job::Result> run(const mapping::check::Change& change, const mapping::check::EventChange& of_processor,
+                                 std::uint64_t seed) {
     if (!runner_) runner_ = std::make_unique<job::Runner>(machine_, config::load_energy("fusemax-45nm"), true);
     Platform& platform = runner_->platform();
     spoil(platform);
     if (seed != 0) jitter::begin(seed, platform.context().clock.period_fs());
     std::optional<job::Result> result;
     try {
-      const job::CommandTap tap(platform, made_, {}, change);
+      const job::CommandTap tap(platform, made_, {}, change, of_processor);
       result = runner_->run(network_, schedule_, &tensors_, {});
     } catch (const job::RunError&) {
     }
     jitter::end();
-    if (!result || !platform.waiting().empty()) runner_.reset();  // engines may wait on when firmware is done
+    if (!result) runner_.reset();
     return result;
   }
 
@@ -144,7 +161,7 @@ class Subject {
   mapping::Job made_;
   job::Tensors tensors_;
   std::unique_ptr<job::Runner> runner_;
-  std::vector<Recorded> commands_;
+  std::vector<Recorded> commands_, takes_, gives_;  // the latter the processor's
   std::vector<arith::Half> output_;
   std::uint64_t l1_used_ = 0;  // bytes, up to where commands go
 };
@@ -168,12 +185,10 @@ void print_head(const char* what) {
 }  // namespace
 
 Tally& Tally::operator+=(const Tally& o) {
-  mutants += o.mutants;
-  found += o.found;
-  seen += o.seen;
-  by_run += o.by_run;
-  harmless += o.harmless;
-  missed += o.missed;
+  for (const auto count :
+       {&Tally::mutants, &Tally::found, &Tally::seen, &Tally::by_run, &Tally::harmless, &Tally::missed}) {
+    this->*count += o.*count;
+  }
   examples += o.examples;
   return *this;
 }
@@ -182,13 +197,12 @@ Tally campaign(std::uint64_t mutants, std::uint64_t seeds, const std::string& on
   const std::vector<job::Schedule> schedules = runs::all_schedules();
   const std::uint64_t each = (mutants + schedules.size() - 1) / schedules.size();
   Tally all;
-  std::map<Mutation::What, Tally> by_kind;
+  std::map<std::pair<bool, Mutation::What>, Tally> by_kind;  // of the processor's own waits and signals, or not
   print_head("dataflow");
   std::uint32_t number = 20;
   for (const job::Schedule& open : schedules) {
     runs::Random dice(++number);
     if (open.text.compare(0, only.size(), only) != 0) continue;
-    if (open.text.find("grid=blocks") != std::string::npos) continue;  // reads padding, of which the checker tells
     Tally of_dataflow;
     std::uint64_t settings = std::size(kSettings);
     for (const Setting& setting : kSettings) {
@@ -204,11 +218,11 @@ Tally campaign(std::uint64_t mutants, std::uint64_t seeds, const std::string& on
         }
         for (std::uint64_t i = 0; i < wanted; ++i) {
           Mutation m;
-          if (!random_mutation(dice, subject.commands(), m)) continue;
+          if (!subject.mutation(dice, m)) continue;
           const Tally one = subject.attempt(m, seeds);
           of_dataflow += one;
           std::fputs(one.examples.c_str(), stdout);
-          by_kind[m.what] += one;
+          by_kind[{m.place.processor, m.what}] += one;
         }
       } catch (const std::runtime_error&) {  // no schedule fits there
       }
@@ -218,7 +232,9 @@ Tally campaign(std::uint64_t mutants, std::uint64_t seeds, const std::string& on
   }
   print("all", all);
   print_head("mutation");
-  for (const auto& [what, tally] : by_kind) print(to_string(what), tally);
+  for (const auto& [what, tally] : by_kind) {
+    print(fmt::format("{}{}", what.first ? "processor: " : "", to_string(what.second)), tally);
+  }
   return all;
 }
 

@@ -67,11 +67,27 @@ void Mutation::apply(hal::Descriptor& d) const {
   }
 }
 
+void Mutation::apply(std::uint32_t cluster, std::uint64_t number, bool take, std::uint32_t& of,
+                     std::uint32_t& tokens) const {
+  if (!place.processor || place.cluster != cluster || place.number != number) return;
+  hal::Descriptor d = nop_of(take, of, tokens);
+  apply(d);
+  const hal::EventRef& changed = take ? d.wait[0] : d.signal[0];
+  if (changed.span() > 0) of = changed.first();
+  tokens = changed.span() > 0 ? changed.tokens() : 0;
+}
+
+hal::Descriptor nop_of(bool take, std::uint32_t event, std::uint32_t tokens) {
+  hal::Descriptor d{};
+  (take ? d.wait[0] : d.signal[0]) = hal::event_ref(event, 1, tokens);
+  return d;
+}
+
 const char* to_string(Mutation::What what) { return kNames[static_cast<std::size_t>(what)]; }
 
 std::string Mutation::text() const {
-  return fmt::format("c{}.{} #{}: {} {} ({:+})", place.cluster, name_of(place.queue), place.number, to_string(what),
-                     slot, by);
+  return fmt::format("c{}.{} #{}: {} {} ({:+})", place.cluster, place.processor ? "cpu" : name_of(place.queue),
+                     place.number, to_string(what), slot, by);
 }
 
 bool random_mutation(runs::Random& dice, const std::vector<Recorded>& commands, Mutation& m) {

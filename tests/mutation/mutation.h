@@ -8,10 +8,11 @@
 
 namespace attnvp::mutation {
 
-struct Place {  // of a command
+struct Place {  // of a command, or of what the processor itself takes or gives
   std::uint32_t cluster = 0;
   mapping::Queue queue;
-  std::uint64_t number = 0;  // in its queue, from 1
+  std::uint64_t number = 0;  // in its queue, or among those of the processor, from 1
+  bool processor = false;
 };
 
 struct Mutation {
@@ -37,9 +38,11 @@ struct Mutation {
 
   void apply(hal::Descriptor& command) const;
   bool is_at(std::uint32_t cluster, const mapping::Queue& queue, std::uint64_t number) const {
-    return place.cluster == cluster && place.queue.unit == queue.unit && place.queue.index == queue.index &&
-           place.number == number;
+    return !place.processor && place.cluster == cluster && place.queue.unit == queue.unit &&
+           place.queue.index == queue.index && place.number == number;
   }
+  // Of the processor's take or give, as far as it is that.
+  void apply(std::uint32_t cluster, std::uint64_t number, bool take, std::uint32_t& of, std::uint32_t& tokens) const;
   bool is_of_operand() const { return what >= What::kAddress; }  // not of an event
   std::string text() const;
 };
@@ -48,9 +51,11 @@ const char* to_string(Mutation::What what);
 
 struct Recorded {
   Place place;
-  hal::Descriptor command;
-  hal::Descriptor before;  // in its queue; a nop: none
+  hal::Descriptor command;  // of the processor: a nop that waits or signals likewise
+  hal::Descriptor before;   // in its queue; a nop: none
 };
+
+hal::Descriptor nop_of(bool take, std::uint32_t event, std::uint32_t tokens);
 
 // A mutation of one of these commands that changes it; false where the dice found none.
 bool random_mutation(runs::Random& dice, const std::vector<Recorded>& commands, Mutation& mutation);
