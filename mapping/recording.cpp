@@ -19,7 +19,7 @@ class Recorder final : public Reader {
     c.cost = costs_.number_of(queue.unit, d);
     c.transfer = d.opcode == hal::Opcode::kCopy;
     if (c.transfer) r_.bus += costs_.of(c.cost).bus;
-    c.deferrable = (d.flags & hal::kDeferrable) != 0;
+    c.deferrable = c.transfer && (d.flags & hal::kDeferrable) != 0;
     if (queue.unit == Unit::kMac && d.opcode != hal::Opcode::kNop) {
       const hal::Product p = hal::product_of(d);
       const double macs = 1.0 * p.m * p.n * p.k;

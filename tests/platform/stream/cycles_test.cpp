@@ -108,11 +108,11 @@ TEST(StreamCycles, UnderAMask) {
     }
   };
   for (const std::uint32_t n : {1U, 2U, 3U, 7U, 16U, 33U, 64U, 100U}) {
-    check(n, {1, n, 0, 0, 0, 0});
+    check(n, {1, 0, 0, n, 0, 0, 0, 0});
     for (const std::uint32_t window : {1U, 2U, 5U, 20U, 200U}) {
       for (const std::uint32_t sinks : {0U, 3U}) {
-        check(n, {1, n, 0, window, std::min(sinks, n), 0});
-        check(n, {0, n, 0, window, std::min(sinks, n), 0});
+        check(n, {1, 0, 0, n, 0, window, std::min(sinks, n), 0});
+        check(n, {0, 0, 0, n, 0, window, std::min(sinks, n), 0});
       }
     }
   }
