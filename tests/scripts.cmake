@@ -9,6 +9,7 @@ attnvp_script(CommandLine cli_test.sh TIMEOUT 900)
 attnvp_script(Runs runs_test.sh TIMEOUT 900)
 attnvp_script(Outputs outputs_test.sh TIMEOUT 900)
 attnvp_script(Inputs inputs_test.sh TIMEOUT 900)
+attnvp_script(Accelergy accelergy_test.sh TIMEOUT 300)
 attnvp_script(Limits limits_test.sh TIMEOUT 900)
 attnvp_script(Install install_test.sh TIMEOUT 600 ARGUMENTS ${PROJECT_BINARY_DIR})
 file(GLOB pages CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/docs/*.md

@@ -59,6 +59,33 @@ std::string power_text(const job::Result& r) {
   return out;
 }
 
+std::string actions_text(const job::Result& r) {
+  struct Row {
+    std::uint64_t count = 0;
+    double pj = 0;
+  };
+  constexpr std::size_t kByTheBit = 3;  // actions of memory without commands: reads, writes, what stands
+  std::string out;
+  for (const char* component : {"attnvp.dram", "attnvp.control"}) {
+    std::map<std::string, Row> rows;
+    for (const job::CounterValue& c : r.counters) {
+      if (c.component != component || c.energy_pj == 0) continue;
+      rows[c.action].count += c.value;
+      rows[c.action].pj += c.energy_pj;
+    }
+    if (rows.size() <= kByTheBit) continue;
+    const std::string part = job::part_of(component);
+    Table table;
+    table.column(part, Table::Align::kLeft);
+    for (const char* title : {"number", "energy", "share"}) table.column(title);
+    for (const auto& [action, row] : rows) {
+      table.row({action, with_commas(row.count), joules(row.pj), percent(row.pj / r.energy_pj(part))});
+    }
+    out += "\n" + table.text(text::line_width());
+  }
+  return out;
+}
+
 std::string energy_range_text(const job::Result& r) {
   Table table;
   table.column("energy", Table::Align::kLeft);

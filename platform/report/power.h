@@ -16,6 +16,8 @@ void add_energy_range(nlohmann::ordered_json& document, const job::Result& resul
 
 // Watts, square millimetres, and a sentence where a machine draws more than it may.
 std::string power_text(const job::Result& result);
+// Commands of DRAM and classes of instructions, where they are priced: how many, and what they took. Else nothing.
+std::string actions_text(const job::Result& result);
 // Every part of the energy with its range, a sentence for what of it is not from a source.
 std::string energy_range_text(const job::Result& result);
 

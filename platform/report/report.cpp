@@ -277,7 +277,7 @@ std::string to_text(const job::Result& r, const std::string& hardware) {
     energy.row({part, with_prefix(r.energy_pj(part) * 1e-12, "J"), percent(total > 0 ? r.energy_pj(part) / total : 0)});
   }
   energy.row({"total", with_prefix(total * 1e-12, "J"), "100.0%"});
-  return out + energy.text(text::line_width()) + "\n" + power_text(r);
+  return out + energy.text(text::line_width()) + actions_text(r) + "\n" + power_text(r);
 }
 
 ComparisonRow comparison_row(const job::Result& r) {

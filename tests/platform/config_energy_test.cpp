@@ -99,7 +99,7 @@ TEST(Energy, RefusesBadEnergies) {
   EXPECT_EQ(action_refusal("energy: 1, energy_per_kib: -2"),
             where + "'energy_per_kib': found '-2', which is negative" + allowed);
   EXPECT_EQ(action_refusal("energy_per_kib: 1"), where + "'energy' is missing");
-  EXPECT_EQ(action_refusal("energy: 1, arguments: 3"), where + "'arguments' must be a map, found '3'");
+  EXPECT_EQ(action_refusal("energy: 1, arguments: 3"), where + "'arguments' must be a map of keys, found '3'");
 }
 
 TEST(Energy, RefusesUnknownAndDuplicateKeys) {
@@ -124,7 +124,7 @@ TEST(Energy, RefusesTheWrongShape) {
   EXPECT_EQ(refusal("ERT: 1\n"), "my.yaml:1: key 'ERT' must be a map of keys, found '1'");
   EXPECT_EQ(refusal("ERT: {tables: []}\n"), "my.yaml:1: key 'ERT': key 'version' is missing");
   EXPECT_EQ(refusal("ERT: {version: 0.4}\n"), "my.yaml:1: key 'ERT': key 'tables' is missing");
-  EXPECT_EQ(refusal("ERT: {version: 0.3, tables: []}\n"), "my.yaml:1: key 'ERT.version': found '0.3'; allowed: 0.4");
+  EXPECT_EQ(refusal("ERT: {version: 0.2, tables: []}\n"), "my.yaml:1: key 'ERT.version': found '0.2'; allowed: 0.3, 0.4");
   EXPECT_EQ(refusal("ERT: {version: 0.4, tables: []}\n"), "my.yaml:1: key 'ERT.tables' holds no component");
   EXPECT_EQ(refusal("ERT: {version: 0.4, tables: {m: 1}}\n"),
             "my.yaml:1: key 'ERT.tables' must be a list, found a map");

@@ -129,12 +129,13 @@ TEST(OnePassScores, NothingButMinusInfinityIsNan) {
 TEST(OnePassSums, InRegistersCrossL1NeitherWay) {
   const config::Network network = config::load_network("H=1,N=512,E=64");
   const job::Tensors tensors = job::random_tensors(network, 1);
-  struct Way {
+  struct Forwarded {
     const char *hardware, *dataflow;
     std::uint64_t columns_written;
   };
-  for (const Way& c : {Way{"fusemax", "fusemax:sums=", 65}, Way{"fusemax-baseline", "cascade:sums=", 64},
-                        Way{"fusemax", "fusemax:binding=serial,sums=", 0}}) {
+  for (const Forwarded& c :
+       {Forwarded{"fusemax", "fusemax:sums=", 65}, Forwarded{"fusemax-baseline", "cascade:sums=", 64},
+        Forwarded{"fusemax", "fusemax:binding=serial,sums=", 0}}) {
     const MachineConfig machine = config::load_hardware(c.hardware);
     job::Runner runner(machine, config::load_energy(machine.energy), true);
     const auto run = [&](const char* sums) {

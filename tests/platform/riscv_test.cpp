@@ -1,6 +1,7 @@
 // Control processors of kind `riscv` beside `native`: the same commands, the same output, and time of their own.
 #include "models/riscv_processor/riscv_processor.h"
 #include "platform/energy/machine_model.h"
+#include "platform/report/power.h"
 #include "tests/platform/riscv_runs.h"
 
 namespace attnvp {
@@ -80,6 +81,8 @@ TEST(Riscv, EveryInstructionIsPricedByItsClass) {
   }
   EXPECT_EQ(instructions, run.result.sum("cpu", "instructions"));
   EXPECT_NEAR(run.result.energy_pj("control"), pj, 1e-9 * pj);
+  EXPECT_NE(report::actions_text(run.result).find("\nmultiply"), std::string::npos);
+  EXPECT_EQ(report::actions_text(run_job(machine_with("edge-16nm", {}), "H=3,N=96,E=32", "mas", false).result), "");
   const auto price = [&](const char* action) { return table.pj("attnvp.control", action, 0); };
   EXPECT_LT(price("system"), price("alu"));
   EXPECT_LT(price("alu"), price("multiply"));
