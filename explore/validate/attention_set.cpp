@@ -33,8 +33,8 @@ class AttentionSet : public JobSet {
     }
     const bool prefill = chunk > 0;
     const config::Network layer =
-        layer_of(row, prefill ? fmt::format("{},phase=prefill,N={},cache={}", model_, chunk, before)
-                              : fmt::format("{},phase=decode,batch={},cache={}", model_, requests, cached));
+        layer_of(row, prefill ? fmt::format("{},phase=prefill,N={},cache={},append=off", model_, chunk, before)
+                              : fmt::format("{},phase=decode,batch={},cache={},append=off", model_, requests, cached));
     // Decode packs the queries of a group, and with several requests two further kernels bring them into that order and
     // back; one writes the cache in any case.
     const std::uint32_t rows = layer.folded().seq_q;
