@@ -51,10 +51,12 @@ const Parameter kTileKeys = {"nkv",          "N_KV: rows of a tile of K and V",
                              {1},            false,
                              1};
 const Parameter kSlabs = {"rb", "slabs of a core whose sums are in L1 together: a row block", Extent::kBlocks};
-const Parameter kRing = {"kv",          "tiles of K, and of V, in L1; stream: as many as steps under way need",
+const Parameter kRing = {"kv",
+                         "tiles of K, and of V, in L1; stream: as many as steps under way need; with grouped queries "
+                         "those of a head stay for all its row blocks where it has no more",
                          Extent::kCount, Grain::kOne,
                          16,             "stream",
-                         {hal::kWord, 4, 3, 2, 1}};
+                         {hal::kWord, 4, 3, 2, 1, 16}};
 const Parameter kSteps = {"steps",       "steps of a core from a step's first half to its second; 1: in turn",
                           Extent::kCount, Grain::kOne,
                           5,              nullptr,
@@ -63,10 +65,12 @@ const Parameter kSpare = {"spare",       "slabs of a core in L1 beyond a row blo
                           Extent::kCount, Grain::kOne,
                           64,             "none",
                           {2, 1, hal::kWord}};
-const Parameter kWorkerRing = {"kv",          "tiles of K, and of V, in L1 per worker; stream: three",
+const Parameter kWorkerRing = {"kv",
+                               "tiles of K, and of V, in L1 per worker; stream: three; with grouped queries those of a "
+                               "head stay for all its row blocks where it has no more",
                                Extent::kCount, Grain::kOne,
                                16,             "stream",
-                               {hal::kWord, 2, 1}};
+                               {hal::kWord, 2, 1, 16}};
 const Parameter kAllRows = {"nq", "N_Q: all queries of a head", Extent::kQueries, Grain::kArrayRows};
 
 }  // namespace
