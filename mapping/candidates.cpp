@@ -58,6 +58,14 @@ void add_rows(std::vector<std::uint32_t>& values, std::uint32_t extent, std::uin
 
 }  // namespace
 
+bool keeps_heads(const Parameter& p, std::uint32_t value) {
+  return value == p.most && p.extent == Extent::kCount && std::strcmp(p.name, "kv") == 0;
+}
+
+bool worth_trying(const Parameter& p, std::uint32_t value, const Job& job) {
+  return !keeps_heads(p, value) || job.rules.group > 1;
+}
+
 std::uint32_t largest(const Parameter& p, const Job& job) { return std::max(extent_of(p, job), 1U); }
 
 std::vector<std::uint32_t> candidates(const Parameter& p, const Job& job, std::uint32_t nq) {
@@ -86,7 +94,7 @@ std::vector<std::uint32_t> candidates(const Parameter& p, const Job& job, std::u
       break;
     case Extent::kCount:
       for (const std::uint32_t n : p.tries) {
-        if (n != 0 && n != hal::kWord) values.push_back(n * grain);
+        if (n != 0 && n != hal::kWord && worth_trying(p, n, job)) values.push_back(n * grain);
       }
       break;
   }

@@ -22,4 +22,8 @@ std::uint32_t first_guess(const firmware::Parameter& parameter, const Job& job, 
 // Position of a parameter in its dataflow's list; -1: it has none of that name.
 int index_of(const firmware::Dataflow& dataflow, const char* name);
 
+// As many buffers of K and V as there can be keep those of a head: that pays where queries are grouped.
+bool keeps_heads(const firmware::Parameter& parameter, std::uint32_t value);
+bool worth_trying(const firmware::Parameter& parameter, std::uint32_t value, const Job& job);
+
 }  // namespace attnvp::mapping

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <iterator>
 #include <map>
 
 #include "mapping/costs.h"
@@ -24,7 +25,8 @@ constexpr int kRounds = 3;            // over all parameters
 constexpr double kBetter = 1 - 5e-4;  // an estimate is no exact number: what gains less is left as it is
 
 // Of schedules that take nearly as long, the one that moves less: energy, and what others leave of the bus.
-double merit(const Estimate& e) { return e.cycles + e.bus / 30; }
+// The K and V of a group are to come once for all its queries: what brings them again is to save half of its bus time.
+constexpr double kBusShare = 1.0 / 30, kBusShareOfGroups = 1.0 / 2;
 
 class Chooser {
  public:
@@ -33,7 +35,12 @@ class Chooser {
     while (dataflow.parameters[count_] != nullptr) ++count_;
     given_.assign(job.block.parameter, job.block.parameter + count_);
     nq_ = index_of(dataflow, "nq");
-    for (std::size_t i = 0; i < count_; ++i) deep_ = deep_ || parameter(i).extent == firmware::Extent::kDepth;
+    for (std::size_t i = 0; i < count_; ++i) {
+      const firmware::Parameter& p = parameter(i);
+      deep_ = deep_ || p.extent == firmware::Extent::kDepth;
+      const auto keeps = [&](std::uint32_t value) { return keeps_heads(p, value) && worth_trying(p, value, job); };
+      if (std::any_of(std::begin(p.tries), std::end(p.tries), keeps)) bus_share_ = kBusShareOfGroups;
+    }
   }
 
   Choice run() {
@@ -63,6 +70,7 @@ class Chooser {
   }
 
  private:
+  double merit(const Estimate& e) const { return e.cycles + e.bus * bus_share_; }
   const firmware::Parameter& parameter(std::size_t i) const { return *dataflow_.parameters[i]; }
   bool open(std::size_t i) const { return given_[i] == 0; }
   std::uint32_t nq(const Words& words) const { return nq_ < 0 ? 1 : words[static_cast<std::size_t>(nq_)]; }
@@ -75,6 +83,7 @@ class Chooser {
     if (parameter(i).extent == firmware::Extent::kCount) {
       for (const std::uint32_t value : parameter(i).tries) {  // the likeliest first, as equals keep their order
         if (value == 0) break;
+        if (!worth_trying(parameter(i), value, job_)) continue;
         words[i] = value;
         each_structure(i + 1, words, visit);
       }
@@ -96,6 +105,13 @@ class Chooser {
     };
     if (nq_ >= 0) fill(static_cast<std::size_t>(nq_));
     for (std::size_t i = 0; i < count_; ++i) fill(i);
+    for (std::size_t i = 0; i < count_; ++i) {  // tiles that are few enough for all of a head's to stay
+      if (words[i] == hal::kWord || !keeps_heads(parameter(i), words[i])) continue;
+      for (std::size_t k = 0; k < count_; ++k) {
+        const std::uint32_t keys = largest(parameter(k), job_), most = words[i];
+        if (parameter(k).extent == firmware::Extent::kKeys && open(k)) words[k] = std::max(words[k], (keys + most - 1) / most);
+      }
+    }
     return words;
   }
 
@@ -298,6 +314,7 @@ class Chooser {
   Costs costs_;
   std::size_t count_ = 0;
   int nq_ = -1;
+  double bus_share_ = kBusShare;
   bool deep_ = false;  // a product's three extents share L1
   Words given_;
   std::map<Words, Need> needs_;

@@ -107,6 +107,7 @@ Guarded::Guarded(Runtime& rt, const Work& work, const RowTiling& tiling)
     return;
   }
   rt.check_l0(tiling.l0);
+  if (seq_kv_ > rt.most_scaled()) rt.refuse(RowTiling::kNkv, tiling.nkv);  // all keys are one product with V
   // C_i beside P_{i-2} or C_{i-1} must fit; P_{i-1} is what K or V gives way to.
   const uint64_t rows_bytes =
       uint64_t{min(tiling.nq, rt.layer().seq_q)} * max(emb_ * rt.bytes(), rt.value_emb() * rt.out_bytes());
@@ -267,7 +268,9 @@ Command Guarded::next_matmul(const CoreState& s, uint32_t n) const {
     const Matrix o{s.o_block + uint64_t{n} * strip_rows_ * o_stride, rows, v_.emb, o_stride, rt_.out_type()};
     Command command =
         attend(columns_of(p, s.o.key, s.o.keys), rows_of(v, s.o.key, s.o.keys), o, {}, Accumulate::kOnly, tiling_.l0);
-    return rt_.scale_values(command, s.o.head).label(s.o.head, s.o.block);
+    rt_.scale_values(command, s.o.head);
+    rt_.place_values(command, {s.o.head, s.o.row + n * strip_rows_, rows, s.o.key, s.o.keys});
+    return command.label(s.o.head, s.o.block);
   }
   const uint32_t strip = n - strips(s.o);
   const uint32_t rows = rows_in(s.c, strip);

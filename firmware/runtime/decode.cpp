@@ -7,6 +7,7 @@ namespace attnvp::firmware {
 namespace {
 
 constexpr uint32_t kMostRing = 3;
+constexpr uint32_t kMostTiles = 32;  // of a head that stay: bits of Lane::here
 constexpr uint32_t kMostRows = 128;  // that are not worth cutting
 constexpr uint32_t kParts = 8;       // partial results that a kernel which merges loads ahead
 
@@ -55,6 +56,15 @@ DecodePlan plan_decode(Runtime& rt, bool grids) {
   p.ahead = p.kv_ring - 1 - p.lag;
   p.slots = p.ahead + p.lag + 2;
   const bool blocks = p.grid == Grid::kBlocks;
+  // The queries of a group make many row blocks of a head.
+  const uint32_t tiles = KeyBlocks(rt, max(p.tiling.nkv, uint32_t{1})).count();
+  p.resident = !blocks && rt.rules().group > 1 && rt.layer().ragged == 0 && p.tiling.nq < rows && tiles <= p.kv_ring &&
+               tiles <= kMostTiles;
+  if (p.resident) {
+    p.kv_ring = tiles;
+    p.lag = p.ahead = 1;
+    p.slots = p.ahead + p.lag + 2;
+  }
   p.rows = blocks ? round_up(p.tiling.nq, max(p.tiling.l0.m0, uint32_t{1})) : p.tiling.nq;
   p.keys = blocks ? round_up(p.tiling.nkv, max(p.tiling.l0.n0, uint32_t{1})) : p.tiling.nkv;
   p.parts = blocks ? kParts : ring(p);
@@ -157,6 +167,13 @@ void Decode::load_keys(uint32_t core, const Segment& s, const KeyBlocks::Part& p
   }
 }
 
+// The rows of K or V that a step needs.
+Matrix Decode::kv_of(uint64_t base, const Step& s, uint32_t emb) const {
+  if (!plan_.resident) return kv_tile(base, s.number, s.all_keys, emb);
+  const uint32_t row = s.keys.key - s.first_key;
+  return firmware::rows_of(kv_tile(base, s.block, row + s.all_keys, emb), row, s.all_keys);
+}
+
 // A partial result: rows of sums with their maxima, counted in halves as copies are.
 Matrix Decode::record(uint32_t index, uint32_t rows) const {
   const uint32_t stride = Sums::stride(value_emb_);
@@ -178,7 +195,18 @@ void Decode::load_one(uint32_t core) {
   const Segment& s = at.segment;
   const Item rows = rows_of(s);
   const uint32_t head = rows.head, channel = load_channel(core);
-  const KeyBlocks::Part part = contexts_.keys(s.context, s.first + at.tile);
+  KeyBlocks::Part part = contexts_.keys(s.context, s.first + at.tile);
+  uint32_t place = at.number;
+  bool comes = true;
+  if (plan_.resident) {  // all of the tile, once
+    place = contexts_.block(s.context, s.first + at.tile);
+    comes = (lane.here >> place & 1) == 0;
+    part = contexts_.whole(s.context, place);
+    lane.here |= 1U << place;
+    lane.came += comes ? 1 : 0;
+    const uint32_t bit = 1U << at.number % 32;
+    lane.coming = comes ? lane.coming | bit : lane.coming & ~bit;
+  }
   if (at.tile == 0) {
     const Matrix q = rows_in_dram(rt_.layer().q, contexts_.query_row(s.context, rows), rows.rows, emb_, rt_.type());
     rt_.dma(channel, copy(q, q_rows(core, at.piece, rows.rows))
@@ -186,10 +214,12 @@ void Decode::load_one(uint32_t core) {
                          .then(q_ready_.of(core))
                          .label(head, rows.block));
   }
-  load_keys(core, s, part, rt_.layer().k, kv_tile(lane.k, at.number, part.keys, emb_), k_free_.of(core),
-            k_ready_.of(core), head);
-  load_keys(core, s, part, rt_.layer().v, kv_tile(lane.v, at.number, part.keys, value_emb_), v_free_.of(core),
-            v_ready_.of(core), head);
+  if (comes) {
+    load_keys(core, s, part, rt_.layer().k, kv_tile(lane.k, place, part.keys, emb_), k_free_.of(core),
+              k_ready_.of(core), head);
+    load_keys(core, s, part, rt_.layer().v, kv_tile(lane.v, place, part.keys, value_emb_), v_free_.of(core),
+              v_ready_.of(core), head);
+  }
   advance(core, at);
 }
 
@@ -222,23 +252,31 @@ void Decode::step(uint32_t core) {
     if (plan_.share == 1 && s.piece > 0) rt_.wait(over_.of(core));
     dispatch(hal::kBlock);
   }
+  if (plan_.resident) change_head(core, s.rows.head);
   while (rt_.ok() && lane.load.segment.valid && lane.load.number <= s.number + plan_.ahead &&
-         (!blocks() || lane.load.piece == s.piece)) {
+         (!blocks() || lane.load.piece == s.piece) &&
+         (!plan_.resident || rows_of(lane.load.segment).head == s.rows.head)) {
     load_one(core);
+  }
+  s.comes = true;
+  if (plan_.resident) {
+    s.comes = (lane.coming >> s.number % 32 & 1) != 0;
+    s.block = contexts_.block(s.segment.context, s.tile);
+    s.first_key = contexts_.whole(s.segment.context, s.block).key;
   }
 
   const uint32_t head = s.rows.head, rows = s.all_rows;
   const auto absent = static_cast<std::uint16_t>(s.all_keys - s.keys.keys);  // rows of the tile
   const Matrix scores = this->scores(core, s);
-  Command score =
-      matmul_abt(q_rows(core, s.piece, rows), kv_tile(lane.k, s.number, s.all_keys, emb_), scores, plan_.tiling.l0);
+  Command score = matmul_abt(q_rows(core, s.piece, rows), kv_of(lane.k, s, emb_), scores, plan_.tiling.l0);
   score.raw().tail.matmul.absent = absent;
   rt_.scale_scores(score, head);
   hal::Mask rule = contexts_.mask(s.segment.context);
   if (rt_.by_place()) {
     rt_.place_scores(score, {head, s.rows.row, rows, s.keys.key, s.all_keys}, rule);
   }
-  score.after(k_ready_.of(core)).after(ring_free_.of(core)).then(scored_.of(core)).then(k_free_.of(core));
+  score.after(k_ready_.of(core), s.comes ? 1 : 0).after(ring_free_.of(core)).then(scored_.of(core));
+  if (!plan_.resident) score.then(k_free_.of(core));
   if (s.first) score.after(q_ready_.of(core));
   rt_.mac(core_of(core), score.label(head, s.tile));
   Command softmax = online_softmax(scores, rt_.in(scores), running(core, s.piece, rows).maximum(),
@@ -261,18 +299,30 @@ void Decode::step(uint32_t core) {
   }
 }
 
+// Another head's tiles take the places of the last one's when all of those have been used.
+void Decode::change_head(uint32_t core, uint32_t head) {
+  Lane& lane = lane_[core];
+  if (lane.head == head + 1) return;
+  for (uint32_t i = 0; i < lane.waiting_count; ++i) second_half(core, lane.waiting[i]);
+  lane.waiting_count = 0;
+  if (lane.came > 0) {
+    rt_.mac(core_of(core), fence().then(k_free_.of(core), lane.came).then(v_free_.of(core), lane.came));
+  }
+  lane.head = head + 1;
+  lane.here = lane.came = 0;
+}
+
 void Decode::second_half(uint32_t core, const Step& s) {
   const uint32_t head = s.rows.head, rows = s.all_rows;
   const Sums tile = tile_sums(core, s.number, rows);
-  Command sums = numerators(rt_.in(scores(core, s)), kv_tile(lane_[core].v, s.number, s.all_keys, value_emb_), tile,
-                            plan_.tiling.l0);
+  Command sums = numerators(rt_.in(scores(core, s)), kv_of(lane_[core].v, s, value_emb_), tile, plan_.tiling.l0);
   sums.raw().tail.matmul.absent = static_cast<std::uint16_t>(s.all_keys - s.keys.keys);
   rt_.scale_values(sums, head);
   rt_.place_values(sums, {head, s.rows.row, rows, s.keys.key, s.all_keys})
       .after(maxed_.of(core))
-      .after(v_ready_.of(core))
-      .then(summed_.of(core))
-      .then(v_free_.of(core));
+      .after(v_ready_.of(core), s.comes ? 1 : 0)
+      .then(summed_.of(core));
+  if (!plan_.resident) sums.then(v_free_.of(core));
   rt_.mac(core_of(core), sums.label(head, s.tile));
   Command add = scale_add(running(core, s.piece, rows), tile, s.first ? hal::kFirst : 0);
   rt_.vec(core_of(core), add.after(summed_.of(core)).then(ring_free_.of(core)).label(head, s.tile));

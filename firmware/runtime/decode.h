@@ -30,6 +30,7 @@ struct DecodePlan {
   uint32_t ahead = 0;           // tiles loaded ahead
   uint32_t parts = 2;           // partial results in L1 while merging
   uint32_t slots = 2;           // pieces in L1
+  bool resident = false;        // a worker keeps a head's tiles for all the row blocks that it has of it
 };
 DecodePlan plan_decode(Runtime& rt,
                        bool grids);  // from the job's parameters and, where the dataflow has them, kGridOptions
@@ -47,6 +48,9 @@ class Decode {
     Item rows{};
     KeyBlocks::Part keys;                 // of that tile
     uint32_t all_rows = 0, all_keys = 0;  // of its commands: padded
+    uint32_t block = 0;                   // of keys, the tile's; whose first row of K and V in L1 is
+    uint32_t first_key = 0;               //   that key's
+    bool comes = false;                   // with this step, rather than being there
     bool first = false, last = false;     // of the piece
   };
   struct Cursor {  // walks over a worker's tiles
@@ -61,6 +65,9 @@ class Decode {
     uint32_t waiting_count = 0;
     uint32_t pieces = 0;        // slots taken, merges included
     uint32_t parts_merged = 0;  // into others of their heads
+    // Where tiles stay: 1 + the head whose they are, which ones are there, how many have come.
+    uint32_t head = 0, here = 0, came = 0;
+    uint32_t coming = 0;  // steps ahead whose tile comes with them, by their number
   };
   bool blocks() const { return plan_.grid == Grid::kBlocks; }
   uint32_t lanes() const { return rt_.cores() * plan_.share; }
@@ -74,6 +81,7 @@ class Decode {
   void load_one(uint32_t core);
   uint32_t padded_keys(const Step& s) const;
   void step(uint32_t core);
+  void change_head(uint32_t core, uint32_t head);
   void second_half(uint32_t core, const Step& s);
   void end_piece(uint32_t core, const Step& s);
   void merge(uint32_t core);
@@ -88,6 +96,7 @@ class Decode {
   Sums part_sums(uint32_t core, uint32_t number, uint32_t rows) const;  // of another worker, while merging
   Matrix scores(uint32_t core, const Step& s) const;
   Matrix kv_tile(uint64_t base, uint32_t number, uint32_t keys, uint32_t emb) const;
+  Matrix kv_of(uint64_t base, const Step& s, uint32_t emb) const;
   Matrix rows_in_dram(uint64_t tensor, uint64_t row, uint32_t rows, uint32_t emb, hal::ElementType type) const;
   void load_keys(uint32_t core, const Segment& s, const KeyBlocks::Part& part, uint64_t tensor, const Matrix& tile,
                  Events free, Events ready, uint32_t label);

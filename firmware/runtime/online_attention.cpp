@@ -5,6 +5,7 @@
 namespace attnvp::firmware {
 
 namespace {
+constexpr uint32_t kTilesAhead = 2;  // where they stay: loads beyond the current one
 constexpr uint32_t kSlabsAhead = 3;  // loads of Q, the current one included
 
 // Q of a slab, before its sums: whole FP32 words.
@@ -50,6 +51,9 @@ OnlineAttention::OnlineAttention(Runtime& rt, const OnlinePlan& plan)
   slabs_per_block_ = min(t.row_buffers * cores, slabs_);
   blocks_per_head_ = static_cast<uint32_t>(ceil_div(slabs_, slabs_per_block_));
   rt.check_extents(min(t.nq, l.seq_q), min(t.nkv, l.seq_kv));
+  // The queries of a group make many row blocks of a head: its tiles come once where all of them have room.
+  resident_ = rt.rules().group > 1 && blocks_per_head_ > 1 && cut_.count() <= plan_.kv_ring;
+  if (resident_) plan_.kv_ring = cut_.count();
   const auto scores = [&](uint32_t block) { return scores_of(block); };
   const uint32_t heads = l.batch * l.heads, clusters = rt.machine().clusters;
   first_block_ = share(heads, blocks_per_head_, !rows_.uneven(), scores, rt.cluster(), clusters);
@@ -59,7 +63,7 @@ OnlineAttention::OnlineAttention(Runtime& rt, const OnlinePlan& plan)
   for (Core& c : core_) c.load_block = first_block_;
 
   slab_bytes_ = q_bytes(rt, t.nq) + Sums::bytes(t.nq, value_emb_);
-  const uint64_t tile_keys = uint64_t{plan.kv_ring} * t.nkv;
+  const uint64_t tile_keys = uint64_t{plan_.kv_ring} * t.nkv;
   k_ = rt.allocate(tile_keys * emb_ * rt.bytes(), L1Region::kK);
   v_ = rt.allocate(tile_keys * value_emb_ * rt.bytes(), L1Region::kV);
   for (uint32_t c = 0; rt.ok() && c < cores; ++c) {
@@ -73,8 +77,8 @@ OnlineAttention::OnlineAttention(Runtime& rt, const OnlinePlan& plan)
   slot_free_ = rt.events(cores, plan.slots);
   k_ready_ = rt.events(cores);
   v_ready_ = rt.events(cores);
-  k_free_ = rt.events(cores, plan.kv_ring);
-  v_free_ = rt.events(cores, plan.kv_ring);
+  k_free_ = rt.events(cores, plan_.kv_ring);
+  v_free_ = rt.events(cores, plan_.kv_ring);
   scored_ = rt.events(cores);
   maxed_ = rt.events(cores);
   summed_ = rt.events(cores);
@@ -125,6 +129,15 @@ bool OnlineAttention::needed(uint32_t block, uint32_t j) const {
   return false;
 }
 
+bool OnlineAttention::comes(const Tile& tile) const {
+  if (!resident_) return true;
+  const uint32_t head = tile.block / blocks_per_head_ * blocks_per_head_;
+  for (uint32_t block = max(head, first_block_); block < tile.block; ++block) {
+    if (needed(block, tile.j)) return false;
+  }
+  return true;
+}
+
 OnlineAttention::Tile OnlineAttention::at_or_after(Tile tile) const {
   for (; tile.block < last_block_; ++tile.block, tile.j = 0) {
     for (; tile.j < cut_.count(); ++tile.j) {
@@ -163,15 +176,22 @@ Matrix OnlineAttention::kv_tile(uint64_t base, const Step& s, uint32_t emb) cons
   return rows_of(kv_tile(base, s.tile, s.key + s.keys.keys, emb), s.key, s.keys.keys);
 }
 
-// Loads of K and V up to tile `until` of this cluster.
-void OnlineAttention::load_tiles(uint32_t until) {
+// Loads of K and V up to tile `until` of this cluster; where tiles stay, of those of a head, as the next one's take their
+// places.
+void OnlineAttention::load_tiles(uint32_t until, uint32_t head_now) {
   const hal::Layer& l = rt_.layer();
   const uint32_t stride = emb_ * rt_.bytes(), v_stride = value_emb_ * rt_.bytes();
   const Events cores_k_free{k_free_.first, rt_.cores()}, cores_v_free{v_free_.first, rt_.cores()};
   while (rt_.ok() && loads_.number < until) {
     loads_ = at_or_after(loads_);
     if (loads_.block >= last_block_) return;
-    const uint32_t head = loads_.block / blocks_per_head_, j = loads_.j++, number = loads_.number++;
+    if (resident_ && loads_.block / blocks_per_head_ != head_now) return;
+    if (!comes(loads_)) {
+      ++loads_.j;
+      continue;
+    }
+    const uint32_t head = loads_.block / blocks_per_head_, j = loads_.j++, count = loads_.number++;
+    const uint32_t number = resident_ ? j : count;
     const uint32_t rows = cut_.rows(j);
     const uint64_t row = uint64_t{head} * l.seq_kv + cut_.row(j);
     rt_.dma(kLoadChannel, copy({l.k + row * stride, rows, emb_, stride, rt_.type()}, kv_tile(k_, number, rows, emb_))
@@ -283,8 +303,17 @@ void OnlineAttention::end_slab(uint32_t core, const Step& s) {
 // A core without a slab lets the tile pass, after those that it has taken.
 void OnlineAttention::pass(uint32_t core) {
   drain(core, 0);
-  rt_.mac(core,
-          fence().after(k_ready_.of(core)).after(v_ready_.of(core)).then(k_free_.of(core)).then(v_free_.of(core)));
+  Command pass = fence();
+  pass.after(k_ready_.of(core)).after(v_ready_.of(core));
+  if (!resident_) pass.then(k_free_.of(core)).then(v_free_.of(core));
+  rt_.mac(core, pass);
+}
+
+void OnlineAttention::give_back(uint32_t tiles) {
+  for (uint32_t c = 0; rt_.ok() && c < rt_.cores(); ++c) {
+    drain(c, 0);
+    rt_.mac(c, fence().then(k_free_.of(c), tiles).then(v_free_.of(c), tiles));
+  }
 }
 
 // Under a map of blocks slabs need not end in the order in which others take their slots.
@@ -321,7 +350,7 @@ void OnlineAttention::step(uint32_t core, const Tile& tile, uint32_t index, bool
   s.block = slab.block;
   s.row = slab.row;
   s.rows = slab.rows;
-  s.tile = tile.number;
+  s.tile = resident_ ? tile.j : tile.number;
   s.keys = cut_.part(slab, tile.j);
   s.key = s.keys.key - cut_.row(tile.j);
   s.first = s.keys.first;
@@ -344,6 +373,7 @@ void OnlineAttention::steps(const Tile& tile) {
     return index < slabs_of(core, tile.block) &&
            (!rows_.uneven() || cut_.part(slab(core, tile.block, index), tile.j).any());
   };
+  const bool comes = this->comes(tile);
   uint32_t first[kMaxCores], end[kMaxCores];
   for (uint32_t c = 0; c < cores; ++c) {
     first[c] = 0;
@@ -354,9 +384,9 @@ void OnlineAttention::steps(const Tile& tile) {
   for (uint32_t index = 0; index * cores < slabs_in(tile.block); ++index) {
     for (uint32_t c = 0; rt_.ok() && c < cores; ++c) {
       if (first[c] == end[c]) {
-        if (index == 0) pass(c);
+        if (index == 0 && comes) pass(c);
       } else if (meets(c, index)) {
-        step(c, tile, index, index == first[c], index + 1 == end[c]);
+        step(c, tile, index, comes && index == first[c], !resident_ && index + 1 == end[c]);
       }
     }
   }
@@ -364,16 +394,21 @@ void OnlineAttention::steps(const Tile& tile) {
 
 void OnlineAttention::run() {
   if (rt_.dry()) return;
-  const uint32_t ahead = plan_.kv_ring - 1 - min(plan_.lag, plan_.kv_ring - 1);
+  const uint32_t ahead = resident_ ? kTilesAhead : plan_.kv_ring - 1 - min(plan_.lag, plan_.kv_ring - 1);
   const uint32_t cores = rt_.cores();
   for (uint32_t c = 0; c < cores; ++c) load_slabs(c, 1);
   Tile tile = loads_;
+  uint32_t given_back = 0;
   for (uint32_t block = first_block_; rt_.ok() && block < last_block_; ++block) {
     for (tile = at_or_after(tile); rt_.ok() && tile.block == block; tile = at_or_after(tile)) {
-      load_tiles(tile.number + 1 + ahead);
+      load_tiles(tile.number + 1 + ahead, block / blocks_per_head_);
       steps(tile);
+      if (comes(tile)) ++tile.number;
       ++tile.j;
-      ++tile.number;
+    }
+    if (resident_ && (block + 1 == last_block_ || (block + 1) % blocks_per_head_ == 0)) {
+      give_back(tile.number - given_back);
+      given_back = tile.number;
     }
     for (uint32_t c = 0; c < cores; ++c) {
       if (rt_.map().any()) end_slabs(c, block);

@@ -64,12 +64,14 @@ class OnlineAttention {
     uint32_t block = 0, j = 0, number = 0;
   };
   bool needed(uint32_t block, uint32_t j) const;
+  bool comes(const Tile& tile) const;  // rather than being there since an earlier row block of the head
   Tile at_or_after(Tile tile) const;
 
-  void load_tiles(uint32_t until);
+  void load_tiles(uint32_t until, uint32_t head_now);
   void load_slabs(uint32_t core, uint32_t until);
   void step(uint32_t core, const Tile& tile, uint32_t index, bool takes_tile, bool leaves_tile);
   void steps(const Tile& tile);
+  void give_back(uint32_t tiles);  // a head's
   void first_half_in_array(uint32_t core, const Step& s);
   void first_half(uint32_t core, const Step& s);
   void second_half(uint32_t core, const Step& s);
@@ -89,6 +91,7 @@ class OnlineAttention {
   Runtime& rt_;
   OnlinePlan plan_;
   KeyBlocks cut_;
+  bool resident_ = false;  // a head's tiles stay until its last row block is done
   RowBlocks rows_;
   uint32_t emb_, value_emb_, slabs_, slabs_per_block_, blocks_per_head_;
   uint32_t first_block_ = 0, last_block_ = 0;  // this cluster's, over all heads

@@ -240,7 +240,7 @@ Command& Runtime::place_scores(Command& command, const Place& at, const hal::Mas
   hal::Descriptor& d = command.raw();
   if ((job_.flags & (hal::kSlopedJob | hal::kBucketedJob)) != 0) {
     const bool sloped = (job_.flags & hal::kSlopedJob) != 0;
-    command.scaled_by(rules_.scale).with(sloped ? hal::kSloped : hal::kBucketed);
+    command.scaled_by(scales(at.head).score).with(sloped ? hal::kSloped : hal::kBucketed);
     d.tail.rule.row = at.row;
     d.tail.rule.key = at.key;
     d.tail.rule.mask = mask;

@@ -2,7 +2,7 @@
 
 namespace attnvp::firmware {
 
-Contexts::Contexts(Runtime& rt, uint32_t nq, uint32_t nkv)
+Contexts::Contexts(Runtime& rt, uint32_t nq, uint32_t nkv, bool by_head)
     : ragged_(rt.layer().ragged),
       batches_(rt.layer().batch),
       heads_(rt.layer().heads),
@@ -13,7 +13,8 @@ Contexts::Contexts(Runtime& rt, uint32_t nq, uint32_t nkv)
       group_(rt.rules().group),
       page_(rt.rules().page),
       mask_(rt.mask()),
-      map_(rt.map()) {
+      map_(rt.map()),
+      by_head_(by_head) {
   first_[0] = 0;
   if (batches_ > kMostBatches) {
     rt.fail(Status::kBadJob);
@@ -116,6 +117,15 @@ KeyBlocks::Part Contexts::keys(uint32_t context, uint32_t tile) const {
   return cut.part(item, cut.block_of(item, tile));
 }
 
+uint32_t Contexts::block(uint32_t context, uint32_t tile) const {
+  return cut(batch(context)).block_of(rows(context, 0), tile);
+}
+
+KeyBlocks::Part Contexts::whole(uint32_t context, uint32_t block) const {
+  const KeyBlocks cut = this->cut(batch(context));
+  return {cut.row(block), cut.rows(block), false, false};
+}
+
 uint64_t Contexts::key_row(Runtime& rt, uint32_t context, uint32_t head, uint32_t key) const {
   return row_of(rt, batch(context), head, key);
 }
@@ -137,7 +147,7 @@ StreamK::StreamK(const Contexts& contexts, uint32_t slots, uint32_t splits, bool
   const uint32_t tiles = contexts.total_tiles(), heads = contexts.heads() * contexts.count();
   if (splits > 0) {
     workers_ = static_cast<uint32_t>(min<uint64_t>(slots, uint64_t{heads} * splits));
-    const bool whole = splits == 1 && contexts.uneven();
+    const bool whole = splits == 1 && (contexts.uneven() || contexts.by_head());
     if ((whole || waves) && uint64_t{heads} * splits <= kMostDealt && workers_ <= kMostInWaves) deal_in_waves(waves);
     return;
   }
@@ -153,6 +163,13 @@ StreamK::StreamK(const Contexts& contexts, uint32_t slots, uint32_t splits, bool
 void StreamK::deal_in_waves(bool handed_out) {
   dealt_ = contexts_.heads() * contexts_.count() * splits_;
   uint32_t done[kMostInWaves] = {};
+  uint64_t before = 0;  // tiles
+  for (uint32_t i = 0; contexts_.by_head() && i < dealt_; ++i) {  // equal shares, as heads are to stay together
+    const uint32_t tiles = piece(i).tiles;
+    worker_of_item_[i] = static_cast<std::uint8_t>((2 * before + tiles) * workers_ / (2 * uint64_t{contexts_.total_tiles()}));
+    before += tiles;
+  }
+  if (contexts_.by_head()) return;
   for (uint32_t i = 0; i < dealt_; ++i) {
     uint32_t first = 0;
     for (uint32_t w = 1; w < workers_; ++w) first = done[w] < done[first] ? w : first;
@@ -169,7 +186,32 @@ uint32_t StreamK::worker_of(uint32_t tile) const {
   return tile < heavy ? tile / most_ : high_load_ + (tile - heavy) / (most_ - 1);
 }
 
+// As streamed(), over the heads one after the other and their row blocks.
+Segment StreamK::by_head(uint32_t worker, uint32_t n) const {
+  if (worker >= workers_) return {};
+  const uint32_t begin = first_tile(worker), end = first_tile(worker + 1);
+  uint32_t start = 0;  // tiles before
+  for (uint32_t i = 0, own = 0; start < end && i < contexts_.heads() * contexts_.count(); ++i) {
+    Segment s;
+    contexts_.in_order(i, s.context, s.head);
+    const uint32_t tiles = contexts_.tiles(s.context), from = max(start, begin), to = min(start + tiles, end);
+    if (from < to && own++ == n) {
+      s.valid = true;
+      s.first = from - start;
+      s.tiles = to - from;
+      s.host = worker_of(start);
+      s.part = worker - s.host;
+      s.parts = worker_of(start + tiles - 1) - s.host + 1;
+      s.record = record(s, s.part);
+      return s;
+    }
+    start += tiles;
+  }
+  return {};
+}
+
 Segment StreamK::streamed(uint32_t worker, uint32_t n) const {
+  if (contexts_.by_head()) return by_head(worker, n);
   if (worker >= workers_) return {};
   uint32_t tile = first_tile(worker);
   const uint32_t end = first_tile(worker + 1);
@@ -207,7 +249,7 @@ Segment StreamK::streamed(uint32_t worker, uint32_t n) const {
 Segment StreamK::piece(uint32_t item) const {
   Segment s;
   const uint32_t global = item / splits_, part = item % splits_;
-  if (splits_ == 1 && (contexts_.uneven() || waves_)) {
+  if (splits_ == 1 && (contexts_.uneven() || contexts_.by_head() || waves_)) {
     contexts_.in_order(global, s.context, s.head);
   } else {
     s.context = global / contexts_.heads();

@@ -27,7 +27,9 @@ struct Segment {
 class Contexts {
  public:
   static constexpr uint32_t kMostBatches = 1024;
-  Contexts(Runtime& rt, uint32_t nq, uint32_t nkv);
+  // `by_head`: workers' walks have all row blocks of a head before the next head.
+  Contexts(Runtime& rt, uint32_t nq, uint32_t nkv, bool by_head = false);
+  bool by_head() const { return by_head_; }
   uint32_t count() const { return first_[batches_]; }
   uint32_t heads() const { return heads_; }  // of a context
   uint32_t batch(uint32_t context) const;
@@ -36,6 +38,8 @@ class Contexts {
   hal::Mask mask(uint32_t context) const { return mask_of(batch(context)); }
   uint32_t tiles(uint32_t context) const;
   KeyBlocks::Part keys(uint32_t context, uint32_t tile) const;  // of that tile
+  uint32_t block(uint32_t context, uint32_t tile) const;        // of keys, which that tile is (a part) of,
+  KeyBlocks::Part whole(uint32_t context, uint32_t block) const;  //   and all of its keys
   // The row of K and V where key `key` of a head is; in a cache of pages the rows up to the page's end are in one run.
   uint64_t key_row(Runtime& rt, uint32_t context, uint32_t head, uint32_t key) const;
   uint64_t row_of(Runtime& rt, uint32_t batch, uint32_t head, uint32_t key) const;
@@ -67,6 +71,7 @@ class Contexts {
   uint32_t ragged_, batches_, heads_, seq_q_, all_keys_, nq_, nkv_, group_, page_;
   hal::Mask mask_;
   hal::BlockMask map_;
+  bool by_head_;
   uint32_t total_tiles_ = 0, most_tiles_ = 0;
   uint32_t queries_[kMostBatches], keys_[kMostBatches];
   uint32_t first_[kMostBatches + 1];  // context of each batch; of batches that are alike: as if they were not
@@ -98,6 +103,7 @@ class StreamK {
   uint32_t first_tile(uint32_t worker) const;
   void deal_in_waves(bool handed_out);
   Segment streamed(uint32_t worker, uint32_t n) const;
+  Segment by_head(uint32_t worker, uint32_t n) const;
   Segment split(uint32_t worker, uint32_t n) const;
   Segment piece(uint32_t item) const;  // split: of all pieces; not valid where a shorter context has fewer
 

@@ -61,12 +61,13 @@ const Parameter kTileKeys = {
     "nkv", "N_KV: rows of a tile of K and V", Extent::kKeys, Grain::kArrayColumns, 1, nullptr, {1}, false, 1};
 const Parameter kSlabs = {"rb", "slabs of a core whose sums are in L1 together: a row block", Extent::kBlocks};
 const Parameter kRing = {"kv",
-                         "tiles of K, and of V, in L1; stream: as many as steps under way need",
+                         "tiles of K, and of V, in L1; stream: as many as steps under way need; with grouped queries "
+                         "those of a head stay for all its row blocks where it has no more",
                          Extent::kCount,
                          Grain::kOne,
                          16,
                          "stream",
-                         {hal::kWord, 4, 3, 2, 1}};
+                         {hal::kWord, 4, 3, 2, 1, 16}};
 const Parameter kSteps = {"steps",
                           "steps of a core from a step's first half to its second; 1: in turn",
                           Extent::kCount,
@@ -82,12 +83,13 @@ const Parameter kSpare = {"spare",
                           "none",
                           {2, 1, hal::kWord}};
 const Parameter kWorkerRing = {"kv",
-                               "tiles of K, and of V, in L1 per worker; stream: three",
+                               "tiles of K, and of V, in L1 per worker; stream: three; with grouped queries those of a "
+                               "head stay for all its row blocks where it has no more",
                                Extent::kCount,
                                Grain::kOne,
                                16,
                                "stream",
-                               {hal::kWord, 2, 1}};
+                               {hal::kWord, 2, 1, 16}};
 const Parameter kAllRows = {"nq", "N_Q: all queries of a head", Extent::kQueries, Grain::kArrayRows};
 
 }  // namespace

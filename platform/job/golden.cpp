@@ -104,11 +104,11 @@ class BlockEvaluator {
       double square = 0;
       for (std::size_t d = 0; d < width; ++d) square += q[i * width + d] * q[i * width + d];
       row_ = {p_.data() + i * columns, t_.data(), with_bound ? w_.data() + i * columns : nullptr, d_.data(), columns};
-      if (shape_.cap > 0) {
-        for (std::size_t j = 0; j < keys_; ++j) row_.p[j] = arith::soft_cap(row_.p[j], shape_.cap);
-      }
       if (scales_ != nullptr) {
         for (std::size_t j = 0; j < keys_; ++j) row_.p[j] *= static_cast<double>(scales_->k[j / scales_->block]);
+      }
+      if (shape_.cap > 0) {
+        for (std::size_t j = 0; j < keys_; ++j) row_.p[j] = arith::soft_cap(row_.p[j], shape_.cap);
       }
       add_bias(static_cast<std::uint32_t>(first + i));
       hide(static_cast<std::uint32_t>(first + i));

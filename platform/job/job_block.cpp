@@ -159,7 +159,8 @@ mapping::Job make_job(const MachineConfig& machine, const config::Network& n, co
   made.rules.group = static_cast<std::uint16_t>(folded.group());
   made.rules.page = static_cast<std::uint16_t>(n.page);
   made.pages = n.page_table();
-  if (n.mask.any() || n.scale != 1 || l.ragged == 2 || n.page > 0 || n.bias != config::Bias::kNone) {
+  if (n.mask.any() || n.scale != 1 || l.ragged == 2 || n.page > 0 || n.bias != config::Bias::kNone ||
+      folded.group() > 1) {
     job.flags |= hal::kRuled;
   }
   config::refuse_scope(n);

@@ -42,18 +42,21 @@ class GroupedQueries : public testing::TestWithParam<const char*> {};
 
 TEST_P(GroupedQueries, ReadKeysAndValuesOnce) {
   for (const char* mask : {"", ",causal=1", ",causal=1,window=100"}) {
-    const job::Result r = timed(std::string("H=32,HKV=8,N=256,E=64") + mask, GetParam());
-    EXPECT_EQ(2 * r.sum("dram", "read_words"), 2 * 64 * (32U * 256 + 2 * 8 * 256)) << mask;
-    EXPECT_EQ(2 * r.sum("dram", "write_words"), 2 * 64 * 32U * 256) << mask;
+    for (const std::uint64_t n : {256, 1024}) {
+      const job::Result r = timed("H=32,HKV=8,E=64,N=" + std::to_string(n) + mask, GetParam());
+      EXPECT_EQ(2 * r.sum("dram", "read_words"), 2 * 64 * (32 * n + 2 * 8 * n)) << n << mask;
+      EXPECT_EQ(2 * r.sum("dram", "write_words"), 2 * 64 * 32 * n) << n << mask;
+    }
   }
 }
 INSTANTIATE_TEST_SUITE_P(Dataflows, GroupedQueries,
-                         testing::Values("mas", "flat", "tileflow", "cascade", "fusemax"));
+                         testing::Values("mas", "flat", "tileflow", "cascade", "fusemax", "lean", "flash2",
+                                         "flash-decoding"));
 
 // A token behind a long cache in a window reads the window alone.
 TEST(Masks, DecodeInAWindowReadsTheWindow) {
   for (const char* dataflow : {"mas", "flat", "cascade"}) {
-    const job::Result r = timed("H=8,HKV=2,N=1,history=4000,E=64,causal=1,window=512", dataflow);
+    const job::Result r = timed("H=8,HKV=2,N=1,history=4000,E=64,causal=1,window=512,append=off", dataflow);
     EXPECT_EQ(2 * r.sum("dram", "read_words"), 2 * 64 * (8U + 2 * 2 * 512)) << dataflow;
   }
 }
