@@ -120,18 +120,23 @@ mkdir other && cp mas.json mas.timeline.json other/
 "$attnvp" report flat.json other/mas.json plain.json -o again.html >/dev/null
 sed -i '/<meta name="attnvp:command"/d' page.html again.html # which names the files
 same page.html again.html
-# What the checker finds, at the commands that it names: thread blocks read rows that nothing has loaded.
-"$attnvp" run --hw edge --net H=2,N=70,E=16 --dataflow flash2:grid=blocks --check --vcd found.vcd --timeline found.timeline.json \
+# What the checker finds, at the commands that it names: firmware of one's own that ends without waiting for its stores.
+if command -v riscv64-unknown-elf-gcc >/dev/null; then
+"$attnvp" new firmware careless >/dev/null
+sed -i 's|  attention.finish();.*||' careless/dataflow.cpp
+make -s -C careless >make.log 2>&1 || failed "$(<make.log)"
+"$attnvp" run --firmware careless/careless.elf --net H=2,N=70,E=16 --data timing --check --vcd found.vcd --timeline found.timeline.json \
   --json found.json >found.txt
 [[ $? -eq 1 ]] || failed 'run --check with findings does not fail'
-grep -q 'decode.cpp:' found.txt || failed 'findings name no source line'
+grep -q 'dataflow.cpp:' found.txt || failed 'findings name no source line'
 grep -q ' finding \$end' found.vcd && grep -q '{finding}' found.gtkw || failed 'the waveform marks no finding'
-jq -e '[.traceEvents[] | select(.args.finding? != null and .tid != null)] | length >= 2' found.timeline.json >/dev/null ||
+jq -e '[.traceEvents[] | select(.args.finding? != null and .tid != null)] | length >= 1' found.timeline.json >/dev/null ||
   failed 'the timeline marks no finding'
 "$attnvp" report found.json -o found.html >/dev/null
 sed -n 's/.*<script type="application\/json" id="data">//p' found.html | sed 's/<\/script>.*//' >found.data
 jq -e '.runs[0] | (.check.findings | length > 0) and (.timeline.found | length > 0)' found.data >/dev/null ||
   failed 'the page marks no finding'
+fi
 "$attnvp" compare --data timing "${small[@]}" --json all.json >/dev/null
 "$attnvp" report all.json -o all.html >/dev/null || failed 'a comparison has no page'
 

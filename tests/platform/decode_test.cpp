@@ -138,7 +138,7 @@ TEST(Decode, GroupedQueriesAreTheSameBytesAsAHeadWithAllTheirRows) {
   const job::Result grouped = run("edge", "H=8,HKV=2,NQ=3,NKV=70,E=32", "mas", true);
   const job::Result folded = run("edge", "H=2,NQ=12,NKV=70,E=32", "mas", true);
   EXPECT_EQ(grouped.output, folded.output);
-  EXPECT_EQ(grouped.cycles, folded.cycles);
+  EXPECT_NEAR(static_cast<double>(grouped.cycles), static_cast<double>(folded.cycles), 8);  // the job says the group
 }
 
 TEST(Decode, RaggedBatchesAreRefusedByOthers) {
