@@ -154,6 +154,17 @@ TEST(Checker, FindsTheWaitWithoutEndOfALostSignal) {
   EXPECT_EQ(stuck->event, "e2");
 }
 
+TEST(Checker, FindsACommandThatWaitsOnWhenFirmwareHasEnded) {
+  Script s;
+  s.dma(2, firmware::fence().after({9, 1}));
+  const Report r = s.attention();  // all of it is done
+  const Finding* stuck = find(r, Kind::kDeadlock);
+  ASSERT_NE(stuck, nullptr) << all(r);
+  EXPECT_EQ(stuck->event, "e9");
+  EXPECT_EQ(stuck->parties[0].queue, "dma2");
+  EXPECT_EQ(stuck->parties[0].number, 1U);
+}
+
 TEST(Checker, FindsAnEngineThatOvertakesItself) {
   Script s;  // the second product reads what the first may still be storing
   s.buffers();
