@@ -155,12 +155,12 @@ Matrix Decode::rows_in_dram(uint64_t tensor, uint64_t row, uint32_t rows, uint32
 
 // A tile of K or V, in as many transfers as it has runs.
 void Decode::load_keys(uint32_t core, const Segment& s, const KeyBlocks::Part& part, uint64_t tensor,
-                       const Matrix& tile, Events free, Events ready, uint32_t label) {
+                       const Matrix& tile, Free free, Events ready, uint32_t label) {
   for (uint32_t done = 0; rt_.ok() && done < part.keys;) {
     const uint32_t key = part.key + done, keys = contexts_.run_of(key, part.keys - done);
     const uint64_t row = contexts_.key_row(rt_, s.context, s.head, key);
     Command load = copy(rows_in_dram(tensor, row, keys, tile.columns, rt_.type()), firmware::rows_of(tile, done, keys));
-    if (done == 0) load.after(free);
+    if (done == 0) load.after(free.events, free.places);
     done += keys;
     if (done == part.keys) load.then(ready);
     rt_.dma(load_channel(core), load.label(label, s.first + lane_[core].load.tile));
@@ -215,9 +215,10 @@ void Decode::load_one(uint32_t core) {
                          .label(head, rows.block));
   }
   if (comes) {
-    load_keys(core, s, part, rt_.layer().k, kv_tile(lane.k, place, part.keys, emb_), k_free_.of(core),
+    const uint32_t places = !plan_.resident ? 1 : lane.came == 1 ? plan_.kv_ring : 0;  // all of a head's, at once
+    load_keys(core, s, part, rt_.layer().k, kv_tile(lane.k, place, part.keys, emb_), {k_free_.of(core), places},
               k_ready_.of(core), head);
-    load_keys(core, s, part, rt_.layer().v, kv_tile(lane.v, place, part.keys, value_emb_), v_free_.of(core),
+    load_keys(core, s, part, rt_.layer().v, kv_tile(lane.v, place, part.keys, value_emb_), {v_free_.of(core), places},
               v_ready_.of(core), head);
   }
   advance(core, at);
@@ -306,7 +307,7 @@ void Decode::change_head(uint32_t core, uint32_t head) {
   for (uint32_t i = 0; i < lane.waiting_count; ++i) second_half(core, lane.waiting[i]);
   lane.waiting_count = 0;
   if (lane.came > 0) {
-    rt_.mac(core_of(core), fence().then(k_free_.of(core), lane.came).then(v_free_.of(core), lane.came));
+    rt_.mac(core_of(core), fence().then(k_free_.of(core), plan_.kv_ring).then(v_free_.of(core), plan_.kv_ring));
   }
   lane.head = head + 1;
   lane.here = lane.came = 0;

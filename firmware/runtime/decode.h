@@ -57,6 +57,10 @@ class Decode {
     Segment segment;
     uint32_t piece = 0, tile = 0, number = 0;
   };
+  struct Free {  // places that a load waits for
+    Events events;
+    uint32_t places;
+  };
   struct Lane {
     uint64_t k = 0, v = 0, scores = 0, tiles = 0, slots = 0, scales = 0, parts = 0;  // L1 addresses
     Cursor load, compute;
@@ -99,7 +103,7 @@ class Decode {
   Matrix kv_of(uint64_t base, const Step& s, uint32_t emb) const;
   Matrix rows_in_dram(uint64_t tensor, uint64_t row, uint32_t rows, uint32_t emb, hal::ElementType type) const;
   void load_keys(uint32_t core, const Segment& s, const KeyBlocks::Part& part, uint64_t tensor, const Matrix& tile,
-                 Events free, Events ready, uint32_t label);
+                 Free free, Events ready, uint32_t label);
   Matrix record(uint32_t index, uint32_t rows) const;
 
   Runtime& rt_;

@@ -106,7 +106,7 @@ Item OnlineAttention::slab(uint32_t core, uint32_t block, uint32_t index) const 
   item.valid = true;
   item.head = block / blocks_per_head_;
   rows_.fill(item, block % blocks_per_head_ * slabs_per_block_ + index * cores + turn);
-  if (rt_.mask().padded != 0) RowBlocks::clip(item, rt_.valid_keys(item.head / rt_.layer().heads));
+  if (rt_.mask().padded != 0) rows_.see(item, rt_.valid_keys(item.head / rt_.layer().heads));
   return item;
 }
 
@@ -123,7 +123,7 @@ bool OnlineAttention::needed(uint32_t block, uint32_t j) const {
   for (uint32_t s = first; s < min(first + slabs_per_block_, slabs_); ++s) {
     Item item{};
     rows_.fill(item, s);
-    if (rt_.mask().padded != 0) RowBlocks::clip(item, rt_.valid_keys(block / blocks_per_head_ / rt_.layer().heads));
+    if (rt_.mask().padded != 0) rows_.see(item, rt_.valid_keys(block / blocks_per_head_ / rt_.layer().heads));
     if (cut_.part(item, j).any()) return true;
   }
   return false;
@@ -192,15 +192,17 @@ void OnlineAttention::load_tiles(uint32_t until, uint32_t head_now) {
     }
     const uint32_t head = loads_.block / blocks_per_head_, j = loads_.j++, count = loads_.number++;
     const uint32_t number = resident_ ? j : count;
+    const uint32_t places = !resident_ ? 1 : head == head_loading_ ? 0 : plan_.kv_ring;  // all of them, at once
+    head_loading_ = head;
     const uint32_t rows = cut_.rows(j);
     const uint64_t row = uint64_t{head} * l.seq_kv + cut_.row(j);
     rt_.dma(kLoadChannel, copy({l.k + row * stride, rows, emb_, stride, rt_.type()}, kv_tile(k_, number, rows, emb_))
-                              .after(cores_k_free)
+                              .after(cores_k_free, places)
                               .then(k_ready_)
                               .label(head, j));
     rt_.dma(kLoadChannel,
             copy({l.v + row * v_stride, rows, value_emb_, v_stride, rt_.type()}, kv_tile(v_, number, rows, value_emb_))
-                .after(cores_v_free)
+                .after(cores_v_free, places)
                 .then(v_ready_)
                 .label(head, j));
   }
@@ -309,10 +311,10 @@ void OnlineAttention::pass(uint32_t core) {
   rt_.mac(core, pass);
 }
 
-void OnlineAttention::give_back(uint32_t tiles) {
+void OnlineAttention::give_back() {
   for (uint32_t c = 0; rt_.ok() && c < rt_.cores(); ++c) {
     drain(c, 0);
-    rt_.mac(c, fence().then(k_free_.of(c), tiles).then(v_free_.of(c), tiles));
+    rt_.mac(c, fence().then(k_free_.of(c), plan_.kv_ring).then(v_free_.of(c), plan_.kv_ring));
   }
 }
 
@@ -398,7 +400,6 @@ void OnlineAttention::run() {
   const uint32_t cores = rt_.cores();
   for (uint32_t c = 0; c < cores; ++c) load_slabs(c, 1);
   Tile tile = loads_;
-  uint32_t given_back = 0;
   for (uint32_t block = first_block_; rt_.ok() && block < last_block_; ++block) {
     for (tile = at_or_after(tile); rt_.ok() && tile.block == block; tile = at_or_after(tile)) {
       load_tiles(tile.number + 1 + ahead, block / blocks_per_head_);
@@ -407,8 +408,7 @@ void OnlineAttention::run() {
       ++tile.j;
     }
     if (resident_ && (block + 1 == last_block_ || (block + 1) % blocks_per_head_ == 0)) {
-      give_back(tile.number - given_back);
-      given_back = tile.number;
+      give_back();
     }
     for (uint32_t c = 0; c < cores; ++c) {
       if (rt_.map().any()) end_slabs(c, block);

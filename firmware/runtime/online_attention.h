@@ -71,7 +71,7 @@ class OnlineAttention {
   void load_slabs(uint32_t core, uint32_t until);
   void step(uint32_t core, const Tile& tile, uint32_t index, bool takes_tile, bool leaves_tile);
   void steps(const Tile& tile);
-  void give_back(uint32_t tiles);  // a head's
+  void give_back();  // a head's tiles
   void first_half_in_array(uint32_t core, const Step& s);
   void first_half(uint32_t core, const Step& s);
   void second_half(uint32_t core, const Step& s);
@@ -97,6 +97,7 @@ class OnlineAttention {
   uint32_t first_block_ = 0, last_block_ = 0;  // this cluster's, over all heads
   uint64_t slab_bytes_ = 0, k_ = 0, v_ = 0;
   Tile loads_;  // the next tile to be loaded
+  uint32_t head_loading_ = 0xFFFF'FFFF;  // where tiles stay: whose they are
   static constexpr uint32_t kMaxCores = 64;
   Core core_[kMaxCores];
   Events q_ready_, slot_free_, k_ready_, v_ready_, k_free_, v_free_, scored_, maxed_, summed_, ring_free_, o_ready_,

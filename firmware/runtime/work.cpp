@@ -130,29 +130,19 @@ RowBlocks::RowBlocks(const hal::Mask& mask, uint32_t rows, uint32_t keys, uint32
   longer_ = units - each_ * blocks_;
 }
 
-void RowBlocks::see(Item& item) const {
-  const hal::Visible v = hal::visible_rows(mask_, item.row, item.rows, keys_);
+void RowBlocks::see(Item& item, uint32_t keys) const {
+  const hal::Visible v = hal::visible_rows(mask_, item.row, item.rows, keys);
+  const bool only_head = v.head > 0 && v.first >= v.end;  // of padded keys none in the window
   item.key = v.head > 0 ? 0 : v.first;
-  item.keys = v.end - item.key;
-  item.head_keys = v.head;
-  item.main_key = v.first;
+  item.keys = (only_head ? v.head : v.end) - item.key;
+  item.head_keys = only_head ? 0 : v.head;
+  item.main_key = only_head ? 0 : v.first;
   if (!map_.any()) return;
   // What the map leaves of both runs.
-  const hal::Hull seen = hal::hull_of_rows(mask_, map_, item.row, item.rows, 0, keys_);
+  const hal::Hull seen = hal::hull_of_rows(mask_, map_, item.row, item.rows, 0, keys);
   item.key = seen.key;
   item.keys = seen.end - seen.key;
   if (seen.key >= v.first || seen.end <= v.head) item.head_keys = 0, item.main_key = seen.key;
-}
-
-void RowBlocks::clip(Item& item, uint32_t keys) {
-  const uint32_t end = min(item.key + item.keys, keys);
-  if (item.main_key < end) {
-    item.keys = end - item.key;
-    return;
-  }
-  item.keys = min(item.head_keys, end) - item.key;
-  item.head_keys = 0;
-  item.main_key = item.key;
 }
 
 uint64_t RowBlocks::scores(uint32_t block) const {
@@ -319,7 +309,7 @@ void Work::make(Item& item, const Group& g, uint32_t round, uint32_t lane) const
     item.head = head_of(g.number, item.member);
   }
   cut_.fill(item, block_at(place));
-  if (rt_.mask().padded != 0) RowBlocks::clip(item, rt_.valid_keys(item.head / heads_));
+  if (rt_.mask().padded != 0) cut_.see(item, rt_.valid_keys(item.head / heads_));
 }
 
 uint32_t Work::last_round(uint32_t group, uint32_t lane) const {

@@ -105,9 +105,9 @@ class RowBlocks {
     item.row += (block - place * heads_) * rows_;
     item.key = item.head_keys = item.main_key = 0;
     item.keys = keys_;
-    if (mask_.any()) see(item);
+    if (mask_.any()) see(item, keys_);
   }
-  static void clip(Item& item, uint32_t keys);  // to the first ones of its batch
+  void see(Item& item, uint32_t keys) const;  // of the first ones, which are its batch's
   uint64_t scores(uint32_t block) const;  // of the block: what its work is like
   uint32_t most_keys() const;             // of any block
   bool in_runs() const {
@@ -115,7 +115,6 @@ class RowBlocks {
   }
 
  private:
-  void see(Item& item) const;
   hal::Mask mask_;
   hal::BlockMask map_;
   uint32_t heads_, rows_, unit_, blocks_;  // query heads that are cut for themselves, their rows; blocks of each
