@@ -21,23 +21,7 @@ namespace {
 
 using K = NetworkKeys;
 
-constexpr double kMostHeads = 65536;
-constexpr double kWidestEmbedding = 65536;
 constexpr double kMostMacs = 1ULL << 60;  // keeps every 64-bit count, of bytes too, from overflowing
-
-Key<K> size_key(const std::string& path, double maximum, const std::string& meaning, std::uint32_t Network::*field) {
-  return make_key<K>(number(path, Unit::kCount, 1, maximum, meaning), &K::network, field);
-}
-
-Key<K> required(Key<K> key) {
-  key.required = true;
-  return key;
-}
-
-Key<K> with_note(Key<K> key, std::string note) {
-  key.default_note = std::move(note);
-  return key;
-}
 
 // "1000+777+64": keys of each batch.
 void parse_contexts(Network& network, const K& keys, const Origin& origin, const std::string& name) {
@@ -146,7 +130,8 @@ void complete_serving(Network& n, const K& keys, const Origin& origin, NameOf na
   };
   n.bias = keys.alibi != 0 ? Bias::kAlibi : keys.relative != 0 ? Bias::kRelative : Bias::kNone;
   const char* const bias = n.bias == Bias::kAlibi ? "alibi" : "relative";
-  if (keys.alibi != 0 && keys.relative != 0) refuse("relative", fmt::format("found 1; with '{}' allowed is 0", name_of("alibi")));
+  if (keys.alibi != 0 && keys.relative != 0)
+    refuse("relative", fmt::format("found 1; with '{}' allowed is 0", name_of("alibi")));
   if (n.bias != Bias::kNone) {
     if (n.soft_cap > 0) refuse(bias, fmt::format("found 1; with '{}' allowed is 0", name_of("softcap")));
     if (n.mask.block != 0) refuse(bias, fmt::format("found 1; with '{}' allowed is 0", name_of("block_mask")));
@@ -338,107 +323,6 @@ Network parse_inline(const std::string& text) {
 }
 
 }  // namespace
-
-const Schema<NetworkKeys>& network_schema() {
-  static const Schema<NetworkKeys> schema({
-      with_note(make_key<K>(text("name", "name shown in reports"), &K::network, &Network::name), "the file's name"),
-      size_key("batch", kMostHeads, "batch size", &Network::batch),
-      required(size_key("heads", kMostHeads, "attention heads", &Network::heads)),
-      required(make_key<K>(number("seq", Unit::kCount, 1, kLongestSequence,
-                                  "sequence length of queries, keys and values; not needed beside seq_q and seq_kv"),
-                           &K::seq)),
-      with_note(size_key("seq_q", kLongestSequence, "sequence length of the queries", &Network::seq_q), "seq"),
-      with_note(size_key("seq_kv", kLongestSequence, "sequence length of keys and values", &Network::seq_kv), "seq"),
-      with_note(size_key("kv_heads", kMostHeads,
-                         "heads of K and V; each serves as many consecutive heads of Q (grouped-query attention)",
-                         &Network::kv_heads),
-                "heads"),
-      with_note(make_key<K>(text("contexts",
-                                 "keys of each batch where they differ, such as 1000+777+64; in place of batch and "
-                                 "seq_kv, for dataflows that decode"),
-                            &K::contexts),
-                "all alike"),
-      make_key<K>(number("causal", Unit::kCount, 0, 1, "1: a query attends to the keys up to its own"), &K::causal),
-      with_note(
-          make_key<K>(number("history", Unit::kCount, 0, kLongestSequence,
-                             "keys before the first query's own: tokens in the cache; seq_kv is then seq and these"),
-                      &K::history),
-          "seq_kv - seq_q"),
-      with_note(make_key<K>(number("window", Unit::kCount, 1, kLongestSequence,
-                                   "a query attends to keys fewer than so many away from its own"),
-                            &K::network, &Network::mask, &hal::Mask::window),
-                "all"),
-      make_key<K>(number("sinks", Unit::kCount, 0, kLongestSequence, "first keys that stay in the window"), &K::network,
-                  &Network::mask, &hal::Mask::sinks),
-      make_key<K>(number("prefix", Unit::kCount, 0, kLongestSequence, "first keys that all queries attend to"),
-                  &K::network, &Network::mask, &hal::Mask::prefix),
-      with_note(make_key<K>(text("block_mask",
-                                 "file of a map of blocks: a line such as 'block 64', then a row of 0 and 1 for each "
-                                 "block of new tokens, a digit a block of keys"),
-                            &K::block_mask),
-                "none"),
-      with_note(make_key<K>(text("valid", "keys of each batch that count, the others are padding: such as 100+80"),
-                            &K::valid),
-                "all"),
-      make_key<K>(number("alibi", Unit::kCount, 0, 1,
-                         "1: scores get ALiBi's bias, minus the head's slope times the distance of query and key"),
-                  &K::alibi),
-      make_key<K>(number("relative", Unit::kCount, 0, 1,
-                         "1: scores get T5's bias of the relative position, one of 32 numbers of the head"),
-                  &K::relative),
-      with_note(make_key<K>(text("scale", "of the scores before softmax: a number, 1/8, 1/sqrt(E)"), &K::scale), "1"),
-      make_key<K>(choice("softmax", {"softmax", "none"}, "none: the two matmuls alone, a chain"), &K::between),
-      with_note(
-          make_key<K>(text("softcap", "of the scaled scores x: x becomes softcap * tanh(x / softcap)"), &K::soft_cap),
-          "none"),
-      make_key<K>(choice("type", {"fp16", "bf16", "fp8_e4m3", "fp8_e5m2", "int8"},
-                         "element type of Q, K, V and P; of INT8 every head of K and V has scales of its own"),
-                  &K::type),
-      with_note(make_key<K>(number("scale_block", Unit::kCount, 16, 32768,
-                                   "tokens of a head that share a scale of INT8: of Q, of K and of V"),
-                            &K::network, &Network::scale_block),
-                "all of a head"),
-      make_key<K>(choice("append", {"auto", "off", "on"},
-                         "on: K and V of new tokens are put into the cache before attention, from where they were made; "
-                         "auto: where there is a cache (history, phase=decode, page, requests)"),
-                  &K::append),
-      make_key<K>(
-          choice("out", {"auto", "fp16", "bf16"}, "element type of O; auto: bf16 where the others are, or fp16"),
-          &K::out),
-      make_key<K>(choice("phase", {"prefill", "decode"}, "decode: one new token behind those in the cache"), &K::phase),
-      with_note(make_key<K>(number("page", Unit::kCount, 16, 256, "tokens in a page of the cache of keys and values"),
-                            &K::network, &Network::page),
-                "no pages"),
-      with_note(make_key<K>(number("pages", Unit::kCount, 1, hal::kMostPages, "pages that the cache has"), &K::network,
-                            &Network::cache_pages),
-                "as many as are needed"),
-      size_key("layers", 1024, "layers of the model, all like this one", &Network::layers),
-      with_note(size_key("hidden", kWidestEmbedding, "width of the model between its operations", &Network::hidden),
-                "unknown"),
-      with_note(size_key("ffn", kWidestEmbedding, "width of its feed-forward network", &Network::ffn), "unknown"),
-      make_key<K>(number("gated", Unit::kCount, 0, 1, "1: the network's first product is two, one a gate of the other"),
-                  &K::gated),
-      make_key<K>(choice("scope", {"attention", "layer", "model"},
-                         "layer: its projections and feed-forward network, too; model: all layers (for `run`)"),
-                  &K::network, &Network::scope),
-      required(size_key("emb", kWidestEmbedding, "embedding per head", &Network::emb)),
-      with_note(size_key("value_emb", kWidestEmbedding, "embedding per head of V and O", &Network::value_emb), "emb"),
-  });
-  return schema;
-}
-
-const std::vector<std::pair<std::string, std::string>>& inline_names() {
-  static const std::vector<std::pair<std::string, std::string>> names = {
-      {"B", "batch"},       {"H", "heads"},       {"N", "seq"},         {"NQ", "seq_q"},        {"NKV", "seq_kv"},
-      {"E", "emb"},         {"HKV", "kv_heads"},  {"L", "contexts"},    {"causal", "causal"},   {"history", "history"},
-      {"window", "window"}, {"sinks", "sinks"},   {"prefix", "prefix"}, {"scale", "scale"},     {"softcap", "softcap"},
-      {"type", "type"},     {"out", "out"},       {"EV", "value_emb"},  {"softmax", "softmax"}, {"phase", "phase"},
-      {"batch", "batch"},   {"cache", "history"}, {"page", "page"},     {"pages", "pages"},     {"layers", "layers"},
-      {"block_mask", "block_mask"}, {"valid", "valid"}, {"alibi", "alibi"}, {"relative", "relative"},
-      {"scale_block", "scale_block"}, {"append", "append"},
-      {"scope", "scope"},   {"hidden", "hidden"}, {"ffn", "ffn"},       {"gated", "gated"}};
-  return names;
-}
 
 // Of "H=12,scale=1/sqrt(E)", whose first word is a name, and "a=b/net.yaml".
 bool is_inline(const std::string& text) {

@@ -19,6 +19,7 @@
 #include "platform/elaboration/platform.h"
 #include "platform/energy/machine_model.h"
 #include "platform/firmware/firmware_watch.h"
+#include "platform/job/attached.h"
 #include "platform/job/random_tensors.h"
 #include "platform/job/steps.h"
 #include "platform/trace/session.h"
@@ -33,55 +34,21 @@ std::uint64_t key_bytes(const config::Network& n) { return n.key_elements() * si
 std::uint64_t value_bytes(const config::Network& n) { return n.value_elements() * sizeof(arith::Half); }
 std::uint64_t output_bytes(const config::Network& n) { return n.output_elements() * sizeof(arith::Half); }
 
-// Whatever the simulation throws, its signals are let go of.
-class Tracing {
- public:
-  Tracing(trace::Session* session, Platform& platform, const config::EnergyTable& energy) : session_(session) {
-    if (session_ != nullptr) session_->begin(platform, energy);
-  }
-  ~Tracing() {
-    if (session_ != nullptr) session_->end();
-  }
-  Tracing(const Tracing&) = delete;
-  Tracing& operator=(const Tracing&) = delete;
-
- private:
-  trace::Session* session_;
-};
-
-class Watching {
- public:
-  Watching(firmware_watch::Watch* watch, Platform& platform) : watch_(watch), platform_(platform) {
-    if (watch_ != nullptr) watch_->begin(platform_);
-  }
-  ~Watching() {
-    if (watch_ == nullptr) return;
-    if (!platform_.all_finished()) watch_->stuck(platform_.waiting());
-    watch_->end();
-  }
-  Watching(const Watching&) = delete;
-  Watching& operator=(const Watching&) = delete;
-
- private:
-  firmware_watch::Watch* watch_;
-  Platform& platform_;
-};
-
 // With the queries of a group of heads behind one another. It refers to the layer.
 AttentionShape shape_of(const config::Network& n) {
   const config::Network f = n.folded();
   AttentionShape shape{f.batch,
-          f.heads,
-          f.seq_q,
-          f.seq_kv,
-          f.emb,
-          f.mask,
-          f.scale,
-          f.softmax,
-          f.type,
-          f.out,
-          static_cast<double>(f.soft_cap),
-          f.value_emb};
+                       f.heads,
+                       f.seq_q,
+                       f.seq_kv,
+                       f.emb,
+                       f.mask,
+                       f.scale,
+                       f.softmax,
+                       f.type,
+                       f.out,
+                       static_cast<double>(f.soft_cap),
+                       f.value_emb};
   shape.blocks = n.block_mask();
   shape.valid.assign(n.valid.begin(), n.valid.end());
   if (n.bias != config::Bias::kNone) {
