@@ -28,6 +28,8 @@ class WithProgram(build_py):
         shutil.copytree(ROOT / "firmware", share / "firmware")
         for elf in PROGRAM.resolve().parents[1].glob("firmware/riscv/attnvp.elf"):
             shutil.copy2(elf, share / "firmware")
+        for module in PROGRAM.resolve().parents[1].glob("python/_attnvp_native*.so"):  # for the Python that it was built for
+            shutil.copy2(module, package)
 
 
 class ForAnyPython(bdist_wheel):

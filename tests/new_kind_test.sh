@@ -36,7 +36,8 @@ sed 's/"softpipe"/"newpipe"/; s/kSoftpipe/kNewpipe/g' "$source/firmware/dataflow
 rm -rf "$copy/tests" "$copy/firmware/dataflows/softpipe.cpp"
 sed -i 's:dataflows/softpipe.cpp:dataflows/newpipe.cpp\n  dataflows/staggered.cpp:' "$copy/firmware/CMakeLists.txt"
 # Two folders deep, as the presets' are: what the compiler cache holds of the other tree fits.
-{ cmake -G Ninja -S "$copy" -B "$copy/build/copy" -DCMAKE_BUILD_TYPE="$3" -DATTNVP_TESTS=OFF -DATTNVP_RTL=OFF &&
+{ cmake -G Ninja -S "$copy" -B "$copy/build/copy" -DCMAKE_BUILD_TYPE="$3" -DATTNVP_TESTS=OFF -DATTNVP_RTL=OFF \
+    -DRISCV_GCC=OFF &&
   ninja -C "$copy/build/copy" attnvp; } >"$folder/build.log" 2>&1 || { tail -30 "$folder/build.log"; exit 1; }
 new=$copy/build/copy/cli/attnvp
 cd -- "$folder" || exit 1

@@ -15,7 +15,7 @@ import unittest
 from pathlib import Path
 
 import attnvp
-from attnvp import _worker
+from attnvp import _golden, _worker
 
 try:
     import numpy
@@ -165,6 +165,62 @@ class Tensors(unittest.TestCase):
     def test_no_output(self):
         with self.assertRaisesRegex(attnvp.Error, "out=True"):
             attnvp.run(net=SMALL).output
+
+
+def native():
+    try:
+        _golden._native()
+    except attnvp.Error:
+        return False
+    return numpy is not None
+
+
+@unittest.skipUnless(native(), "the extension module is not built for this Python")
+class Reference(unittest.TestCase):
+    def setUp(self):
+        r = numpy.random.default_rng(5)
+        self.q, self.k, self.v = (r.standard_normal(shape).astype(numpy.float16)
+                                  for shape in [(2, 4, 24, 16), (2, 2, 40, 16), (2, 2, 40, 8)])
+
+    def by_numpy(self, mask):
+        k, v = (numpy.repeat(a.astype(float), 2, axis=1) for a in (self.k, self.v))
+        scores = numpy.where(mask, 0.25 * self.q.astype(float) @ k.swapaxes(2, 3), -numpy.inf)
+        weights = numpy.exp(scores - scores.max(axis=3, keepdims=True))
+        return weights / weights.sum(axis=3, keepdims=True) @ v
+
+    def test_is_numpys(self):
+        behind = numpy.arange(24)[:, None] + 16 - numpy.arange(40)[None, :]
+        for options, mask in [({}, behind > -99), ({"causal": True}, behind >= 0),
+                              ({"causal": True, "window": 5, "sinks": 2}, (behind >= 0) & ((behind < 5) | (numpy.arange(40) < 2)))]:
+            got = attnvp.reference(self.q, self.k, self.v, scale=0.25, **options)
+            self.assertEqual((got.dtype, got.shape), (numpy.float64, (2, 4, 24, 8)))
+            numpy.testing.assert_allclose(got, self.by_numpy(mask), rtol=0, atol=1e-11)
+
+    def test_check_passes_what_is_near_and_nothing_else(self):
+        output = attnvp.reference(self.q, self.k, self.v).astype(numpy.float16)
+        self.assertTrue(attnvp.check(self.q, self.k, self.v, output).passed)
+        output[1, 2, 3, 4] += 0.05
+        found = attnvp.check(self.q, self.k, self.v, output)
+        self.assertFalse(found.passed)
+        self.assertEqual((found.failures, found.batch, found.head, found.column), (1, 1, 1, 4))
+
+    def test_a_runs_output_passes(self):
+        result = attnvp.run(q=self.q[0], k=self.k[0], v=self.k[0], net="H=4,HKV=2,NQ=24,NKV=40,E=16")
+        self.assertTrue(attnvp.check(self.q[0], self.k[0], self.k[0], result.output[0]).passed)
+
+    def test_nothing_is_copied(self):
+        q = numpy.asarray(self.q, order="C")
+        self.assertTrue(numpy.shares_memory(_golden._half("q", q), q))
+
+    def test_mistakes_are_sentences(self):
+        for pattern, arguments, options in [
+                ("k: found shape .2, 2, 40, 8.", (self.q, self.v, self.v), {}),
+                ("v: found shape", (self.q, self.k, self.q), {}),
+                ("q: found shape .16.; allowed", (self.q[0, 0, 0], self.k, self.v), {}),
+                ("history: 30 keys and 24 new ones", (self.q, self.k, self.v), {"causal": True, "history": 30}),
+                ("window: found -1", (self.q, self.k, self.v), {"window": -1})]:
+            with self.assertRaisesRegex(attnvp.Error, pattern):
+                attnvp.reference(*arguments, **options)
 
 
 class Others(unittest.TestCase):

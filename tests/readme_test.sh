@@ -1,8 +1,9 @@
 #!/bin/bash
 # The pages say what the program does: runs every command of the ```console blocks of README.md, docs/*.md and
 # configs/README.md, each page in a folder of its own, and compares what they print.
-#   readme_test.sh ATTNVP SOURCE_DIR            fails where a page differs from what the program prints
-#   readme_test.sh --update ATTNVP SOURCE_DIR   writes the program's output into the pages
+#   readme_test.sh ATTNVP SOURCE_DIR [PAGE]            fails where a page differs from what the program prints
+#   readme_test.sh --update ATTNVP SOURCE_DIR [PAGE]   writes the program's output into the pages
+# PAGE, such as docs/running.md: this one only.
 # A line "..." in a page stands for the rest of an output. ```yaml blocks that open with "# FILE.yaml:" are files
 # that the commands may name; so are q.npy, k.npy and v.npy, tensors of bert-base's shape. A program without RTL is not
 # asked for it. Links between pages lead somewhere.
@@ -12,6 +13,8 @@ update=false
 if [[ $1 == --update ]]; then update=true && shift; fi
 attnvp=$(realpath -- "$1")
 source=$(realpath -- "$2")
+cd -- "$source" || exit 1
+if [[ -n ${3-} ]]; then pages=("$3"); else pages=(README.md docs/*.md configs/README.md); fi
 unset ATTNVP_CONFIGS COLUMNS
 
 folder=$(mktemp -d)
@@ -29,8 +32,6 @@ case \${1-} in
 esac
 STUB
 chmod +x vp
-"$attnvp" run --net bert-base --out q.npy >/dev/null || exit 1
-cp q.npy k.npy && cp q.npy v.npy
 rtl=true
 if [[ $("$attnvp" run --net H=1,N=16,E=16 --vec rtl 2>&1) == *'built without Verilator'* ]]; then rtl=false; fi
 if $update && ! $rtl; then echo 'the pages cannot be written anew by a program without RTL' >&2 && exit 1; fi
@@ -101,25 +102,31 @@ rewritten() { # PAGE
   done <"$1"
 }
 
-for page in README.md "docs/*.md" configs/README.md; do
-  for found in "$source"/$page; do
-    name=${found#"$source"/}
-    while IFS= read -r link; do
-      target=$(dirname -- "$found")/${link%%#*}
-      [[ -e $target ]] || { echo "$name: there is no $link" >&2 && status=1; }
-    done < <(grep -oE '\]\([^):]+\)' "$found" | sed -E 's/^\]\((.*)\)$/\1/' | grep -v '^#')
-    grep -q '^```console$' "$found" || continue
-    mkdir -p "$folder/$name" && cp "$folder/common/"* "$folder/$name/" && cd -- "$folder/$name" || exit 1
-    rewritten "$found" >"$folder/page.md"
-    if $update; then
-      cp "$folder/page.md" "$found"
-    elif ! diff -u "$found" "$folder/page.md"; then
-      echo "$name differs from what the program prints; tests/readme_test.sh --update writes it anew" >&2
-      status=1
-    fi
-  done
+for name in "${pages[@]}"; do
+  page=$source/$name
+  [[ -f $page ]] || { echo "there is no page $name" >&2 && exit 2; }
+  while IFS= read -r link; do
+    target=$(dirname -- "$page")/${link%%#*}
+    [[ -e $target ]] || { echo "$name: there is no $link" >&2 && status=1; }
+  done < <(grep -oE '\]\([^):]+\)' "$page" | sed -E 's/^\]\((.*)\)$/\1/' | grep -v '^#')
+  grep -q '^```console$' "$page" || continue
+  mkdir -p "$folder/$name" && cp "$folder/common/"* "$folder/$name/" && cd -- "$folder/$name" || exit 1
+  if grep -q '^\$ .*q\.npy' "$page"; then
+    "$attnvp" run --net bert-base --out q.npy >/dev/null || exit 1
+    cp q.npy k.npy && cp q.npy v.npy
+  fi
+  commands=0
+  rewritten "$page" >"$folder/page.md"
+  ((commands > 0)) || { echo "$name: no command found in its console blocks" >&2 && status=1; }
+  if $update; then
+    cp "$folder/page.md" "$page"
+  elif ! diff -u "$page" "$folder/page.md"; then
+    echo "$name differs from what the program prints; tests/readme_test.sh --update writes it anew" >&2
+    status=1
+  fi
 done
 
+[[ " ${pages[*]} " == *' README.md '* ]] || exit "$status"
 # The errors on the first page are those of docs/validation.md.
 sets=0
 while read -r rows mean worst; do
@@ -128,5 +135,4 @@ while read -r rows mean worst; do
 done < <(awk '/^```$/ { ++fences } fences == 1 && /%$/ { print $(NF - 4), $(NF - 3), $NF }' "$source/docs/validation.md")
 [[ $sets -gt 3 ]] || { echo "only $sets sets in docs/validation.md" >&2 && status=1; }
 
-[[ $commands -gt 20 ]] || { echo "only $commands commands found" >&2 && status=1; }
 exit "$status"

@@ -11,12 +11,17 @@ attnvp_script(Outputs outputs_test.sh TIMEOUT 900)
 attnvp_script(Inputs inputs_test.sh TIMEOUT 900)
 attnvp_script(Limits limits_test.sh TIMEOUT 900)
 attnvp_script(Install install_test.sh TIMEOUT 600 ARGUMENTS ${PROJECT_BINARY_DIR})
-attnvp_script(Readme readme_test.sh TIMEOUT 900) # the commands of README.md
+file(GLOB pages CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/docs/*.md
+  ${PROJECT_SOURCE_DIR}/configs/README.md)
+foreach(page IN LISTS pages) # their commands and links
+  attnvp_script(Readme.${page} readme_test.sh TIMEOUT 900 ARGUMENTS ${page})
+endforeach()
 attnvp_script(Script vp_test.sh TIMEOUT 600) # vp itself
 attnvp_script(RiscvPrograms riscv_test.sh TIMEOUT 300) # ATTNVP_RISCV_TESTS: a checkout of the public tests
 attnvp_script(Firmware firmware_test.sh TIMEOUT 600) # out of tree, with the debugger
 attnvp_script(Sweep sweep_test.sh TIMEOUT 900)
-attnvp_script(SweepKilledOften sweep_test.sh TIMEOUT 900 LABEL long ARGUMENTS 20)
+attnvp_script(SweepStopped sweep_stopped_test.sh TIMEOUT 900)
+attnvp_script(SweepKilledOften sweep_stopped_test.sh TIMEOUT 900 LABEL long ARGUMENTS 20)
 attnvp_script(FuzzRegress fuzz/regress.sh TIMEOUT 600) # inputs that were findings once, and a few new ones
 attnvp_script(Valgrind sanitizers/valgrind.sh TIMEOUT 1800 LABEL long) # where it is installed
 attnvp_script(Plugin plugin_test.sh TIMEOUT 300)

@@ -1,54 +1,7 @@
 #!/bin/bash
-# Sweeps from the command line: interruptions, shards, processes, broken disks and files, fronts.
-#   sweep_test.sh ATTNVP SOURCE_DIR [KILLS]    KILLS: how often a running sweep is killed, 4 by default
-set -uo pipefail
-
-attnvp=$(realpath -- "$1")
-configs=$(realpath -- "$2")/configs
-kills=${3:-4}
-unset ATTNVP_CONFIGS
-folder=$(mktemp -d)
-trap 'rm -rf -- "$folder"' EXIT
-chmod 755 "$folder"
-cd -- "$folder" || exit 1
-
-failures=0
-failed() {
-  failures=$((failures + 1))
-  printf 'FAILED: %s\n' "$*" >&2
-}
-# expect STATUS PATTERN ARG...: the exit status, and on stderr one line with PATTERN; none where PATTERN is empty.
-expect() {
-  local want=$1 pattern=$2
-  shift 2
-  timeout 300 "$attnvp" "$@" >stdout 2>stderr </dev/null
-  local status=$?
-  [[ $status -eq $want ]] || failed "attnvp $*: exit status $status, not $want: $(<stderr)"
-  if [[ -z $pattern ]]; then
-    [[ -s stderr ]] && failed "attnvp $*: $(<stderr)"
-  else
-    [[ $(wc -l <stderr) -eq 1 ]] && grep -qE -- "^attnvp: .*$pattern" stderr || failed "attnvp $*: no '$pattern' in: $(<stderr)"
-  fi
-}
-holds() { grep -qE -- "$1" stdout || failed "no '$1' in: $(<stdout)"; }
-rows() { sqlite3 "$1" 'SELECT * FROM jobs ORDER BY key'; }
-same_rows() {
-  cmp -s <(rows "$1") <(rows "$2") || failed "$1 and $2 differ: $(diff <(rows "$1") <(rows "$2") | cut -c1-2000 | head -4)"
-}
-
-cat >many.yaml <<'YAML'
-# 320 jobs
-network: H=4,N=256,E=64
-dataflow: [flat, mas]
-tiling: [default, "nq=32"]
-axes:
-  cores: [1, 2]
-  vec.lanes: {from: 64, to: 512, points: 8}
-  l1.size: {from: 256 KiB, to: 4 MiB, scale: log, points: 5}
-set:
-  l1.ports: = 2 * cores + 1
-YAML
-printf 'network: H=2,N=48,E=16\ndataflow: [flat, mas]\n' >tiny.yaml
+# Sweeps from the command line: what they say, shards, broken files, fronts.
+#   sweep_test.sh ATTNVP SOURCE_DIR
+. "${BASH_SOURCE%/*}/sweep_harness.sh" "$1" "$2"
 
 ### What a sweep says
 
@@ -85,47 +38,6 @@ expect 0 '' merge merged.db many.2-of-3.db many.1-of-3.db many.3-of-3.db
 holds '^database +merged.db, 320 rows$'
 same_rows many.db merged.db
 expect 0 '' sweep many.yaml --db merged.db --status
-
-### kill -9 at random moments, then on to the end
-
-for ((i = 0; i < kills; ++i)); do
-  "$attnvp" sweep many.yaml --db killed.db --jobs 2 >/dev/null 2>&1 &
-  sweep=$!
-  sleep "0.$((RANDOM % 6))$((RANDOM % 10))"
-  kill -9 "$sweep" 2>/dev/null
-  wait "$sweep" 2>/dev/null
-  ((i % 2)) || continue  # every other time the killed one is killed again
-  expect 0 '' sweep many.yaml --db killed.db --jobs 2
-  same_rows many.db killed.db
-  [[ $(sqlite3 killed.db 'PRAGMA integrity_check') == ok ]] || failed 'the killed database is damaged'
-  rm killed.db
-done
-
-# Ctrl-C: what is done stays. A worker that dies: its job crashed, and is done by the next run.
-env --default-signal=INT "$attnvp" sweep many.yaml --db stopped.db --jobs 1 >stdout 2>stderr &
-sweep=$!
-kept() { sqlite3 -readonly stopped.db 'SELECT count(*) FROM jobs' 2>/dev/null; }
-until [[ $(kept) -gt 0 ]]; do sleep 0.05 && kill -0 "$sweep" 2>/dev/null || break; done
-kill -INT "$sweep"
-wait "$sweep"
-status=$?
-[[ $status -eq 130 ]] || failed "exit status $status after an interrupt: $(<stderr)"
-[[ $(kept) -gt 0 && $(kept) -lt 320 ]] || failed "kept after an interrupt: '$(kept)' of 320 jobs"
-expect 0 '' sweep many.yaml --db stopped.db
-same_rows many.db stopped.db
-"$attnvp" sweep many.yaml --db crashed.db --jobs 2 >stdout 2>stderr &
-sweep=$!
-sleep 0.3
-worker=$(pgrep -P "$sweep" | head -1)
-[[ -n $worker ]] && kill -9 "$worker"
-wait "$sweep"
-status=$?
-if [[ -n $worker && $status -ne 0 ]]; then
-  [[ $status -eq 1 ]] || failed "a dead worker: exit status $status"
-  grep -q '^crashed  *1;' stdout || failed "no crashed job in: $(<stdout)"
-fi
-expect 0 '' sweep many.yaml --db crashed.db
-same_rows many.db crashed.db
 
 ### What can go wrong: one sentence, nothing lost
 
@@ -177,31 +89,6 @@ expect 2 'many.db: is of another sweep .many. than tiny-kept.db .tiny., .* --dif
 [[ -e joined.db ]] && failed 'a failed merge left a database'
 expect 0 '' merge joined.db tiny-kept.db many.db --different-sweeps
 expect 0 '' merge joined.db many.db
-
-# A disk that fills up: what was committed stays, and a run with space goes on from there.
-(ulimit -f 256 && exec "$attnvp" sweep many.yaml --db full.db) >stdout 2>stderr
-[[ $? -eq 2 ]] && grep -q '^attnvp: full.db: cannot be written: ' stderr || failed "a limit on file sizes: $(<stderr)"
-expect 0 '' sweep many.yaml --db full.db
-same_rows many.db full.db
-if unshare -rm true 2>/dev/null; then
-  mkdir small
-  unshare -rm bash -c 'mount -t tmpfs -o size=512k none small && cd small && "$1" sweep ../many.yaml; echo $? >../status
-    sqlite3 many.db "PRAGMA integrity_check; SELECT count(*) FROM jobs" >../after' - "$attnvp" >stdout 2>stderr
-  [[ $(<status) -eq 2 ]] && grep -q '^attnvp: many.db: cannot be written: no space left on device' stderr ||
-    failed "a full disk: $(<stderr)"
-  [[ $(head -1 after) == ok ]] || failed "a full disk damaged the database: $(<after)"
-fi
-
-# A read-only database; root may write everything, so somebody else tries.
-as=()
-if [[ $EUID -eq 0 ]]; then as=(setpriv --reuid=65534 --regid=65534 --clear-groups); fi
-mkdir read && cp many.db read/ && cp "$attnvp" program && cp -r "$configs" own && chmod -R a+rX . && chmod 444 read/many.db
-if "${as[@]}" ./program --help >/dev/null 2>&1; then
-  ATTNVP_CONFIGS=own "${as[@]}" ./program sweep many.yaml --db read/many.db >stdout 2>stderr
-  [[ $? -eq 2 ]] && grep -q '^attnvp: read/many.db: cannot be written: it is read-only' stderr ||
-    failed "a read-only database: $(<stderr)"
-  same_rows many.db read/many.db
-fi
 
 ### Fronts and sensitivities
 

@@ -48,9 +48,9 @@ run "${small[@]}" --vcd part.vcd --trace-scope core1.mac --trace-scope dram --tr
 
 # Every saved view names signals and values that its dataflow's waveform has.
 declare -A more=([mas-overwrite]='--hw overwrite-v --dataflow mas:overwrite=on --tiling overwrite' [rtl]='--vec rtl --trace-to 100000')
-mnemonics_of() { # NAMES
-  printf 'Name: attnvp\nBits: 5\n'
-  awk '/^[0-9]/ && $1 < 32 { code = $1; sub(/^[0-9]+ /, ""); sub(/^[?][^?]*[?]/, ""); printf "%s \"%s\"\n", code, $0 }' "$1"
+mapping_of() { # NAMES
+  printf '# Numbers of the waveforms as names, for Surfer.\nName = attnvp\nBits = 5\n'
+  awk '/^[0-9]/ && $1 < 32 { code = $1; sub(/^[0-9]+ /, ""); sub(/^[?][^?]*[?]/, ""); print /[^ ]/ ? code " " $0 : code "[weak] -" }' "$1"
 }
 views=0
 for view in "$root"/traces/views/*.gtkw; do
@@ -65,13 +65,13 @@ for view in "$root"/traces/views/*.gtkw; do
   [[ -s want && -z $(comm -13 have want) ]] || failed "$view: not in the waveform: $(comm -13 have want)"
   same "$name.names" "$root/traces/views/names"
   same "$name.idle" "$root/traces/views/idle"
-  # Surfer's side: it adds what is there, by commands that it has, and its mnemonics are the names.
+  # Surfer's side: it adds what is there, by commands that it has, and its mapping has the names.
   sed -n 's/^variable_add //p' "$name.sucl" | sort >want
   [[ -s want && -z $(comm -13 <(sed 's/[[].*//' have | sort) want) ]] || failed "$name.sucl: not in the waveform: $(comm -13 have want)"
-  grep -vE '^((load_file|divider_add|variable_add) [^ ]+|item_set_format (attnvp|Unsigned)|zoom_to [0-9]+ [0-9]+|cursor_set [0-9]+)$' "$name.sucl" &&
+  grep -vE '^((load_file|divider_add|variable_add) [^ ]+|item_set_format (attnvp|Unsigned)|item_focus a|item_unfocus|zoom_fit|zoom_in|cursor_set [0-9]+)$' "$name.sucl" &&
     failed "$name.sucl has other commands"
-  mnemonics_of "$name.names" >want
-  same want "$root/traces/views/surfer-mnemonics"
+  mapping_of "$name.names" >want
+  same want "$root/traces/views/surfer-mapping"
   views=$((views + 1))
 done
 [[ $views -ge 6 ]] || failed "only $views views"

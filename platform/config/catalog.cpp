@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "platform/config/built_from.h"
 #include "platform/config/document.h"
 #include "platform/config/error.h"
 #include "platform/config/words.h"
@@ -35,7 +36,7 @@ std::string beside_program() {
   for (int i = 0; i < kMostFolders && folder.has_relative_path(); ++i, folder = folder.parent_path()) {
     if (fs::is_directory(folder / "configs/hardware", error)) return (folder / "configs").string();
   }
-  return ATTNVP_CONFIG_DIR;
+  return built_from();
 }
 
 std::string first_line_description(const fs::path& path) {

@@ -2,13 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 
 namespace attnvp::trace {
 
 namespace {
 
-const char* const kMnemonics = "attnvp";
+const char* const kMapping = "attnvp";  // of numbers to names, in Surfer's configuration
 
 class CommandFile {
  public:
@@ -25,7 +26,7 @@ class CommandFile {
       if (s.name != name || !vcd_.shows(id) || !wanted(s.scope)) continue;
       const Signal::Kind kind = vcd_.kind(id);
       const bool names = kind == Signal::Kind::kEnum, real = kind == Signal::Kind::kReal;
-      variable(s.scope + "." + s.name, names ? kMnemonics : real ? nullptr : "Unsigned");
+      variable(s.scope + "." + s.name, names ? kMapping : real ? nullptr : "Unsigned");
     }
   }
   const std::string& text() const { return out_; }
@@ -52,6 +53,7 @@ std::string sucl(const Recorder& recorder, const VcdWriter& vcd, const View& vie
   const std::string top = root.substr(0, root.find('.'));
   file.command("load_file " + view.vcd);
   file.command("divider_add overview");  // one word
+  file.command("item_focus a");          // formats go to what is focused: the first item, and then each that is added
   for (const char* name : {"cycle", "mac_working", "vec_working"}) file.note(top, name, "Unsigned");
   file.signals("operation", has(".core"));
   file.signals("operation", has(".dma.channel"));
@@ -66,7 +68,12 @@ std::string sucl(const Recorder& recorder, const VcdWriter& vcd, const View& vie
   file.signals("allocated_bytes", has(".l1"));
   file.signals("bytes_per_cycle", has(".dram"));
   file.signals("power_w", [&](const std::string& scope) { return scope == top; });
-  file.command(fmt::format("zoom_to {} {}", view.begin, view.end));
+  file.command("item_unfocus");
+  file.command("zoom_fit");
+  // By halves, about the middle; the cursor brings its place into view.
+  for (std::uint64_t width = vcd.last_time() - vcd.first_time();
+       width / 2 >= std::max<std::uint64_t>(view.end - view.begin, 1); width /= 2)
+    file.command("zoom_in");
   if (view.marker != UINT64_MAX) file.command(fmt::format("cursor_set {}", view.marker));
   return file.text();
 }

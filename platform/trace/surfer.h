@@ -7,8 +7,8 @@
 
 namespace attnvp::trace {
 
-// The overview and the first core's engines, zoomed as GTKWave's view is. Numbers of names are shown as names where
-// Surfer has the mnemonics of traces/views.
+// The overview and the first core's engines, about as wide as GTKWave's view. Numbers of names are shown as names where
+// Surfer has the mapping of traces/views.
 std::string sucl(const Recorder& recorder, const VcdWriter& vcd, const View& view);
 
 }  // namespace attnvp::trace

@@ -1,0 +1,95 @@
+"""The golden reference for arrays of this process, in place: by an extension module that is built where Python's headers
+and pybind11 are."""
+
+from __future__ import annotations
+
+import importlib.machinery
+import importlib.util
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Tuple
+
+from ._error import Error
+from ._worker import program
+
+if TYPE_CHECKING:
+    import numpy
+
+_MODULE = "_attnvp_native"
+
+
+def _native() -> Any:
+    if _MODULE in sys.modules:
+        return sys.modules[_MODULE]
+    places = [Path(__file__).resolve().parent, Path(program()).resolve().parents[1] / "python"]  # of a wheel, of a build
+    spec = importlib.machinery.PathFinder.find_spec(_MODULE, [str(place) for place in places])
+    if spec is None or spec.loader is None:
+        raise Error(f"module {_MODULE} is not built for Python {sys.version_info.major}.{sys.version_info.minor}; Debian's "
+                    "python3-dev and pybind11-dev are needed for it, and ./vp build", 2)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    sys.modules[_MODULE] = module
+    return module
+
+
+def _half(name: str, array: Any) -> "numpy.ndarray":
+    import numpy
+
+    data = numpy.asarray(array, dtype=numpy.float16, order="C")  # itself where it is that already
+    if data.ndim not in (3, 4) or 0 in data.shape:
+        raise Error(f"{name}: found shape {list(data.shape)}; allowed is [B, H, N, E] or [H, N, E]", 2)
+    return data if data.ndim == 4 else data[None]
+
+
+def _counted(name: str, value: Any) -> int:
+    if isinstance(value, bool) or int(value) != value or not 0 <= value < 2**32:
+        raise Error(f"{name}: found {value!r}; allowed is a whole number from 0 to {2**32 - 1}", 2)
+    return int(value)
+
+
+def _prepared(q: Any, k: Any, v: Any, causal: bool, history: Any, counts: dict) -> Tuple[Any, ...]:
+    q4, k4, v4 = _half("q", q), _half("k", k), _half("v", v)
+    batch, heads, queries, width = q4.shape
+    groups, keys = k4.shape[1], k4.shape[2]
+    if k4.shape[0] != batch or k4.shape[3] != width or heads % groups:
+        raise Error(f"k: found shape {list(k4.shape)} beside q's {list(q4.shape)}; allowed is [B, HKV, keys, E] with HKV that "
+                    "divides H", 2)
+    if v4.shape[:3] != k4.shape[:3]:
+        raise Error(f"v: found shape {list(v4.shape)} beside k's {list(k4.shape)}; allowed is [B, HKV, keys, EV]", 2)
+    masked = causal or counts["window"] != 0
+    behind = _counted("history", max(keys - queries, 0) if history is None and masked else history or 0)
+    if masked and behind + queries > keys:
+        raise Error(f"history: {behind} keys and {queries} new ones are more than k's {keys}", 2)
+    mask = _native().Mask(causal=bool(causal), queries=queries, history=behind,
+                          **{name: _counted(name, value) for name, value in counts.items()})
+    return q4.reshape(batch, groups, -1, width), k4, v4, mask  # queries of a group are rows of one head, as in the machine
+
+
+def reference(q: Any, k: Any, v: Any, *, scale: float = 1.0, causal: bool = False, window: int = 0, sinks: int = 0,
+              prefix: int = 0, history: Any = None, soft_cap: float = 0.0) -> "numpy.ndarray":
+    """softmax(scale Q K^T) V in double precision, over the keys that the mask leaves: what runs are held to.
+
+    q: [B, H, N, E] or [H, N, E]; k: [B, HKV, keys, E]; v: [B, HKV, keys, EV]. float16 arrays in C order are read where they
+        are; others are rounded to that first.
+    causal, window, sinks, prefix, history, soft_cap: as keys of a layer; history: keys before the new ones (default: all
+        that k has besides, with a mask).
+
+    Returns float64, [B, H, N, EV] or [H, N, EV]; NaN in rows whose scores overflow float16, as on the machine."""
+    q4, k4, v4, mask = _prepared(q, k, v, causal, history, dict(window=window, sinks=sinks, prefix=prefix))
+    result = _native().reference(q4, k4, v4, float(scale), float(soft_cap), mask)
+    return result.reshape(*q.shape[:-1], v4.shape[3])
+
+
+def check(q: Any, k: Any, v: Any, output: Any, *, scale: float = 1.0, causal: bool = False, window: int = 0,
+          sinks: int = 0, prefix: int = 0, history: Any = None, soft_cap: float = 0.0) -> Any:
+    """Holds `output`, [B, H, N, EV], to the reference as a run's golden check does: within a tolerance that is derived
+    for every element from the data. Other arguments as of `reference`.
+
+    Returns an object with `passed`, `failures`, `max_abs_error`, and the worst element: `batch`, `head`, `row` (of its group),
+    `column`, `expected`, `actual`, `tolerance`; str() of it is a sentence."""
+    q4, k4, v4, mask = _prepared(q, k, v, causal, history, dict(window=window, sinks=sinks, prefix=prefix))
+    out = _half("output", output)
+    wanted = (*_half("q", q).shape[:3], v4.shape[3])
+    if out.shape != wanted:
+        raise Error(f"output: found shape {list(out.shape)}; allowed is {list(wanted)}", 2)
+    return _native().check(q4, k4, v4, out.reshape(*q4.shape[:3], -1), float(scale), float(soft_cap), mask)
