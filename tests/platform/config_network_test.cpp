@@ -110,10 +110,12 @@ TEST(Network, RefusesBadInlineShapes) {
   EXPECT_EQ(inline_refusal("B=65537,H=1,N=8,E=1"), "key 'B': found '65537'; allowed is 1 to 65536");
   EXPECT_EQ(inline_refusal("H=1,N=8,E=8,D=2"),
             "key 'D' is unknown; allowed: B, H, N, NQ, NKV, E, HKV, L, causal, history, window, "
-            "sinks, prefix, scale, softcap, type, out, EV, softmax, phase, batch, cache, page, pages, layers, block_mask, valid, alibi, relative, scale_block, append, scope, hidden, ffn, gated");
+            "sinks, prefix, scale, softcap, type, out, EV, softmax, phase, batch, cache, page, pages, layers, "
+            "block_mask, valid, alibi, relative, scale_block, append, scope, hidden, ffn, gated");
   EXPECT_EQ(inline_refusal("h=1,N=8,E=8"),
             "key 'h' is unknown; allowed: B, H, N, NQ, NKV, E, HKV, L, causal, history, window, "
-            "sinks, prefix, scale, softcap, type, out, EV, softmax, phase, batch, cache, page, pages, layers, block_mask, valid, alibi, relative, scale_block, append, scope, hidden, ffn, gated");
+            "sinks, prefix, scale, softcap, type, out, EV, softmax, phase, batch, cache, page, pages, layers, "
+            "block_mask, valid, alibi, relative, scale_block, append, scope, hidden, ffn, gated");
   EXPECT_EQ(inline_refusal("H=1,N=8,E=8,H=1"), "key 'H' is given twice");
   EXPECT_EQ(inline_refusal("H=1,N=8,E=8,"), "found '' without '='; allowed is a shape such as H=12,N=512,E=64");
   EXPECT_EQ(inline_refusal("H=1,N,E=8"), "found 'N' without '='; allowed is a shape such as H=12,N=512,E=64");
@@ -245,7 +247,8 @@ TEST(Network, RefusesBadFiles) {
   EXPECT_EQ(file_refusal("head: 3\n"), "my.yaml:1: key 'head' is unknown; did you mean 'heads'?");
   EXPECT_EQ(file_refusal("width: 3\n"),
             "my.yaml:1: key 'width' is unknown; allowed: name, batch, heads, seq, seq_q, seq_kv, kv_heads, contexts, "
-            "causal, history, window, sinks, prefix, block_mask, valid, alibi, relative, scale, softmax, softcap, type, scale_block, append, out, phase, page, pages, layers, "
+            "causal, history, window, sinks, prefix, block_mask, valid, alibi, relative, scale, softmax, softcap, type, "
+             "scale_block, append, out, phase, page, pages, layers, "
              "hidden, ffn, gated, scope, "
             "emb, value_emb, "
             "provenance");
