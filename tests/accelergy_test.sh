@@ -2,18 +2,7 @@
 # Accelergy's tables out of a machine and back into a model: the same energies and areas; and action counts times the
 # table are what the run reports.
 #   accelergy_test.sh ATTNVP SOURCE_DIR
-set -uo pipefail
-
-attnvp=$(realpath -- "$1")
-folder=$(mktemp -d)
-trap 'rm -rf -- "$folder"' EXIT
-cd -- "$folder" || exit 1
-
-failures=0
-failed() {
-  failures=$((failures + 1))
-  printf 'FAILED: %s\n' "$*" >&2
-}
+. "${BASH_SOURCE%/*}/folder.sh" "$1" "$2"
 
 machine=(--hw edge-16nm --set dram.policy=banked --set dram.part=hbm2)
 "$attnvp" describe edge-16nm "${machine[@]:2}" --ert ERT.yaml --art ART.yaml || failed describe

@@ -143,13 +143,13 @@ if command -v gdb-multiarch >/dev/null; then
     continue detach | debugged
   says '= 5$'
   # Halting where it pleases leaves everything as it is.
-  RANDOM=1
-  { for ((n = 0; n < halts; ++n)); do
+  { RANDOM=1 # here: a subshell seeds its own
+    for ((n = 0; n < halts; ++n)); do
       case $((RANDOM % 6)) in
         0 | 1) echo "stepi $((RANDOM % 211 + 1))" ;;
         2) echo "nexti $((RANDOM % 20 + 1))" ;;
         3) echo step ;;
-        4) printf '%s\n' 'x/4xw $sp' 'monitor events' 'stepi 7' ;;
+        4) printf '%s\n' 'x/4xw $pc' 'monitor events' 'stepi 7' ;;
         5) printf '%s\n' 'tbreak *$pc + 4' 'stepi 3' ;;
       esac
     done

@@ -1,20 +1,9 @@
 # Sourced by the sweeps' tests, as `. sweep_harness.sh ATTNVP SOURCE_DIR`: an empty working folder with the sweeps
 # many.yaml and tiny.yaml, and checks.
-set -uo pipefail
-
-attnvp=$(realpath -- "$1")
-configs=$(realpath -- "$2")/configs
+. "${BASH_SOURCE%/*}/folder.sh" "$1" "$2"
+configs=$root/configs
 unset ATTNVP_CONFIGS
-folder=$(mktemp -d)
-trap 'rm -rf -- "$folder"' EXIT
 chmod 755 "$folder"
-cd -- "$folder" || exit 1
-
-failures=0
-failed() {
-  failures=$((failures + 1))
-  printf 'FAILED: %s\n' "$*" >&2
-}
 # expect STATUS PATTERN ARG...: the exit status, and on stderr one line with PATTERN; none where PATTERN is empty.
 expect() {
   local want=$1 pattern=$2

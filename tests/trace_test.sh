@@ -1,19 +1,7 @@
 #!/bin/bash
 # What a run leaves to look at, without a display: waveforms as VCD and FST, saved views, timelines and report pages.
 #   trace_test.sh ATTNVP SOURCE_DIR
-set -uo pipefail
-
-attnvp=$(realpath -- "$1")
-root=$(realpath -- "$2")
-folder=$(mktemp -d)
-trap 'rm -rf -- "$folder"' EXIT
-cd -- "$folder" || exit 1
-
-failures=0
-failed() {
-  failures=$((failures + 1))
-  printf 'FAILED: %s\n' "$*" >&2
-}
+. "${BASH_SOURCE%/*}/folder.sh" "$1" "$2"
 run() { "$attnvp" run --data timing "$@" >/dev/null || failed "attnvp run $*"; }
 same() { cmp -s -- "$1" "$2" || failed "$1 and $2 differ"; }
 refused() { # STATUS PATTERN ARG...

@@ -17,7 +17,17 @@ const bool kRegistered = add_kind<Engine>({"mac", "model", "is in SystemC", {"at
 MacEngine::MacEngine(sc_core::sc_module_name name, const Site& site)
     : Engine(name, site, site.machine.mac.queue_depth, site.machine.mac.pipeline_cycles), planner_(site.machine.mac) {}
 
-Refusal MacEngine::plan(const hal::Descriptor& d, Plan& plan) { return planner_.plan(d, plan); }
+Refusal MacEngine::plan(const hal::Descriptor& d, Plan& plan) {
+  Refusal refusal = planner_.plan(d, plan);
+  if (refusal.any() || d.opcode != hal::Opcode::kMatmul) return refusal;
+  const bool keeps = (d.flags & hal::kKept) != 0;
+  const std::uint64_t before = std::exchange(kept_, keeps ? d.operand[2].address : 0);
+  if (keeps && (d.flags & hal::kAccumulate) != 0 && d.operand[3].address != before) {
+    return {FaultCode::kBadOperand, d.operand[3].address,
+            "these partials are not those that the matmul before has kept in L0"};
+  }
+  return {};
+}
 
 void MacEngine::count(const hal::Descriptor& d) {
   const MacWork work = planner_.work(d);

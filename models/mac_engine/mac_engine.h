@@ -45,6 +45,7 @@ class MacEngine : public Engine {
 
   MacPlanner planner_;
   std::uint64_t rate_ = 1;  // of the operands' type, which a job has one of
+  std::uint64_t kept_ = 0;  // where the partials that wait in L0 are at home; 0: there are none
   arith::Workspace workspace_;
   std::vector<unsigned char> completed_;  // B, some rows of which are absent
 };

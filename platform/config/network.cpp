@@ -23,24 +23,31 @@ using K = NetworkKeys;
 
 constexpr double kMostMacs = 1ULL << 60;  // keeps every 64-bit count, of bytes too, from overflowing
 
-// "1000+777+64": keys of each batch.
-void parse_contexts(Network& network, const K& keys, const Origin& origin, const std::string& name) {
-  if (keys.contexts.empty()) return;
-  const auto refuse = [&](const std::string& why) {
-    fail(origin, fmt::format("key '{}': found {}; {}", name, in_quotes(keys.contexts), why));
-  };
-  const std::string_view all = keys.contexts;
+// "1000+777+64": a length for each batch. `refuse` takes what is allowed instead.
+template <typename Refuse>
+std::vector<std::uint32_t> lengths_of(std::string_view all, double most, const Refuse& refuse) {
+  std::vector<std::uint32_t> lengths;
   for (std::size_t start = 0; start <= all.size();) {
     const std::size_t end = std::min(all.find('+', start), all.size());
     const std::string_view part = trimmed(all.substr(start, end - start));
     start = end + 1;
     std::uint32_t length = 0;
     const auto [rest, error] = std::from_chars(part.data(), part.data() + part.size(), length);
-    if (error != std::errc{} || rest != part.data() + part.size() || length < 1 || length > kLongestSequence) {
-      refuse(fmt::format("allowed are lengths of 1 to {:.0f} with '+' between them", kLongestSequence));
+    if (error != std::errc{} || rest != part.data() + part.size() || length < 1 || length > most) {
+      refuse(fmt::format("allowed are lengths of 1 to {:.0f} with '+' between them", most));
     }
-    network.contexts.push_back(length);
+    lengths.push_back(length);
   }
+  return lengths;
+}
+
+// Keys of each batch.
+void parse_contexts(Network& network, const K& keys, const Origin& origin, const std::string& name) {
+  if (keys.contexts.empty()) return;
+  const auto refuse = [&](const std::string& why) {
+    fail(origin, fmt::format("key '{}': found {}; {}", name, in_quotes(keys.contexts), why));
+  };
+  network.contexts = lengths_of(keys.contexts, kLongestSequence, refuse);
   if (network.contexts.size() > kMostContexts) refuse(fmt::format("allowed are at most {} batches", kMostContexts));
   if (network.batch != 1 && network.batch != network.contexts.size()) {
     refuse(fmt::format("that is {} batches, but batch is {}", network.contexts.size(), network.batch));
@@ -100,24 +107,13 @@ void parse_soft_cap(Network& n, const K& keys, const Origin& origin, const std::
   n.soft_cap = static_cast<float>(value);
 }
 
-// "100+80": keys of each batch that count.
+// Keys of each batch that count.
 void parse_valid(Network& n, const K& keys, const Origin& origin, const std::string& name) {
   if (keys.valid.empty()) return;
   const auto refuse = [&](const std::string& why) {
     fail(origin, fmt::format("key '{}': found {}; {}", name, in_quotes(keys.valid), why));
   };
-  const std::string_view all = keys.valid;
-  for (std::size_t start = 0; start <= all.size();) {
-    const std::size_t end = std::min(all.find('+', start), all.size());
-    const std::string_view part = trimmed(all.substr(start, end - start));
-    start = end + 1;
-    std::uint32_t length = 0;
-    const auto [rest, error] = std::from_chars(part.data(), part.data() + part.size(), length);
-    if (error != std::errc{} || rest != part.data() + part.size() || length < 1 || length > n.seq_kv) {
-      refuse(fmt::format("allowed are lengths of 1 to {} with '+' between them", n.seq_kv));
-    }
-    n.valid.push_back(length);
-  }
+  n.valid = lengths_of(keys.valid, n.seq_kv, refuse);
   if (n.valid.size() != n.batch) refuse(fmt::format("allowed is one length for each of {} batches", n.batch));
   n.mask.padded = 1;
 }

@@ -65,6 +65,10 @@ hal::Descriptor with_length(hal::Descriptor d, std::uint16_t bytes) {
 hal::Descriptor with_opcode(hal::Descriptor d, int opcode) {
   return changed(d, [&](hal::Descriptor& x) { x.opcode = static_cast<hal::Opcode>(opcode); });
 }
+hal::Descriptor kept(hal::Descriptor d) {
+  d.flags |= hal::kKept;
+  return d;
+}
 hal::Descriptor with_partials(std::uint64_t address, std::uint32_t stride) {
   return accumulating(good_matmul(), address, stride);
 }
@@ -107,6 +111,7 @@ std::vector<Case> cases() {
       {"MacInt32Result", kMac, F::kBadType, kC, with_type(good_matmul(), 2, hal::ElementType::kInt32)},
       {"MacFp16Partials", kMac, F::kBadType, kC, with_type(with_partials(kC, 64), 3, hal::ElementType::kFp16)},
       {"MacShortRowsOfB", kMac, F::kBadOperand, kB, with_columns(good_matmul(), 1, 15)},
+      {"MacKeptByNobody", kMac, F::kBadOperand, kC + 0x4000, kept(with_partials(kC + 0x4000, 64))},
       {"MacLongPartials", kMac, F::kBadOperand, kC, with_columns(with_partials(kC, 64), 3, 17)},
       {"MacOddLength", kMac, F::kBadLength, 0, with_length(good_matmul(), 132)},
       {"VecReadsOutsideTheMap", kVec, F::kUnmapped, 0, softmax(8, 32, 0, kC)},
