@@ -17,8 +17,7 @@ namespace attnvp::mapping {
 
 namespace {
 
-constexpr std::uint32_t kClusters = 8;                      // of many, that are looked at
-constexpr std::uint64_t kEndless = std::uint64_t{1} << 39;  // L1 for a dry run
+constexpr std::uint32_t kClusters = 8;  // of many, that are looked at
 
 class Nothing final : public Reader {
  public:
@@ -169,7 +168,7 @@ Estimate sampled(const Job& job, const Deal& deal, std::uint32_t cluster, Costs&
 Need need_of(const Job& job) {
   Job dry = job;
   dry.block.flags |= hal::kDryRun;
-  dry.block.machine.l1_bytes = kEndless;
+  dry.block.machine.l1_bytes = hal::kEndlessL1;
   Nothing reader;
   Need need;
   need.result = read_stream(dry, 0, reader);

@@ -105,7 +105,7 @@ if command -v gdb-multiarch >/dev/null; then
     rm -f "$log/stderr" "$in/debugged.json"
     timeout 500 "$attnvp" run --firmware "$@" --net $net --json "$in/debugged.json" --gdb 0 --gdb-wait >"$log/run" 2>"$log/stderr" &
     local process=$!
-    for _ in {1..100}; do
+    for _ in {1..600}; do
       grep -q 'on port' "$log/stderr" 2>/dev/null && break
       sleep 0.1
     done

@@ -81,7 +81,7 @@ command='attnvp run --json /dev/stdout | ...'
   failed "to a file: $(head -3 "$log/stdout"; cat "$log/stderr")"
 command='attnvp run --json >(...)'
 "$attnvp" run "${small[@]}" --json >(jq .cycles >"$in/substituted") >/dev/null || failed 'exit status'
-for _ in {1..100}; do [[ -s $in/substituted ]] && break || sleep 0.05; done
+for _ in {1..600}; do [[ -s $in/substituted ]] && break || sleep 0.05; done
 [[ $(<"$in/substituted") == "$reference" ]] || failed "process substitution: $(<"$in/substituted")"
 command='attnvp run --vcd /dev/stdout | ...'
 "$attnvp" run "${small[@]}" --vcd "$in/a.vcd" >/dev/null

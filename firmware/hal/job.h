@@ -63,6 +63,9 @@ struct MachineInfo {
   std::uint64_t l1_bytes, l0_bytes;
 };
 
+// Bytes of an L1 without an end: of a schedule that can do with more or with less the least is asked.
+constexpr std::uint64_t kEndlessL1 = std::uint64_t{1} << 39;
+
 // Which score matrices a dataflow keeps in DRAM.
 enum Scores : std::uint8_t { kScoresOnChip, kScoresP, kScoresCAndP };
 

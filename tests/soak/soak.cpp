@@ -69,8 +69,9 @@ struct Soak {
   void tell(const MachineConfig& machine, const Job& j, const std::string& what) {
     if (++wrong > kTold) return;
     const config::Network& n = j.network;
-    fmt::print("{}: {} on B={},H={},NQ={},NKV={},E={}{} --tiling {}\n{}\n", what, j.schedule.text, n.batch, n.heads,
-               n.seq_q, n.seq_kv, n.emb, n.rules(), job::tiling_line(j.schedule.tiling), config::to_yaml(machine));
+    fmt::print("{}: {} on B={},H={},HKV={},NQ={},NKV={},E={},EV={}{} of type {} --tiling {}\n{}\n", what,
+               j.schedule.text, n.batch, n.heads, n.heads_of_kv(), n.seq_q, n.seq_kv, n.emb, n.values(), n.rules(),
+               static_cast<int>(n.type), job::tiling_line(j.schedule.tiling), config::to_yaml(machine));
   }
 
   // One after the other on one platform; after a refusal on a new one.
