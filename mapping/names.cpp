@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "firmware/hal/registers.h"
+#include "mapping/addends.h"
 #include "mapping/append.h"
 #include "models/trace/operation.h"
 
@@ -32,8 +33,16 @@ std::string place_text(const Job& job, std::uint32_t cluster, std::uint64_t addr
   }
   const hal::Layer& l = job.block.layer;
   const hal::Append append = append_of(job);
-  const std::pair<const char*, std::uint64_t> tensors[] = {
-      {"Q", l.q}, {"new K", append.k}, {"new V", append.v}, {"K", l.k}, {"V", l.v}, {"O", l.o}, {"C", l.c}, {"P", l.p}, {"scratch", job.scratch.address}};
+  const std::pair<const char*, std::uint64_t> tensors[] = {{"Q", l.q},
+                                                           {"new K", append.k},
+                                                           {"new V", append.v},
+                                                           {"K", l.k},
+                                                           {"V", l.v},
+                                                           {"O", l.o},
+                                                           {"C", l.c},
+                                                           {"P", l.p},
+                                                           {"bias", addends_of(job)},
+                                                           {"scratch", job.scratch.address}};
   const std::pair<const char*, std::uint64_t>* best = nullptr;
   for (const auto& t : tensors) {
     if (t.second != 0 && t.second <= address && (best == nullptr || t.second > best->second)) best = &t;

@@ -112,7 +112,8 @@ Guarded::Guarded(Runtime& rt, const Work& work, const RowTiling& tiling)
   const uint64_t rows_bytes =
       uint64_t{min(tiling.nq, rt.layer().seq_q)} * max(emb_ * rt.bytes(), rt.value_emb() * rt.out_bytes());
   const uint64_t need = 2 * round_up(uint64_t{seq_kv_} * max(emb_, rt.value_emb()) * rt.bytes(), 64) +
-                        rt.cores() * 2 * (round_up(rows_bytes, 64) + score_block_bytes(rt, tiling));
+                        rt.cores() * 2 * (round_up(rows_bytes, 64) + score_block_bytes(rt, tiling)) +
+                        rt.addend_bytes(rt.cores(), strip_rows_, seq_kv_);
   if (!rt.has_space(need)) return;
   if (rt.dry()) rt.allocate(need);
   const uint32_t cores = rt.cores();
@@ -130,6 +131,10 @@ Guarded::Guarded(Runtime& rt, const Work& work, const RowTiling& tiling)
     core_[n].q = must(arena_.allocate(rows_bytes, L1Region::kQ));
     core_[n].o_block = must(arena_.allocate(rows_bytes, L1Region::kO));
   }
+  const uint64_t addends = rt.addend_bytes(cores, strip_rows_, seq_kv_);
+  if (addends == 0) return;
+  const uint64_t l1 = rt.dry() ? 0 : must(arena_.allocate(addends, L1Region::kScores));
+  rt.hold_addends(l1, cores, strip_rows_, seq_kv_, rt.own_channel());
 }
 
 // Space that nothing can give way for.
@@ -278,9 +283,6 @@ Command Guarded::next_matmul(const CoreState& s, uint32_t n) const {
   const Matrix q{s.q + uint64_t{strip} * strip_rows_ * stride, rows, emb_, stride, rt_.type()};
   Command command = matmul_abt(q, rows_of(k, s.c.key, s.c.keys), columns_of(c, s.c.key, s.c.keys), tiling_.l0);
   rt_.scale_scores(command, s.c.head);
-  if (rt_.by_place()) {
-    rt_.place_scores(command, {s.c.head, s.c.row + strip * strip_rows_, rows, s.c.key, s.c.keys});
-  }
   return command.label(s.c.head, s.c.block);
 }
 
@@ -294,7 +296,12 @@ void Guarded::multiply(uint32_t core, uint32_t from, uint32_t to) {
     if (i == 0 && of_o > 0) command.after(o_free_.of(core));
     if (i == of_o) command.after(q_ready_.of(core));
     if (i + 1 == of_o) command.then(o_ready_.of(core));
-    rt_.mac(core, command);
+    if (i < of_o) {
+      rt_.mac(core, command);
+    } else {
+      const uint32_t row = (i - of_o) * strip_rows_;
+      rt_.scores(core, core, command, {s.c.head, s.c.row + row, command.raw().rows, s.c.key, s.c.keys});
+    }
   }
 }
 

@@ -178,13 +178,13 @@ struct Descriptor {
   std::uint32_t remote;       // 0, or 1 + the cluster whose events the last signal names
   std::uint32_t rows;         // of the result; of a copy: in a plane
   // matmul: A, B of one type, C (FP32, of INT8 INT32: partials, for a later descriptor to go on from), partials (may
-  // be C itself).
+  // be C itself); of scores, FP16, without kAccumulate in their place addends (has_addends).
   // softmax and copy: source, destination; a copy's types are the same. P of one byte an element is relative to its
   // row's maximum (models/arith/number.h).
   // kOnlineMax: m (FP16, one a row), M before, scales out (FP32), M (FP16, may be M before).
   // kOnlineSoftmax: S, P (may be S), M (in and out), {denominator, scale} out (FP32).
   // kScaleAdd: R (FP32, in and out), T (FP32), scales (FP32). kDivide: R (FP32), O (FP16), denominator (FP32).
-  // kRescale: R (FP32, in and out), M before, M. kScoreTile: A, B, row maxima out (FP16).
+  // kRescale: R (FP32, in and out), M before, M. kScoreTile: A, B, row maxima out (FP16), addends (likewise).
   // kAttendTile: M (FP16), V, {numerators, denominator} out (FP32).
   Operand operand[kOperands];
   union Tail {
@@ -235,6 +235,13 @@ constexpr Product product_of(const Descriptor& d) {
   if (d.opcode == Opcode::kAttendTile) return {d.rows, d.operand[1].columns, d.tail.tile.keys};
   const bool wider = (d.flags & kNormalised) != 0;  // partials are
   return {d.rows, d.operand[wider ? 1 : 2].columns, d.operand[0].columns};
+}
+
+// Whether operand 3 is FP16 numbers that are added to the scores, S's columns a row: behind scale and soft-cap, before
+// they are rounded. Of keys that are absent none is read.
+constexpr bool has_addends(const Descriptor& d) {
+  if (d.opcode != Opcode::kScoreTile && d.opcode != Opcode::kMatmul) return false;
+  return d.type[3] != ElementType::kNone && (d.flags & kAccumulate) == 0;
 }
 
 // T5's: 32 buckets of distances up to 128, of keys behind and before the query (`both`), or behind it alone.

@@ -45,6 +45,7 @@ constexpr std::uint32_t kMapped = 16;     // the mask's map of blocks is at kMap
 constexpr std::uint32_t kPadded = 32;     // of each batch's keys so many count as are said at kContextsAddress
 constexpr std::uint32_t kSlopedJob = 64;  // ALiBi: slopes of the query heads are at kBiasAddress
 constexpr std::uint32_t kBucketedJob = 128;  // T5: biases of the heads' buckets are at kBiasAddress
+constexpr std::uint32_t kAddedJob = 512;     // biases as a tensor: Addends are at kBiasAddress
 constexpr std::uint32_t kAppends = 256;   // new tokens' K and V are where Append says, and are to be put into the cache
 constexpr std::uint32_t kTyped = 8;   // the layer's Types are at kTypesAddress; otherwise all is FP16, and of one width
 
@@ -146,6 +147,9 @@ constexpr std::uint64_t kAppendAddress = kJobAddress + 0x3'01C0;
 constexpr std::uint64_t kMapAddress = kJobAddress + 0x5'0000;   // BlockMask's words
 constexpr std::uint64_t kBiasAddress = kJobAddress + 0x6'0000;  // FP32 a query head, or kBuckets of FP16
 constexpr std::uint32_t kMostBiasBytes = 0x2'0000;
+struct Addends {
+  std::uint64_t address;  // in DRAM: FP16 [batch, heads, seq_q, seq_kv] of the Layer
+};
 constexpr std::uint64_t kWorkersAddress = kJobAddress + 0x8'0000;  // 32 bits a core: tiles it computed
 constexpr std::uint64_t worker_tiles_address(std::uint32_t cluster, std::uint32_t core) {
   return kWorkersAddress + (std::uint64_t{cluster} * 64 + core) * 4;

@@ -52,6 +52,7 @@ Attention::Attention(Runtime& rt, const Work& work, const RowTiling& tiling, con
   o_free_ = rt.events(lanes.count, o_buffers_);
   scores_free_ = rt.events(lanes.count, scores.count);
   stored_ = rt.events(1);
+  rt.expect_scores(lanes.count, rows_, min(tiling.nkv, keys_), rt.own_channel());
 }
 
 void Attention::begin(Lane& lane) {
@@ -160,7 +161,6 @@ void Attention::general_c(KvBuffer& k, const Work::Round& i, Loads& ahead, const
       if (rt_.scaled_by_head()) rt_.scale_scores(c_, item->head);
       for (uint32_t row = 0; row < item->rows; row += strip) {
         const uint32_t rows = min(strip, item->rows - row);
-        if (rt_.by_place()) rt_.place_scores(c_, {item->head, item->row + row, rows, part.key, part.keys});
         const bool ends_block = row + rows == item->rows;
         {
           Command::Edit multiply(c_, rows);
@@ -177,7 +177,7 @@ void Attention::general_c(KvBuffer& k, const Work::Round& i, Loads& ahead, const
           }
           if (ends_block && k.last_use(i, c, j)) k.release(multiply, c);
         }
-        rt_.mac(lanes_.c_core(c), c_);
+        rt_.scores(c, lanes_.c_core(c), c_, {item->head, item->row + row, rows, part.key, part.keys});
         q += strip * row_bytes_;
         scores += strip * score_bytes_;
       }

@@ -215,6 +215,8 @@ class Command {
     d_.flags |= hal::kDeferrable;
     return *this;
   }
+  bool may_wait() const { return waits_ < hal::kWaits; }
+  bool may_signal(int besides) const { return signals_ + besides < hal::kSignals; }
   bool complete() const { return complete_; }  // every event found a place in the descriptor
   Descriptor& raw() { return d_; }
   const Descriptor& raw() const { return d_; }
@@ -238,7 +240,7 @@ class Command {
   bool complete_ = true;
 };
 
-// Where scores are among all of a layer's: of that head of K and V, from query `row` and key `key` on.
+// Where scores are among all of a layer's: of that head of K and V, from query `row` and key `key` on; without padding.
 struct Place {
   uint32_t head, row, rows, key, keys;
 };

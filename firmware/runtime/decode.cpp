@@ -104,6 +104,7 @@ Decode::Decode(Runtime& rt, const DecodePlan& plan, const Contexts& contexts, co
   part_free_ = blocks() ? rt.events(cores, kParts) : ring_free_;
   over_ = blocks() ? rt.events(cores) : Events{};
   stored_ = rt.events(1);
+  rt.expect_scores(cores, plan.rows, plan.keys, {0, rt.machine().dma_channels - 1U});
 }
 
 // As long as the machine takes for it.
@@ -273,13 +274,11 @@ void Decode::step(uint32_t core) {
   score.raw().tail.matmul.absent = absent;
   rt_.scale_scores(score, head);
   hal::Mask rule = contexts_.mask(s.segment.context);
-  if (rt_.by_place()) {
-    rt_.place_scores(score, {head, s.rows.row, rows, s.keys.key, s.all_keys}, rule);
-  }
   score.after(k_ready_.of(core), s.comes ? 1 : 0).after(ring_free_.of(core)).then(scored_.of(core));
   if (!plan_.resident) score.then(k_free_.of(core));
   if (s.first) score.after(q_ready_.of(core));
-  rt_.mac(core_of(core), score.label(head, s.tile));
+  rt_.scores(core, core_of(core), score.label(head, s.tile), {head, s.rows.row, s.rows.rows, s.keys.key, s.keys.keys},
+             rule);
   Command softmax = online_softmax(scores, rt_.in(scores), running(core, s.piece, rows).maximum(),
                                    tile_sums(core, s.number, rows), s.first);
   hal::BlockMask map = rt_.map();

@@ -86,6 +86,7 @@ OnlineAttention::OnlineAttention(Runtime& rt, const OnlinePlan& plan)
   o_ready_ = rt.events(cores);
   turn_ = rt.events(cores, 1);
   stored_ = rt.events(1);
+  rt.expect_scores(cores, min(t.nq, l.seq_q), min(t.nkv, l.seq_kv), rt.own_channel());
 }
 
 uint32_t OnlineAttention::slabs_in(uint32_t block) const {
@@ -231,14 +232,13 @@ void OnlineAttention::first_half_in_array(uint32_t core, const Step& s) {
   const Matrix before = running.maximum(s.j + 3), after = running.maximum(s.j);
   Command score = score_tile(q_rows(core, s.slab, s.rows), kv_tile(k_, s, emb_), tile.tile_maximum(), array_slot(s));
   rt_.scale_scores(score, s.head);
-  if (rt_.by_place()) rt_.place_scores(score, {s.head, s.row, s.rows, s.keys.key, s.keys.keys});
   mask(rt_, score, s.row, s.keys.key);
   score.after(ring_free_.of(core)).then(scored_.of(core)).label(s.head, s.block);
   if (s.takes_tile) score.after(k_ready_.of(core));
   if (s.leaves_tile) score.then(k_free_.of(core));
   score.after(q_ready_.of(core), s.begins);
   if (plan_.serial) score.after(turn_.of(core));
-  rt_.mac(core, score);
+  rt_.scores(core, core, score, {s.head, s.row, s.rows, s.keys.key, s.keys.keys});
 
   const uint32_t flags = (s.first ? hal::kFirst : 0) | (plan_.serial ? hal::kUnscaled : 0);
   Command max = online_max(tile.tile_maximum(), before, tile.scales(), after, flags);
@@ -254,13 +254,12 @@ void OnlineAttention::first_half(uint32_t core, const Step& s) {
   const Matrix scores = this->scores(core, s);
   Command multiply = matmul_abt(q_rows(core, s.slab, s.rows), kv_tile(k_, s, emb_), scores, plan_.tiling.l0);
   rt_.scale_scores(multiply, s.head);
-  if (rt_.by_place()) rt_.place_scores(multiply, {s.head, s.row, s.rows, s.keys.key, s.keys.keys});
   multiply.after(ring_free_.of(core)).then(scored_.of(core)).label(s.head, s.block);
   if (s.takes_tile) multiply.after(k_ready_.of(core));
   if (s.leaves_tile) multiply.then(k_free_.of(core));
   multiply.after(q_ready_.of(core), s.begins);
   if (plan_.serial) multiply.after(turn_.of(core));
-  rt_.mac(core, multiply);
+  rt_.scores(core, core, multiply, {s.head, s.row, s.rows, s.keys.key, s.keys.keys});
   Command softmax = online_softmax(scores, rt_.in(scores), running(core, s).maximum(), tile_sums(core, s), s.first);
   mask(rt_, softmax, s.row, s.keys.key);
   rt_.vec(core, softmax.after(scored_.of(core)).then(maxed_.of(core)).label(s.head, s.block));

@@ -140,6 +140,7 @@ Runtime::Runtime(hal::Cpu& cpu, uint32_t cluster)
     if (words > hal::kMostBlockWords) fail(Status::kBadJob);
     this->read(hal::kMapAddress, map_, static_cast<uint32_t>(round_up(words, 2)) * sizeof map_[0]);
   }
+  if (ok() && added()) this->read(hal::kBiasAddress, &addends_.dram, sizeof(hal::Addends));
   if (!ok() || !typed()) return;
   this->read(hal::kTypesAddress, &types_, sizeof types_);
   bytes_ = hal::element_bytes(types_.operand);
@@ -236,7 +237,7 @@ void Runtime::check_more(uint32_t rows, uint32_t keys) {
 }
 
 // Slopes, buckets and scales come from the mailbox whenever they are needed.
-Command& Runtime::place_scores(Command& command, const Place& at, const hal::Mask& mask) {
+void Runtime::place_scores(Command& command, const Place& at, const hal::Mask& mask) {
   hal::Descriptor& d = command.raw();
   if ((job_.flags & (hal::kSlopedJob | hal::kBucketedJob)) != 0) {
     const bool sloped = (job_.flags & hal::kSlopedJob) != 0;
@@ -256,7 +257,6 @@ Command& Runtime::place_scores(Command& command, const Place& at, const hal::Mas
     }
   }
   if (scaled_by_block()) read_block_scales(command.scaled_by(hal::kUnitScale), at, true);
-  return command;
 }
 
 Command& Runtime::place_values(Command& command, const Place& at) {

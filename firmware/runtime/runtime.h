@@ -63,13 +63,33 @@ class Runtime {
   }
   // What the scores' place decides: biases, scales of blocks. Their first row is query `row`, their first of `keys`
   // columns is key `key` of head `head`.
-  bool by_place() const { return (job_.flags & (hal::kSlopedJob | hal::kBucketedJob)) != 0 || scaled_by_block(); }
+  bool by_place() const {
+    return (job_.flags & (hal::kSlopedJob | hal::kBucketedJob | hal::kAddedJob)) != 0 || scaled_by_block();
+  }
   uint32_t most_scaled() const {  // keys of a product with V
     return scaled_by_block() ? (hal::kMostScaled - 1) << types_.scale_block : 0xFFFF'FFFF;
   }
   bool scaled_by_block() const { return types_.scale_block != 0; }
-  Command& place_scores(Command& command, const Place& at) { return place_scores(command, at, mask()); }
-  Command& place_scores(Command& command, const Place& at, const hal::Mask& mask);
+  bool added() const { return (job_.flags & hal::kAddedJob) != 0; }
+  // Makes a lane's scores, all but complete, on the MAC engine of that core.
+  void scores(uint32_t lane, uint32_t core, Command& command, const Place& at) {
+    scores(lane, core, command, at, mask());
+  }
+  void scores(uint32_t lane, uint32_t core, Command& command, const Place& at, const hal::Mask& mask) {
+    by_place() ? placed_scores(lane, core, command, at, mask) : mac(core, command);
+  }
+  // Where they have addends (addends.cpp): L1 for those of two commands of every lane, of at most so many rows and
+  // keys, which come by the lanes' channels in turn. No load waits there for what is issued after it.
+  struct Channels {
+    uint32_t first, count;
+  };
+  Channels own_channel() const { return {max<uint32_t>(job_.machine.dma_channels, 2) - 1, 1}; }
+  uint64_t addend_bytes(uint32_t lanes, uint32_t rows, uint32_t keys) const;
+  void expect_scores(uint32_t lanes, uint32_t rows, uint32_t keys, const Channels& channels) {
+    if (added())
+      hold_addends(allocate(addend_bytes(lanes, rows, keys), L1Region::kScores), lanes, rows, keys, channels);
+  }
+  void hold_addends(uint64_t l1, uint32_t lanes, uint32_t rows, uint32_t keys, const Channels& channels);
   Command& place_values(Command& command, const Place& at);
   uint32_t cluster() const { return cluster_; }
   uint32_t cores() const { return job_.machine.cores; }
@@ -219,6 +239,10 @@ class Runtime {
   void read_scales(uint32_t head, uint32_t place);
   [[gnu::noinline]] void check_more(uint32_t rows, uint32_t keys);
   void read_block_scales(Command& command, const Place& at, bool scores);
+  void place_scores(Command& command, const Place& at, const hal::Mask& mask);
+  [[gnu::noinline]] void placed_scores(uint32_t lane, uint32_t core, Command& command, const Place& at,
+                                       const hal::Mask& mask);
+  Events load_addends(uint32_t lane, Command& command, const Place& at);
 
   hal::Cpu& cpu_;
   uint32_t cluster_, control_;
@@ -226,7 +250,7 @@ class Runtime {
   hal::Rules rules_{{}, hal::kUnitScale, 1, 0};
   hal::Types types_{hal::ElementType::kFp16, hal::ElementType::kFp16, 0, 0, hal::kUnitScale, 0, 0};
   uint32_t bytes_ = kHalfBytes, out_bytes_ = kHalfBytes;  // of an element
-  static constexpr uint32_t kScalesKept = 16;
+  static constexpr uint32_t kScalesKept = 16, kMostLanes = 64;
   uint32_t scales_head_[kScalesKept];  // 1 + head; where heads have scales of their own
   hal::HeadScales scales_[kScalesKept];
   Status status_ = Status::kDone;
@@ -238,6 +262,12 @@ class Runtime {
   Events lock_step_{};  // span 0: not in lock-step
   Side side_ = Side::kTransfer;
   uint32_t pending_ = 0;                // commands of that side under way
+  struct Held {                         // set where scores have addends
+    uint64_t dram, l1, slot_bytes;
+    Channels channels;
+    uint32_t ready, free;  // the first events
+    std::uint8_t turn[kMostLanes];
+  } addends_;
   uint32_t map_[hal::kMostBlockWords];  // last, as few layers have one
 };
 

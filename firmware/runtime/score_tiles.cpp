@@ -74,7 +74,9 @@ CTiles::CTiles(ScoreTiles& all)
       q_ready_(all.rt().events(all.lanes())),
       q_free_(all.rt().events(all.lanes(), all.tiling().row_buffers)),
       ready_(all.rt().events(all.lanes())),
-      free_(all.rt().events(all.lanes(), all.tiling().tile_buffers)) {}
+      free_(all.rt().events(all.lanes(), all.tiling().tile_buffers)) {
+  all.rt().expect_scores(all.lanes(), all.rows(), k_.most_rows(), {kLoadChannel, 1});
+}
 
 void CTiles::tile(const Work::Round& i, uint32_t j) {
   Runtime& rt = all_.rt();
@@ -106,8 +108,8 @@ void CTiles::tile(const Work::Round& i, uint32_t j) {
     if (part.last) multiply.then(q_free_.of(c));
     if (k_.last_use(i, c, j)) k_.release(multiply, c);
     rt.scale_scores(multiply, of.head);
-    if (rt.by_place()) rt.place_scores(multiply, {of.head, of.row, of.rows, part.key, part.keys});
-    rt.mac(c, multiply.forwarded(all_.forwarded()).label(of.head, of.block));
+    multiply.forwarded(all_.forwarded()).label(of.head, of.block);
+    rt.scores(c, c, multiply, {of.head, of.row, of.rows, part.key, part.keys});
 
     const Matrix dram = columns_of(all_.c_block(of, items_[c]), part.key, part.keys);
     Command store =

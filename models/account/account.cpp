@@ -16,7 +16,7 @@ struct Roles {
 Roles roles_of(const hal::Descriptor& d) {
   switch (d.opcode) {
     case hal::Opcode::kMatmul:
-      return {(d.flags & hal::kAccumulate) != 0 ? 0b1011U : 0b0011U, 0b0100};
+      return {(d.flags & hal::kAccumulate) != 0 || hal::has_addends(d) ? 0b1011U : 0b0011U, 0b0100};
     case hal::Opcode::kSoftmax:
     case hal::Opcode::kCopy:
       return {0b0001, 0b0010};
@@ -31,7 +31,7 @@ Roles roles_of(const hal::Descriptor& d) {
       return {0b0101, 0b0010};
     case hal::Opcode::kScoreTile:
     case hal::Opcode::kAttendTile:
-      return {0b0011, 0b0100};
+      return {hal::has_addends(d) ? 0b1011U : 0b0011U, 0b0100};
     case hal::Opcode::kNop:
       break;
   }

@@ -24,13 +24,16 @@ float at(const std::uint32_t* numbers, std::uint32_t i, std::uint32_t most) { re
 
 }  // namespace
 
-Edge::Edge(const hal::Descriptor& d)
+Edge::Edge(const hal::Descriptor& d, const unsigned char* addends)
     : rule_(d.tail.rule),
       flags_(d.flags),
       blocks_(has(d, hal::kBlockScaled)),
       scores_(has(d, hal::kTransposeB) || d.opcode == hal::Opcode::kScoreTile),
       scale_(scale_of(d)),
-      cap_(cap_of(d)) {}
+      cap_(cap_of(d)),
+      addends_(addends),
+      addends_stride_(d.operand[3].row_stride),
+      addends_columns_(addends == nullptr ? 0 : addend_columns(d)) {}
 
 float Edge::key_scale(std::uint32_t k) const {
   const hal::BlockScales& s = rule_.more.scales;
@@ -56,6 +59,12 @@ void Edge::leave(std::uint32_t row, float* x, std::size_t n) const {
     }
   }
   if ((flags_ & (hal::kSloped | hal::kBucketed)) != 0) add_bias(row, x, n);
+  if (addends_ != nullptr) add_addends(row, x, n);
+}
+
+void Edge::add_addends(std::uint32_t row, float* x, std::size_t n) const {
+  const auto* const from = reinterpret_cast<const arith::Half*>(addends_ + std::size_t{row} * addends_stride_);
+  for (std::size_t j = 0; j < std::min<std::size_t>(n, addends_columns_); ++j) x[j] += arith::float_from_half(from[j]);
 }
 
 void Edge::add_bias(std::uint32_t row, float* x, std::size_t n) const {
@@ -78,13 +87,15 @@ std::uint64_t Edge::latency_cycles(const hal::Descriptor& d, const MacConfig& c)
   std::uint64_t cycles = has(d, hal::kCapped) ? c.exp_cycles : 0;
   if (has(d, hal::kSloped)) cycles += 2 * std::uint64_t{c.add_cycles};
   if (has(d, hal::kBucketed | hal::kBlockScaled)) cycles += c.add_cycles;
+  if (hal::has_addends(d)) cycles += c.add_cycles;
   return cycles;
 }
 
 std::uint64_t Edge::add_ops(const hal::Descriptor& d) {
   const hal::Product p = hal::product_of(d);
   const std::uint64_t results = std::uint64_t{p.m} * p.n;
-  return results * (has(d, hal::kSloped) ? 2 : has(d, hal::kBucketed | hal::kBlockScaled) ? 1 : 0);
+  const int places = has(d, hal::kSloped) ? 2 : has(d, hal::kBucketed | hal::kBlockScaled) ? 1 : 0;
+  return results * static_cast<std::uint64_t>(places + (hal::has_addends(d) ? 1 : 0));
 }
 
 }  // namespace attnvp

@@ -1,6 +1,6 @@
 // What happens to sums on their way out of the array, in FP32 and in this order: the scale, those of blocks of rows and
-// keys, a soft-cap, a bias by the places of query and key. Pipelines at the array's edge: they take latency and energy, but
-// no throughput.
+// keys, a soft-cap, a bias by the places of query and key, addends. Pipelines at the array's edge: they take latency
+// and energy, but no throughput.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace attnvp {
 
 class Edge {
  public:
-  explicit Edge(const hal::Descriptor& descriptor);
+  explicit Edge(const hal::Descriptor& descriptor, const unsigned char* addends = nullptr);  // where it has them
 
   // n numbers of row `row` of the result, from its first column on.
   void leave(std::uint32_t row, float* x, std::size_t n) const;
@@ -27,10 +27,13 @@ class Edge {
 
  private:
   void add_bias(std::uint32_t row, float* x, std::size_t n) const;
+  void add_addends(std::uint32_t row, float* x, std::size_t n) const;
   const hal::RuleTail& rule_;
   std::uint16_t flags_;
   bool blocks_, scores_;
   float scale_, cap_;
+  const unsigned char* addends_;
+  std::uint32_t addends_stride_, addends_columns_;
 };
 
 }  // namespace attnvp

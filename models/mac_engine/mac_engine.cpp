@@ -60,7 +60,7 @@ unsigned char* MacEngine::factor(const hal::Descriptor& d, int i) {
 void MacEngine::compute_values(const hal::Descriptor& d) {
   if (MacPlanner::is_tile_op(d.opcode)) return compute_tile(d);
   if (d.type[0] != hal::ElementType::kFp16 || d.type[2] == hal::ElementType::kBf16 ||
-      (d.flags & (hal::kNormalised | hal::kCapped | hal::kSloped | hal::kBucketed)) != 0) {
+      (d.flags & (hal::kNormalised | hal::kCapped | hal::kSloped | hal::kBucketed)) != 0 || hal::has_addends(d)) {
     return compute_typed(d);
   }
   const hal::Product p = hal::product_of(d);

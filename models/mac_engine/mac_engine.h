@@ -40,6 +40,7 @@ class MacEngine : public Engine {
   void compute_typed(const hal::Descriptor& descriptor);
   void score_typed(const hal::Descriptor& descriptor, std::vector<arith::Half>& tile);
   void attend_typed(const hal::Descriptor& descriptor, const std::vector<arith::Half>& tile);
+  const unsigned char* addends(const hal::Descriptor& descriptor);  // nullptr: it has none
   arith::Elements elements(const hal::Descriptor& descriptor, int operand);
   unsigned char* factor(const hal::Descriptor& descriptor, int operand);  // A or B, with zeros for rows that are absent
 

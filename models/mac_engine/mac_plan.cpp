@@ -43,12 +43,14 @@ Refusal check_operands(const hal::Descriptor& d, const Shape& s) {
   refusal = sums == ElementType::kInt32 ? check_operand(d, 2, columns, {kHalf, kBf16, kFp32, ElementType::kInt32})
                                         : check_operand(d, 2, columns, {kHalf, kBf16, kFp32});
   if (!refusal.any() && s.accumulate) refusal = check_operand(d, 3, sum_columns, {sums});
+  if (!refusal.any() && hal::has_addends(d)) refusal = check_addends(d);
   if (!refusal.any() && s.normalised && s.transposed) {
     return {FaultCode::kBadOperand, d.operand[2].address, "a product with a transposed matrix is not normalised"};
   }
   const bool whole_words = s.c_bytes == kSumBytes && d.type[0] != ElementType::kInt8;
   constexpr int kScores = hal::kCapped | hal::kSloped | hal::kBucketed;
-  if (!refusal.any() && (d.flags & kScores) != 0) refusal = check_operand(d, 2, columns, {kHalf});
+  if (!refusal.any() && ((d.flags & kScores) != 0 || hal::has_addends(d)))
+    refusal = check_operand(d, 2, columns, {kHalf});
   if (!refusal.any() && (d.flags & hal::kBlockScaled) != 0 && d.type[0] != ElementType::kInt8) {
     return {FaultCode::kBadType, d.operand[0].address, "scales of blocks are of int8"};
   }
@@ -69,6 +71,18 @@ Refusal check_factors(const hal::Descriptor& d, std::uint64_t a_columns, std::ui
   Refusal refusal = check_elements(d, 0, a_columns);
   if (!refusal.any()) refusal = check_operand(d, 1, b_columns, {d.type[0]});
   return refusal;
+}
+
+Region addend_rows(const hal::Descriptor& d) {
+  return {d.operand[3].address, d.rows, std::uint64_t{addend_columns(d)} * hal::element_bytes(kHalf),
+          d.operand[3].row_stride};
+}
+
+Refusal check_addends(const hal::Descriptor& d) {
+  if (d.opcode == hal::Opcode::kMatmul && (d.flags & hal::kTransposeB) == 0) {
+    return {FaultCode::kBadOperand, d.operand[3].address, "addends are of scores: a product with a transposed matrix"};
+  }
+  return check_operand(d, 3, hal::product_of(d).n, {kHalf});
 }
 
 hal::ElementType sum_type(const hal::Descriptor& d) {
@@ -142,6 +156,9 @@ Refusal MacPlanner::plan(const hal::Descriptor& d, Plan& plan) {
                         overlap(a, c) ? "A" : "B")};
   }
 
+  const Region addends = hal::has_addends(d) ? addend_rows(d) : Region{};
+  if (overlap(addends, c)) return {FaultCode::kOverlap, c.address, "the result lies over its addends"};
+
   const std::uint64_t m_tiles = ceil_div(s.m, s.m0);
   const std::uint64_t n_tiles = ceil_div(s.n, s.n0);
   const std::uint64_t m_last = s.m - (m_tiles - 1) * s.m0;
@@ -177,6 +194,11 @@ Refusal MacPlanner::plan(const hal::Descriptor& d, Plan& plan) {
     plan.fill.add(part(sums_in, s.m0 * s.n0 * kSumBytes));
     plan.body.add(part(sums_in, (s.m * s.n - s.m0 * s.n0) * kSumBytes));
     plan.after_previous = true;
+  }
+  if (hal::has_addends(d)) {
+    const std::uint64_t all = s.m * addends.row_bytes, first = std::min(s.m0 * s.n0 * hal::element_bytes(kHalf), all);
+    plan.fill.add(part(addends, first));
+    plan.body.add(part(addends, all - first));
   }
   if ((d.flags & hal::kInOrder) != 0) plan.after_previous = true;
   plan.latency_cycles = Edge::latency_cycles(d, config_);

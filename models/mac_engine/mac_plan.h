@@ -19,6 +19,13 @@ inline float scale_of(const hal::Descriptor& d) {
   return scale;
 }
 
+// Addends of scores (hal::has_addends): of how many columns, where they are, and what is wrong with them.
+inline std::uint32_t addend_columns(const hal::Descriptor& d) {
+  return hal::product_of(d).n - (d.opcode == hal::Opcode::kMatmul ? d.tail.matmul.absent : 0);
+}
+Region addend_rows(const hal::Descriptor& descriptor);
+Refusal check_addends(const hal::Descriptor& descriptor);
+
 // Of sums of such products, and whether they are the descriptor's result as they are, for another to go on from.
 hal::ElementType sum_type(const hal::Descriptor& descriptor);
 bool is_partial(const hal::Descriptor& descriptor);

@@ -52,6 +52,7 @@ Refusal MacPlanner::plan_score(const hal::Descriptor& d, Plan& plan) {
   }
   Refusal refusal = check_factors(d, k, k);
   if (!refusal.any()) refusal = check_operand(d, 2, 1, {ElementType::kFp16});
+  if (!refusal.any() && hal::has_addends(d)) refusal = check_addends(d);
   if (!refusal.any()) refusal = check_rules(d);
   if (refusal.any()) return refusal;
   const std::uint32_t slot = d.tail.tile.slot;
@@ -69,6 +70,10 @@ Refusal MacPlanner::plan_score(const hal::Descriptor& d, Plan& plan) {
   if (overlap(a, maxima) || overlap(b, maxima)) {
     return {FaultCode::kOverlap, maxima.address, "the row maxima lie over an operand"};
   }
+  const Region addends = hal::has_addends(d) ? addend_rows(d) : Region{};
+  if (overlap(addends, maxima)) {
+    return {FaultCode::kOverlap, maxima.address, "the row maxima lie over the scores' addends"};
+  }
   resident_.put(slot, m, n);
 
   const std::uint64_t m0 = std::min<std::uint64_t>(m, config_.rows), n0 = std::min<std::uint64_t>(n, config_.columns);
@@ -84,6 +89,10 @@ Refusal MacPlanner::plan_score(const hal::Descriptor& d, Plan& plan) {
   plan.body.add(part(a, a_traffic - m0 * a.row_bytes));
   plan.body.add(part(b, b_traffic - n0 * b.row_bytes));
   plan.drain.add(part(maxima, m * maxima.row_bytes, true));
+  if (hal::has_addends(d)) {
+    plan.fill.add(part(addends, m0 * n0 * kScoreBytes));
+    plan.body.add(part(addends, (m * n - m0 * n0) * kScoreBytes));
+  }
 
   // L0: edges of the array as they come and go; sums stay in the PEs, which read and write them every cycle (as part of
   // L0, where the PEs have no registers apart from it).
@@ -185,7 +194,8 @@ void MacEngine::compute_tile(const hal::Descriptor& d) {
   const auto row = [&](int i, std::uint64_t r) { return l1_bytes(d.operand[i].address + r * d.operand[i].row_stride); };
   if (d.opcode == hal::Opcode::kScoreTile) {
     tile.resize(m * n);
-    if (d.type[0] != ElementType::kFp16 || (d.flags & (hal::kCapped | hal::kSloped | hal::kBucketed)) != 0) {
+    constexpr int kEdge = hal::kCapped | hal::kSloped | hal::kBucketed;
+    if (d.type[0] != ElementType::kFp16 || (d.flags & kEdge) != 0 || hal::has_addends(d)) {
       score_typed(d, tile);
     } else {
       arith::matmul({m, n, k, true}, halves(0), halves(1), {}, arith::Matrix<arith::Half>{tile.data(), n}, workspace_,

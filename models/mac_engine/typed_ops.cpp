@@ -1,4 +1,4 @@
-// What the array computes of operands that are not FP16, rounds to BF16, or caps: sums, then their way out.
+// What the array computes of operands that are not FP16, rounds to BF16, caps, or adds to: sums, then their way out.
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
@@ -74,9 +74,10 @@ void add_blocks(Sums<float>& sums, const arith::MatmulShape& shape, const arith:
 
 template <typename Sum>
 void multiply(const hal::Descriptor& d, const arith::Elements& a, const arith::Elements& b,
-              const unsigned char* partials, unsigned char* out, arith::Workspace& workspace) {
+              const unsigned char* partials, const unsigned char* addends, unsigned char* out,
+              arith::Workspace& workspace) {
   const hal::Product p = hal::product_of(d);
-  const Edge edge(d);
+  const Edge edge(d, addends);
   Sums<Sum> sums(p, (d.flags & hal::kNormalised) != 0);
   if (partials != nullptr) sums.begin(partials, d.operand[3].row_stride);
   const arith::MatmulShape shape{p.m, p.n, p.k, (d.flags & hal::kTransposeB) != 0};
@@ -95,9 +96,9 @@ void multiply(const hal::Descriptor& d, const arith::Elements& a, const arith::E
 // A product of matrices that are just there.
 template <typename Sum>
 void product(const hal::Descriptor& d, const arith::MatmulShape& shape, const arith::Elements& a,
-             const arith::Elements& b, ElementType type, unsigned char* out, std::size_t stride,
-             arith::Workspace& workspace) {
-  const Edge edge(d);
+             const arith::Elements& b, const unsigned char* addends, ElementType type, unsigned char* out,
+             std::size_t stride, arith::Workspace& workspace) {
+  const Edge edge(d, addends);
   Sums<Sum> sums({static_cast<std::uint32_t>(shape.m), static_cast<std::uint32_t>(shape.n), 0}, false);
   if constexpr (std::is_same_v<Sum, float>) {
     edge.sums_in_blocks() ? add_blocks(sums, shape, a, b, edge, workspace) : sums.add(shape, a, b, workspace);
@@ -116,18 +117,22 @@ arith::Elements MacEngine::elements(const hal::Descriptor& d, int i) {
   return {factor(d, i), d.operand[i].row_stride, d.type[i]};
 }
 
+const unsigned char* MacEngine::addends(const hal::Descriptor& d) {
+  return hal::has_addends(d) ? l1_bytes(d.operand[3].address) : nullptr;
+}
+
 void MacEngine::compute_typed(const hal::Descriptor& d) {
   const bool more = (d.flags & hal::kAccumulate) != 0;
   const unsigned char* const partials = more ? l1_bytes(d.operand[3].address) : nullptr;
   unsigned char* const out = l1_bytes(d.operand[2].address);
   const auto all = exact_sums(d) ? multiply<std::int32_t> : multiply<float>;
-  all(d, elements(d, 0), elements(d, 1), partials, out, workspace_);
+  all(d, elements(d, 0), elements(d, 1), partials, addends(d), out, workspace_);
 }
 
 void MacEngine::score_typed(const hal::Descriptor& d, std::vector<arith::Half>& tile) {
   const hal::Product p = hal::product_of(d);
   const auto all = d.type[0] == ElementType::kInt8 ? product<std::int32_t> : product<float>;
-  all(d, {p.m, p.n, p.k, true}, elements(d, 0), elements(d, 1), ElementType::kFp16,
+  all(d, {p.m, p.n, p.k, true}, elements(d, 0), elements(d, 1), addends(d), ElementType::kFp16,
       reinterpret_cast<unsigned char*>(tile.data()), p.n * sizeof(arith::Half), workspace_);
 }
 
@@ -139,7 +144,8 @@ void MacEngine::attend_typed(const hal::Descriptor& d, const std::vector<arith::
   arith::narrow_row(tile.data(), d.type[1], kept.data(), tile.size());
   const bool exact = d.type[1] == ElementType::kInt8 && !Edge(d).sums_in_blocks();
   const auto all = exact ? product<std::int32_t> : product<float>;
-  all(d, {p.m, p.n, p.k, false}, {kept.data(), p.k * bytes, d.type[1]}, elements(d, 1), ElementType::kFp32, l1_bytes(d.operand[2].address), d.operand[2].row_stride, workspace_);
+  all(d, {p.m, p.n, p.k, false}, {kept.data(), p.k * bytes, d.type[1]}, elements(d, 1), nullptr, ElementType::kFp32,
+      l1_bytes(d.operand[2].address), d.operand[2].row_stride, workspace_);
 }
 
 }  // namespace attnvp

@@ -1,8 +1,14 @@
-// Biases of scores by the places of query and key.
+// Biases of scores by the places of query and key, or from a file.
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
 #include "platform/config/network.h"
+#include "platform/config/words.h"
+#include "platform/tensors/npy.h"
+#include "platform/tensors/npy_header.h"
 
 namespace attnvp::config {
 
@@ -26,13 +32,73 @@ arith::Half relative_bias(std::uint32_t head, std::uint32_t bucket) {
 }
 
 double bias_of(const Network& n, std::uint32_t head, std::uint32_t query, std::uint32_t key) {
+  const std::uint32_t heads = n.heads * n.group(), batch = head / heads;
+  head -= batch * heads;
   if (n.bias == Bias::kAlibi) {
     const std::uint32_t distance = key > query ? key - query : query - key;
-    return -static_cast<double>(alibi_slope(head, n.heads * n.group())) * distance;
+    return -static_cast<double>(alibi_slope(head, heads)) * distance;
+  }
+  if (n.bias == Bias::kTensor) {
+    return static_cast<double>(arith::float_from_half(n.bias_tensor->at(batch, head, query - n.mask.history, key)));
   }
   if (n.bias == Bias::kNone) return 0;
   const std::uint32_t bucket = hal::relative_bucket(query, key, n.mask.causal == 0);
   return static_cast<double>(arith::float_from_half(relative_bias(head, bucket)));
+}
+
+void read_bias(Network& n, const std::string& path) {
+  const tensors::Array array = tensors::read_npy(path);
+  const auto refuse = [&](const std::string& sentence) { fail({shown_path(path)}, sentence); };
+  const std::uint32_t all[4] = {n.batch, n.heads, n.seq_q, n.seq_kv};
+  BiasTensor bias;
+  const std::size_t dimensions = array.shape.size(), missing = 4 - std::min<std::size_t>(dimensions, 4);
+  bool fits = dimensions >= 2 && dimensions <= 4;
+  for (std::size_t d = missing; fits && d < 4; ++d) {
+    const std::size_t extent = array.shape[d - missing];
+    fits = extent == 1 || extent == all[d];
+    bias.extent[d] = static_cast<std::uint32_t>(extent);
+  }
+  if (!fits) {
+    refuse(
+        fmt::format("has shape {}; allowed is {}, its last three or its last two, with 1 for what is the same for all",
+                    tensors::shape_text(array.shape), tensors::shape_text({all[0], all[1], all[2], all[3]})));
+  }
+  for (std::size_t i = 0; i < array.half.size(); ++i) {
+    const arith::Half x = array.half[i];
+    if (!arith::is_nan(x) && x != arith::kHalfInfinity) continue;
+    refuse(fmt::format("element {} is {}; allowed are finite numbers and -inf, which hides a key", i,
+                       arith::is_nan(x) ? "NaN" : "inf"));
+  }
+  bias.numbers = array.half;
+  n.bias = Bias::kTensor;
+  n.bias_tensor = std::make_shared<const BiasTensor>(std::move(bias));
+  check_bias(n, shown_path(path));
+}
+
+// -inf beside a number takes a key away; of nothing else there is no softmax.
+void check_bias(const Network& n, const std::string& what) {
+  const BiasTensor& bias = *n.bias_tensor;
+  const auto finite = [](arith::Half x) { return arith::is_finite(x); };
+  if (std::all_of(bias.numbers.begin(), bias.numbers.end(), finite)) return;
+  for (std::uint32_t b = 0; b < n.batch; ++b) {
+    const hal::Mask m = n.mask_of(b);
+    for (std::uint32_t t = 0; t < n.seq_q; ++t) {
+      std::vector<std::uint32_t> seen;
+      const hal::Visible v = hal::visible_rows(m, t, 1, n.seq_kv);
+      for (std::uint32_t key = 0; key < n.valid_keys(b); ++key) {
+        const bool by_map = m.block == 0 || n.block_mask().at(t / m.block, key / m.block);
+        if (by_map && (key < v.head || (key >= v.first && key < v.end))) seen.push_back(key);
+      }
+      for (std::uint32_t h = 0; h < n.heads; ++h) {
+        const auto at = [&](std::uint32_t key) { return arith::is_finite(bias.at(b, h, t, key)); };
+        if (std::any_of(seen.begin(), seen.end(), at)) continue;
+        throw ConfigError(
+            fmt::format("{}: has -inf for all keys that token {} of batch {} attends to, head {}; every "
+                        "query needs one",
+                        what, t, b, h));
+      }
+    }
+  }
 }
 
 }  // namespace attnvp::config

@@ -128,7 +128,12 @@ void complete_serving(Network& n, const K& keys, const Origin& origin, NameOf na
   const char* const bias = n.bias == Bias::kAlibi ? "alibi" : "relative";
   if (keys.alibi != 0 && keys.relative != 0)
     refuse("relative", fmt::format("found 1; with '{}' allowed is 0", name_of("alibi")));
-  if (n.bias != Bias::kNone) {
+  if (!keys.bias.empty()) {
+    if (n.bias != Bias::kNone) refuse("bias", fmt::format("allowed is one bias, and '{}' is 1", name_of(bias)));
+    if (n.ragged()) refuse("bias", fmt::format("with '{}' there is none from a file", name_of("contexts")));
+    if (!n.softmax) refuse("softmax", fmt::format("found 'none'; with '{}' allowed is 'softmax'", name_of("bias")));
+    read_bias(n, keys.bias);
+  } else if (n.bias != Bias::kNone) {
     if (n.soft_cap > 0) refuse(bias, fmt::format("found 1; with '{}' allowed is 0", name_of("softcap")));
     if (n.mask.block != 0) refuse(bias, fmt::format("found 1; with '{}' allowed is 0", name_of("block_mask")));
     if (n.ragged()) refuse(bias, fmt::format("found 1; with '{}' allowed is 0", name_of("contexts")));
@@ -146,8 +151,8 @@ void complete_serving(Network& n, const K& keys, const Origin& origin, NameOf na
       refuse("scale_block", fmt::format("found {}; allowed is a power of two", n.scale_block));
     }
     if (n.type != hal::ElementType::kInt8) refuse("scale_block", "only INT8 has scales: allowed is type=int8");
-    if (n.bias != Bias::kNone || n.mask.block != 0) {
-      refuse("scale_block", "with a bias or a block mask allowed are scales of whole heads");
+    if (n.bias == Bias::kAlibi || n.bias == Bias::kRelative || n.mask.block != 0) {
+      refuse("scale_block", "with a formula's bias or a block mask allowed are scales of whole heads");
     }
     const auto blocks = [&](std::uint64_t tokens) { return (tokens + n.scale_block - 1) / n.scale_block; };
     const std::uint64_t group = n.heads / n.heads_of_kv();

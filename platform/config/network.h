@@ -2,11 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "firmware/hal/descriptor.h"
 #include "firmware/hal/block_mask.h"
+#include "firmware/hal/descriptor.h"
 #include "firmware/hal/mask.h"
 #include "models/arith/half.h"
 #include "platform/config/schema.h"
@@ -29,7 +30,19 @@ enum class Step : std::uint8_t { kAttention, kGemm, kSoftmax };
 enum class Scope : std::uint8_t { kAttention, kLayer, kModel };
 
 // What is added to the scores, by the places of query and key.
-enum class Bias : std::uint8_t { kNone, kAlibi, kRelative };
+enum class Bias : std::uint8_t { kNone, kAlibi, kRelative, kTensor };
+
+// A bias as numbers, of [batch, heads of Q, queries, keys]; where there is one only, it is that of all.
+struct BiasTensor {
+  std::uint32_t extent[4] = {1, 1, 1, 1};
+  std::vector<arith::Half> numbers;
+  arith::Half at(std::uint32_t batch, std::uint32_t head, std::uint32_t query, std::uint32_t key) const {
+    const std::uint32_t place[4] = {batch, head, query, key};
+    std::size_t i = 0;
+    for (int d = 0; d < 4; ++d) i = i * extent[d] + (extent[d] == 1 ? 0 : place[d]);
+    return numbers[i];
+  }
+};
 
 // softmax(Q.K^T).V for `batch` x `heads` pairs of Q: seq_q x emb, K and V: seq_kv x emb, in elements (FP16). With
 // grouped queries each of `kv_heads` heads of K and V serves heads / kv_heads consecutive heads of Q.
@@ -50,6 +63,7 @@ struct Network {
   std::vector<std::uint32_t> map;    // of blocks, where mask.block is not 0: hal::BlockMask's words
   std::vector<std::uint32_t> valid;  // keys of each batch that count, where mask.padded is 1
   Bias bias = Bias::kNone;
+  std::shared_ptr<const BiasTensor> bias_tensor;  // where it is one
   std::uint32_t scale_block = 0;  // INT8: tokens that share a scale; 0: all of a head do
   bool append = false;            // K and V of new tokens are put into the cache before; of requests,
   bool appends_requests = true;   //   whether they are
@@ -122,7 +136,7 @@ struct NetworkKeys {
   std::uint32_t seq = 0;
   std::string contexts;
   std::uint32_t causal = 0, history = kNoHistory, gated = 0, alibi = 0, relative = 0;
-  std::string scale, soft_cap, block_mask, valid;
+  std::string scale, soft_cap, block_mask, valid, bias;
   Append append = Append::kAuto;
   Phase phase = Phase::kPrefill;
   Between between = Between::kSoftmax;
@@ -138,11 +152,15 @@ const std::vector<std::pair<std::string, std::string>>& inline_names();
 // ALiBi's slope of a head of Q (Press, Smith, Lewis 2022), and what stands for T5's learned bias of a bucket.
 float alibi_slope(std::uint32_t head, std::uint32_t heads);
 arith::Half relative_bias(std::uint32_t head, std::uint32_t bucket);
-// A query's bias, of head `head` of Q: what the machine adds to its scaled score, before it is rounded.
+// A query's bias, of head `head` of Q, batch after batch: what the machine adds to its scaled score, before it is
+// rounded.
 double bias_of(const Network& network, std::uint32_t head, std::uint32_t query, std::uint32_t key);
 
 // Reads a block mask: a line "block N", then a row of 0 and 1 for each block of new tokens. Throws ConfigError.
 void read_block_mask(Network& network, const std::string& path);
+// Reads a bias: a .npy file. Throws ConfigError.
+void read_bias(Network& network, const std::string& path);
+void check_bias(const Network& network, const std::string& what);  // every query keeps a key; throws likewise
 // Every query must attend to a key: throws ConfigError with the first one that does not.
 void check_visible(const Network& network, const std::string& what);
 

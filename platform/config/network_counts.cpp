@@ -93,7 +93,11 @@ std::string Network::rules() const {
     text += fmt::format("{:016x}", hash);
   }
   if (!valid.empty()) text += fmt::format(" valid={}", fmt::join(valid, "+"));
-  if (bias != Bias::kNone) {
+  if (bias == Bias::kTensor) {
+    std::uint64_t hash = 0xCBF29CE484222325U;  // FNV-1a
+    for (const arith::Half x : bias_tensor->numbers) hash = (hash ^ x) * 0x100000001B3U;
+    text += fmt::format(" bias={}:{:016x}", fmt::join(bias_tensor->extent, "x"), hash);
+  } else if (bias != Bias::kNone) {
     text += bias == Bias::kAlibi ? " alibi=1" : " relative=1";
     if (!mask.any()) add("history", mask.history);
   }

@@ -73,6 +73,12 @@ const Schema<NetworkKeys>& network_schema() {
       make_key<K>(number("relative", Unit::kCount, 0, 1,
                          "1: scores get T5's bias of the relative position, one of 32 numbers of the head"),
                   &K::relative),
+      with_note(
+          make_key<K>(text("bias",
+                           "file of a bias of the scores: .npy of FP16 or FP32, [batch, heads, seq_q, seq_kv], its "
+                           "last three or two, 1 for what is the same for all; -inf hides a key"),
+                      &K::bias),
+          "none"),
       with_note(make_key<K>(text("scale", "of the scores before softmax: a number, 1/8, 1/sqrt(E)"), &K::scale), "1"),
       make_key<K>(choice("softmax", {"softmax", "none"}, "none: the two matmuls alone, a chain"), &K::between),
       with_note(
@@ -145,6 +151,7 @@ const std::vector<std::pair<std::string, std::string>>& inline_names() {
                                                                          {"valid", "valid"},
                                                                          {"alibi", "alibi"},
                                                                          {"relative", "relative"},
+                                                                         {"bias", "bias"},
                                                                          {"scale_block", "scale_block"},
                                                                          {"append", "append"},
                                                                          {"scope", "scope"},

@@ -30,6 +30,10 @@ Network with_requests(const Network& network, const std::string& path) {
                                   "valid",
                                   shown_path(path)));
   }
+  if (n.bias == Bias::kTensor) {
+    throw ConfigError(fmt::format("{}: requests have lengths of their own; a layer with them takes no bias from a file",
+                                  shown_path(path)));
+  }
   n.append = n.softmax && n.appends_requests;
   n.contexts.clear();
   std::vector<bool> taken;

@@ -39,10 +39,10 @@ std::string last_part(const std::string& name) { return name.substr(name.rfind('
 
 }  // namespace
 
-void tag_tensors(Platform& platform, const hal::Layer& l, std::uint64_t scratch) {
+void tag_tensors(Platform& platform, const hal::Layer& l, std::uint64_t scratch, std::uint64_t bias) {
   std::vector<Givers::Range>& ranges = platform.context().givers.ranges;
   ranges.clear();
-  const std::uint64_t begins[] = {l.q, l.k, l.v, l.c, l.p, l.o, scratch};
+  const std::uint64_t begins[] = {l.q, l.k, l.v, l.c, l.p, l.o, scratch, bias};
   for (std::size_t i = 0; i < std::size(begins); ++i) {
     std::uint64_t end = UINT64_MAX;
     for (const std::uint64_t other : begins) {

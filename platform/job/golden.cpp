@@ -84,7 +84,7 @@ class BlockEvaluator {
 
   // Of which batch's head of K and V the next rows are.
   void begin(std::size_t bh) {
-    head_ = static_cast<std::uint32_t>(bh % shape_.heads);
+    head_ = static_cast<std::uint32_t>(bh);
     valid_ = shape_.valid.empty() ? shape_.keys : shape_.valid[bh / shape_.heads];
     scales_ = shape_.scales.empty() ? nullptr : &shape_.scales[bh];
   }
@@ -173,7 +173,7 @@ class BlockEvaluator {
     for (std::size_t j = 0; j < keys_; ++j) {
       const double bias = shape_.bias(head_ * group + row / queries, query, static_cast<std::uint32_t>(j));
       row_.p[j] += bias;
-      biases_.push_back(std::abs(bias));
+      biases_.push_back(std::isinf(bias) ? 0 : std::abs(bias));
     }
   }
 

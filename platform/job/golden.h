@@ -93,7 +93,7 @@ struct AttentionShape {
   std::vector<HeadFactors> factors = {};  // of every batch's heads, in place of the scale; none: that alone
   hal::BlockMask blocks{};                // beside the mask
   std::vector<std::size_t> valid = {};    // keys of each batch that count; none: all
-  // Added to the scaled score of a query and a key: of that head of Q, among all. None: nothing.
+  // Added to the scaled score of a query and a key: of that head of Q, among those of all batches. None: nothing.
   std::function<double(std::uint32_t head, std::uint32_t query, std::uint32_t key)> bias = {};
   // Of rows of Q, K and V of every batch's heads, where blocks of them have scales; then that is in place of the scale.
   struct RowScales {

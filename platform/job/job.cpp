@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "firmware/runtime/boot.h"
+#include "mapping/addends.h"
 #include "mapping/append.h"
 #include "mapping/programs.h"
 #include "models/arith/number.h"
@@ -75,6 +76,20 @@ std::vector<Element> taken_out(const config::Network& n, std::size_t columns, st
     }
   }
   return taken;
+}
+
+// A bias as firmware reads it: a row of keys for every query of every head of Q.
+void put_bias(Platform& platform, const config::Network& n, std::uint64_t address) {
+  std::vector<arith::Half> row(n.seq_kv);
+  const std::uint64_t bytes = row.size() * sizeof row[0];
+  for (std::uint32_t b = 0; b < n.batch; ++b) {
+    for (std::uint32_t h = 0; h < n.heads; ++h) {
+      for (std::uint32_t q = 0; q < n.seq_q; ++q, address += bytes) {
+        for (std::uint32_t key = 0; key < n.seq_kv; ++key) row[key] = n.bias_tensor->at(b, h, q, key);
+        platform.write(address, row.data(), bytes);
+      }
+    }
+  }
 }
 
 // K or V as the cache has it: pages of all heads' tokens, or one run.
@@ -304,9 +319,10 @@ Result Runner::run_once(const config::Network& network, const Schedule& schedule
       put_cache(job.layer.v, from.v, network.values(), v);
     };
     network.typed() ? put_all(kept.q, kept.k, kept.v) : put_all(tensors->q, tensors->k, tensors->v);
+    if (network.bias == config::Bias::kTensor) put_bias(p, network, mapping::addends_of(made));
   }
 
-  tag_tensors(p, job.layer, made.scratch.address);
+  tag_tensors(p, job.layer, made.scratch.address, mapping::addends_of(made));
   Result result;
   result.network = network;
   result.schedule = schedule;

@@ -87,7 +87,7 @@ void add_places(mapping::Job& made, const config::Network& n) {
   };
   if (n.mask.block != 0) add(hal::kMapped, hal::kMapAddress, n.map);
   if (n.mask.padded != 0) add(hal::kPadded, hal::kContextsAddress, n.valid);
-  if (n.bias == config::Bias::kNone) return;
+  if (n.bias == config::Bias::kNone || n.bias == config::Bias::kTensor) return;
   std::vector<std::uint32_t> words;
   for (std::uint32_t head = 0; head < n.heads; ++head) {
     if (n.bias == config::Bias::kAlibi) {
@@ -187,6 +187,13 @@ mapping::Job make_job(const MachineConfig& machine, const config::Network& n, co
   const std::uint64_t in_pages = std::uint64_t{n.pages()} * n.page * folded.heads;  // rows
   const std::uint64_t key_rows = n.page > 0 ? in_pages : n.key_elements() / n.emb;
   l.q = place(n.query_elements() * bytes);
+  if (n.bias == config::Bias::kTensor) {
+    const hal::Addends addends{place(score_bytes(n))};
+    mapping::Job::Table table{hal::kBiasAddress, std::vector<std::uint32_t>(sizeof addends / sizeof(std::uint32_t))};
+    std::memcpy(table.words.data(), &addends, sizeof addends);
+    made.tables.push_back(std::move(table));
+    job.flags |= hal::kAddedJob;
+  }
   if (n.append) {
     hal::Append from{};
     from.k = place(n.appended_rows() * n.emb * bytes);

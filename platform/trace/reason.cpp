@@ -4,7 +4,7 @@ namespace attnvp::trace {
 
 namespace {
 
-const char* const kTensors[] = {"data", "Q", "K", "V", "C", "P", "O", "partial results"};
+const char* const kTensors[] = {"data", "Q", "K", "V", "C", "P", "O", "partial results", "bias"};
 
 std::string producer(const Cause& cause) {
   switch (cause.by) {

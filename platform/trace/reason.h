@@ -8,7 +8,7 @@
 namespace attnvp::trace {
 
 // "K from DRAM", "P from VEC", "space", "processor", "order" and the like. A load's tag is the place of its tensor in
-// Q, K, V, C, P, O, partial results, from 1 on.
+// Q, K, V, C, P, O, partial results, the bias, from 1 on.
 std::string reason(const Cause& cause);
 
 }  // namespace attnvp::trace

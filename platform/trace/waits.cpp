@@ -55,7 +55,7 @@ std::map<std::uint64_t, std::string> event_words(const Journal& journal, const G
 }
 
 std::vector<std::string> wait_words() {
-  constexpr std::uint8_t kTags = 7;  // Q, K, V, C, P, O, partial results
+  constexpr std::uint8_t kTags = 8;  // Q, K, V, C, P, O, partial results, the bias
   std::vector<std::string> words;
   const auto add = [&words](const Cause& cause) {
     const std::string word = reason(cause);

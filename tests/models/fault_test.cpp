@@ -76,6 +76,13 @@ hal::Descriptor forwarded(hal::Descriptor d) {
 hal::Descriptor with_partials(std::uint64_t address, std::uint32_t stride) {
   return accumulating(good_matmul(), address, stride);
 }
+hal::Descriptor with_addends(std::uint64_t address) {
+  return changed(good_matmul(), [&](hal::Descriptor& d) {
+    d.flags |= hal::kTransposeB;
+    d.operand[3] = {address, 32, 16};
+    d.type[3] = hal::ElementType::kFp16;
+  });
+}
 
 std::vector<Case> cases() {
   using F = FaultCode;
@@ -119,6 +126,15 @@ std::vector<Case> cases() {
       {"MacKeptPassesL1By", kMac, F::kBadOperand, kC, forwarded(kept(leaving_partials(good_matmul())))},
       {"MacNopPassesL1By", kMac, F::kBadOperand, 0, forwarded(nop())},
       {"MacLongPartials", kMac, F::kBadOperand, kC, with_columns(with_partials(kC, 64), 3, 17)},
+      {"MacAddendsPastL1", kMac, F::kOutOfRange, kL1End - 510, with_addends(kL1End - 510)},
+      {"MacAddendsAtAnOddAddress", kMac, F::kMisaligned, kC + 0x4001, with_addends(kC + 0x4001)},
+      {"MacFp32Addends", kMac, F::kBadType, kC + 0x4000,
+       with_type(with_addends(kC + 0x4000), 3, hal::ElementType::kFp32)},
+      {"MacShortAddends", kMac, F::kBadOperand, kC + 0x4000, with_columns(with_addends(kC + 0x4000), 3, 15)},
+      {"MacAddendsOfNoScores", kMac, F::kBadOperand, kC + 0x4000,
+       changed(with_addends(kC + 0x4000), [](hal::Descriptor& d) { d.flags = 0; })},
+      {"MacAddendsToPartials", kMac, F::kBadType, kC, with_type(with_addends(kC + 0x4000), 2, hal::ElementType::kFp32)},
+      {"MacResultOverAddends", kMac, F::kOverlap, kC, with_addends(kC)},
       {"MacOddLength", kMac, F::kBadLength, 0, with_length(good_matmul(), 132)},
       {"VecReadsOutsideTheMap", kVec, F::kUnmapped, 0, softmax(8, 32, 0, kC)},
       {"VecReadsPastL1", kVec, F::kOutOfRange, kL1End - 64, softmax(8, 32, kL1End - 64, kC)},

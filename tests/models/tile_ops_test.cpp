@@ -147,6 +147,27 @@ TEST(TileOps, CountTraffic) {
   EXPECT_EQ(bench.cluster().l1->value("write_words"), 32U + 2 * 32 * 11);
 }
 
+TEST(TileOps, ScoresTakeAddends) {
+  Bench bench(array_machine());
+  const std::vector<arith::Half> none(32 * 10, 0), keys(20 * 10, 0);
+  std::vector<arith::Half> addends(32 * 20);
+  for (std::size_t i = 0; i < addends.size(); ++i) addends[i] = arith::half_from_double(static_cast<double>(i));
+  bench.run([&](Bench& b) {
+    b.set_l1(kA, none);
+    b.set_l1(kB, keys);
+    b.set_l1(kV, addends);
+    hal::Descriptor d = score(32, 20, 10, 0, kA, kB, kMax);
+    d.operand[3] = {kV, 40, 20};
+    d.type[3] = hal::ElementType::kFp16;
+    b.push(kMac, then(d, 0));
+    b.take(0);
+  });
+  const auto maxima = bench.l1<arith::Half>(kMax, 32);
+  for (std::size_t row = 0; row < 32; ++row) EXPECT_EQ(maxima[row], addends[row * 20 + 19]) << row;
+  EXPECT_EQ(bench.cluster().l1->value("read_words"), 2U * 32 * 10 + 2 * 20 * 10 + 32 * 20);
+  EXPECT_EQ(bench.core().mac->value("add_ops"), 32U * 20);
+}
+
 struct TileFault {
   std::vector<hal::Descriptor> before;
   FaultCase fault;

@@ -111,11 +111,11 @@ TEST(Network, RefusesBadInlineShapes) {
   EXPECT_EQ(inline_refusal("H=1,N=8,E=8,D=2"),
             "key 'D' is unknown; allowed: B, H, N, NQ, NKV, E, HKV, L, causal, history, window, "
             "sinks, prefix, scale, softcap, type, out, EV, softmax, phase, batch, cache, page, pages, layers, "
-            "block_mask, valid, alibi, relative, scale_block, append, scope, hidden, ffn, gated");
+            "block_mask, valid, alibi, relative, bias, scale_block, append, scope, hidden, ffn, gated");
   EXPECT_EQ(inline_refusal("h=1,N=8,E=8"),
             "key 'h' is unknown; allowed: B, H, N, NQ, NKV, E, HKV, L, causal, history, window, "
             "sinks, prefix, scale, softcap, type, out, EV, softmax, phase, batch, cache, page, pages, layers, "
-            "block_mask, valid, alibi, relative, scale_block, append, scope, hidden, ffn, gated");
+            "block_mask, valid, alibi, relative, bias, scale_block, append, scope, hidden, ffn, gated");
   EXPECT_EQ(inline_refusal("H=1,N=8,E=8,H=1"), "key 'H' is given twice");
   EXPECT_EQ(inline_refusal("H=1,N=8,E=8,"), "found '' without '='; allowed is a shape such as H=12,N=512,E=64");
   EXPECT_EQ(inline_refusal("H=1,N,E=8"), "found 'N' without '='; allowed is a shape such as H=12,N=512,E=64");
@@ -247,9 +247,10 @@ TEST(Network, RefusesBadFiles) {
   EXPECT_EQ(file_refusal("head: 3\n"), "my.yaml:1: key 'head' is unknown; did you mean 'heads'?");
   EXPECT_EQ(file_refusal("width: 3\n"),
             "my.yaml:1: key 'width' is unknown; allowed: name, batch, heads, seq, seq_q, seq_kv, kv_heads, contexts, "
-            "causal, history, window, sinks, prefix, block_mask, valid, alibi, relative, scale, softmax, softcap, type, "
-             "scale_block, append, out, phase, page, pages, layers, "
-             "hidden, ffn, gated, scope, "
+            "causal, history, window, sinks, prefix, block_mask, valid, alibi, relative, bias, scale, softmax, "
+            "softcap, type, "
+            "scale_block, append, out, phase, page, pages, layers, "
+            "hidden, ffn, gated, scope, "
             "emb, value_emb, "
             "provenance");
   EXPECT_EQ(file_refusal("heads: 3\nseq: 0\n"), "my.yaml:2: key 'seq': found '0'; allowed is 1 to 4194304");

@@ -89,6 +89,22 @@ inline void random_rules(Random& r, config::Network& n) {
   if (r.one_in(5)) m.prefix = r.from(0, n.seq_kv);
 }
 
+// A bias as a tensor, of any shape that it may have.
+inline void random_bias(Random& r, config::Network& n) {
+  config::BiasTensor bias;
+  const std::uint32_t all[4] = {n.batch, n.heads, n.seq_q, n.seq_kv};
+  std::size_t count = 1;
+  for (int d = 0; d < 4; ++d) {
+    if (!r.one_in(3)) bias.extent[d] = all[d];
+    count *= bias.extent[d];
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    bias.numbers.push_back(arith::half_from_double((static_cast<double>(r.from(0, 256)) - 128) / 32));
+  }
+  n.bias = config::Bias::kTensor;
+  n.bias_tensor = std::make_shared<const config::BiasTensor>(std::move(bias));
+}
+
 // A map of blocks, padding, a bias, scales of blocks, new tokens that are appended: for layers without requests, whose
 // rules and types are known.
 inline void random_places(Random& r, config::Network& n) {
@@ -120,7 +136,9 @@ inline void random_places(Random& r, config::Network& n) {
   } else if (n.type == hal::ElementType::kInt8 && r.one_in(2)) {
     n.scale_block = r.of({16, 32, 64});
   }
-  if (!r.one_in(5)) return;
+  const bool padded = r.one_in(5);
+  if (n.bias == config::Bias::kNone && n.softmax && r.one_in(4)) random_bias(r, n);
+  if (!padded) return;
   m.padded = 1;
   for (std::uint32_t b = 0; b < n.batch; ++b) n.valid.push_back(r.from(1, n.seq_kv));
   for (std::uint32_t b = 0; b < n.batch; ++b) {
