@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 #include <tuple>
+#include <utility>
 
 #include "mapping/append.h"
 #include "mapping/check/blanks.h"
@@ -31,6 +32,7 @@ class Examiner {
   Interval torn(const Region& region) const;
   std::uint64_t source_of(const Touch& write, std::uint64_t address, std::uint64_t& row_stride) const;
   void keys(LineId line, std::uint32_t step);
+  const hal::Descriptor* maker(std::uint64_t address, const Touch*& by) const;
   void scales(LineId line, std::uint32_t step);
   void space(LineId line, std::uint32_t step);
   void result();
@@ -60,6 +62,13 @@ class Examiner {
     Interval bytes;
   };
   std::vector<std::vector<Freed>> freed_;  // of each cluster, so far
+  struct Maximum {  // the command that made it
+    LineId line = kNone;
+    std::uint32_t step = 0;
+    std::uint64_t address = 0;  // of what that wrote
+    bool operator==(const Maximum& o) const { return line == o.line && step == o.step; }
+  };
+  std::map<std::pair<LineId, std::uint32_t>, Maximum> made_with_;  // by commands that take one
   std::map<std::tuple<Kind, LineId, LineId>, std::size_t> known_;
   Report report_;
 };

@@ -238,6 +238,25 @@ TEST(CheckHeld, TakesTheBuffersThatAreMade) {
   }
 }
 
+// Of a ring of tiles' sums, one softmax leaves its denominators in the place of the tile behind: the sums that are added
+// are of two tiles, and the result is a little off.
+TEST(CheckScales, FindsDenominatorsOfAnotherTile) {
+  const MachineConfig machine = config::load_hardware("cluster3", {"l1.size=128KiB"});
+  const config::Network network = config::load_network("H=2,NQ=1,NKV=300,E=16");
+  const job::Schedule schedule = job::complete(machine, network, job::parse_dataflow("cascade"));
+  std::uint64_t moved = 0;  // the number of the command
+  const mapping::check::Change move = [&](std::uint32_t c, const mapping::Queue& q, std::uint64_t n,
+                                          hal::Descriptor& d) {
+    if (c != 0 || q.unit != mapping::Unit::kVec || q.index != 0 || d.opcode != hal::Opcode::kOnlineSoftmax) return;
+    if (n > 20 && moved == 0) moved = n;
+    if (n == moved) d.operand[3].address += 2 * std::uint64_t{d.operand[3].row_stride};
+  };
+  const mapping::check::Report report =
+      mapping::check::check_changed(job::make_job(machine, network, schedule), machine, {}, move);
+  ASSERT_FALSE(report.findings.empty());
+  EXPECT_EQ(report.findings.front().kind, mapping::check::Kind::kScales) << text_of(report);
+}
+
 class CheckRandom : public testing::TestWithParam<std::uint32_t> {};
 
 TEST_P(CheckRandom, RaisesNoFalseAlarm) {
