@@ -154,6 +154,15 @@ TEST(BlockScales, GoldenChecksCanFail) {
   }
 }
 
+// More keys than a command has scales for: O is a sum over runs of V's rows.
+TEST(BlockScales, MayBeMoreThanACommandHas) {
+  const config::Network n = config::load_network("H=2,HKV=1,NQ=33,NKV=300,E=32,type=int8,scale_block=32");
+  for (const char* dataflow : {"flat", "mas", "tileflow", "layerwise", "softpipe"}) {
+    const job::Result r = run(n, dataflow, true);
+    EXPECT_TRUE(r.golden.passed) << dataflow << r.golden.to_string();
+  }
+}
+
 // Blocks follow the data: where one token is a hundred times as large, the others keep their bits.
 TEST(BlockScales, AreThoseOfTheirRows) {
   const config::Network n = config::load_network("H=1,N=64,E=16,type=int8,scale_block=32");
