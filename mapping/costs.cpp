@@ -92,11 +92,11 @@ Cost Costs::copy(const hal::Descriptor& d) const {
   // Bursts, of which only so many are under way, each as long as DRAM's latency, its own transfer and its way over the
   // L1 port, in whole cycles.
   const double bursts = static_cast<double>(copy_bursts(d, m.dma.burst_bytes));
-  const double port = std::ceil(bytes / bursts / m.l1.port_bytes_per_cycle);
+  cost.l1_bytes = (d.flags & hal::kForwarded) != 0 ? 0 : bytes;
+  const double port = std::ceil(cost.l1_bytes / bursts / m.l1.port_bytes_per_cycle);
   const double one = std::ceil(cost.latency + bytes / bursts / rate - 1e-6) + port;
   cost.bursts = std::max({cost.bus, bursts * port, bursts * one / m.dma.outstanding});
   cost.drain = load ? port : 0;
-  cost.l1_bytes = bytes;
   return cost;
 }
 

@@ -64,7 +64,7 @@ wrong 'need [0-9]+ bytes of DRAM' run --data timing --net H=1024,N=65536,E=128
 # Dataflows, tilings, options.
 wrong "dataflow 'maz' is unknown; did you mean 'mas'\\?$" run --dataflow maz
 wrong "dataflow 'nothing' is unknown; allowed: .*mas" compare --dataflow nothing
-wrong "'layerwise' has no options" run --dataflow layerwise:speed=9
+wrong "'softpipe' has no options" run --dataflow softpipe:speed=9
 wrong "option 'prefetsh' is unknown; did you mean 'prefetch'" run --dataflow flat:prefetsh=on
 wrong "found 'perhaps'; allowed are on, off" run --dataflow flat:prefetch=perhaps
 wrong 'given twice' run --dataflow flat:prefetch=on,prefetch=off

@@ -5,7 +5,6 @@
 
 #include "explore/reproduce/fusemax_tables.h"
 #include "explore/reproduce/reasons.h"
-#include "platform/config/energy.h"
 #include "platform/report/table.h"
 
 namespace attnvp::reproduce {
@@ -14,19 +13,7 @@ namespace {
 
 const char* const kFusemax = "fusemax";
 
-// Whose arrays' results cross the buffer on their way to DRAM, and do not in the paper's model; what is left otherwise.
-std::string why_energy(const FusemaxStudy& s, const FusemaxPoint& p, const std::string& d, double paper_pj) {
-  const Measure& m = p.ours.at(d);
-  if (d == "layerwise") {
-    const config::EnergyTable table = config::load_energy(s.baseline.energy);
-    const auto word = [&](const char* action) { return table.pj("attnvp.l1", action, s.baseline.l1.size_bytes); };
-    const double scores = p.heads * double{1} * p.tokens * p.tokens;
-    const double results = 2 * scores * (word("read") + word("write"));  // C and P, written there and read again
-    return fmt::format(
-        "C and P are written into the buffer and read again on their way to DRAM, {:.3f} x 10^12 pJ; in the artifact's "
-        "mappings the arrays' results pass the buffer by. Without that ours are {:.3f}, {:.2f} times the paper's",
-        results / 1e12, (m.energy_pj() - results) / 1e12, (m.energy_pj() - results) / paper_pj);
-  }
+std::string why_energy(const Measure& m) {
   return fmt::format("unexplained: operations take {:.2f} x 10^12 pJ, DRAM {:.3f}, the buffer {:.2f}",
                      (m.energy_pj("mac") + m.energy_pj("vec")) / 1e12, m.energy_pj("dram") / 1e12,
                      m.energy_pj("l1") / 1e12);
@@ -103,7 +90,7 @@ std::vector<Entry> fusemax_entries(const FusemaxStudy& s) {
   for (const std::string& d : s.dataflows) {
     for (const FusemaxPoint& p : s.points) {
       const double paper = claim(s, "energy_pj", p.name() + " " + d);
-      if (paper > 0) add("energy_pj", p.name(), d, paper, p.ours.at(d).energy_pj(), why_energy(s, p, d, paper));
+      if (paper > 0) add("energy_pj", p.name(), d, paper, p.ours.at(d).energy_pj(), why_energy(p.ours.at(d)));
     }
   }
   add("energy_over_flat", "mean", kFusemax, claim(s, "energy", "mean"), mean_energy_ratio(s),

@@ -45,9 +45,11 @@ void read_paper(FusemaxStudy& s, std::uint32_t most_tokens) {
 
 // The paper's FLAT has softmax beside the matmuls; its one-pass dataflows take tiles of keys as wide as the array
 // (section 5), where wider ones would spare its one-dimensional array some sums, and without +Binding one tile of
-// scores at a time. Tiles' sums pass from the array into the lanes' registers, as its artifact's mappings have it.
+// scores at a time. Arrays' results pass the buffer by, as its artifact's mappings have it: tiles' sums into the lanes'
+// registers, the unfused scores to DRAM.
 job::Schedule in_their_sense(const std::string& dataflow, const MachineConfig& machine) {
   std::string text = dataflow == "flat" ? "flat:overlap=on" : dataflow;
+  if (text == "layerwise") text += ":spills=fusemax";
   if (text == "cascade" || text.rfind("fusemax", 0) == 0)
     text += text.find(':') == std::string::npos ? ":sums=fusemax" : ",sums=fusemax";
   job::Schedule schedule = job::parse_dataflow(text);

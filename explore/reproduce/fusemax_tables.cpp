@@ -126,10 +126,9 @@ Section energy_section(const FusemaxStudy& s) {
   Section t;
   t.title = "Energy, in 10^12 pJ";
   t.lead =
-      "Ours, by part, beside the artifact's totals of the shortest sequence. Here as in its mappings, tiles' sums pass "
-      "from "
-      "the two-dimensional array into the lanes' registers (sums=fusemax); by default they cross the buffer "
-      "(sums=l1)." +
+      "Ours, by part, beside the artifact's totals of the shortest sequence. Here as in its mappings, arrays' results "
+      "pass the buffer by: tiles' sums go from the two-dimensional array into the lanes' registers (sums=fusemax), the "
+      "unfused scores to DRAM (spills=fusemax); by default they cross the buffer (sums=l1, spills=l1)." +
       std::string(kSameHeads);
   t.columns = {"network", "dataflow"};
   for (const auto& [part, pj] : s.points.front().ours.at(kFlat).parts_pj) t.columns.push_back(report::upper(part));

@@ -48,9 +48,10 @@ Kind chain_kind() {
           "fused pairs of GEMMs in RTL",
           {"M", "N", "K", "L", "mM", "mK1", "mK2", "rtl_cycles"},
           [](const Options& options) { return std::make_unique<ChainSet>(options); },
-          "Calibrated: depth of the array's pipeline, latency of main memory. Sums between slices of the depth stay "
+          "Calibrated: latency of main memory. Sums between slices of the depth stay "
           "with the array, as the artefact's counts of words have it; those of the result between tiles pass through "
-          "the buffer in 32 bits, in RTL in 16. Trust it least where row blocks are large and tiles small"};
+          "the buffer in 32 bits, in RTL in 16. Trust it least where row blocks are large and tiles small",
+          {"M", "N", "K", "L", "mM"}};
 }
 
 }  // namespace attnvp::validate

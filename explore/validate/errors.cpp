@@ -28,15 +28,38 @@ std::vector<double> ranks(const std::vector<double>& values) {
 
 double error_of(const Point& point) { return point.predicted / point.measured - 1; }
 
-double rank_correlation(const std::vector<double>& a, const std::vector<double>& b) {
-  const std::vector<double> x = ranks(a), y = ranks(b);
-  const double mean = (static_cast<double>(x.size()) - 1) / 2;
-  double xy = 0, xx = 0, yy = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    xy += (x[i] - mean) * (y[i] - mean), xx += (x[i] - mean) * (x[i] - mean), yy += (y[i] - mean) * (y[i] - mean);
+double correlation(const std::vector<double>& a, const std::vector<double>& b) {
+  const double n = static_cast<double>(a.size());
+  const double mean_a = std::accumulate(a.begin(), a.end(), 0.0) / n, mean_b = std::accumulate(b.begin(), b.end(), 0.0) / n;
+  double ab = 0, aa = 0, bb = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const double x = a[i] - mean_a, y = b[i] - mean_b;
+    ab += x * y, aa += x * x, bb += y * y;
   }
-  if (xx == 0 && yy == 0) return 1;
-  return xx == 0 || yy == 0 ? 0 : xy / std::sqrt(xx * yy);
+  if (aa == 0 && bb == 0) return 1;
+  return aa == 0 || bb == 0 ? 0 : ab / std::sqrt(aa * bb);
+}
+
+double rank_correlation(const std::vector<double>& a, const std::vector<double>& b) {
+  return correlation(ranks(a), ranks(b));
+}
+
+std::optional<double> correlation_within(const std::vector<std::string>& groups, const std::vector<Point>& points) {
+  constexpr std::size_t kFewest = 3;  // two points are always on a line
+  std::map<std::string, std::pair<std::vector<double>, std::vector<double>>> by_group;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    auto& [measured, predicted] = by_group[groups[i]];
+    measured.push_back(points[i].measured), predicted.push_back(points[i].predicted);
+  }
+  double sum = 0;
+  std::size_t count = 0;
+  for (const auto& [group, values] : by_group) {
+    if (values.first.size() < kFewest) continue;
+    sum += correlation(values.first, values.second);
+    ++count;
+  }
+  if (count == 0) return std::nullopt;
+  return sum / static_cast<double>(count);
 }
 
 Errors errors_of(const std::vector<Point>& points) {

@@ -70,6 +70,7 @@ std::string errors_text(const Result& r) {
   line("mean error", report::percent(r.errors.mape));
   line("bias", signed_percent(r.errors.bias));
   line("rank correlation", fmt::format("{:.4f}", r.errors.spearman));
+  if (r.errors.within_groups) line("within groups", fmt::format("{:.3f}, correlation", *r.errors.within_groups));
   line("worst error", report::percent(r.errors.worst));
   for (const double step : kSteps) {
     line(fmt::format("within {:.0f}%", 100 * step).c_str(), report::percent(share_within(r, step)));
@@ -101,6 +102,7 @@ void fill(nlohmann::ordered_json& document, const Result& r) {
   document["mape"] = r.errors.mape;
   document["bias"] = r.errors.bias;
   document["spearman"] = r.errors.spearman;
+  if (r.errors.within_groups) document["correlation_within_groups"] = *r.errors.within_groups;
   document["worst"] = r.errors.worst;
 }
 }  // namespace

@@ -82,6 +82,14 @@ Result validate(const std::string& path, const Options& options, const RowProgre
     }
   }
   result.errors = errors_of(result.points);
+  if (!kind.group.empty()) {
+    std::vector<std::string> groups;
+    for (const std::uint64_t row : result.rows) {
+      std::string& group = groups.emplace_back();
+      for (const std::string& column : kind.group) group += rows[row - 1].text(column.c_str()) + ",";
+    }
+    result.errors.within_groups = correlation_within(groups, result.points);
+  }
   return result;
 }
 

@@ -10,8 +10,13 @@ namespace attnvp::firmware {
 
 namespace {
 
-void by_rows(Runtime& rt, const ScoreTiling& tiling) {
-  const ScoreBlocks scores{3, true};  // one being loaded, one computed, one stored
+const char* const kSpills[] = {"l1", "fusemax", nullptr};
+const DataflowOption kOptions[] = {
+    {"spills", kSpills, "C and P go from the engines to DRAM by way of L1, or past it, as FuseMax's baseline has it"},
+    {nullptr, nullptr, nullptr}};
+
+void by_rows(Runtime& rt, const ScoreTiling& tiling, bool forwarded) {
+  const ScoreBlocks scores{3, true, forwarded};  // one being loaded, one computed, one stored
   const Work work(rt, tiling);
   Attention attention(rt, work, tiling, scores);
   const uint64_t mark = rt.allocated();
@@ -35,8 +40,8 @@ void by_rows(Runtime& rt, const ScoreTiling& tiling) {
   o_from_dram(rt, work, attention, tiling, scores);
 }
 
-void by_tiles(Runtime& rt, const ScoreTiling& tiling) {
-  ScoreTiles all(rt, tiling, Steps::kInTurn);
+void by_tiles(Runtime& rt, const ScoreTiling& tiling, bool forwarded) {
+  ScoreTiles all(rt, tiling, Steps::kInTurn, forwarded);
   const Work& work = all.work();
   const uint64_t mark = rt.allocated();
   {
@@ -65,16 +70,20 @@ void by_tiles(Runtime& rt, const ScoreTiling& tiling) {
 void run(Runtime& rt) {
   const auto tiling = rt.parameters<ScoreTiling>();
   if (!rt.ok()) return;
+  const bool forwarded = rt.job().option[0] == 1;
   if (tiling.in_tiles()) {
-    by_tiles(rt, tiling);
+    by_tiles(rt, tiling, forwarded);
   } else {
-    by_rows(rt, tiling);
+    by_rows(rt, tiling, forwarded);
   }
 }
 
-const Dataflow kLayerwise = {"layerwise", "Layer-Wise: three operators in turn, C and P by way of DRAM",
-                             run,         kScoreParameters,
-                             nullptr,     nullptr,
+const Dataflow kLayerwise = {"layerwise",
+                             "Layer-Wise: three operators in turn, C and P by way of DRAM",
+                             run,
+                             kScoreParameters,
+                             kOptions,
+                             nullptr,
                              hal::kScoresCAndP};
 ATTNVP_DATAFLOW(kLayerwise);
 

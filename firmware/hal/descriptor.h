@@ -98,7 +98,9 @@ enum Flags : std::uint16_t {
   kBucketed = 8192,      // likewise: plus T5's bias of their relative position
   kBlockScaled = 16384,  // MAC, of INT8, kScaled: by the scales of blocks of rows and keys besides; partials are FP32
   kCapped = 2048,        // MAC, what is kScaled, to FP16: x becomes RuleTail::cap * tanh(x / cap)
-  kForwarded = 32768,  // T, kRescale: R, stays in the lanes' registers until kScaleAdd takes it, and does not cross L1
+  // A result passes L1 by, where only its address is: what kMatmul, kAttendTile, kRescale and kSoftmax make; what
+  // kScaleAdd (T, what is kUnscaled R too) and a copy out of the own L1 take.
+  kForwarded = 32768,
   kNormalised = 1024,  // kMatmul A.B: over the sums of A's rows, which are partials' last column
 };
 

@@ -132,7 +132,7 @@ void Attention::load_q_rest(const Work::Round& i) {
 void Attention::make_c() {
   const Matrix l1 = in_l1(rt_.layer().emb, row_bytes_, rt_.type());
   c_ = matmul_abt(l1, l1, in_l1(0, score_bytes_, hal::ElementType::kFp16), tiling_.l0);
-  rt_.scale_scores(c_, 0);
+  rt_.scale_scores(c_.forwarded(scores_.forwarded), 0);
 }
 
 void Attention::general_c(KvBuffer& k, const Work::Round& i, Loads& ahead, const Discipline* discipline) {
@@ -226,7 +226,7 @@ void Attention::general_p(const Work::Round& i) {
 void Attention::normalize(const Item& item, uint32_t block, uint32_t row, uint32_t rows, Events after, Events then) {
   if (p_.raw().opcode == hal::Opcode::kNop || rows == 0) {
     const Matrix scores = in_l1(item.keys, score_bytes_, hal::ElementType::kFp16);
-    p_ = rows == 0 ? fence() : softmax(scores, rt_.in(scores));
+    p_ = rows == 0 ? fence() : softmax(scores, rt_.in(scores)).forwarded(scores_.forwarded);
   }
   Command::Edit command(p_, rows);
   command.after(after).then(then).label(item.head, item.block);
@@ -383,6 +383,7 @@ void Attention::store_scores(const Work::Round& i, uint64_t tensor, Events ready
     const Matrix block = score_block(lane_[c].stored, item, type);
     turn(lane_[c].stored, lane_[c].scores, scores_bytes_);
     rt_.dma(kStoreChannel, copy(block, dram_scores(rt_, tensor, item, type))
+                               .forwarded(scores_.forwarded)
                                .after(lanes_.of_lane(ready, c))
                                .then(scores_free_.of(c))
                                .then(stored_)

@@ -11,9 +11,11 @@
 namespace attnvp::firmware {
 
 // Blocks of nq x N scores per lane. With tokens they are handed back, as more than one engine uses them in turn.
+// Forwarded, what an engine makes of them goes to DRAM past L1.
 struct ScoreBlocks {
   uint32_t count = 1;
   bool tokens = false;
+  bool forwarded = false;
 };
 
 // The last blocks of O leave in this many strips, as nothing hides the last store.

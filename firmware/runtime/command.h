@@ -201,6 +201,11 @@ class Command {
     d_.flags |= hal::kKept;
     return *this;
   }
+  // Its result, or what it takes, passes L1 by.
+  Command& forwarded(bool is = true) {
+    if (is) d_.flags |= hal::kForwarded;
+    return *this;
+  }
   Command& planes(uint32_t count, uint32_t from_stride, uint32_t to_stride) {  // of a copy, so far apart
     lengthen_to(offsetof(Descriptor, tail) + sizeof(hal::CopyTail));
     d_.tail.copy = {count, {from_stride, to_stride}};

@@ -245,8 +245,8 @@ void OnlineAttention::first_half_in_array(uint32_t core, const Step& s) {
   rt_.vec(core, max.after(scored_.of(core)).then(maxed_.of(core)).label(s.head, s.block));
   if (!plan_.serial) return;
   Command scale = rescale(running, before, after);
-  scale.raw().flags |= hal::kInOrder | (plan_.forwarded ? hal::kForwarded : 0);
-  rt_.vec(core, scale.label(s.head, s.block));
+  scale.raw().flags |= hal::kInOrder;
+  rt_.vec(core, scale.forwarded(plan_.forwarded).label(s.head, s.block));
 }
 
 // The same on VEC alone, scores by way of L1.
@@ -270,7 +270,7 @@ void OnlineAttention::second_half(uint32_t core, const Step& s) {
   const Matrix v = kv_tile(v_, s, value_emb_);
   Command sums = plan_.in_array ? attend_tile(running.maximum(s.j), v, tile, array_slot(s))
                                 : numerators(rt_.in(scores(core, s)), v, tile, plan_.tiling.l0);
-  if (plan_.forwarded) sums.raw().flags |= hal::kForwarded;
+  sums.forwarded(plan_.forwarded);
   rt_.scale_values(sums, s.head);
   rt_.place_values(sums, {s.head, s.row, s.rows, s.keys.key, s.keys.keys});
   sums.after(maxed_.of(core)).then(summed_.of(core)).label(s.head, s.block);

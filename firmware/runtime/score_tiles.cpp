@@ -17,8 +17,13 @@ uint64_t row_bytes(ScoreTiles& all, uint32_t columns, uint32_t element_bytes) {
 
 }  // namespace
 
-ScoreTiles::ScoreTiles(Runtime& rt, const ScoreTiling& tiling, Steps steps)
-    : rt_(rt), tiling_(tiling), work_(rt, tiling), lanes_(rt.cores()), rows_(min(tiling.nq, rt.layer().seq_q)) {
+ScoreTiles::ScoreTiles(Runtime& rt, const ScoreTiling& tiling, Steps steps, bool forwarded)
+    : rt_(rt),
+      tiling_(tiling),
+      work_(rt, tiling),
+      forwarded_(forwarded),
+      lanes_(rt.cores()),
+      rows_(min(tiling.nq, rt.layer().seq_q)) {
   rt.check_l0(tiling.l0);
   if (lanes_ > kMaxLanes) rt.fail(Status::kBadJob);
   stored_ = rt.events(1);
@@ -103,10 +108,12 @@ void CTiles::tile(const Work::Round& i, uint32_t j) {
     if (part.last) multiply.then(q_free_.of(c));
     if (k_.last_use(i, c, j)) k_.release(multiply, c);
     rt.scale_scores(multiply, of.head);
-    rt.scores(c, c, multiply.label(of.head, of.block), {of.head, of.row, of.rows, part.key, part.keys});
+    multiply.forwarded(all_.forwarded()).label(of.head, of.block);
+    rt.scores(c, c, multiply, {of.head, of.row, of.rows, part.key, part.keys});
 
     const Matrix dram = columns_of(all_.c_block(of, items_[c]), part.key, part.keys);
-    Command store = copy(tile, dram).after(ready_.of(c)).then(free_.of(c)).label(of.head, of.block);
+    Command store =
+        copy(tile, dram).forwarded(all_.forwarded()).after(ready_.of(c)).then(free_.of(c)).label(of.head, of.block);
     if (all_.place.span > 0) {
       if (part.first) store.after(all_.place.of(c));
       if (part.last) store.then(all_.c_there.of(c));
@@ -141,6 +148,7 @@ void SoftmaxRows::rows(const Work::Round& i, uint32_t n) {
                        .then(loaded_.of(c))
                        .label(of.head, of.block);
     Command store = copy(rt.in(scores), in_dram(all_.p_block(block, items_[c])))
+                        .forwarded(all_.forwarded())
                         .after(ready_.of(c))
                         .then(free_.of(c))
                         .label(of.head, of.block);
@@ -149,7 +157,7 @@ void SoftmaxRows::rows(const Work::Round& i, uint32_t n) {
       if (last) store.then(all_.p_there.of(c));
     }
     rt.dma(all_.softmax_loads, load);
-    Command softmax = firmware::softmax(scores, rt.in(scores));
+    Command softmax = firmware::softmax(scores, rt.in(scores)).forwarded(all_.forwarded());
     mask(rt, softmax, of.row + row, of.key);
     rt.vec(c, softmax.after(loaded_.of(c)).then(ready_.of(c)).label(of.head, of.block));
     all_.store(all_.softmax_stores, store);

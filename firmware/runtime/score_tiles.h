@@ -15,11 +15,13 @@ enum class Steps : std::uint8_t { kInTurn, kSideBySide };
 // What the steps share: the work, where its scores are, what is on its way to DRAM.
 class ScoreTiles {
  public:
-  ScoreTiles(Runtime& rt, const ScoreTiling& tiling, Steps steps);
+  // Forwarded: C and P go from the engines to DRAM past L1.
+  ScoreTiles(Runtime& rt, const ScoreTiling& tiling, Steps steps, bool forwarded = false);
 
   Runtime& rt() { return rt_; }
   const Work& work() const { return work_; }
   const ScoreTiling& tiling() const { return tiling_; }
+  bool forwarded() const { return forwarded_; }
   uint32_t lanes() const { return lanes_; }
   uint32_t rows() const { return rows_; }  // of a row block's buffers
   uint32_t blocks() const;                 // tiles of a row block
@@ -49,6 +51,7 @@ class ScoreTiles {
   Runtime& rt_;
   const ScoreTiling tiling_;
   const Work work_;
+  const bool forwarded_;
   uint32_t lanes_, rows_;
   uint64_t ring_ = 0;  // DRAM address; 0: whole tensors
   Events stored_;

@@ -137,7 +137,7 @@ Refusal Accesses::of_copy(std::uint32_t cluster, const hal::Descriptor& d, Step&
   if (d.opcode != hal::Opcode::kCopy) {
     return {FaultCode::kBadOpcode, 0, fmt::format("a DMA controller has no opcode {}", static_cast<int>(d.opcode))};
   }
-  const Refusal refusal = check_copy(d, memories_);
+  const Refusal refusal = check_copy(d, memories_, hal::l1_base(cluster));
   if (refusal.any()) return refusal;
   for (int side = 0; side < 2; ++side) {
     for (std::uint32_t plane = 0; plane < d.tail.copy.planes; ++plane) {
@@ -153,7 +153,7 @@ Refusal Accesses::of_copy(std::uint32_t cluster, const hal::Descriptor& d, Step&
 Refusal Accesses::of_engine(std::uint32_t cluster, const Queue& queue, const hal::Descriptor& d, Step& step,
                             std::vector<Access>& accesses) {
   Plan plan;
-  hal::Descriptor in_memory = d;  // what passes through registers is ordered by the same events
+  hal::Descriptor in_memory = d;  // what passes L1 by is ordered by the same events
   in_memory.flags &= static_cast<std::uint16_t>(~(hal::kForwarded | hal::kKept));
   Refusal refusal = queue.unit == Unit::kMac
                         ? mac_[std::size_t{cluster} * machine_.cores + queue.index].plan(in_memory, plan)

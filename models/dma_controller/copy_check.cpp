@@ -7,7 +7,7 @@
 
 namespace attnvp {
 
-Refusal check_copy(const hal::Descriptor& d, const AddressMap& map) {
+Refusal check_copy(const hal::Descriptor& d, const AddressMap& map, std::uint64_t own_l1) {
   const std::uint64_t row_bytes = d.row_bytes(0), rows = d.rows, planes = d.tail.copy.planes;
   if (hal::element_bytes(d.type[0]) == 0 || d.type[1] != d.type[0]) {
     return {FaultCode::kBadType, d.operand[0].address,
@@ -49,6 +49,11 @@ Refusal check_copy(const hal::Descriptor& d, const AddressMap& map) {
           FaultCode::kOutOfRange, o.address,
           fmt::format("{}: the {} ends at {:#x}, {} ends at {:#x}", shape(), which, end, memory.name, memory.end())};
     }
+  }
+  const auto own = [&](int side) { return map.find(d.operand[side].address) == map.find(own_l1); };
+  if ((d.flags & hal::kForwarded) != 0 && (!own(0) || own(1))) {
+    return {FaultCode::kBadOperand, d.operand[0].address,
+            fmt::format("{}: only what leaves its cluster's L1 can be an engine's result that passes L1 by", shape())};
   }
   if (overlaps_itself(d)) {
     return {FaultCode::kOverlap, d.operand[1].address,

@@ -1,4 +1,5 @@
-// Whether a copy is one that a DMA controller does: its shape, and both sides within memories of the address map.
+// Whether a copy is one that a DMA controller does: its shape, both sides within memories of the address map, and where
+// its source passes L1 by, that it leaves the cluster's own.
 #pragma once
 
 #include "firmware/hal/descriptor.h"
@@ -7,6 +8,6 @@
 
 namespace attnvp {
 
-Refusal check_copy(const hal::Descriptor& descriptor, const AddressMap& map);
+Refusal check_copy(const hal::Descriptor& descriptor, const AddressMap& map, std::uint64_t own_l1);
 
 }  // namespace attnvp

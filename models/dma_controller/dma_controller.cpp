@@ -171,7 +171,7 @@ void DmaController::front(Channel& channel) {
       return;
     }
     if (d.opcode == hal::Opcode::kCopy) {
-      refusal = check_copy(d, *place_.map);
+      refusal = check_copy(d, *place_.map, place_.l1_base);
       if (refusal.any()) {
         stop_with(channel, refusal.code, refusal.address, std::move(refusal.detail));
         return;
@@ -180,6 +180,7 @@ void DmaController::front(Channel& channel) {
       channel.current = d;
       channel.from_l1 = own_l1(d.operand[0]);
       channel.to_l1 = own_l1(d.operand[1]);
+      channel.forwarded = (d.flags & hal::kForwarded) != 0;
       channel.transfer = Transfer(d, config_.burst_bytes);
       channel.ready = true;
       channel.bytes += d.row_bytes(0) * d.rows * d.tail.copy.planes;
@@ -231,6 +232,7 @@ DmaController::Channel* DmaController::choose() {
 // Leaves the time until data from the interconnect are here in `delay`.
 bool DmaController::read(const Channel& channel, const Burst& burst, unsigned char* data, sc_core::sc_time& delay) {
   fill_payload(issue_payload_, tlm::TLM_READ_COMMAND, burst.source, data, burst.bytes);
+  if (channel.forwarded) return !ctx_.full_data || l1->transport_dbg(issue_payload_) == burst.bytes;
   if (channel.from_l1) return access(l1, issue_payload_);
   read_bytes += burst.bytes;
   return request_later(bus, issue_payload_, completion_, delay);

@@ -69,6 +69,7 @@ class DmaController : public Module, private Completions {
     Transfer transfer;
     hal::Descriptor current{};
     bool from_l1 = false, to_l1 = false;  // the cluster's own
+    bool forwarded = false;               // from an engine past the own L1, which only has its bytes
     bool deferrable = false;
     std::uint64_t age = 0;                       // number of its doorbell
     boost::circular_buffer<std::uint64_t> ages;  // of the descriptors in the queue

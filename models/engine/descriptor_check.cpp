@@ -31,6 +31,27 @@ std::string name_of(hal::ElementType type) {
   return fmt::format("type {}", static_cast<int>(type));
 }
 
+namespace {
+
+Refusal check_forwarded(const hal::Descriptor& d) {
+  switch (d.opcode) {
+    case hal::Opcode::kMatmul:
+      if ((d.flags & hal::kKept) == 0) return {};
+      return {FaultCode::kBadOperand, d.operand[2].address, "partials that wait in L0 do not pass L1 by"};
+    case hal::Opcode::kSoftmax:
+    case hal::Opcode::kCopy:
+    case hal::Opcode::kScaleAdd:
+    case hal::Opcode::kRescale:
+    case hal::Opcode::kAttendTile:
+      return {};
+    default:
+      return {FaultCode::kBadOperand, d.operand[0].address,
+              fmt::format("a {} has no result that may pass L1 by", name_of(operation_of(d)))};
+  }
+}
+
+}  // namespace
+
 Refusal check_header(const hal::Descriptor& d) {
   if (d.version != hal::kDescriptorVersion) {
     return {
@@ -42,6 +63,7 @@ Refusal check_header(const hal::Descriptor& d) {
             fmt::format("a descriptor of {} bytes; it may have {} to {}, in steps of {}", d.length,
                         hal::kDescriptorBytes, hal::kMaxDescriptorBytes, hal::kDescriptorStep)};
   }
+  if ((d.flags & hal::kForwarded) != 0) return check_forwarded(d);
   return {};
 }
 

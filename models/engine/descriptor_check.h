@@ -18,7 +18,7 @@ struct Refusal {
   bool any() const { return code != FaultCode::kNone; }
 };
 
-// Version and length.
+// Version and length, and whether it has a result that may pass L1 by, where one is to (kForwarded).
 Refusal check_header(const hal::Descriptor& descriptor);
 // An opcode's fields that end at byte `end` must be within the length.
 Refusal check_length(const hal::Descriptor& descriptor, std::size_t end);

@@ -176,7 +176,7 @@ Refusal MacPlanner::plan(const hal::Descriptor& d, Plan& plan) {
   // L1 traffic: A is read once per column of sub-tiles, B once per row of them.
   const std::uint64_t a_traffic = s.m * s.k * s.a_bytes * n_tiles;
   const std::uint64_t b_traffic = s.n * s.k * s.b_bytes * m_tiles;
-  // C, unless its partials wait in L0 or go past L1.
+  // C, unless its partials wait in L0 or it passes L1 by.
   const bool leaves = !(s.kept && is_partial(d)) && (d.flags & hal::kForwarded) == 0;
   const std::uint64_t c_traffic = leaves ? s.m * s.n * s.c_bytes : 0;
   const auto part = [](Region region, std::uint64_t bytes) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -60,7 +61,11 @@ class Network : public Interconnect, private Completions {
                               "in which the link with the most flits moved one"};
   Counter wait_cycles{*this, "wait_cycles", "cycles", "for which packets stood before links, all together"};
 
-  void reset() override { links_.reset(); }
+  // Packets that arrive together are served by the number of their trip: numbers are given as to the first job.
+  void reset() override {
+    links_.reset();
+    std::sort(free_trips_.begin(), free_trips_.end(), std::greater<>());
+  }
 
  private:
   struct Trip {

@@ -82,9 +82,10 @@ Refusal VecPlanner::plan_softmax(const hal::Descriptor& d, Plan& plan) const {
   plan.body.pace_cycles = mask.masked() ? cycles.all - cycles.last : (rows - 1) * plan.last.pace_cycles;
   const std::uint64_t again = row_fits ? 0 : seen_bytes(rows - 1) * (kPasses - 1);
   plan.body.add(part(in, seen * reads - seen_bytes(0) - again));
-  plan.body.add(part(out, (rows - 1) * out_bytes));
+  const std::uint64_t leaves = (d.flags & hal::kForwarded) != 0 ? 0 : out_bytes;  // of a row
+  plan.body.add(part(out, (rows - 1) * leaves));
   if (!row_fits) plan.last.add(part(in, again));
-  plan.drain.add(part(out, out_bytes));
+  plan.drain.add(part(out, leaves));
 
   // L0: each pass reads and writes the row once where it is held there.
   const std::uint64_t working_set = row_fits ? 2 * row_bytes : l0_share_bytes_;

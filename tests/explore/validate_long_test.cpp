@@ -53,6 +53,9 @@ INSTANTIATE_TEST_SUITE_P(ValidateLong, ValidateSets,
                                          Bar{"dram-curves", 0.12}),
                          [](const auto& of) { return std::to_string(of.index); });
 
+// Tile sizes of one pair of GEMMs, beside each other.
+TEST(ValidateLong, ChainsFollowTheirTileSizes) { EXPECT_GE(shipped("chains").errors.within_groups.value(), 0.9); }
+
 // A set without bars of its own is one that nobody has looked at.
 TEST(ValidateLong, NoSetIsLeftOut) {
   std::vector<std::string> names;

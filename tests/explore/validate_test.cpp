@@ -30,6 +30,15 @@ TEST(ValidateErrors, RanksEachUnitByItself) {
   EXPECT_DOUBLE_EQ(e.spearman, 0);
 }
 
+TEST(ValidateErrors, CorrelateWithinGroups) {
+  EXPECT_DOUBLE_EQ(correlation({1, 2, 3}, {10, 20, 30}), 1);
+  EXPECT_DOUBLE_EQ(correlation({4, 4, 4}, {1, 2, 3}), 0);
+  // Of a only: between the groups they follow, within a half; b has one point too few.
+  const std::vector<Point> points = {point(1, 10), point(2, 30), point(3, 20), point(100, 1000), point(200, 900)};
+  EXPECT_NEAR(correlation_within({"a", "a", "a", "b", "b"}, points).value(), 0.5, 1e-12);
+  EXPECT_FALSE(correlation_within({"a", "a", "b", "b", "c"}, points).has_value());
+}
+
 TEST(ValidateRow, FindsColumnsByNameAndComplainsWithTheLine) {
   const std::vector<std::string> columns = {"a", "b", "c"};
   const config::CsvLine line{{"x.csv", 7}, {"2.5", "", "two"}};

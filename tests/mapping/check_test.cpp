@@ -114,6 +114,23 @@ TEST(Checker, FindsTheRaceOfALostWait) {
   EXPECT_EQ(race->parties[1].operation, "softmax");
 }
 
+// Scores that leave past L1 have a place there, which others may not take too soon.
+TEST(Checker, FindsTheRaceOfWhatPassesL1By) {
+  for (const bool waits : {true, false}) {
+    Script s;
+    s.buffers();
+    s.dma(0, s.load_q);
+    s.dma(0, s.load_k);
+    s.mac(s.scores.forwarded());
+    Command spill = copy(s.c, Script::at(kO + 0x1000, kRows, kKeys)).forwarded().then(kStored);
+    if (waits) spill.after(kC);
+    s.dma(1, spill);
+    s.recorder.take(waits ? kStored.first : kC.first, 1);
+    const Report r = s.end();
+    EXPECT_EQ(find(r, Kind::kRace) == nullptr, waits) << all(r);
+  }
+}
+
 TEST(Checker, FindsTokensThatNobodyTakes) {
   for (const std::uint32_t tokens : {1U, 2U}) {  // nobody needs to wait for the last
     Script s;

@@ -70,6 +70,14 @@ TEST(Descriptor, RefusalsAreOneClause) {
   EXPECT_EQ(check_operand(d, 1, 9, {ElementType::kFp16}).detail,
             "operand 1 of softmax has rows of 8 elements instead of 9");
   EXPECT_EQ(check_length(d, 132).detail, "a descriptor of 128 bytes; this softmax needs 136");
+  d.flags = hal::kForwarded;
+  EXPECT_FALSE(check_header(d).any());
+  d.opcode = hal::Opcode::kDivide;
+  EXPECT_EQ(check_header(d).detail, "a divide has no result that may pass L1 by");
+  d.opcode = hal::Opcode::kMatmul;
+  d.flags |= hal::kKept;
+  EXPECT_EQ(check_header(d).detail, "partials that wait in L0 do not pass L1 by");
+  d = softmax(4, 8, kL1, kL1);
   d.type[1] = ElementType::kFp8E5M2;
   EXPECT_EQ(check_operand(d, 1, 8, {ElementType::kFp16, ElementType::kFp32}).detail,
             "operand 1 of softmax is fp8_e5m2; this engine takes fp16 or fp32");

@@ -64,6 +64,20 @@ TEST(Dma, WriteOfFourBursts) {
   EXPECT_EQ(bench.cluster().dma.write_bytes.value(), 4096U);
 }
 
+TEST(Dma, ResultsThatPassL1ByTakeNoTimeThere) {
+  Bench bench(with_outstanding(4));
+  bench.run([&](Bench& b) {
+    b.set_l1(kL1, numbers(2048));
+    hal::Descriptor store = then(copy(4096, kL1, kDram + 32), 0);
+    store.flags |= hal::kForwarded;
+    b.push(channel(1), store);
+    b.take(0);
+    EXPECT_EQ(b.now(), kPush + 4 * 128);
+  });
+  EXPECT_EQ(bench.dram<std::uint16_t>(kDram + 32, 2048), numbers(2048));
+  EXPECT_EQ(bench.cluster().l1->value("read_words"), 0U);
+}
+
 TEST(Dma, StridedRowsAreBurstsOfTheirOwn) {
   // 8 rows of 64 B: 8 on the bus, 1 at the port. Four requests at once: data 100 + 8, 16, 24, 32. A row done
   // lets the next request go: rows 4 to 7 at 109, 117, 125, 133, their data 100 + 8 later; the last is in L1

@@ -69,6 +69,10 @@ hal::Descriptor kept(hal::Descriptor d) {
   d.flags |= hal::kKept;
   return d;
 }
+hal::Descriptor forwarded(hal::Descriptor d) {
+  d.flags |= hal::kForwarded;
+  return d;
+}
 hal::Descriptor with_partials(std::uint64_t address, std::uint32_t stride) {
   return accumulating(good_matmul(), address, stride);
 }
@@ -119,6 +123,8 @@ std::vector<Case> cases() {
       {"MacFp16Partials", kMac, F::kBadType, kC, with_type(with_partials(kC, 64), 3, hal::ElementType::kFp16)},
       {"MacShortRowsOfB", kMac, F::kBadOperand, kB, with_columns(good_matmul(), 1, 15)},
       {"MacKeptByNobody", kMac, F::kBadOperand, kC + 0x4000, kept(with_partials(kC + 0x4000, 64))},
+      {"MacKeptPassesL1By", kMac, F::kBadOperand, kC, forwarded(kept(leaving_partials(good_matmul())))},
+      {"MacNopPassesL1By", kMac, F::kBadOperand, 0, forwarded(nop())},
       {"MacLongPartials", kMac, F::kBadOperand, kC, with_columns(with_partials(kC, 64), 3, 17)},
       {"MacAddendsPastL1", kMac, F::kOutOfRange, kL1End - 510, with_addends(kL1End - 510)},
       {"MacAddendsAtAnOddAddress", kMac, F::kMisaligned, kC + 0x4001, with_addends(kC + 0x4001)},
@@ -142,6 +148,8 @@ std::vector<Case> cases() {
       {"VecInPlaceWithAnotherStride", kVec, F::kOverlap, kA, with_stride(softmax(8, 32, kA, kA), 1, 128)},
       {"VecMatmul", kVec, F::kBadOpcode, 0, good_matmul()},
       {"VecNoSuchWait", kVec, F::kBadEvent, 0, after(soft, 255, 1, 2)},
+      {"VecMaximaPassL1By", kVec, F::kBadOperand, kA,
+       forwarded(with_opcode(soft, static_cast<int>(hal::Opcode::kOnlineMax)))},
       {"VecUnknownType", kVec, F::kBadType, kA, with_type(soft, 0, static_cast<hal::ElementType>(99))},
       {"VecInt32Result", kVec, F::kBadType, kC, with_type(soft, 1, hal::ElementType::kInt32)},
       {"VecLongResult", kVec, F::kBadOperand, kC, with_columns(soft, 1, 33)},
@@ -170,6 +178,8 @@ std::vector<Case> cases() {
       {"DmaOntoItself", channel(2), F::kOverlap, kA + 32, copy(64, kA, kA + 32)},
       {"DmaStrideShorterThanARow", channel(2), F::kBadOperand, kDram, with_stride(move, 0, 62)},
       {"DmaStrideShorterThanAPlane", channel(2), F::kBadOperand, kA, copy(64, 4, 2, {kDram, 64, 256}, {kA, 64, 254})},
+      {"DmaLoadPassesL1By", channel(2), F::kBadOperand, kDram, forwarded(move)},
+      {"DmaWithinL1PassesItBy", channel(2), F::kBadOperand, kA, forwarded(copy(64, kA, kC))},
       {"DmaSoftmax", channel(2), F::kBadOpcode, 0, soft},
       {"DmaNoSuchSignal", channel(2), F::kBadEvent, 0, then(move, 256)},
   };

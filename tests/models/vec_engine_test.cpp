@@ -91,6 +91,19 @@ TEST(VecEngine, ValuesAreThoseOfTheDefinitionWhateverL0Holds) {
   }
 }
 
+// Four times the lanes: the body's 15 rows are 128 B = 2 each, the other half of its traffic and the drain are not
+// there.
+TEST(VecEngine, AResultThatPassesL1ByIsNoTraffic) {
+  MachineConfig m = machine();
+  m.vec.lanes = 1024;
+  Bench bench(m);
+  hal::Descriptor d = softmax(16, 64, kIn, kOut);
+  d.flags |= hal::kForwarded;
+  EXPECT_EQ(cycles_of(bench, kVec, d), kPush + 2 + 30 + 2 + 16);
+  EXPECT_EQ(bench.cluster().l1->value("read_words"), 16U * 64);
+  EXPECT_EQ(bench.cluster().l1->value("write_words"), 0U);
+}
+
 TEST(VecEngine, CountsWordsOfOnePassOrThree) {
   for (const bool fits : {true, false}) {
     MachineConfig m = machine();

@@ -14,10 +14,20 @@ constexpr int kFirst = 0, kShards = 20;
 #endif
 constexpr int kCasesPerShard = 8;
 
-const std::vector<std::string> kAll = {
-    "layerwise", "softpipe",       "flat",    "flat:overlap=on",        "tileflow",
-    "mas",       "fusemax",        "cascade", "cascade:binding=serial", "fusemax:binding=serial",
-    "lean",      "flash-decoding", "flash2"};
+const std::vector<std::string> kAll = {"layerwise",
+                                       "layerwise:spills=fusemax",
+                                       "softpipe",
+                                       "flat",
+                                       "flat:overlap=on",
+                                       "tileflow",
+                                       "mas",
+                                       "fusemax",
+                                       "cascade",
+                                       "cascade:binding=serial",
+                                       "fusemax:binding=serial",
+                                       "lean",
+                                       "flash-decoding",
+                                       "flash2"};
 
 Case random_case(std::uint32_t number) {
   Random r(number * 2654435761U + 2020);

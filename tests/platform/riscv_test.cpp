@@ -37,7 +37,8 @@ TEST_P(EveryDataflow, GivesEnginesTheSameDescriptors) {
 INSTANTIATE_TEST_SUITE_P(
     Riscv, EveryDataflow,
     testing::Values(Case{"edge", "layerwise", "H=3,N=96,E=32"}, Case{"edge", "softpipe", "H=3,N=96,E=32"},
-                    Case{"edge", "flat", "H=3,N=96,E=32"}, Case{"edge", "flat:prefetch=off", "H=3,N=96,E=32"},
+                    Case{"edge", "layerwise:spills=fusemax", "H=3,N=96,E=32"}, Case{"edge", "flat", "H=3,N=96,E=32"},
+                    Case{"edge", "flat:prefetch=off", "H=3,N=96,E=32"},
                     Case{"edge", "flat:overlap=on", "H=3,N=96,E=32"}, Case{"edge", "tileflow", "H=3,N=96,E=32"},
                     Case{"edge", "tileflow:row_blocks=8", "H=3,N=96,E=32"}, Case{"edge", "mas", "H=3,N=96,E=32"},
                     Case{"edge", "cascade", "H=3,N=96,E=32"}, Case{"edge", "cascade:binding=serial", "H=3,N=96,E=32"},
@@ -117,6 +118,8 @@ TEST(Riscv, EveryQueueGetsItsCommandsInTheSameOrder) {
     const char *network, *dataflow, *tiling;
   } const cases[] = {{"H=3,N=300,E=32", "mas", "bb=1,hh=1,nq=160,nkv=128,m0=32,n0=32,k0=32,kv=2,rb=2"},
                      {"H=4,N=256,E=32", "mas", "bb=1,hh=1,nq=256,nkv=256,m0=16,n0=32,k0=32,kv=1,rb=2"},
+                     {"H=3,N=96,E=32", "layerwise:spills=fusemax",
+                      "bb=1,hh=1,nq=32,nkv=40,m0=32,n0=32,k0=32,kv=2,rb=2,np=8,tb=2,sb=2"},
                      {"H=4,N=256,E=32,causal=1", "mas", "bb=1,hh=1,nq=64,nkv=64,m0=32,n0=32,k0=32,kv=2,rb=2"},
                      {"H=3,N=300,E=32", "flat", "bb=1,hh=1,nq=160,nkv=128,m0=32,n0=32,k0=32,kv=2,rb=2"}};
   for (const auto& c : cases) {

@@ -21,6 +21,7 @@ constexpr int kCasesPerShard = 8;
 using hal::ElementType;
 
 const std::vector<std::string> kAll = {"layerwise",
+                                       "layerwise:spills=fusemax",
                                        "softpipe",
                                        "flat",
                                        "flat:overlap=on",
