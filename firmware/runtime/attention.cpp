@@ -303,7 +303,8 @@ void Attention::resident_o(KvBuffer& v, const Work::Round& i, const Discipline* 
         {
           Command::Edit multiply(o_, rows);
           multiply.move(0, p + (key - item->key) * p_bytes_).label(item->head, item->block);
-          multiply.move(1, !masked && item->member == 0 ? place : v.place(i.group, item->member, 0, key));
+          const bool known = first && !masked && item->member == 0;
+          multiply.move(1, known ? place : v.place(i.group, item->member, 0, key));
           if (last) multiply.move(2, o);
           if (row == 0 && first) {
             multiply.after(lanes_.of_lane(p_ready_, c)).after(o_free_.of(c));

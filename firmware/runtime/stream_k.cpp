@@ -56,6 +56,15 @@ hal::Mask Contexts::mask_of(uint32_t batch) const {
   return m;
 }
 
+hal::Mask Contexts::mask(uint32_t context) const {
+  hal::Mask m = mask_;
+  if (ragged_ == 0) return m;
+  const uint32_t b = batch(context);
+  if (ragged_ == 2) m.queries = queries_[b];
+  m.history = keys_[b] - m.queries;
+  return m;
+}
+
 uint32_t Contexts::context_of(uint32_t batch, uint32_t block) const {
   const uint32_t blocks = first_[batch + 1] - first_[batch];
   const uint32_t place = mask_.any() ? blocks - 1 - block : block;

@@ -35,7 +35,7 @@ class Contexts {
   uint32_t batch(uint32_t context) const;
   Item rows(uint32_t context, uint32_t head) const;              // queries of a head of its batch, and keys
   uint64_t query_row(uint32_t context, const Item& item) const;  // of all rows of Q: the item's first one
-  hal::Mask mask(uint32_t context) const { return mask_of(batch(context)); }
+  hal::Mask mask(uint32_t context) const;                        // where it has none, the places of its queries
   uint32_t tiles(uint32_t context) const;
   KeyBlocks::Part keys(uint32_t context, uint32_t tile) const;  // of that tile
   uint32_t block(uint32_t context, uint32_t tile) const;        // of keys, which that tile is (a part) of,

@@ -134,9 +134,7 @@ void complete_serving(Network& n, const K& keys, const Origin& origin, NameOf na
     if (!n.softmax) refuse("softmax", fmt::format("found 'none'; with '{}' allowed is 'softmax'", name_of("bias")));
     read_bias(n, keys.bias);
   } else if (n.bias != Bias::kNone) {
-    if (n.soft_cap > 0) refuse(bias, fmt::format("found 1; with '{}' allowed is 0", name_of("softcap")));
     if (n.mask.block != 0) refuse(bias, fmt::format("found 1; with '{}' allowed is 0", name_of("block_mask")));
-    if (n.ragged()) refuse(bias, fmt::format("found 1; with '{}' allowed is 0", name_of("contexts")));
     const std::uint32_t group = n.heads / n.heads_of_kv();
     if (n.bias == Bias::kRelative && group > 1) refuse(bias, "found 1; it needs as many heads of K and V as of Q");
     if (group > hal::kMostSlopes) {
@@ -193,7 +191,14 @@ void complete_mask(Network& n, const K& keys, const Origin& origin, NameOf name_
     m.queries = n.seq_q;
     if (!placed) return;
   }
-  if (n.ragged()) fail(origin, fmt::format("key '{}': batches of different lengths take no mask", name_of("contexts")));
+  if (n.ragged() && (m.any() || !keys.block_mask.empty())) {
+    fail(origin, fmt::format("key '{}': batches of different lengths take no mask", name_of("contexts")));
+  }
+  const std::uint32_t least = n.ragged() ? *std::min_element(n.contexts.begin(), n.contexts.end()) : n.seq_kv;
+  if (n.seq_q > least && n.ragged()) {
+    refuse("seq_q", n.seq_q,
+           fmt::format("with a bias by place allowed is at most the fewest keys of a batch, {}", least));
+  }
   const std::uint32_t most = n.seq_kv - std::min(n.seq_kv, n.seq_q);
   if (n.seq_q > n.seq_kv) {
     refuse("seq_q", n.seq_q,

@@ -21,7 +21,10 @@ std::uint64_t Network::query_elements() const {
 
 hal::Mask Network::mask_of(std::uint32_t b) const {
   hal::Mask m = mask;
-  if (requests.empty()) return m;
+  if (requests.empty()) {
+    if (ragged() && bias != Bias::kNone) m.history = contexts[b] - m.queries;
+    return m;
+  }
   m.queries = requests[b].new_tokens;
   m.history = requests[b].cached_tokens;
   return m;

@@ -1,7 +1,7 @@
 // Biases from files: what they do to the results, what they cost, and what is refused.
 #include <fmt/format.h>
 
-#include "firmware/hal/registers.h"
+#include "firmware/runtime/dataflow.h"
 #include "mapping/check/checker.h"
 #include "platform/tensors/npy.h"
 #include "tests/platform/riscv_runs.h"
@@ -157,6 +157,59 @@ TEST(BiasTensors, AreCheckedByGoldenChecksThatCanFail) {
   EXPECT_FALSE(passes(0));
 }
 
+// Scores are capped first, then biased: the other order, and either alone, is something else.
+TEST(Biases, ComeBehindTheSoftCap) {
+  TemporaryFolder folder;
+  tensors::write_npy("b.npy", some_bias({2, 96, 96}));
+  for (const char* bias : {"bias=b.npy", "alibi=1", "relative=1"}) {
+    const std::string layer = std::string("H=2,N=96,E=32,softcap=2,") + bias;
+    const config::Network n = config::load_network(layer);
+    const job::Tensors tensors = job::random_tensors(n, 11);
+    for (const char* dataflow : {"layerwise", "flat", "mas", "cascade", "lean"}) {
+      const job::Result r = run(n, schedule_of(dataflow, ""), true);
+      EXPECT_TRUE(r.golden.passed) << layer << dataflow << r.golden.to_string();
+      expect_same_counts(r, run(n, r.schedule, false));
+      job::AttentionShape shape{1, 2, 96, 96, 32, n.mask, n.scale, true, n.type, n.out, 2};
+      const job::OnePass softmax{firmware::find_dataflow(dataflow)->is(firmware::kOnePass) ? r.schedule.tiling["nkv"]
+                                                                                           : 0};
+      const auto passes = [&] {
+        return job::check_attention(shape, tensors.q.data(), tensors.k.data(), tensors.v.data(), r.output.data(),
+                                    softmax)
+            .passed;
+      };
+      EXPECT_FALSE(passes()) << layer << dataflow;
+      shape.bias = [&](std::uint32_t head, std::uint32_t query, std::uint32_t key) {
+        return config::bias_of(n, head, query, key);
+      };
+      EXPECT_TRUE(passes()) << layer << dataflow;
+      shape.cap = 0;
+      EXPECT_FALSE(passes()) << layer << dataflow;
+    }
+    const job::Result r = run(n, schedule_of("fusemax", ""), true, "fusemax");
+    EXPECT_TRUE(r.golden.passed) << layer << r.golden.to_string();
+  }
+}
+
+// Where batches have keys of their own number, their last tokens' places differ.
+TEST(Biases, GoByTheBatchsOwnPlaces) {
+  TemporaryFolder folder;
+  folder.write("requests.csv", "new_tokens,cached_tokens\n1,200\n5,40\n70,0\n");
+  std::vector<config::Network> networks;
+  for (const char* layer : {"L=100+37+260,H=4,HKV=2,NQ=1,E=32,alibi=1", "L=100+37+260,H=4,NQ=4,E=32,relative=1"}) {
+    networks.push_back(config::load_network(layer));
+  }
+  for (const char* layer : {"H=4,HKV=2,N=8,E=32,alibi=1", "H=4,N=8,E=32,causal=1,relative=1"}) {
+    networks.push_back(config::with_requests(config::load_network(layer), "requests.csv"));
+  }
+  for (const config::Network& n : networks) {
+    for (const char* dataflow : {"lean", "flash-decoding", "flash2"}) {
+      const job::Result r = run(n, schedule_of(dataflow, "nkv=64"), true);
+      EXPECT_TRUE(r.golden.passed) << n.identity() << " " << dataflow << r.golden.to_string();
+      expect_same_counts(r, run(n, r.schedule, false));
+    }
+  }
+}
+
 TEST(BiasTensors, AreTheSameCommandsOfARiscv) {
   ATTNVP_NEEDS_RISCV();
   TemporaryFolder folder;
@@ -202,6 +255,17 @@ TEST(BiasTensors, AreRefusedInASentence) {
             std::string::npos);
   EXPECT_NE(refusal("H=4,NQ=1,L=16+8,E=16,bias=b.npy").find("key 'bias': with 'L' there is none from a file"),
             std::string::npos);
+  EXPECT_NE(refusal("H=4,NQ=4,L=16+3,E=16,alibi=1")
+                .find("key 'NQ': found 4; with a bias by place allowed is at most the fewest keys of a batch, 3"),
+            std::string::npos);
+  folder.write("requests.csv", "new_tokens,cached_tokens\n1,15\n");
+  try {
+    config::with_requests(config::load_network("B=2,H=4,NQ=8,NKV=16,E=16,bias=b.npy"), "requests.csv");
+    ADD_FAILURE();
+  } catch (const config::ConfigError& e) {
+    EXPECT_STREQ(e.what(),
+                 "requests.csv: requests have lengths of their own; a layer with them takes no bias from a file");
+  }
   EXPECT_EQ(refusal("H=4,N=8,E=16,bias=none.npy"), "none.npy: cannot be read: no such file");
   folder.write("text.npy", "0 1 2\n");
   EXPECT_EQ(refusal("H=4,N=8,E=16,bias=text.npy"), "text.npy: is not a .npy file");

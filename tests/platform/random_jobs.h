@@ -131,7 +131,7 @@ inline void random_places(Random& r, config::Network& n) {
       if (n.visible_keys(0, t) > 0) continue;
       for (std::uint32_t j = 0; j < stride; ++j) n.map[t / m.block * stride + j] = 0xFFFF'FFFF;
     }
-  } else if (r.one_in(4) && n.soft_cap == 0) {
+  } else if (r.one_in(4)) {
     n.bias = group == 1 && r.one_in(2) ? config::Bias::kRelative : config::Bias::kAlibi;
   } else if (n.type == hal::ElementType::kInt8 && r.one_in(2)) {
     n.scale_block = r.of({16, 32, 64});
