@@ -54,6 +54,13 @@ void Examiner::keys(LineId line, std::uint32_t step) {
     }
   }
   std::string wrong = keys_.follow(line, d, of_k, of_v);
+  const bool scores = d.opcode == hal::Opcode::kScoreTile ||
+                      (d.opcode == hal::Opcode::kMatmul && (d.flags & hal::kTransposeB) != 0);
+  if (const Touch* write = scores && of_k ? shadow_.latest_write({d.operand[0].address, 1, 1, 0}) : nullptr) {
+    std::uint64_t stride = 0;
+    const std::uint64_t from = source_of(*write, d.operand[0].address, stride);
+    if (stride == 0 || from >= l.k) wrong = "scores are products of rows of Q, these are of something else";
+  }
   if (wrong.empty()) return;
   Finding f;
   f.kind = Kind::kKeys;
@@ -103,6 +110,13 @@ void Examiner::scales(LineId line, std::uint32_t step) {
   const Maximum denominators = made_by(d.operand[1].address + d.row_bytes(1) - 1, Opcode::kOnlineSoftmax);
   compare(denominators, numerators, "the denominators are of another tile than the numerators");
   if ((d.flags & hal::kFirst) != 0) return;
+  // Running sums are an engine's, or come from where another worker has left them.
+  const Touch* by = nullptr;
+  const hal::Descriptor* const before = maker(d.operand[0].address, by);
+  std::uint64_t stride = 0;
+  const bool sums = before != nullptr ? before->opcode == Opcode::kScaleAdd || before->opcode == Opcode::kRescale
+                                      : by == nullptr || source_of(*by, d.operand[0].address, stride) == 0;
+  if (!sums) compare({by->line, by->step, by->region.address}, {line, step, 0}, "that is no running sums to add to");
   const Maximum tile = denominators.line != kNone ? denominators : numerators;
   const Maximum factor = (d.flags & hal::kUnscaled) != 0 ? known_of(d.operand[0].address, Opcode::kRescale)
                          : denominators.line != kNone    ? made_by(d.operand[2].address, Opcode::kOnlineSoftmax)
