@@ -373,6 +373,9 @@ Network load_network(const std::string& text) {
     std::vector<std::string> known = network_schema().paths();
     known.emplace_back(kProvenanceSection);
     for (const Setting& setting : document.settings(known)) network_schema().apply(keys, setting);
+    for (std::string* const named : {&keys.block_mask, &keys.bias}) {  // beside the file that names it
+      if (!named->empty()) *named = (std::filesystem::path(path).parent_path() / *named).string();
+    }
     read_provenance(document, network_schema().paths());  // refuses what is wrong with it
     origin = {document.source()};
   }

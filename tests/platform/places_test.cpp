@@ -59,6 +59,16 @@ TEST_P(BlockMask, ComputesTilesThatHoldAnUnmaskedElementAndNoOthers) {
   EXPECT_EQ(r.sum("mac", "macs"), 2 * 2 * tiles * 64 * 64 * 32);
   expect_same_counts(r, run(n, GetParam(), false, "nq=64,nkv=64"));
 }
+// A layer's file names its files as they lie beside it; an inline layer, as they lie here.
+TEST(FilesOfALayer, LieBesideIt) {
+  TemporaryFolder folder;
+  folder.write("sub/map.txt", "block 16\n10\n11\n");
+  folder.write("sub/layer.yaml", "heads: 1\nseq: 32\nemb: 16\nblock_mask: map.txt\n");
+  EXPECT_EQ(config::load_network("sub/layer.yaml").visible_scores(), 3U * 16 * 16);
+  EXPECT_NE(refusal("H=1,N=32,E=16,block_mask=map.txt").find("map.txt"), std::string::npos);
+  EXPECT_EQ(config::load_network("H=1,N=32,E=16,block_mask=sub/map.txt").visible_scores(), 3U * 16 * 16);
+}
+
 INSTANTIATE_TEST_SUITE_P(Dataflows, BlockMask,
                          ::testing::Values("mas", "flat", "layerwise", "softpipe", "tileflow", "cascade", "lean",
                                            "flash2", "flash-decoding"),
