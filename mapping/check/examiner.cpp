@@ -5,8 +5,10 @@
 #include <algorithm>
 
 #include "firmware/hal/registers.h"
+#include "firmware/runtime/dataflow.h"
 #include "firmware/runtime/l1_region.h"
 #include "mapping/names.h"
+#include "mapping/programs.h"
 
 namespace attnvp::mapping::check {
 
@@ -254,6 +256,11 @@ void Examiner::memories() {
     low = rows.high;
   }
   shadow_.initialise({low, l.o});
+  const firmware::Dataflow* const dataflow = find_dataflow(job_.block.dataflow);
+  if (dataflow != nullptr && dataflow->is(firmware::kOneStep) && l.c != 0) {  // the step is what is made of C
+    const std::uint64_t scores = std::uint64_t{l.batch} * l.heads * l.seq_q * l.seq_kv;
+    shadow_.initialise({l.c, l.c + scores * hal::element_bytes(hal::ElementType::kFp16)});
+  }
   for (const auto& [line, step] : order_.begun) {
     const Step& s = trace_.lines[line].steps[step];
     if (s.kind == Step::Kind::kCommand) command(line, step);

@@ -238,6 +238,22 @@ TEST(CheckHeld, TakesTheBuffersThatAreMade) {
   }
 }
 
+// A GEMM, a softmax of scores that the host has made, a pair of GEMMs.
+TEST(CheckSteps, RaiseNoAlarm) {
+  for (const auto& [layer, dataflow] : {std::tuple{"gemm:300x200x500", "gemm"},
+                                        {"gemm:64x300x70", "gemm-panels"},
+                                        {"softmax:64x300", "softmax-rows"},
+                                        {"softmax:33x17", "softmax-rows"},
+                                        {"H=1,NQ=100,NKV=90,E=48,softmax=none", "chain"}}) {
+    for (const char* hw : {"edge", "cluster3"}) {
+      const MachineConfig machine = config::load_hardware(hw, {});
+      const config::Network network = config::load_network(layer);
+      const job::Schedule schedule = job::complete(machine, network, job::parse_dataflow(dataflow));
+      EXPECT_EQ(text_of(check(machine, network, schedule)), "") << layer << " on " << hw;
+    }
+  }
+}
+
 // Of a ring of tiles' sums, one softmax leaves its denominators in the place of the tile behind: the sums that are added
 // are of two tiles, and the result is a little off.
 TEST(CheckScales, FindsDenominatorsOfAnotherTile) {

@@ -142,19 +142,7 @@ TEST(BiasTensors, AreCheckedByGoldenChecksThatCanFail) {
   TemporaryFolder folder;
   tensors::write_npy("b.npy", some_bias({4, 96, 96}));
   const config::Network n = config::load_network("H=4,N=96,E=32,bias=b.npy");
-  const job::Tensors tensors = job::random_tensors(n, 11);
-  const job::Result r = run(n, schedule_of("mas", ""), true);
-  ASSERT_TRUE(r.golden.passed) << r.golden.to_string();
-  job::AttentionShape shape{1, 4, 96, 96, 32, n.mask, n.scale};
-  const auto passes = [&](double times) {
-    shape.bias = [&](std::uint32_t head, std::uint32_t query, std::uint32_t key) {
-      return times * config::bias_of(n, head, query, key);
-    };
-    return job::check_attention(shape, tensors.q.data(), tensors.k.data(), tensors.v.data(), r.output.data()).passed;
-  };
-  EXPECT_TRUE(passes(1));
-  EXPECT_FALSE(passes(1.01));
-  EXPECT_FALSE(passes(0));
+  expect_bias_is_seen(n, job::random_tensors(n, 11), run(n, schedule_of("mas", ""), true));
 }
 
 // Scores are capped first, then biased: the other order, and either alone, is something else.

@@ -14,21 +14,6 @@ constexpr int kFirst = 0, kShards = 20;
 #endif
 constexpr int kCasesPerShard = 8;
 
-const std::vector<std::string> kAll = {"layerwise",
-                                       "layerwise:spills=fusemax",
-                                       "softpipe",
-                                       "flat",
-                                       "flat:overlap=on",
-                                       "tileflow",
-                                       "mas",
-                                       "fusemax",
-                                       "cascade",
-                                       "cascade:binding=serial",
-                                       "fusemax:binding=serial",
-                                       "lean",
-                                       "flash-decoding",
-                                       "flash2"};
-
 Case random_case(std::uint32_t number) {
   Random r(number * 2654435761U + 2020);
   Case c;
@@ -40,7 +25,7 @@ Case random_case(std::uint32_t number) {
   c.network = random_network(r);
   random_rules(r, c.network);
   config::check_machine(c.machine, {"random"});
-  c.schedule = job::parse_dataflow(kAll[r.from(0, static_cast<std::uint32_t>(kAll.size()) - 1)]);
+  c.schedule = job::parse_dataflow(kUnderRules[r.from(0, static_cast<std::uint32_t>(kUnderRules.size()) - 1)]);
   job::Tiling& t = c.schedule.tiling;
   const bool decodes = firmware::find_dataflow(c.schedule.dataflow.c_str())->is(firmware::kRagged);
   if (!decodes && r.one_in(2)) t.set("nq", r.from(1, c.network.folded().seq_q));

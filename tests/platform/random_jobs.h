@@ -4,12 +4,20 @@
 #include <algorithm>
 #include <initializer_list>
 #include <random>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "platform/config/hardware.h"
 #include "platform/config/network.h"
 
 namespace attnvp::runs {
+
+// Attention dataflows that compute what a mask leaves and no padding, with the options that change how.
+inline const std::vector<std::string> kUnderRules = {
+    "layerwise", "layerwise:spills=fusemax", "softpipe", "flat", "flat:overlap=on", "tileflow", "mas",
+    "mas:overwrite=on", "fusemax", "cascade", "cascade:binding=serial", "fusemax:binding=serial", "lean",
+    "flash-decoding", "flash2"};
 
 class Random {
  public:

@@ -10,6 +10,7 @@
 #include "platform/config/energy.h"
 #include "platform/config/hardware.h"
 #include "platform/config/network.h"
+#include "platform/job/golden.h"
 #include "platform/job/job.h"
 
 namespace attnvp::runs {
@@ -55,6 +56,21 @@ inline void expect_same_counts(const job::Result& a, const job::Result& b) {
     EXPECT_EQ(a.counters[i].value, b.counters[i].value) << a.counters[i].module << "." << a.counters[i].name;
     EXPECT_EQ(a.counters[i].energy_pj, b.counters[i].energy_pj);
   }
+}
+
+// The golden check sees a layer's bias: with one that is off, or none, the output of that run is wrong.
+inline void expect_bias_is_seen(const config::Network& n, const job::Tensors& tensors, const job::Result& r) {
+  ASSERT_TRUE(r.golden.passed) << r.golden.to_string();
+  job::AttentionShape shape{n.batch, n.heads, n.seq_q, n.seq_kv, n.emb, n.mask, n.scale};
+  const auto passes = [&](double times) {
+    shape.bias = [&](std::uint32_t head, std::uint32_t query, std::uint32_t key) {
+      return times * config::bias_of(n, head, query, key);
+    };
+    return job::check_attention(shape, tensors.q.data(), tensors.k.data(), tensors.v.data(), r.output.data()).passed;
+  };
+  EXPECT_TRUE(passes(1));
+  EXPECT_FALSE(passes(1.01));
+  EXPECT_FALSE(passes(0));
 }
 
 }  // namespace attnvp::runs

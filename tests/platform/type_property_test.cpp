@@ -20,21 +20,6 @@ constexpr int kCasesPerShard = 8;
 
 using hal::ElementType;
 
-const std::vector<std::string> kAll = {"layerwise",
-                                       "layerwise:spills=fusemax",
-                                       "softpipe",
-                                       "flat",
-                                       "flat:overlap=on",
-                                       "tileflow",
-                                       "mas",
-                                       "mas:overwrite=on",
-                                       "fusemax",
-                                       "cascade",
-                                       "cascade:binding=serial",
-                                       "fusemax:binding=serial",
-                                       "lean",
-                                       "flash-decoding",
-                                       "flash2"};
 constexpr ElementType kTypes[] = {ElementType::kInt8, ElementType::kFp8E4M3, ElementType::kFp8E5M2, ElementType::kBf16,
                                   ElementType::kFp16};
 
@@ -79,7 +64,7 @@ Case random_case(std::uint32_t number) {
   c.network = random_network(r);
   random_rules(r, c.network);
   config::check_machine(c.machine, {"random"});
-  c.schedule = job::parse_dataflow(kAll[r.from(0, static_cast<std::uint32_t>(kAll.size()) - 1)]);
+  c.schedule = job::parse_dataflow(kUnderRules[r.from(0, static_cast<std::uint32_t>(kUnderRules.size()) - 1)]);
   c.decodes = firmware::find_dataflow(c.schedule.dataflow.c_str())->is(firmware::kRagged);
   config::Network& n = c.network;
   if (c.decodes && r.one_in(2)) random_requests(r, n);
