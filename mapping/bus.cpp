@@ -197,16 +197,23 @@ bool Bus::write_control(std::uint64_t offset, const void* data, std::size_t byte
   return queue_at(offset, queue, within) && write_queue(queue, within, data, bytes);
 }
 
+// As engines take it: nothing is behind its length.
+hal::Descriptor Bus::QueueState::built() const {
+  hal::Descriptor d = building;
+  const std::size_t length = std::min<std::size_t>(d.length, sizeof d);
+  std::memset(reinterpret_cast<unsigned char*>(&d) + length, 0, sizeof d - length);
+  return d;
+}
+
 bool Bus::write_queue(const Queue& queue, std::uint64_t offset, const void* data, std::size_t bytes) {
   QueueState& q = state(queue);
   if (offset + bytes <= sizeof q.building) {
-    if (offset == 0) q.building = {};
     std::memcpy(reinterpret_cast<unsigned char*>(&q.building) + offset, data, bytes);
   } else if (offset == hal::kQueueDoorbell) {
     ++q.pushed;
-    reader_.command(queue, q.building);
+    reader_.command(queue, q.built());
   } else if (offset == hal::kEngineControl && value_of<std::uint32_t>(data) == hal::kReplace) {
-    reader_.replace(queue, q.building);
+    reader_.replace(queue, q.built());
   }
   return true;
 }

@@ -216,7 +216,7 @@ class CommandCount final : public Reader {
 }  // namespace
 
 double cycles_of_a_command(const Job& job, const MachineConfig& machine, std::size_t most) {
-  if (machine.control.cpu != "riscv") return 0;
+  if (machine.control.cpu != "riscv" || machine.control.lists) return 0;
   const auto& config = machine.own<RiscvConfig>();
   const std::shared_ptr<const riscv::ElfFile> program = riscv::open_program(config);
   const auto cycles = [&](const Job& of, CommandCount& reader) {

@@ -24,7 +24,7 @@ std::vector<const firmware::Dataflow*> dataflows_for(bool softmax, bool one_step
 const firmware::Dataflow* find_dataflow(const std::string& name);  // nullptr: there is none
 
 // What RISC-V firmware takes for a command of that job, in cycles of the platform, bus accesses not counted; found by
-// running it up to so many commands. 0 where control is native.
+// running it up to so many commands. 0 where control is native, or plays lists.
 double cycles_of_a_command(const Job& job, const MachineConfig& machine, std::size_t most);
 
 // Runs a cluster's firmware against that bus, at once. Throws riscv::ProgramError where it cannot go on.

@@ -156,7 +156,7 @@ holds '(.clicked[0] | startswith("attnvp run --hw edge-16nm")) and .clicked[1] >
 # In a frame, as windows are 500 pixels wide at least.
 frame() { printf '<iframe src="visited.html" style="border: 0; width: %spx; height: 1000px"></iframe><script>onmessage = e => told(e.data);</script>' "$1"; }
 pages=(report many front validate)
-"$attnvp" run --hw edge-soc --data timing --net H=2,N=64,E=32 --profile profile.html >/dev/null 2>&1 && pages+=(profile) # where firmware was built
+"$attnvp" run --cpu riscv --data timing --net H=2,N=64,E=32 --profile profile.html >/dev/null 2>&1 && pages+=(profile) # where firmware was built
 for page in "${pages[@]}"; do
   for width in 400 1000 1400; do
     cat "$page.html" tell.html - >visited.html <<'EOF'

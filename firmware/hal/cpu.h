@@ -27,6 +27,10 @@ struct Descriptor;
 // error may be told by a later access only.
 bool push(Cpu& cpu, std::uint64_t queue, const Descriptor& descriptor);
 
+struct CommandList;
+// Plays a list (list.h); false also where an access of it was answered with an error.
+bool play(Cpu& cpu, const CommandList& list);
+
 inline bool write32(Cpu& cpu, std::uint64_t address, std::uint32_t value) {
   return write(cpu, address, &value, sizeof value);
 }

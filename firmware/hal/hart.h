@@ -17,6 +17,7 @@
 // puts it into a queue by itself: as one burst, then the doorbell. The hart goes on meanwhile; its next access over the
 // bus, its next push and `fence` wait until the queue has taken it. When it could not be put there, the next of these
 // traps. The other way it fetches: a block of the platform into data memory, as one burst, in which the hart waits.
+// And it plays: it fetches a command list (list.h) burst by burst and does its writes, in which the hart waits, too.
 #pragma once
 
 #include <cstdint>
@@ -41,6 +42,8 @@ constexpr std::uint32_t kHartTo = 0x1C;      // W  where in data memory it puts 
 constexpr std::uint32_t kHartBytes = 0x20;   // W  how much that is, up to kHartFetchMost,
 constexpr std::uint32_t kHartFetch = 0x24;   // W  and the address that it fetches now
 constexpr std::uint32_t kHartFetchMost = 4096;
+constexpr std::uint32_t kHartList = 0x28;  // W, 8 bytes: the platform's address of a command list,
+constexpr std::uint32_t kHartPlay = 0x30;  // W  its bytes: it is played now
 constexpr std::uint32_t kHartGaveUp = 0x0BAD'0000;  // codes of the runtime's trap handler: this, and mcause
 
 }  // namespace attnvp::hal

@@ -47,6 +47,7 @@ constexpr std::uint32_t kSlopedJob = 64;  // ALiBi: slopes of the query heads ar
 constexpr std::uint32_t kBucketedJob = 128;  // T5: biases of the heads' buckets are at kBiasAddress
 constexpr std::uint32_t kAddedJob = 512;     // biases as a tensor: Addends are at kBiasAddress
 constexpr std::uint32_t kAppends = 256;   // new tokens' K and V are where Append says, and are to be put into the cache
+constexpr std::uint32_t kListed = 1024;  // made beforehand: what there is to do is a command list (list.h)
 constexpr std::uint32_t kTyped = 8;   // the layer's Types are at kTypesAddress; otherwise all is FP16, and of one width
 
 // What firmware must know of the machine; a ROM table on a real device.

@@ -3,6 +3,7 @@
 #include "firmware/hal/cpu.h"
 
 #include "firmware/hal/hart.h"
+#include "firmware/hal/list.h"
 #include "firmware/hal/registers.h"
 #include "firmware/riscv/guard.h"
 
@@ -109,6 +110,14 @@ bool push(Cpu& /*cpu*/, std::uint64_t queue, const Descriptor& descriptor) {
   asm volatile("" ::: "memory");  // all of it is in memory
   word(kHartDevices + kHartPush) = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(&descriptor));
   return !riscv::push_failed;
+}
+
+bool play(Cpu& /*cpu*/, const CommandList& list) {
+  Guarded guarded;
+  word(kHartDevices + kHartList) = static_cast<std::uint32_t>(list.address);
+  word(kHartDevices + kHartList + 4) = static_cast<std::uint32_t>(list.address >> 32);
+  word(kHartDevices + kHartPlay) = list.bytes;
+  return guarded.end();
 }
 
 }  // namespace attnvp::hal

@@ -85,7 +85,8 @@ bool ControlProcessor::access(bool write, std::uint64_t address, void* data, std
   address_.set(address);
   local_ += ctx_.clock.cycles(cycles);
   if (write && address == hal::kDispatchAddress) local_ += ctx_.clock.cycles(dispatch_cycles(data, bytes));
-  if (in_step_ || state_.on()) arrive(local_);  // a waveform shows every access at its time
+  // A waveform shows every access at its time; DRAM serves whoever asks first.
+  if (in_step_ || state_.on() || address >= hal::kDramBase) arrive(local_);
   fill_payload(payload_, write ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND, address, data, bytes);
   state_.set(kStall);
   const sc_core::sc_time asked = local_;

@@ -1,6 +1,7 @@
 #include "models/control_processor/cpu.h"
 
 #include "firmware/hal/descriptor.h"
+#include "firmware/hal/list.h"
 #include "firmware/hal/registers.h"
 
 namespace attnvp::hal {
@@ -18,6 +19,11 @@ bool post(Cpu& cpu, std::uint32_t address, std::uint64_t value) { return write(c
 bool push(Cpu& cpu, std::uint64_t queue, const Descriptor& descriptor) {
   return write(cpu, queue + kQueueDescriptor, &descriptor, descriptor.length) &&
          write32(cpu, queue + kQueueDoorbell, 1);
+}
+bool play(Cpu& cpu, const CommandList& list) {
+  return play_list(
+      list, [&](std::uint64_t address, void* data, std::uint32_t bytes) { return cpu.read(address, data, bytes); },
+      [&](std::uint64_t address, const void* data, std::uint32_t bytes) { return cpu.write(address, data, bytes); });
 }
 
 }  // namespace attnvp::hal

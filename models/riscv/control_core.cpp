@@ -8,6 +8,7 @@
 
 #include "firmware/hal/descriptor.h"
 #include "firmware/hal/hart.h"
+#include "firmware/hal/list.h"
 #include "firmware/hal/registers.h"
 
 namespace attnvp::riscv {
@@ -42,6 +43,10 @@ const char* name_of(std::uint32_t cause) {
 constexpr auto kMailbox = static_cast<std::uint32_t>(hal::kMailboxBase);
 constexpr auto kControl = static_cast<std::uint32_t>(hal::kControlBase);
 constexpr std::uint32_t kControlEnd = kControl + 1024 * static_cast<std::uint32_t>(hal::kClusterStride);
+
+void set_half(std::uint64_t& word, int shift, std::uint32_t value) {
+  word = (word & ~(std::uint64_t{0xFFFF'FFFF} << shift)) | std::uint64_t{value} << shift;
+}
 
 // Of a stack that has outgrown its place: accesses right below the data memory.
 constexpr std::uint32_t kBelowStack = 0x1'0000;
@@ -88,7 +93,7 @@ void ControlCore::reset() {
   clint_ = Clint();
   window_ = hal::kDramBase;
   watch_ = count_ = code_ = queue_ = fetch_to_ = fetch_bytes_ = 0;
-  push_end_ = 0;
+  push_end_ = list_ = 0;
   push_failed_ = false;
   finished_ = false;
   if (program_ == nullptr) return;
@@ -127,7 +132,7 @@ bool ControlCore::device(bool write, std::uint32_t offset, std::uint32_t& value,
     case hal::kHartWindow + 4: {
       const int shift = offset == hal::kHartWindow ? 0 : 32;
       if (write) {
-        window_ = (window_ & ~(std::uint64_t{0xFFFF'FFFF} << shift)) | std::uint64_t{value} << shift;
+        set_half(window_, shift, value);
       } else {
         value = static_cast<std::uint32_t>(window_ >> shift);
       }
@@ -146,6 +151,12 @@ bool ControlCore::device(bool write, std::uint32_t offset, std::uint32_t& value,
       return write;
     case hal::kHartFetch:
       return write && fetch(value, cycle);
+    case hal::kHartList:
+    case hal::kHartList + 4:
+      if (write) set_half(list_, offset == hal::kHartList ? 0 : 32, value);
+      return write;
+    case hal::kHartPlay:
+      return write && play(value, cycle);
     case hal::kHartWatch:
       if (write) {
         if (!port_.watch(value)) return false;
@@ -191,6 +202,21 @@ bool ControlCore::fetch(std::uint32_t address, std::uint64_t& cycle) {
   if (!translate(address, far) || !port_.transfer(false, far, taken, fetch_bytes_, cycle)) return false;
   cycle += (fetch_bytes_ + config_.push_bytes - 1) / config_.push_bytes;
   return data_memory_.poke(fetch_to_, taken, fetch_bytes_);
+}
+
+// Within the hart's store: nothing of the hart's happens meanwhile.
+bool ControlCore::play(std::uint32_t bytes, std::uint64_t& cycle) {
+  const auto access = [&](bool write, std::uint64_t address, void* data, std::uint32_t size) {
+    return port_.transfer(write, address, data, size, cycle);
+  };
+  return pushed(cycle) &&
+         hal::play_list(
+             {list_, bytes, 0},
+             [&](std::uint64_t address, void* data, std::uint32_t size) { return access(false, address, data, size); },
+             [&](std::uint32_t address, std::uint32_t* data, std::uint32_t size) {
+               const bool known = address - kMailbox < hal::kMailboxSize || address - kControl < kControlEnd - kControl;
+               return known && access(true, address, data, size);
+             });
 }
 
 bool ControlCore::drain(std::uint64_t& cycle) {

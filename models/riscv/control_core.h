@@ -71,6 +71,7 @@ class ControlCore final : private Bus {
   bool push(std::uint32_t descriptor, std::uint64_t& cycle);
   bool pushed(std::uint64_t& cycle);
   bool fetch(std::uint32_t address, std::uint64_t& cycle);
+  bool play(std::uint32_t bytes, std::uint64_t& cycle);
 
   CoreConfig config_;
   Port& port_;
@@ -89,6 +90,7 @@ class ControlCore final : private Bus {
 
   // What the push unit fetches: where to, and how much.
   std::uint32_t fetch_to_ = 0, fetch_bytes_ = 0;
+  std::uint64_t list_ = 0;  // that it plays
   // The push unit: its queue, when it is free, whether what it did was answered by an error that nobody was told of.
   std::uint32_t queue_ = 0;
   std::uint64_t push_end_ = 0;

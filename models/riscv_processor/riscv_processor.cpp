@@ -180,7 +180,8 @@ bool RiscvProcessor::transfer(bool write, std::uint64_t address, void* data, std
   const std::uint64_t now = sc_core::sc_time_stamp().value();
   sc_core::sc_time local = sc_core::sc_time::from_value(time_of(cycle) > now ? time_of(cycle) - now : 0);
   local += ctx_.clock.cycles(cycles);
-  if (in_step_ || state_.on()) arrive(local);  // a waveform shows every access at its time
+  // A waveform shows every access at its time; DRAM serves whoever asks first.
+  if (in_step_ || state_.on() || address >= hal::kDramBase) arrive(local);
   fill_payload(payload_, write ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND, address, data, bytes);
   state_.set(kStall);
   const sc_core::sc_time asked = local;

@@ -21,6 +21,7 @@
 #include "platform/energy/machine_model.h"
 #include "platform/firmware/firmware_watch.h"
 #include "platform/job/attached.h"
+#include "platform/job/command_list.h"
 #include "platform/job/random_tensors.h"
 #include "platform/job/steps.h"
 #include "platform/trace/session.h"
@@ -277,8 +278,6 @@ Result Runner::run_once(const config::Network& network, const Schedule& schedule
   Platform& p = *platform_;
   mapping::Job made = make_job(p.machine(), network, schedule);
   const hal::JobBlock& job = made.block;
-  p.write(hal::kScratchAddress, &made.scratch, sizeof made.scratch);
-  p.write(hal::kJobAddress, &job, sizeof job);
   if ((job.flags & hal::kRuled) != 0) p.write(hal::kRulesAddress, &made.rules, sizeof made.rules);
   if (!made.contexts.empty()) {
     p.write(hal::kContextsAddress, made.contexts.data(), made.contexts.size() * sizeof(std::uint32_t));
@@ -300,7 +299,15 @@ Result Runner::run_once(const config::Network& network, const Schedule& schedule
   if (!made.scales.empty()) {
     p.write(hal::kScalesAddress, made.scales.data(), made.scales.size() * sizeof(hal::HeadScales));
   }
-  for (const mapping::Job::Table& t : made.tables) p.write(t.address, t.words.data(), t.end() - t.address);
+  mapping::Job told = made;
+  if (p.machine().control.lists) {
+    for (const PlacedList& list : make_lists(told, p.machine())) {
+      p.write(list.address, list.words.data(), list.words.size() * sizeof list.words[0]);
+    }
+  }
+  p.write(hal::kScratchAddress, &told.scratch, sizeof told.scratch);
+  p.write(hal::kJobAddress, &told.block, sizeof told.block);
+  for (const mapping::Job::Table& t : told.tables) p.write(t.address, t.words.data(), t.end() - t.address);
   // Pages of DRAM, and the output's copy for the host.
   const std::uint64_t touched = full ? made.scratch.address - hal::kDramBase + output_bytes(network) : 0;
   const host_memory::Share pages(fmt::format("the tensors of {} in DRAM", network.name), touched);
@@ -322,7 +329,7 @@ Result Runner::run_once(const config::Network& network, const Schedule& schedule
     if (network.bias == config::Bias::kTensor) put_bias(p, network, mapping::addends_of(made));
   }
 
-  tag_tensors(p, job.layer, made.scratch.address, mapping::addends_of(made));
+  tag_tensors(p, job.layer, told.scratch.address, mapping::addends_of(made));
   Result result;
   result.network = network;
   result.schedule = schedule;

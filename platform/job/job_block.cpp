@@ -44,7 +44,7 @@ hal::MachineInfo machine_info(const MachineConfig& m) {
   info.resident_tiles = static_cast<std::uint16_t>(m.mac.resident_tiles);
   info.softmax_rate = static_cast<std::uint16_t>(
       std::clamp<std::uint64_t>(std::uint64_t{m.vec.lanes} * 16 / m.vec.softmax_lane_cycles, 1, 0xFFFF));
-  info.slow_control = m.control.cpu == "riscv" ? 1 : 0;
+  info.slow_control = m.control.cpu == "riscv" && !m.control.lists ? 1 : 0;
   info.l1_bytes = m.l1.size_bytes;
   info.l0_bytes = m.l0.size_bytes;
   return info;
