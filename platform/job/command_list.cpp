@@ -27,6 +27,11 @@ class FullQueues final : public mapping::Reader {
   std::uint32_t depth_;
 };
 
+struct Made {
+  std::vector<std::uint32_t> words;  // none: firmware refuses the job
+  bool scratch = false;              // it keeps something in DRAM behind the tensors
+};
+
 // The bus that firmware is run against: writes go into the list, too.
 class Maker final : public hal::Cpu {
  public:
@@ -39,6 +44,7 @@ class Maker final : public hal::Cpu {
     const bool of_queue = in_control(address) && mapping::queue_at(address - control_, queue, within);
     const bool known = of_queue && (within == hal::kQueueLevel || within == hal::kQueueDone);
     if (address >= hal::kControlBase && !known) asked_ = true;
+    if (address == hal::kScratchAddress) scratch_ = true;
     return bus_.read(address, data, bytes);
   }
   bool write(std::uint64_t address, const void* data, std::size_t bytes) override {
@@ -59,7 +65,7 @@ class Maker final : public hal::Cpu {
   }
   bool refused() const { return bus_.result().status != hal::Status::kDone; }
   bool asked() const { return asked_; }  // what no list can answer, or do
-  std::vector<std::uint32_t> take() { return std::move(list_); }
+  Made take() { return {std::move(list_), scratch_}; }
 
  private:
   // Of a queue: what firmware wants there, and what a list has put there.
@@ -95,16 +101,14 @@ class Maker final : public hal::Cpu {
   FullQueues queues_;
   mapping::Bus bus_;
   std::uint64_t control_;
-  bool asked_ = false;
+  bool asked_ = false, scratch_ = false;
   std::map<std::uint64_t, Window> windows_;
   std::vector<std::uint32_t> list_;
 };
 
 constexpr std::uint64_t kListAlignment = 64;
 
-}  // namespace
-
-std::vector<std::uint32_t> command_list(const mapping::Job& job, const MachineConfig& machine, std::uint32_t cluster) {
+Made make_list(const mapping::Job& job, const MachineConfig& machine, std::uint32_t cluster) {
   Maker maker(job, machine, cluster);
   mapping::run_firmware(maker, cluster);
   if (maker.refused()) return {};
@@ -117,37 +121,34 @@ std::vector<std::uint32_t> command_list(const mapping::Job& job, const MachineCo
   return maker.take();
 }
 
+}  // namespace
+
 std::vector<PlacedList> make_lists(mapping::Job& job, const MachineConfig& machine) {
   std::vector<PlacedList> lists;
-  mapping::Job::Table table{hal::kListsAddress, {}};
-  // From the scratch's beginning on; what it takes.
-  const auto place_all = [&](std::uint64_t from) {
-    lists.clear();
-    table.words.clear();
-    std::uint64_t at = from;
-    for (std::uint32_t c = 0; c < machine.clusters; ++c) {
-      lists.push_back({at, command_list(job, machine, c)});
-      const std::uint64_t bytes = lists.back().words.size() * sizeof(std::uint32_t);
-      const hal::CommandList where{at, static_cast<std::uint32_t>(bytes), 0};
-      if (bytes == 0) return std::uint64_t{0};
-      const auto* words = reinterpret_cast<const std::uint32_t*>(&where);
-      table.words.insert(table.words.end(), words, words + sizeof where / sizeof(std::uint32_t));
-      at += (bytes + kListAlignment - 1) / kListAlignment * kListAlignment;
-    }
-    return at - from;
-  };
-  // Twice, as where the scratch is stands in commands.
-  const hal::Scratch all = job.scratch;
-  const std::uint64_t bytes = place_all(all.address);
-  if (bytes == 0) return {};
-  if (bytes > all.bytes) {
-    throw RunError(fmt::format("{} on {}: its command lists take {} bytes of DRAM; {} are left behind the tensors",
-                               job.block.dataflow, machine.name, bytes, all.bytes));
+  std::uint64_t bytes = 0;
+  bool scratch = false;
+  for (std::uint32_t c = 0; c < machine.clusters; ++c) {
+    Made made = make_list(job, machine, c);
+    if (made.words.empty()) return {};
+    lists.push_back({bytes, std::move(made.words)});
+    bytes += (lists.back().bytes() + kListAlignment - 1) / kListAlignment * kListAlignment;
+    scratch = scratch || made.scratch;
   }
-  job.scratch = {all.address + bytes, all.bytes - bytes};
-  if (place_all(all.address) == 0) {  // no room for what firmware keeps there, which it says in the run
-    job.scratch.bytes = 0;
-    return {};
+  if (bytes > job.scratch.bytes) {
+    throw RunError(fmt::format("{} on {}: its command lists take {} bytes of DRAM; {} are left behind the tensors",
+                               job.block.dataflow, machine.name, bytes, job.scratch.bytes));
+  }
+  job.scratch.bytes = (job.scratch.bytes - bytes) / kListAlignment * kListAlignment;
+  // Where firmware keeps something there, it has to do with less.
+  for (std::uint32_t c = 0; scratch && c < machine.clusters; ++c) {
+    if (make_list(job, machine, c).words.empty()) return {};
+  }
+  mapping::Job::Table table{hal::kListsAddress, {}};
+  for (PlacedList& list : lists) {
+    list.address += job.scratch.address + job.scratch.bytes;
+    const hal::CommandList where{list.address, static_cast<std::uint32_t>(list.bytes()), 0};
+    const auto* words = reinterpret_cast<const std::uint32_t*>(&where);
+    table.words.insert(table.words.end(), words, words + sizeof where / sizeof(std::uint32_t));
   }
   job.block.flags = hal::kListed;
   job.tables = {std::move(table)};

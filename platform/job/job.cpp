@@ -302,7 +302,7 @@ Result Runner::run_once(const config::Network& network, const Schedule& schedule
   mapping::Job told = made;
   if (p.machine().control.lists) {
     for (const PlacedList& list : make_lists(told, p.machine())) {
-      p.write(list.address, list.words.data(), list.words.size() * sizeof list.words[0]);
+      p.write(list.address, list.words.data(), list.bytes());
     }
   }
   p.write(hal::kScratchAddress, &told.scratch, sizeof told.scratch);
