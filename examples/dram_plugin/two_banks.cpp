@@ -1,5 +1,5 @@
 // An example of a DRAM plug-in: 20 ns for an access, 10 ns for one to the row that was open. With TWO_BANKS_PHASES it
-// answers in four phases, up to four accesses at a time.
+// answers in four phases, up to four accesses at a time, with TWO_BANKS_CLOCK a clock of its own never rests.
 //
 //     g++ -std=c++17 -shared -fPIC -I ATTNVP two_banks.cpp -o libtwo_banks.so $(pkg-config --cflags --libs systemc)
 //     attnvp run --set dram.policy=plugin:./libtwo_banks.so
@@ -18,12 +18,19 @@ class TwoBanks : public sc_core::sc_module {
   explicit TwoBanks(sc_core::sc_module_name name) : sc_module(name) {
     socket.register_b_transport(this, &TwoBanks::b_transport);
     socket.register_nb_transport_fw(this, &TwoBanks::nb_transport_fw);
+#ifdef TWO_BANKS_CLOCK
+    SC_HAS_PROCESS(TwoBanks);
+    SC_THREAD(tick);
+#endif
   }
   tlm_utils::simple_target_socket<TwoBanks> socket{"socket"};
 
  private:
   static constexpr std::uint64_t kRowBytes = 2048;
 
+  void tick() {
+    while (true) wait(100, sc_core::SC_NS);
+  }
   sc_core::sc_time time_of(const tlm::tlm_generic_payload& payload) {
     const std::uint64_t row = payload.get_address() / kRowBytes;
     std::uint64_t& open = open_[row % 2];

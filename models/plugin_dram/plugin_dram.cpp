@@ -8,6 +8,7 @@
 
 #include "models/bus/completion.h"
 #include "models/bus/stream.h"
+#include "models/endless.h"
 #include "models/memory.h"
 #include "models/plugin_dram/library.h"
 #include "models/registry.h"
@@ -17,7 +18,7 @@ namespace attnvp {
 
 namespace {
 
-class PluginDram : public Memory, private tlm::tlm_mm_interface {
+class PluginDram : public Memory, public Endless, private tlm::tlm_mm_interface {
  public:
   PluginDram(sc_core::sc_module_name name, const Site& site)
       : Memory(name, site.context),
@@ -34,6 +35,7 @@ class PluginDram : public Memory, private tlm::tlm_mm_interface {
   }
   tlm::tlm_target_socket<>& in(std::uint32_t /*initiator*/) override { return in_; }
   std::uint64_t size_bytes() const override { return size_bytes_; }
+  bool idle() const override { return under_way_ == 0; }
 
   Counter read_words{*this, "read_words", "16-bit words", "words read", {"attnvp.dram", "read"}};
   Counter write_words{*this, "write_words", "16-bit words", "words written", {"attnvp.dram", "write"}};

@@ -9,6 +9,7 @@
 #include "firmware/hal/registers.h"
 #include "firmware/runtime/l1_region.h"
 #include "models/bus/stream.h"
+#include "models/endless.h"
 #include "models/registry.h"
 
 namespace attnvp {
@@ -145,6 +146,25 @@ void Platform::read(std::uint64_t address, void* data, std::size_t bytes) {
   }
 }
 
+// Until nothing happens any more; of a DRAM that never rests, until nobody waits for it and nothing was counted for
+// longer than any command takes.
+void Platform::simulate() {
+  const auto* const endless = dynamic_cast<const Endless*>(dram.get());
+  if (endless == nullptr) return sc_core::sc_start();
+  const sc_core::sc_time step(10, sc_core::SC_US);
+  constexpr int kQuietSteps = 10'000;  // a tenth of a second
+  std::uint64_t counted = 0;
+  for (int quiet = 0; quiet < kQuietSteps && !(quiet > 0 && all_finished() && waiting().empty()); ++quiet) {
+    sc_core::sc_start(step);
+    std::uint64_t now = 0;
+    for_each_module(*this, [&](Module& module) {
+      for (const Counter* counter : module.counters()) now += counter->value();
+    });
+    if (now != counted || !endless->idle()) quiet = -1;
+    counted = now;
+  }
+}
+
 std::uint64_t Platform::run() {
   for_each_module(*this, [](Module& module) {
     for (Counter* counter : module.counters()) counter->reset();
@@ -154,7 +174,7 @@ std::uint64_t Platform::run() {
   context_.givers.clear();
   const std::uint64_t start = context_.clock.now();
   for (auto& cluster : clusters) cluster->cpu->start();
-  sc_core::sc_start();
+  simulate();
   std::uint64_t end = start;
   for (auto& cluster : clusters) end = std::max(end, cluster->cpu->finish_cycle());
   return end - start;

@@ -62,6 +62,7 @@ class Platform : public sc_core::sc_module {
   std::vector<std::string> waiting();
 
  private:
+  void simulate();
   Context context_;
   MachineConfig machine_;
 
