@@ -44,7 +44,7 @@ double least_of(const Job& job, std::uint32_t cluster, Costs& costs) {
     if (s.kind != Recording::Kind::kCommand) continue;
     const Cost& c = costs.of(r.commands[s.command].cost);
     if (s.queue.unit == Unit::kDma) {
-      bus += c.bus;
+      bus += c.bus;  // with multicast as well: of one cluster's reads each is another one of DRAM
     } else {
       busy[2 * std::size_t{s.queue.index} + (s.queue.unit == Unit::kVec ? 1 : 0)] += c.pace;
     }

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "models/dma_controller/transfer.h"
+#include "models/network/config.h"
 #include "models/register_file/share.h"
 
 namespace attnvp::mapping {
@@ -89,6 +90,7 @@ Cost Costs::copy(const hal::Descriptor& d) const {
   const double rate = m.dram.bytes_per_second / m.clock_hz;
   cost.bus = bytes / rate;
   if (load) cost.latency = m.dram.latency_seconds * m.clock_hz;
+  cost.shared = load && m.clusters > 1 && m.own<NetworkConfig>().multicast;
   // Bursts, of which only so many are under way, each as long as DRAM's latency, its own transfer and its way over the
   // L1 port, in whole cycles.
   const double bursts = static_cast<double>(copy_bursts(d, m.dma.burst_bytes));

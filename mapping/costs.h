@@ -23,6 +23,7 @@ struct Cost {
   double l1_bytes = 0;                      // of all stages, or of a copy
   double pace = 0;                          // of body and last, what the units alone need
   double bus = 0, bursts = 0, latency = 0;  // of a copy: its bytes on the bus; with its bursts one behind the other
+  bool shared = false;  // a copy that another cluster's may be the answer of: it can be over at once
   bool after_previous = false;
   bool possible = true;  // false: the engine would refuse it
 };

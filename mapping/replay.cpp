@@ -212,7 +212,7 @@ class Machine {
     }
     ++l.next;
     if (d.transfer) {
-      l.bus_free = std::max(l.bus_free, now_ + cost.latency) + cost.bus;
+      l.bus_free = cost.shared ? std::max(l.bus_free, now_) : std::max(l.bus_free, now_ + cost.latency) + cost.bus;
       plan(l.bus_free, Happens::kSignal, e.command);
     } else {
       plan(std::max(l.bus_free, now_), Happens::kSignal, e.command);
