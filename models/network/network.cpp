@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "firmware/hal/registers.h"
 #include "models/bus/completion.h"
 #include "models/bus/initiator.h"
 #include "models/bus/stream.h"
@@ -80,7 +81,7 @@ class Network : public Interconnect, private Completions {
     std::uint32_t from = 0, to = 0;
     int target = 0;
     std::uint64_t back_flits = 0;
-    bool shared = false;                 // to a memory beside all clusters
+    bool of_dram = false;                // reads or writes it
     SharedReads::Read* leads = nullptr;  // a read that others may join
     Completions* later = nullptr;        // nullptr: a process waits for `arrived`
     std::uint64_t ticket = 0;
@@ -135,7 +136,7 @@ class Network : public Interconnect, private Completions {
     trip.from = node_of(here, address);
     trip.to = node_of(there, address);
     trip.target = target;
-    trip.shared = there == kShared;
+    trip.of_dram = there == kShared && address < hal::kL2Base;
     trip.back_flits = flits(payload.is_read() ? bytes : 0);
     const std::uint64_t going = flits(payload.is_write() ? bytes : 0);
     auto* const completion = payload.get_extension<CompletionExtension>();
@@ -155,7 +156,7 @@ class Network : public Interconnect, private Completions {
     trip.later = nullptr;
     depart(i, now(), trip.from, trip.to, going);
     sc_core::wait(trip.arrived);
-    if (multicast_ != nullptr && trip.shared && payload.is_write()) multicast_->reads.written(address, bytes);
+    if (multicast_ != nullptr && trip.of_dram && payload.is_write()) multicast_->reads.written(address, bytes);
     send(target, payload, delay);
     arrive(delay);
     trip.stage = Trip::kBack;
@@ -226,7 +227,7 @@ class Network : public Interconnect, private Completions {
   // Whether what has come to DRAM's port is answered by what others have asked there. If not, others may join it.
   bool joins(std::size_t i) {
     Trip& trip = trips_[i];
-    if (multicast_ == nullptr || !trip.shared) return false;
+    if (multicast_ == nullptr || !trip.of_dram) return false;
     if (trip.command != tlm::TLM_READ_COMMAND) {
       multicast_->reads.written(trip.address, trip.bytes);
       return false;

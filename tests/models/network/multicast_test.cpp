@@ -4,7 +4,7 @@
 #include <numeric>
 #include <random>
 
-#include "models/dram/dram.h"
+#include "models/dram/fixed.h"
 #include "models/network/config.h"
 #include "models/registry.h"
 #include "tests/models/bench.h"
