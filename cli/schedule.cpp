@@ -26,13 +26,15 @@ std::string header(const MachineConfig& machine, const config::Network& network,
   std::string tiling;
   for (const auto& [name, value] : job::tiling_text(schedule.tiling)) tiling += fmt::format(" {}={}", name, value);
   const auto bytes = [](std::uint64_t n) { return report::with_prefix(static_cast<double>(n), "B"); };
+  const std::string l2 =
+      machine.has_l2() ? fmt::format("L2 {} read, {} written; ", bytes(c.l2.read), bytes(c.l2.written)) : "";
   return fmt::format(
       "# {} on {}, {}:{}\n"
-      "# {} commands; {} multiply-accumulates; DRAM {} read, {} written; L1 {} read, {} written, {} at most in use\n"
+      "# {} commands; {} multiply-accumulates; DRAM {} read, {} written; {}L1 {} read, {} written, {} at most in use\n"
       "# no run takes fewer than {} cycles\n",
       schedule.text, network.name, machine.name, tiling, report::with_commas(c.commands),
-      report::with_commas(c.mac.macs), bytes(c.dram.read), bytes(c.dram.written), bytes(c.l1.read), bytes(c.l1.written),
-      bytes(c.l1_peak_bytes), report::with_commas(static_cast<unsigned long long>(bound)));
+      report::with_commas(c.mac.macs), bytes(c.dram.read), bytes(c.dram.written), l2, bytes(c.l1.read),
+      bytes(c.l1.written), bytes(c.l1_peak_bytes), report::with_commas(static_cast<unsigned long long>(bound)));
 }
 
 nlohmann::ordered_json to_json(const mapping::Line& l) {

@@ -38,20 +38,21 @@ double least_of(const Job& job, std::uint32_t cluster, Costs& costs) {
   const Replay order = replay(r, costs, Contention::kBound);
   if (!r.complete) return std::max(layer, order.finished ? order.cycles : 0.0);
   // What this cluster's commands take of each resource.
-  double bus = 0;
+  double dram = 0, l2 = 0;
   std::vector<double> busy(2 * std::size_t{machine.cores}, 0);
   for (const Recording::Step& s : r.steps) {
     if (s.kind != Recording::Kind::kCommand) continue;
     const Cost& c = costs.of(r.commands[s.command].cost);
     if (s.queue.unit == Unit::kDma) {
-      bus += c.bus;
+      l2 += c.l2;
+      dram += c.dram;  // with multicast as well: of one cluster's reads each is another one of DRAM
     } else {
       busy[2 * std::size_t{s.queue.index} + (s.queue.unit == Unit::kVec ? 1 : 0)] += c.pace;
     }
   }
   const double boot =
       std::ceil(1.0 * sizeof(hal::JobBlock) / machine.control.bus_bytes) * machine.control.access_cycles;
-  return std::max({layer, order.cycles, boot + bus, *std::max_element(busy.begin(), busy.end())});
+  return std::max({layer, order.cycles, boot + dram, boot + l2, *std::max_element(busy.begin(), busy.end())});
 }
 
 }  // namespace

@@ -155,6 +155,7 @@ class Chooser {
           return 0;
         case hal::Status::kL1TooSmall:
         case hal::Status::kL0TooSmall:
+        case hal::Status::kL2TooSmall:
         case hal::Status::kTooFewEvents:
           return 1;
         default:

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "models/dma_controller/transfer.h"
+#include "models/network/config.h"
 #include "models/register_file/share.h"
 
 namespace attnvp::mapping {
@@ -17,7 +18,8 @@ Costs::Shape Costs::shape_of(Unit unit, const hal::Descriptor& d) {
     const hal::Operand& o = d.operand[i];
     shape[1 + i] = static_cast<std::uint64_t>(o.row_stride) << 32 | o.columns;
     const auto type = static_cast<std::uint64_t>(d.type[i]);
-    shape[5] |= (type << 1 | (o.address >= hal::kL1Base ? 1U : 0U)) << (8 * i);
+    const std::uint64_t memory = o.address >= hal::kL1Base ? 1 : o.address >= hal::kL2Base ? 2 : 0;
+    shape[5] |= (type << 2 | memory) << (8 * i);
   }
   std::memcpy(&shape[6], d.tail.bytes, 2 * sizeof shape[6]);
   if ((d.flags & hal::kMasked) != 0) {  // whose mask is the layer's
@@ -84,15 +86,20 @@ Cost Costs::copy(const hal::Descriptor& d) const {
   Cost cost;
   if (d.opcode == hal::Opcode::kNop) return cost;
   const MachineConfig& m = machine_;
-  const bool load = d.operand[1].address >= hal::kL1Base;
+  const std::uint64_t from = d.operand[0].address, to = d.operand[1].address;
+  const auto in_l2 = [](std::uint64_t address) { return address >= hal::kL2Base && address < hal::kL1Base; };
+  const bool load = to >= hal::kL1Base, stage = from < hal::kL2Base && in_l2(to);
   const auto bytes = static_cast<double>(copy_bytes(d));
-  const double rate = m.dram.bytes_per_second / m.clock_hz;
-  cost.bus = bytes / rate;
-  if (load) cost.latency = m.dram.latency_seconds * m.clock_hz;
+  if (in_l2(from) || in_l2(to)) cost.l2 = bytes * m.clock_hz / m.l2.bytes_per_second;
+  if (cost.l2 == 0 || stage) cost.dram = bytes / (m.dram.bytes_per_second / m.clock_hz);
+  cost.bus = std::max(cost.dram, cost.l2);
+  const double rate = bytes / cost.bus;
+  if (load || stage) cost.latency = (in_l2(from) ? m.l2.latency_seconds : m.dram.latency_seconds) * m.clock_hz;
+  cost.shared = (load || stage) && !in_l2(from) && m.clusters > 1 && m.own<NetworkConfig>().multicast;
   // Bursts, of which only so many are under way, each as long as DRAM's latency, its own transfer and its way over the
   // L1 port, in whole cycles.
   const double bursts = static_cast<double>(copy_bursts(d, m.dma.burst_bytes));
-  cost.l1_bytes = (d.flags & hal::kForwarded) != 0 ? 0 : bytes;
+  cost.l1_bytes = stage || (d.flags & hal::kForwarded) != 0 ? 0 : bytes;
   const double port = std::ceil(cost.l1_bytes / bursts / m.l1.port_bytes_per_cycle);
   const double one = std::ceil(cost.latency + bytes / bursts / rate - 1e-6) + port;
   cost.bursts = std::max({cost.bus, bursts * port, bursts * one / m.dma.outstanding});

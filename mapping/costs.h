@@ -20,9 +20,12 @@ namespace attnvp::mapping {
 struct Cost {
   double fill = 0, body = 0, last = 0, drain = 0;  // drain: behind the pipeline
   double pipeline = 0;
-  double l1_bytes = 0;                      // of all stages, or of a copy
-  double pace = 0;                          // of body and last, what the units alone need
-  double bus = 0, bursts = 0, latency = 0;  // of a copy: its bytes on the bus; with its bursts one behind the other
+  double l1_bytes = 0;  // of all stages, or of a copy
+  double pace = 0;      // of body and last, what the units alone need
+  // Of a copy: its bytes on the slower of the buses that it crosses; with its bursts one behind the other.
+  double bus = 0, bursts = 0, latency = 0;
+  double dram = 0, l2 = 0;  // on each of them
+  bool shared = false;      // a read of DRAM that another cluster's may be the answer of: it can be over at once
   bool after_previous = false;
   bool possible = true;  // false: the engine would refuse it
 };

@@ -49,7 +49,8 @@ class Counter final : public Reader {
   void copy(const hal::Descriptor& d) {
     const std::uint64_t bytes = copy_bytes(d);
     for (int i = (d.flags & hal::kForwarded) != 0 ? 1 : 0; i < 2; ++i) {
-      Traffic& memory = d.operand[i].address >= hal::kL1Base ? counts_.l1 : counts_.dram;
+      const std::uint64_t address = d.operand[i].address;
+      Traffic& memory = address >= hal::kL1Base ? counts_.l1 : address >= hal::kL2Base ? counts_.l2 : counts_.dram;
       (i == 0 ? memory.read : memory.written) += bytes;
     }
   }

@@ -17,7 +17,7 @@ struct Traffic {  // bytes
 
 struct Counts {
   std::uint64_t commands = 0;  // of all queues, those that only wait and signal included
-  Traffic dram, l1, l0;
+  Traffic dram, l2, l1, l0;
   std::uint64_t l1_peak_bytes = 0;  // of the cluster that holds most
   MacWork mac;
   VecWork vec;

@@ -31,6 +31,7 @@ std::string place_text(const Job& job, std::uint32_t cluster, std::uint64_t addr
     const std::uint64_t owner = offset / hal::kL1Stride;
     return fmt::format("{}L1+{:#x}", owner == cluster ? "" : fmt::format("c{}.", owner), offset % hal::kL1Stride);
   }
+  if (address >= hal::kL2Base) return fmt::format("L2+{:#x}", address - hal::kL2Base);
   const hal::Layer& l = job.block.layer;
   const hal::Append append = append_of(job);
   const std::pair<const char*, std::uint64_t> tensors[] = {{"Q", l.q},

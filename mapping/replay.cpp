@@ -28,7 +28,7 @@ struct Line {
   bool asleep = true;                  // nothing will wake it but a new command, or tokens
   // Engines: the descriptor before, stage by stage.
   double fetched = 0, buffer_free = 0, executed = 0, drained = 0;
-  double bus_free = 0;  // DMA channel with the bus to itself
+  double dram_free = 0, l2_free = 0, copied = 0;  // DMA channel with the buses to itself
 };
 
 struct Event {
@@ -212,10 +212,17 @@ class Machine {
     }
     ++l.next;
     if (d.transfer) {
-      l.bus_free = std::max(l.bus_free, now_ + cost.latency) + cost.bus;
-      plan(l.bus_free, Happens::kSignal, e.command);
+      l.copied = std::max(l.copied, now_);
+      const auto cross = [&](double& free, double cycles) {
+        if (cycles == 0 || cost.shared) return;
+        free = std::max(free, now_ + cost.latency) + cycles;
+        l.copied = std::max(l.copied, free);
+      };
+      cross(l.dram_free, cost.dram);
+      cross(l.l2_free, cost.l2);
+      plan(l.copied, Happens::kSignal, e.command);
     } else {
-      plan(std::max(l.bus_free, now_), Happens::kSignal, e.command);
+      plan(std::max(l.copied, now_), Happens::kSignal, e.command);
     }
     plan(now_, Happens::kLine, id);
   }

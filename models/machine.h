@@ -14,6 +14,7 @@
 #include "models/dram/config.h"
 #include "models/event_unit/config.h"
 #include "models/interconnect/config.h"
+#include "models/l2/config.h"
 #include "models/mac_engine/config.h"
 #include "models/register_file/config.h"
 #include "models/scratchpad/config.h"
@@ -37,6 +38,7 @@ struct MachineConfig {
   ScratchpadConfig l1;
   DmaConfig dma;
   DramConfig dram;
+  L2Config l2;
   EventUnitConfig events;
   ControlConfig control;
   InterconnectConfig interconnect;
@@ -66,12 +68,15 @@ struct MachineConfig {
     place("l1", &C::l1);
     place("dma", &C::dma);
     place("dram", &C::dram);
+    place("l2", &C::l2);
     place("events", &C::events);
     place("control", &C::control);
     place("interconnect", &C::interconnect);
     key(config::text("energy", "energy table: a name under configs/energy, or a path"), &C::energy);
     key.members(&C::technology);
   }
+
+  bool has_l2() const { return l2.kind != "none"; }  // beside DRAM, in the address map
 
   // Parameters that only one kind of module has (Kind::with_keys in registry.h).
   template <class Config>

@@ -27,6 +27,7 @@ const std::vector<Place>& places() {
   static const std::vector<Place> all = {
       {"interconnect", Role::kInterconnect, [](const M& m) -> Name { return m.interconnect.kind; }},
       {"dram", Role::kMainMemory, [](const M& m) -> Name { return m.dram.policy; }},
+      {"l2", Role::kMainMemory, [](const M& m) -> Name { return m.l2.kind; }},
       {"l1", Role::kOnChipMemory, [](const M& m) -> Name { return m.l1.kind; }},
       {"control", Role::kProcessor, [](const M& m) -> Name { return m.control.cpu; }},
       {"l0", Role::kOnChipMemory, [](const M& m) -> Name { return m.l0.kind; }},

@@ -1,8 +1,8 @@
 // The kinds of modules that a machine can be built of. A kind stands in one place of the machine (place.h); the key of
 // that place says which kind it is. A kind registers itself in its own source file:
 //
-//   const bool kRegistered = add_kind<Memory>({"dram", "fixed", "is peak bandwidth plus latency", {"attnvp.dram"},
-//       [](const Site& site) { return std::make_unique<Dram>(site.name, site); }});
+//   const bool kRegistered = add_kind<Memory>({"dram", "paged", "has rows that are opened", {"attnvp.dram"},
+//       [](const Site& site) { return std::make_unique<PagedDram>(site.name, site); }});
 //
 // and is then known to validation, documentation, elaboration, reports and sweeps.
 #pragma once

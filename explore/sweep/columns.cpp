@@ -70,10 +70,15 @@ void add_results(std::vector<Column>& all) {
   for (const firmware::Parameter* p : job::all_parameters()) {
     const std::string name = std::string("tiling.") + p->name;
     if (p->none != nullptr) {
-      all.push_back({name, Role::kResult, p->extent == firmware::Extent::kCount ? "TEXT" : "INTEGER", {}, nullptr,
+      all.push_back({name,
+                     Role::kResult,
+                     p->extent == firmware::Extent::kCount ? "TEXT" : "INTEGER",
+                     {},
+                     nullptr,
                      "as used; none where it is not"});
     } else {
-      all.push_back({name, Role::kResult, "INTEGER", {}, nullptr, "as used; none where a dataflow has no such parameter"});
+      all.push_back(
+          {name, Role::kResult, "INTEGER", {}, nullptr, "as used; none where a dataflow has no such parameter"});
     }
   }
   count("cycles", "from boot to the last cluster's end");
@@ -114,7 +119,7 @@ void add_results(std::vector<Column>& all) {
     all.push_back(real("power_w." + job::part_of(component), kPlain, "mean power, watts"));
   }
   all.push_back(real("area_mm2.total", kPlain, "floorplan without DRAM, square millimetres"));
-  for (const char* part : {"l1", "events", "dma", "cpu", "l0", "mac", "vec", "spare"}) {
+  for (const char* part : {"l2", "l1", "events", "dma", "cpu", "l0", "mac", "vec", "spare"}) {
     all.push_back(real(std::string("area_mm2.") + part, kPlain, "of all modules of that name, square millimetres"));
   }
   all.push_back(text("bound.resource", Role::kResult, "what is needed for the most cycles, whatever the others do"));

@@ -29,6 +29,7 @@ enum class Status : std::uint32_t {
   kTooManyEvents = 10,  // a command waits for, or signals, more events than a descriptor can name
   kBadTiling = 9,       // detail: which of the dataflow's parameters, its value: the program cannot do with it
   kDramTooSmall = 11,   // for partial results; detail: bytes needed, bytes there are
+  kL2TooSmall = 12,     // a cluster's part of it; detail: likewise
 };
 
 // A schedule's parameters are words in the order in which its dataflow declares them (runtime/dataflow.h). The host
@@ -47,7 +48,8 @@ constexpr std::uint32_t kSlopedJob = 64;  // ALiBi: slopes of the query heads ar
 constexpr std::uint32_t kBucketedJob = 128;  // T5: biases of the heads' buckets are at kBiasAddress
 constexpr std::uint32_t kAddedJob = 512;     // biases as a tensor: Addends are at kBiasAddress
 constexpr std::uint32_t kAppends = 256;   // new tokens' K and V are where Append says, and are to be put into the cache
-constexpr std::uint32_t kListed = 1024;  // made beforehand: what there is to do is a command list (list.h)
+constexpr std::uint32_t kListed = 2048;  // made beforehand: what there is to do is a command list (list.h)
+constexpr std::uint32_t kStaged = 1024;  // K and V that are streamed are to be staged where Stage says
 constexpr std::uint32_t kTyped = 8;   // the layer's Types are at kTypesAddress; otherwise all is FP16, and of one width
 
 // What firmware must know of the machine; a ROM table on a real device.
@@ -145,6 +147,13 @@ struct Append {
   std::uint32_t first, tokens;
 };
 constexpr std::uint64_t kAppendAddress = kJobAddress + 0x3'01C0;
+// L2 for K and V that a cluster streams: the first cluster's part, and how much each one has.
+struct Stage {
+  std::uint64_t address, bytes;
+};
+constexpr std::uint64_t kStageAddress = kJobAddress + 0x3'01E0;
+static_assert(kAppendAddress + sizeof(Append) <= kStageAddress && kStageAddress + sizeof(Stage) <= kScalesAddress,
+              "words of the layer do not overlap");
 constexpr std::uint64_t kMapAddress = kJobAddress + 0x5'0000;   // BlockMask's words
 constexpr std::uint64_t kBiasAddress = kJobAddress + 0x6'0000;  // FP32 a query head, or kBuckets of FP16
 constexpr std::uint32_t kMostBiasBytes = 0x2'0000;

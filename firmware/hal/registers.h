@@ -23,7 +23,8 @@ constexpr std::uint64_t kEngineSize = 0x1000;
 constexpr std::uint64_t kMailboxBase = 0x0800'0000;  // job block and results (job.h)
 constexpr std::uint64_t kMailboxSize = 0x10'0000;
 constexpr std::uint64_t kDramBase = 0x8000'0000;
-constexpr std::uint64_t kL1Base = 0x4000'0000'0000;  // 64 TiB: above the largest DRAM
+constexpr std::uint64_t kL2Base = 0x2000'0000'0000;  // 32 TiB: above the largest DRAM
+constexpr std::uint64_t kL1Base = 0x4000'0000'0000;  // 64 TiB: above all that clusters share
 constexpr std::uint64_t kL1Stride = 0x1'0000'0000;   // window of one cluster, 4 GiB
 
 // A command queue (MAC and VEC have one, a DMA controller one per channel, kQueueStride apart).

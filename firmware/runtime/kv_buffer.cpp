@@ -32,6 +32,7 @@ KvBuffer::KvBuffer(Runtime& rt, const Work& work, const RowTiling& t, uint64_t d
   free_ = rt.events(work.lanes(), slots_);
   ready_ref_ = hal::event_ref(ready_.first, ready_.span, 1);
   free_ref_ = hal::event_ref(free_.first, free_.span, 1);
+  if (streamed_ && rt.stages()) reserve_stage();
 }
 
 uint64_t KvBuffer::slot_address(uint32_t slot, uint32_t member) const {
@@ -82,22 +83,29 @@ void KvBuffer::issue_whole(uint32_t group, uint32_t block) {
   rt_.again(rt_.dma_queue(channel_), load_);
 }
 
-// One sub-block of all members; the last member's copy tells the lanes.
 void KvBuffer::issue(uint32_t group, uint32_t block) {
-  constexpr auto kDestination = (offsetof(Descriptor, operand) + sizeof(hal::Operand)) / sizeof(Command::Word);
-  if (!made_) make_load();
+  if (!made_) {
+    if (stage_ != 0) return issue_staged(group, block);
+    make_load();
+  }
   if (whole_ && !rt_.in_lock_step()) return issue_whole(group, block);
+  issue_members(group, block, [this](uint32_t head, uint32_t /*member*/) { return dram_ + head * head_bytes_; });
+}
+
+// One sub-block of all members; the last member's copy tells the lanes. `source`: where a member begins.
+template <typename Source>
+[[gnu::always_inline]] inline void KvBuffer::issue_members(uint32_t group, uint32_t block, const Source& source) {
+  constexpr auto kDestination = (offsetof(Descriptor, operand) + sizeof(hal::Operand)) / sizeof(Command::Word);
   const uint32_t members = members_ == 1 ? 1 : work_.members(group), key = block_row(block);
   const hal::EventRef free = streamed_ || block == 0 ? free_ref_ : hal::EventRef{};
   uint32_t head = work_.head_of(group, 0);
-  uint64_t from = dram_ + key * stride_;
   uint32_t to = place(group, 0, block, key);
   Descriptor& d = load_.raw();
   d.rows = block_rows(block);
   d.row_block = block;
   for (uint32_t m = 0;;) {
     d.head = static_cast<std::uint16_t>(head);
-    d.operand[0].address = from + head * head_bytes_;
+    d.operand[0].address = source(head, m) + key * stride_;
     load_.words()[kDestination] = to;
     load_.events(m == 0 ? free : hal::EventRef{}, m + 1 == members ? ready_ref_ : hal::EventRef{});
     rt_.dma(channel_, load_);
@@ -105,6 +113,43 @@ void KvBuffer::issue(uint32_t group, uint32_t block) {
     head = work_.head_of(group, m);
     to += member_bytes_;
   }
+}
+
+// What one round reads is not worth a copy.
+void KvBuffer::reserve_stage() {
+  for (uint32_t group = 0; stage_ == 0 && group < work_.groups(); ++group) {
+    if (work_.rounds(group) > 1) stage_ = rt_.stage(members_ * head_bytes_);
+  }
+}
+
+void KvBuffer::issue_staged(uint32_t group, uint32_t block) {
+  make_load();
+  made_ = false;  // so that the next load comes here, too
+  const bool here = work_.rounds(group) > 1;
+  if (here && staged_ != group + 1) fill_stage(group);
+  issue_members(group, block, [this, here](uint32_t head, uint32_t member) {
+    return here ? stage_ + member * head_bytes_ : dram_ + head * head_bytes_;
+  });
+}
+
+// All keys that any query needs, in as few copies as there are runs of them. The channel writes behind what it has read
+// before; a fence keeps the loads that follow behind the copies.
+void KvBuffer::fill_stage(uint32_t group) {
+  staged_ = group + 1;
+  for (uint32_t member = 0; member < work_.members(group); ++member) {
+    const uint32_t head = work_.head_of(group, member);
+    for (uint32_t block = 0; block < blocks_;) {
+      const uint32_t key = block_row(block);
+      uint32_t keys = block_rows(block);
+      while (++block < blocks_ && block_row(block) == key + keys) keys += block_rows(block);
+      const uint64_t at = uint64_t{key} * stride_;
+      Command command = copy({dram_ + head * head_bytes_ + at, keys, emb_, stride_, rt_.type()},
+                             {stage_ + member * head_bytes_ + at, keys, emb_, stride_, rt_.type()});
+      command.raw().head = static_cast<std::uint16_t>(head);
+      rt_.dma(channel_, command);
+    }
+  }
+  rt_.dma(channel_, fence());
 }
 
 void KvBuffer::load_block(uint32_t group, uint32_t block) {

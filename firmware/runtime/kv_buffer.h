@@ -1,7 +1,8 @@
 // One of K and V in L1, loaded in sub-blocks of N_KV rows and shared by the cluster's lanes.
 //
 // Resident: space for a few groups' whole tensor; a group is loaded once, the next ones behind the lanes' backs.
-// Streamed: a ring of sub-blocks; every round loads them anew.
+// Streamed: a ring of sub-blocks; every round loads them anew. Where the job has it staged (hal::kStaged), a group of
+// several rounds is copied into the L2 before its first load, and every round loads it from there.
 // Either way a lane takes one token for every sub-block before it reads it, and gives tokens back when it is done.
 #pragma once
 
@@ -100,6 +101,11 @@ class KvBuffer {
  private:
   [[gnu::noinline]] void make_load();
   void issue_whole(uint32_t group, uint32_t block);
+  template <typename Source>
+  void issue_members(uint32_t group, uint32_t block, const Source& source);
+  [[gnu::cold]] void reserve_stage();
+  [[gnu::cold]] void issue_staged(uint32_t group, uint32_t block);
+  [[gnu::cold]] void fill_stage(uint32_t group);
   [[gnu::noinline]] void issue(uint32_t group, uint32_t block);
   uint64_t slot_address(uint32_t slot, uint32_t member) const;
 
@@ -117,6 +123,8 @@ class KvBuffer {
   bool whole_, made_ = false;
   uint32_t member_bytes_ = 0, slot_bytes_ = 0;
   uint64_t head_bytes_ = 0;  // in DRAM
+  uint64_t stage_ = 0;       // in the L2; 0: nothing is staged
+  uint32_t staged_ = 0;      // 1 + the group that is there
   Command load_;             // of a sub-block, and its events
   hal::EventRef ready_ref_{}, free_ref_{};
   uint64_t address_ = 0;

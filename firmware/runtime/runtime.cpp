@@ -175,6 +175,15 @@ uint64_t Runtime::scratch(uint64_t bytes) {
   return scratch.address;
 }
 
+uint64_t Runtime::stage(uint64_t bytes) {
+  hal::Stage part{};
+  if (sketch_ || !read(hal::kStageAddress, &part, sizeof part)) return part.address;
+  const uint64_t begin = stage_used_;
+  stage_used_ += round_up(bytes, uint64_t{64});
+  if (stage_used_ > part.bytes) fail(Status::kL2TooSmall, stage_used_, part.bytes);
+  return part.address + cluster_ * part.bytes + begin;
+}
+
 bool Runtime::read(uint64_t address, void* data, uint32_t bytes) {
   if (ok() && !hal::read(cpu_, address, data, bytes)) fail(Status::kEngineFault, address);
   return ok();

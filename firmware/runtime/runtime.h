@@ -177,6 +177,11 @@ class Runtime {
   // DRAM behind the tensors, which all clusters share; its address. Status kDramTooSmall where there is less.
   uint64_t scratch(uint64_t bytes);
 
+  // Whether K and V that are streamed are to be staged, and space for that in this cluster's part of the L2. Status
+  // kL2TooSmall where there is none left.
+  bool stages() const { return (job_.flags & hal::kStaged) != 0; }
+  [[gnu::cold]] uint64_t stage(uint64_t bytes);
+
   void mac(uint32_t core, const Command& command) { push(core_queue(core, hal::kMacOffset), command, Side::kCompute); }
   void vec(uint32_t core, const Command& command) { push(core_queue(core, hal::kVecOffset), command, Side::kCompute); }
   void dma(uint32_t channel, const Command& command) {
@@ -256,7 +261,7 @@ class Runtime {
   Status status_ = Status::kDone;
   uint64_t detail_[2] = {};
   uint32_t next_event_ = 0;
-  uint64_t l1_used_ = 0;
+  uint64_t l1_used_ = 0, stage_used_ = 0;
   bool sketch_ = false;  // within need_of
   uint64_t statistic_[hal::kMaxStatistics] = {};
   Events lock_step_{};  // span 0: not in lock-step

@@ -20,6 +20,7 @@ AddressMap memories_of(const MachineConfig& m) {
     map.add({hal::l1_base(c), m.l1.size_bytes, fmt::format("cluster{}.l1", c), true});
   }
   map.add({hal::kDramBase, m.dram.size_bytes, "dram", true});
+  if (m.has_l2()) map.add({hal::kL2Base, m.l2.size_bytes, "l2", true});
   return map;
 }
 

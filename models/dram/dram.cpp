@@ -1,71 +1,24 @@
-#include "models/dram/dram.h"
-
-#include <cmath>
-#include <cstring>
-
-#include "models/bus/stream.h"
+// DRAM with the `fixed` policy: a bus at its peak.
+#include "models/dram/fixed.h"
+#include "models/fixed_memory/fixed_memory.h"
 #include "models/registry.h"
 
 namespace attnvp {
 
 namespace {
-enum Bus : std::uint64_t { kIdle, kRead, kWrite };
-const char* const kBusNames[] = {"idle", "read", "write", nullptr};
+
+std::unique_ptr<Memory> make_dram(const Site& site) {
+  const DramConfig& dram = site.machine.dram;
+  return std::make_unique<FixedMemory>(
+      site.name, site, dram.size_bytes,
+      FixedMemory::Timing{dram.bytes_per_second, dram.latency_seconds, site.machine.own<FixedDramConfig>().duplex},
+      FixedMemory::Energy{"attnvp.dram", false});
+}
 
 const bool kRegistered =
-    add_kind(Kind<Memory>("dram", "fixed", "is peak bandwidth plus latency", {"attnvp.dram"}, [](const Site& site) {
-               return std::make_unique<Dram>(site.name, site);
-             }).with_keys<FixedDramConfig>());
+    add_kind(Kind<Memory>("dram", "fixed", "is peak bandwidth plus latency", {"attnvp.dram"}, make_dram)
+                 .with_keys<FixedDramConfig>());
+
 }  // namespace
-
-Dram::Dram(sc_core::sc_module_name name, const Site& site)
-    : Memory(name, site.context),
-      config_(site.machine.dram),
-      contents_(site.base, config_.size_bytes),
-      bytes_per_cycle_(config_.bytes_per_second / ctx_.clock.hertz()),
-      latency_cycles_(static_cast<std::uint64_t>(std::ceil(config_.latency_seconds * ctx_.clock.hertz() - 1e-6))),
-      duplex_(site.machine.own<FixedDramConfig>().duplex),
-      bus_(*this, "bus", kBusNames) {
-  in_.register_b_transport(this, &Dram::b_transport);
-  in_.register_transport_dbg(this, &Dram::transport_dbg);
-}
-
-void Dram::reset() { lane_[0] = lane_[1] = {}; }
-
-// The bus is busy for a transaction; time is annotated, so this is about the future.
-void Dram::show_bus(std::uint64_t from, std::uint64_t until, bool read) {
-  const auto time = [this](std::uint64_t cycle) { return cycle * ctx_.clock.period_fs(); };
-  bus_.set_at(time(from), read ? kRead : kWrite);
-  rate_.set_real_at(time(from), bytes_per_cycle_);
-  bus_.set_at(time(until), kIdle);
-  rate_.set_real_at(time(until), 0);
-}
-
-void Dram::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
-  if (!contents_.accepts(payload)) return;
-  const std::uint64_t bytes = payload.get_data_length();
-  const std::uint64_t now = ctx_.clock.now();
-  Lane& lane = lane_[duplex_ && payload.is_write() ? 1 : 0];
-  std::uint64_t from = lane.until;
-  const std::uint64_t arrival = now + ctx_.clock.ceil_cycles(delay) + (payload.is_read() ? latency_cycles_ : 0);
-  if (static_cast<double>(lane.busy_bytes) <=
-      (static_cast<double>(arrival) - static_cast<double>(lane.busy_from)) * bytes_per_cycle_) {
-    lane.busy_from = from = arrival;  // the bus was idle
-    lane.busy_bytes = 0;
-  }
-  lane.busy_bytes += bytes;
-  lane.all_bytes += bytes;
-  const auto cycles = [this](std::uint64_t n) { return static_cast<double>(n) / bytes_per_cycle_; };
-  busy_cycles.raise_to(static_cast<std::uint64_t>(std::llround(cycles(lane.all_bytes))));
-  const std::uint64_t until = lane.busy_from + static_cast<std::uint64_t>(std::ceil(cycles(lane.busy_bytes) - 1e-6));
-  lane.until = until;
-  delay = ctx_.clock.cycles(until - now);
-  if (bus_.on()) show_bus(from, until, payload.is_read());
-
-  (payload.is_read() ? read_words : write_words) .add_bytes(bytes);
-  contents_.serve(payload);
-}
-
-unsigned Dram::transport_dbg(tlm::tlm_generic_payload& payload) { return contents_.peek(payload); }
 
 }  // namespace attnvp

@@ -14,6 +14,7 @@ struct NetworkConfig {
   std::uint32_t columns = 0;
   std::uint32_t dram_ports = 1;
   std::uint64_t dram_interleave_bytes = 4096;
+  bool multicast = false;
 
   static void describe(config::Keys<NetworkConfig>& key) {
     using namespace config;
@@ -34,6 +35,11 @@ struct NetworkConfig {
     key(power_of_two("dram_interleave", Unit::kBytes, 16, kGiB,
                      "with kinds crossbar and mesh: bytes of DRAM behind a port before the next one's"),
         &C::dram_interleave_bytes);
+    key(flag("multicast",
+             "with kinds crossbar and mesh: a DMA's read of bytes of DRAM that another cluster has asked for, and not "
+             "yet "
+             "got, is not made again; the answer goes to both, over shared links once"),
+        &C::multicast);
   }
 };
 

@@ -4,19 +4,48 @@
 
 namespace attnvp {
 
-void LinkNetwork::send(std::uint64_t time, std::uint32_t from, std::uint32_t to, std::uint64_t flits,
-                       std::uint64_t tag) {
+std::size_t LinkNetwork::new_packet(std::uint64_t flits, std::uint64_t tag) {
   if (free_packets_.empty()) {
     free_packets_.push_back(packets_.size());
     packets_.emplace_back();
   }
   const std::size_t at = free_packets_.back();
   free_packets_.pop_back();
-  Packet& packet = packets_[at];
-  topology_.way(from, to, packet.way);
-  packet.flits = flits;
-  packet.tag = tag;
+  packets_[at].flits = flits;
+  packets_[at].tag = tag;
+  packets_[at].branches.clear();
+  return at;
+}
+
+std::size_t LinkNetwork::send(std::uint64_t time, std::uint32_t from, std::uint32_t to, std::uint64_t flits,
+                              std::uint64_t tag) {
+  const std::size_t at = new_packet(flits, tag);
+  topology_.way(from, to, packets_[at].way);
   heads_.push({time, sent_++, at, 0});
+  return at;
+}
+
+void LinkNetwork::join(std::size_t packet, std::uint32_t from, std::uint32_t to, std::uint64_t tag) {
+  std::vector<std::uint32_t> way;
+  topology_.way(from, to, way);
+  auto rest = way.cbegin();
+  while (true) {  // as far as the tree goes there already
+    const std::vector<std::uint32_t>& trunk = packets_[packet].way;
+    const auto parts = std::mismatch(rest, way.cend(), trunk.cbegin(), trunk.cend());
+    const auto after = static_cast<std::size_t>(parts.second - trunk.cbegin());
+    rest = parts.first;
+    const auto& branches = packets_[packet].branches;
+    const auto next = std::find_if(branches.begin(), branches.end(), [&](const Packet::Branch& b) {
+      return b.after == after && packets_[b.packet].way.front() == *rest;
+    });
+    if (next == branches.end()) {
+      const std::size_t branch = new_packet(packets_[packet].flits, tag);
+      packets_[branch].way.assign(rest, way.cend());
+      packets_[packet].branches.push_back({after, branch});
+      return;
+    }
+    packet = next->packet;
+  }
 }
 
 std::uint64_t LinkNetwork::next() const {
@@ -37,7 +66,11 @@ const std::vector<LinkNetwork::Arrival>& LinkNetwork::advance(std::uint64_t time
     flit_hops_ += packet.flits;
     waited_ += start - head.time;
     head.time = start + hop_cycles_;
-    if (++head.hop < packet.way.size()) {
+    ++head.hop;
+    for (const Packet::Branch& branch : packet.branches) {
+      if (branch.after == head.hop) heads_.push({head.time, head.order, branch.packet, 0});
+    }
+    if (head.hop < packet.way.size()) {
       heads_.push(head);
     } else {
       arriving_.push({head.time + packet.flits - 1, packet.tag});

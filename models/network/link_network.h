@@ -3,6 +3,9 @@
 // came first goes first. The other flits follow without gaps, so that a packet holds every link for as many cycles as
 // it has flits. Buffers are as large as they have to be. It has arrived when its last flit has.
 //
+// A packet may be for several nodes. Its ways are a tree then: where they part, every flit goes on over each of the
+// next links, as soon as that one is free; a link carries it once.
+//
 // It is gone through from head to head, not from flit to flit.
 #pragma once
 
@@ -25,8 +28,11 @@ class LinkNetwork {
     bool operator>(const Arrival& o) const { return time != o.time ? time > o.time : tag > o.tag; }
   };
 
-  // At a time that is not over. Packets of the same time are served in the order in which they were sent.
-  void send(std::uint64_t time, std::uint32_t from, std::uint32_t to, std::uint64_t flits, std::uint64_t tag);
+  // At a time that is not over. Packets of the same time are served in the order in which they were sent. What is
+  // returned is the packet's number, until its head goes.
+  std::size_t send(std::uint64_t time, std::uint32_t from, std::uint32_t to, std::uint64_t flits, std::uint64_t tag);
+  // A packet whose head has not gone is for another node as well, where it has a tag of its own.
+  void join(std::size_t packet, std::uint32_t from, std::uint32_t to, std::uint64_t tag);
   // When something happens next; UINT64_MAX for never.
   std::uint64_t next() const;
   // Everything up to the time, inclusive: packets that have arrived, in the order in which they did.
@@ -46,12 +52,19 @@ class LinkNetwork {
   struct Packet {
     std::vector<std::uint32_t> way;
     std::uint64_t flits = 0, tag = 0;
+    struct Branch {
+      std::size_t after;   // so many links of this way
+      std::size_t packet;  // of which the rest is the way
+    };
+    std::vector<Branch> branches;
   };
   struct Head {
     std::uint64_t time, order;
     std::size_t packet, hop;
     bool operator>(const Head& o) const { return time != o.time ? time > o.time : order > o.order; }
   };
+
+  std::size_t new_packet(std::uint64_t flits, std::uint64_t tag);
 
   const Topology topology_;
   std::uint64_t hop_cycles_;

@@ -3,6 +3,9 @@
 // of the DMA controllers, of registers, descriptors and events of other clusters.
 //
 // An initiator that can be told later (models/bus/completion.h) is; others wait for the way back.
+//
+// With `interconnect.multicast` a read of DRAM that such an initiator makes is not made again where another cluster's
+// of the same bytes has not been answered yet: the answer is one packet for both.
 #include <algorithm>
 #include <cmath>
 #include <deque>
@@ -11,12 +14,14 @@
 #include <string>
 #include <vector>
 
+#include "firmware/hal/registers.h"
 #include "models/bus/completion.h"
 #include "models/bus/initiator.h"
 #include "models/bus/stream.h"
 #include "models/interconnect/interconnect.h"
 #include "models/network/config.h"
 #include "models/network/link_network.h"
+#include "models/network/shared_reads.h"
 #include "models/registry.h"
 
 namespace attnvp {
@@ -40,6 +45,7 @@ class Network : public Interconnect, private Completions {
         period_fs_(Clock(config_.hertz > 0 ? config_.hertz : site.machine.clock_hz).period_fs()),
         links_(topology_of(site.machine, mesh), config_.hop_cycles) {
     const std::uint32_t nodes = nodes_of(site.machine), ports = config_.dram_ports;
+    if (config_.multicast) multicast_ = std::make_unique<Multicast>(*this, nodes);
     std::vector<bool> taken(nodes);
     for (std::uint32_t i = 0; i < ports; ++i) {
       port_node_.push_back(static_cast<std::uint32_t>(std::uint64_t{i} * nodes / ports));
@@ -64,6 +70,7 @@ class Network : public Interconnect, private Completions {
   // Packets that arrive together are served by the number of their trip: numbers are given as to the first job.
   void reset() override {
     links_.reset();
+    if (multicast_ != nullptr) multicast_->reset();
     std::sort(free_trips_.begin(), free_trips_.end(), std::greater<>());
   }
 
@@ -74,13 +81,35 @@ class Network : public Interconnect, private Completions {
     std::uint32_t from = 0, to = 0;
     int target = 0;
     std::uint64_t back_flits = 0;
-    Completions* later = nullptr;  // nullptr: a process waits for `arrived`
+    bool of_dram = false;                // reads or writes it
+    SharedReads::Read* leads = nullptr;  // a read that others may join
+    Completions* later = nullptr;        // nullptr: a process waits for `arrived`
     std::uint64_t ticket = 0;
     tlm::tlm_command command{};
     std::uint64_t address = 0;
     unsigned char* data = nullptr;
     unsigned bytes = 0;
     sc_core::sc_event arrived;
+  };
+
+  struct Multicast {
+    Multicast(Network& owner, std::size_t nodes)
+        : joined{owner, "multicast_reads", "reads", "of DRAM that another cluster's answer was for as well"},
+          saved_bytes{owner, "multicast_bytes", "bytes", "of DRAM that were not read again"},
+          most_read_bytes{owner, "most_read_bytes", "bytes",
+                          "of DRAM that one cluster read, of the one that read most: no multicast makes it less"},
+          cluster_link_cycles{owner, "cluster_link_cycles", "cycles",
+                              "in which the busiest link into or out of a cluster moved a flit: likewise"},
+          read_bytes(nodes),
+          flits_in(nodes),
+          flits_out(nodes) {}
+    void reset() {
+      reads.clear();
+      for (auto* sums : {&read_bytes, &flits_in, &flits_out}) std::fill(sums->begin(), sums->end(), 0);
+    }
+    Counter joined, saved_bytes, most_read_bytes, cluster_link_cycles;
+    SharedReads reads;
+    std::vector<std::uint64_t> read_bytes, flits_in, flits_out;  // of each node
   };
 
   std::uint32_t node_of(int cluster, std::uint64_t address) const {
@@ -107,6 +136,7 @@ class Network : public Interconnect, private Completions {
     trip.from = node_of(here, address);
     trip.to = node_of(there, address);
     trip.target = target;
+    trip.of_dram = there == kShared && address < hal::kL2Base;
     trip.back_flits = flits(payload.is_read() ? bytes : 0);
     const std::uint64_t going = flits(payload.is_write() ? bytes : 0);
     auto* const completion = payload.get_extension<CompletionExtension>();
@@ -126,6 +156,7 @@ class Network : public Interconnect, private Completions {
     trip.later = nullptr;
     depart(i, now(), trip.from, trip.to, going);
     sc_core::wait(trip.arrived);
+    if (multicast_ != nullptr && trip.of_dram && payload.is_write()) multicast_->reads.written(address, bytes);
     send(target, payload, delay);
     arrive(delay);
     trip.stage = Trip::kBack;
@@ -142,13 +173,25 @@ class Network : public Interconnect, private Completions {
     const std::size_t i = free_trips_.back();
     free_trips_.pop_back();
     trips_[i].stage = Trip::kGoing;
+    trips_[i].leads = nullptr;
     return i;
   }
 
-  void depart(std::size_t trip, std::uint64_t cycle, std::uint32_t from, std::uint32_t to, std::uint64_t n) {
-    links_.send(cycle, from, to, n, trip);
+  // The packet's number.
+  std::size_t depart(std::size_t trip, std::uint64_t cycle, std::uint32_t from, std::uint32_t to, std::uint64_t n) {
+    const std::size_t packet = links_.send(cycle, from, to, n, trip);
     packets += 1;
+    if (multicast_ != nullptr) {
+      count_link(multicast_->flits_out, from, n);
+      count_link(multicast_->flits_in, to, n);
+    }
     wake();
+    return packet;
+  }
+  // Of clusters' own links: those of DRAM's ports are not looked at.
+  void count_link(std::vector<std::uint64_t>& flits, std::uint32_t node, std::uint64_t n) {
+    if (std::find(port_node_.begin(), port_node_.end(), node) != port_node_.end()) return;
+    multicast_->cluster_link_cycles.raise_to(platform_cycles(flits[node] += n));
   }
   void wake() {
     const std::uint64_t next = links_.next();
@@ -165,9 +208,12 @@ class Network : public Interconnect, private Completions {
         trip.arrived.notify(sc_core::SC_ZERO_TIME);
       } else if (trip.stage == Trip::kGoing) {
         trip.stage = Trip::kThere;
+        if (joins(arrival.tag)) continue;
         there_.push_back(arrival.tag);
         call();
       } else {
+        if (trip.leads != nullptr) multicast_->reads.close(*trip.leads, trip.address, trip.bytes);
+        trip.leads = nullptr;
         free_trips_.push_back(arrival.tag);
         trip.later->completed(trip.ticket, ctx_.clock.now());
       }
@@ -176,6 +222,40 @@ class Network : public Interconnect, private Completions {
     busiest_link_cycles.raise_to(platform_cycles(links_.busiest_link_flits()));
     wait_cycles.raise_to(links_.waited());
     wake();
+  }
+
+  // Whether what has come to DRAM's port is answered by what others have asked there. If not, others may join it.
+  bool joins(std::size_t i) {
+    Trip& trip = trips_[i];
+    if (multicast_ == nullptr || !trip.of_dram) return false;
+    if (trip.command != tlm::TLM_READ_COMMAND) {
+      multicast_->reads.written(trip.address, trip.bytes);
+      return false;
+    }
+    multicast_->most_read_bytes.raise_to(multicast_->read_bytes[trip.from] += trip.bytes);
+    SharedReads::Read* const read = multicast_->reads.find(trip.address, trip.bytes, trip.from, now());
+    if (read == nullptr) {
+      trip.leads = &multicast_->reads.open(trip.address, trip.bytes, trip.from, i);
+      return false;
+    }
+    multicast_->joined += 1;
+    multicast_->saved_bytes += trip.bytes;
+    read->nodes.push_back(trip.from);
+    if (read->leaves == UINT64_MAX) {
+      read->others.push_back(i);
+    } else {
+      answer_too(*read, i);
+    }
+    return true;
+  }
+
+  // The answer of a read, which has not left, is for a trip as well. Its bytes are where its own trip wants them.
+  void answer_too(const SharedReads::Read& read, std::size_t i) {
+    Trip& trip = trips_[i];
+    trip.stage = Trip::kBack;
+    if (!timing_only_) std::copy_n(trips_[read.trip].data, trip.bytes, trip.data);
+    links_.join(read.packet, trip.to, trip.from, i);
+    count_link(multicast_->flits_in, trip.from, trip.back_flits);
   }
 
   void call() {
@@ -217,12 +297,17 @@ class Network : public Interconnect, private Completions {
   void completed(std::uint64_t ticket, std::uint64_t cycle) override {
     Trip& trip = trips_[ticket];
     trip.stage = Trip::kBack;
-    depart(ticket, link_cycles(cycle), trip.to, trip.from, trip.back_flits);
+    const std::size_t packet = depart(ticket, link_cycles(cycle), trip.to, trip.from, trip.back_flits);
+    if (trip.leads == nullptr) return;
+    trip.leads->packet = packet;
+    trip.leads->leaves = link_cycles(cycle);
+    for (const std::size_t other : trip.leads->others) answer_too(*trip.leads, other);
   }
 
   NetworkConfig config_;
   std::uint64_t period_fs_;
   LinkNetwork links_;
+  std::unique_ptr<Multicast> multicast_;  // where it is on
   std::vector<std::uint32_t> cluster_node_, port_node_;
   std::deque<Trip> trips_;
   std::vector<std::size_t> free_trips_;

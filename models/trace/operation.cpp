@@ -9,6 +9,7 @@ const char* const kOperationNames[] = {"idle",       "nop",         "matmul_abt"
                                        "score_tile", "attend_tile", "unknown",        nullptr};
 
 Operation operation_of(const hal::Descriptor& d) {
+  const std::uint64_t from = d.operand[0].address, to = d.operand[1].address;
   switch (d.opcode) {
     case hal::Opcode::kNop:
       return Operation::kNop;
@@ -17,7 +18,7 @@ Operation operation_of(const hal::Descriptor& d) {
     case hal::Opcode::kSoftmax:
       return Operation::kSoftmax;
     case hal::Opcode::kCopy:
-      return d.operand[1].address >= hal::kL1Base ? Operation::kLoad : Operation::kStore;
+      return to >= hal::kL1Base || (to >= hal::kL2Base && from < hal::kL2Base) ? Operation::kLoad : Operation::kStore;
     case hal::Opcode::kOnlineMax:
       return Operation::kOnlineMax;
     case hal::Opcode::kOnlineSoftmax:

@@ -59,6 +59,14 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
   constexpr std::size_t kLongestWord = 64;  // nothing longer is a slip of the finger
   if (word.empty() || word.size() > kLongestWord) return {};
+  const auto same_last_part = [&]() -> std::string {
+    for (const std::string& candidate : candidates) {
+      if (last_part(candidate) == last_part(word)) return candidate;
+    }
+    return {};
+  };
+  // A key without its section is the first one of that name, not that of the shortest section.
+  if (const std::string key = same_last_part(); word.find('.') == std::string_view::npos && !key.empty()) return key;
   const std::size_t limit = std::max<std::size_t>(1, word.size() / 3);
   std::string best;
   std::size_t best_distance = limit + 1;
@@ -69,11 +77,7 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
       best_distance = distance;
     }
   }
-  if (!best.empty()) return best;
-  for (const std::string& candidate : candidates) {
-    if (last_part(candidate) == last_part(word)) return candidate;
-  }
-  return {};
+  return best.empty() ? same_last_part() : best;
 }
 
 std::string hint(std::string_view word, const std::vector<std::string>& candidates) {

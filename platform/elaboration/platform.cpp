@@ -34,6 +34,7 @@ AddressRange l1_range(const MachineConfig& m, std::uint32_t c) {
   return {hal::l1_base(c), m.l1.size_bytes, fmt::format("cluster{}.l1", c), true};
 }
 AddressRange dram_range(const MachineConfig& m) { return {hal::kDramBase, m.dram.size_bytes, "dram", true}; }
+AddressRange l2_range(const MachineConfig& m) { return {hal::kL2Base, m.l2.size_bytes, "l2", true}; }
 
 // Initiators of a cluster's L1, in the order of their sockets.
 std::uint32_t l1_socket_of_mac(std::uint32_t core) { return 2 * core; }
@@ -58,6 +59,7 @@ AddressMap address_map(const MachineConfig& m) {
   }
   map.add(mailbox_range());
   map.add(dram_range(m));
+  if (m.has_l2()) map.add(l2_range(m));
   return map;
 }
 
@@ -111,10 +113,12 @@ Platform::Platform(sc_core::sc_module_name name, const MachineConfig& m, bool fu
       machine_(m),
       bus(make<Interconnect>({"interconnect", "bus", context_, machine_})),
       mailbox("mailbox", context_, hal::kMailboxBase, hal::kMailboxSize),
-      dram(make<Memory>({"dram", "dram", context_, machine_, hal::kDramBase})) {
+      dram(make<Memory>({"dram", "dram", context_, machine_, hal::kDramBase})),
+      l2(m.has_l2() ? make<Memory>({"l2", "l2", context_, machine_, hal::kL2Base}) : nullptr) {
   context_.l1_tags.assign(std::begin(firmware::kL1RegionNames), std::end(firmware::kL1RegionNames));
   bus->add_target(mailbox_range()).bind(mailbox.in);
   bus->add_target(dram_range(m)).bind(dram->in(0));
+  if (l2 != nullptr) bus->add_target(l2_range(m)).bind(l2->in(0));
   host_.bind(bus->add_initiator("host"));
   for (std::uint32_t c = 0; c < m.clusters; ++c) {
     clusters.push_back(

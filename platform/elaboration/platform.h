@@ -50,7 +50,7 @@ class Platform : public sc_core::sc_module {
   const AddressMap& map() const { return bus->map(); }
   static std::string processor_name(std::uint32_t cluster);  // as an initiator of the interconnect
 
-  // Back door for the host: bytes of DRAM or the mailbox, without time.
+  // Back door for the host: bytes of a memory or the mailbox, without time.
   void write(std::uint64_t address, const void* data, std::size_t bytes);
   void read(std::uint64_t address, void* data, std::size_t bytes);
 
@@ -70,6 +70,7 @@ class Platform : public sc_core::sc_module {
   std::unique_ptr<Interconnect> bus;
   Mailbox mailbox;
   std::unique_ptr<Memory> dram;
+  std::unique_ptr<Memory> l2;  // where there is one
   std::vector<std::unique_ptr<Cluster>> clusters;
 
  private:

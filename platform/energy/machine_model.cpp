@@ -40,9 +40,10 @@ MachineModel::MachineModel(const MachineConfig& machine, const Technology& techn
   l0_ = l0_bytes < kSmallestSram ? registers(l0_bytes) : sram(l0_bytes, 1, kWidestMacro);
   l1_ = sram(static_cast<double>(machine.l1.size_bytes), machine.l1.banks,
              machine.l1.bank_bytes_per_cycle * kBitsPerByte);
-  if (machine.dram.policy == "cached") {
-    const auto& cache = machine.own<CacheConfig>();
-    l2_ = sram(static_cast<double>(cache.size_bytes) / kL2Banks, 1, kWidestMacro);
+  const bool cached = machine.dram.policy == "cached";
+  if (cached || machine.has_l2()) {
+    const std::uint64_t bytes = cached ? machine.own<CacheConfig>().size_bytes : machine.l2.size_bytes;
+    l2_ = sram(static_cast<double>(bytes) / kL2Banks, 1, kWidestMacro);
     l2_.area_mm2 *= kL2Banks;
     l2_.leakage_mw = l2_.leakage_mw * kL2Banks;
   }

@@ -26,7 +26,7 @@ Remedy remedy_of(const std::string& resource, const MachineConfig& m) {
   if (resource == "mac") return {"mac.rows", "rows of the MAC array"};
   if (resource == "vec") return {"vec.lanes", "lanes of VEC"};
   if (resource == "dram") return {"dram.bandwidth", "DRAM's bandwidth"};
-  if (resource == "l2") return {"dram.l2_bandwidth", "bandwidth of the L2"};
+  if (resource == "l2") return {m.has_l2() ? "l2.bandwidth" : "dram.l2_bandwidth", "bandwidth of the L2"};
   if (resource == "l1_port") return {"l1.port_bandwidth", "bandwidth of an L1 port"};
   if (resource == "l1_bank") return {"l1.bank_bandwidth", "bandwidth of L1's banks"};
   if (resource == "network") return {"interconnect.link_width", "width of the network's links"};
@@ -42,6 +42,7 @@ std::string last_part(const std::string& name) { return name.substr(name.rfind('
 void tag_tensors(Platform& platform, const hal::Layer& l, std::uint64_t scratch, std::uint64_t bias) {
   std::vector<Givers::Range>& ranges = platform.context().givers.ranges;
   ranges.clear();
+  if (platform.l2 != nullptr) ranges.push_back({hal::kL2Base, hal::kL1Base, trace::kTagOfL2});
   const std::uint64_t begins[] = {l.q, l.k, l.v, l.c, l.p, l.o, scratch, bias};
   for (std::size_t i = 0; i < std::size(begins); ++i) {
     std::uint64_t end = UINT64_MAX;
@@ -138,14 +139,18 @@ Bound bound_of(const Result& r, const MachineConfig& m) {
   const double l1_bank = r.has("l1", "busiest_bank_words")
                              ? of("l1", "busiest_bank_words")
                              : l1_bytes / (static_cast<double>(m.l1.banks) * m.l1.bank_bytes_per_cycle);
-  b.demands = {{"mac", worked("mac")},
-               {"vec", worked("vec")},
-               {"dram", of("dram", "busy_cycles")},
-               {"l1_port", of("l1", "busiest_port_bytes") / m.l1.port_bytes_per_cycle},
-               {"l1_bank", l1_bank},
-               {"control", worked("control")}};
-  if (r.has("l2", "busy_cycles")) b.demands.push_back({"l2", of("l2", "busy_cycles")});
-  if (r.has("bus", "busiest_link_cycles")) b.demands.push_back({"network", of("bus", "busiest_link_cycles")});
+  // With multicast another run may read less of DRAM, but no less than one cluster does.
+  const bool multicast = r.has("bus", "multicast_reads");
+  const auto unshared = [&](const char* memory) {
+    const double read = 2 * of(memory, "read_words"), least = of("bus", "most_read_bytes");
+    return of(memory, "busy_cycles") * (multicast && least < read ? least / read : 1);
+  };
+  const char* const link_cycles = multicast ? "cluster_link_cycles" : "busiest_link_cycles";
+  b.demands = {{"mac", worked("mac")},     {"vec", worked("vec")},
+               {"dram", unshared("dram")}, {"l1_port", of("l1", "busiest_port_bytes") / m.l1.port_bytes_per_cycle},
+               {"l1_bank", l1_bank},       {"control", worked("control")}};
+  if (r.has("l2", "busy_cycles")) b.demands.push_back({"l2", m.has_l2() ? of("l2", "busy_cycles") : unshared("l2")});
+  if (r.has("bus", "busiest_link_cycles")) b.demands.push_back({"network", of("bus", link_cycles)});
   std::stable_sort(b.demands.begin(), b.demands.end(),
                    [](const Demand& x, const Demand& y) { return x.cycles > y.cycles; });
   b.most = b.demands.front();

@@ -205,6 +205,14 @@ mapping::Job make_job(const MachineConfig& machine, const config::Network& n, co
     made.tables.push_back(std::move(table));
     job.flags |= hal::kAppends;
   }
+  if (machine.l2.staging) {
+    constexpr std::uint64_t kAligned = 64;
+    const hal::Stage stage{hal::kL2Base, machine.l2.size_bytes / machine.clusters / kAligned * kAligned};
+    mapping::Job::Table table{hal::kStageAddress, std::vector<std::uint32_t>(sizeof stage / sizeof(std::uint32_t))};
+    std::memcpy(table.words.data(), &stage, sizeof stage);
+    made.tables.push_back(std::move(table));
+    job.flags |= hal::kStaged;
+  }
   l.k = place(key_rows * n.emb * bytes);
   const bool attention = n.step == config::Step::kAttention;
   l.v = place(attention ? key_rows * n.values() * bytes : 0);
@@ -292,6 +300,10 @@ std::string refusal(const hal::JobResult& answer, const firmware::Dataflow& data
     case hal::Status::kDramTooSmall:
       return fmt::format("partial results need {} bytes of DRAM behind the tensors, where dram.size leaves {}",
                          answer.detail[0], answer.detail[1]);
+    case hal::Status::kL2TooSmall:
+      return fmt::format(
+          "K and V that are staged need {} bytes of each cluster's part of the L2, where l2.size leaves {}",
+          answer.detail[0], answer.detail[1]);
     case hal::Status::kTooManyEvents:
       return "a command names more events than a descriptor can hold";
     case hal::Status::kEngineFault:

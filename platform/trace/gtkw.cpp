@@ -210,6 +210,7 @@ class SaveFile {
     of(".core", "operation");
     of(".dma.channel", "operation");
     of(".dram", "bus");
+    of(".l2", "bus");
   }
 
   void cluster(const std::string& top, bool open) {

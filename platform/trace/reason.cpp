@@ -9,6 +9,7 @@ const char* const kTensors[] = {"data", "Q", "K", "V", "C", "P", "O", "partial r
 std::string producer(const Cause& cause) {
   switch (cause.by) {
     case Operation::kLoad:
+      if (cause.tag == kTagOfL2) return "data from L2";
       return std::string(kTensors[cause.tag]) + " from DRAM";
     case Operation::kStore:
       return "scores in DRAM";

@@ -58,6 +58,7 @@ std::string sucl(const Recorder& recorder, const VcdWriter& vcd, const View& vie
   file.signals("operation", has(".core"));
   file.signals("operation", has(".dma.channel"));
   file.signals("bus", has(".dram"));
+  file.signals("bus", has(".l2"));
   for (const char* engine : {".core0.mac", ".core0.vec"}) {
     file.command(fmt::format("divider_add {}", engine + 1));
     for (const char* name : {"head", "row_block", "state", "fetch_state", "queue_level"}) {
@@ -67,6 +68,7 @@ std::string sucl(const Recorder& recorder, const VcdWriter& vcd, const View& vie
   file.command("divider_add memory");
   file.signals("allocated_bytes", has(".l1"));
   file.signals("bytes_per_cycle", has(".dram"));
+  file.signals("bytes_per_cycle", has(".l2"));
   file.signals("power_w", [&](const std::string& scope) { return scope == top; });
   file.command("item_unfocus");
   file.command("zoom_fit");

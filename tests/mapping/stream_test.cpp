@@ -11,8 +11,11 @@
 #include <vector>
 
 #include "mapping/bound.h"
+#include "mapping/check/checker.h"
 #include "mapping/counter.h"
 #include "mapping/estimate.h"
+#include "mapping/programs.h"
+#include "models/network/config.h"
 #include "platform/config/energy.h"
 #include "platform/config/hardware.h"
 #include "platform/job/job.h"
@@ -38,6 +41,7 @@ void expect_same(const mapping::Counts& c, const job::Result& r) {
     same(module, "write_words", t.written / 2);
   };
   traffic("dram", c.dram);
+  if (r.has("l2", "read_words")) traffic("l2", c.l2);
   traffic("l1", c.l1);
   traffic("l0", c.l0);
   EXPECT_EQ(r.max("l1", "peak_bytes"), c.l1_peak_bytes);
@@ -98,21 +102,64 @@ void expect_at_most(const job::Result& r, MachineConfig machine, const config::N
   }
 }
 
-class CommandStream : public testing::TestWithParam<std::uint32_t> {};
+// A few clusters on a network that takes time, with multicast.
+void add_multicast(Random& r, MachineConfig& m) {
+  m.clusters = r.from(2, 4);
+  m.interconnect.kind = r.one_in(2) ? "crossbar" : "mesh";
+  auto& network = m.own<NetworkConfig>();
+  network.multicast = true;
+  network.link_bytes = r.of({64, 16, 8});
+  network.hop_cycles = r.from(1, 5);
+  network.dram_ports = r.from(1, 2);
+}
 
-TEST_P(CommandStream, AgreesWithTheSimulation) {
+// DRAM may be read less than is counted then, by what was saved.
+void take_saved(mapping::Counts& c, const job::Result& r) {
+  const std::uint64_t saved = r.sum("bus", "multicast_bytes");
+  EXPECT_LE(saved, c.dram.read);
+  c.dram.read -= saved;
+}
+
+// An L2 for K and V, which are streamed where a dataflow can.
+void add_staging(Random& r, MachineConfig& m, job::Schedule& schedule) {
+  m.l2.kind = "scratchpad";
+  m.l2.staging = true;
+  m.l2.size_bytes = 1 << 20;
+  m.l2.bytes_per_second = 1e9 * r.of({60, 500, 8});
+  m.l2.latency_seconds = 1e-9 * r.of({10, 0, 200});
+  schedule.tiling.set("kv", hal::kWord);
+  schedule.tiling.set("nq", r.of({4, 8, 16}));
+}
+
+// One pass over K and V, or tiles of them for workers.
+bool streams_nothing(const job::Schedule& schedule) {
+  const firmware::Dataflow& dataflow = *mapping::find_dataflow(schedule.dataflow);
+  return dataflow.is(firmware::kOnePass) || dataflow.is(firmware::kRagged);
+}
+
+enum class With : std::uint8_t { kNothing, kMulticast, kStaging, kBoth };
+
+void agree(std::uint32_t shard, With with) {
+  const bool multicast = with == With::kMulticast || with == With::kBoth;
+  const bool staging = with == With::kStaging || with == With::kBoth;
   int compared = 0;
+  std::uint64_t joined = 0, staged = 0;
   for (std::uint32_t i = 0; i < kCasesPerShard; ++i) {
-    Random r((GetParam() * kCasesPerShard + i) * 2654435761U + 99);
-    const MachineConfig machine = random_machine(r);
+    Random r((shard * kCasesPerShard + i) * 2654435761U + 99 - static_cast<std::uint32_t>(with));
+    MachineConfig machine = random_machine(r);
+    if (multicast) add_multicast(r, machine);
     config::Network network = random_network(r);
     if (i % 2 == 1) runs::random_rules(r, network);
+    std::vector<job::Schedule> schedules = all_schedules();
+    if (staging) {  // by those that have it
+      schedules.erase(std::remove_if(schedules.begin(), schedules.end(), streams_nothing), schedules.end());
+    }
+    job::Schedule open = schedules[r.from(0, static_cast<std::uint32_t>(schedules.size() - 1))];
+    if (staging) add_staging(r, machine, open);
     config::check_machine(machine, {"random"});
-    const std::vector<job::Schedule> schedules = all_schedules();
-    const job::Schedule& open = schedules[r.from(0, static_cast<std::uint32_t>(schedules.size() - 1))];
-    SCOPED_TRACE(fmt::format("case {}: {} on B={},H={},NQ={},NKV={},E={}{}\n{}", GetParam() * kCasesPerShard + i,
-                             open.text, network.batch, network.heads, network.seq_q, network.seq_kv, network.emb,
-                             network.rules(), config::to_yaml(machine)));
+    SCOPED_TRACE(fmt::format("case {}: {} on B={},H={},NQ={},NKV={},E={}{}\n{}", shard * kCasesPerShard + i, open.text,
+                             network.batch, network.heads, network.seq_q, network.seq_kv, network.emb, network.rules(),
+                             config::to_yaml(machine)));
     job::Schedule chosen;
     try {
       chosen = job::complete(machine, network, open);
@@ -123,16 +170,38 @@ TEST_P(CommandStream, AgreesWithTheSimulation) {
     EXPECT_TRUE(mapping::need_of(made).fits(made));
     const job::Result result =
         job::Runner(machine, config::load_energy("fusemax-45nm"), false).run(network, chosen, nullptr, {});
-    expect_same(mapping::count(made, machine), result);
+    mapping::Counts counts = mapping::count(made, machine);
+    if (multicast) take_saved(counts, result);
+    expect_same(counts, result);
     EXPECT_LE(mapping::least_cycles(made, machine), static_cast<double>(result.cycles));
     expect_accounted(result);
     expect_at_most(result, machine, network);
+    if (multicast) joined += result.sum("bus", "multicast_reads");
+    if (staging) {
+      staged += result.sum("l2", "write_words");
+      const mapping::check::Report report = mapping::check::check(made, machine, {job::result_bytes(network, chosen)});
+      for (const mapping::check::Finding& f : report.findings) ADD_FAILURE() << to_text(f);
+    }
     ++compared;
-    if (HasFailure()) return;
+    if (testing::Test::HasFailure()) return;
   }
   EXPECT_GE(compared, 5) << "too few jobs fit their machine";
+  EXPECT_TRUE(with != With::kMulticast || joined > 0);
+  EXPECT_TRUE(!staging || staged > 0);
 }
+
+class CommandStream : public testing::TestWithParam<std::uint32_t> {};
+TEST_P(CommandStream, AgreesWithTheSimulation) { agree(GetParam(), With::kNothing); }
 INSTANTIATE_TEST_SUITE_P(Random, CommandStream, testing::Range(0U, kShards));
+
+class MulticastStream : public testing::TestWithParam<std::uint32_t> {};
+TEST_P(MulticastStream, SavesWhatItSays) { agree(GetParam(), With::kMulticast); }
+INSTANTIATE_TEST_SUITE_P(Random, MulticastStream, testing::Range(0U, kShards / 2));
+
+class StagedStream : public testing::TestWithParam<std::uint32_t> {};
+TEST_P(StagedStream, AgreesWithTheSimulation) { agree(GetParam(), With::kStaging); }
+TEST_P(StagedStream, AgreesWithMulticast) { agree(GetParam(), With::kBoth); }
+INSTANTIATE_TEST_SUITE_P(Random, StagedStream, testing::Range(0U, kShards / 2));
 
 // The estimate is for comparing. These are hard cases: tiny layers, bursts of 16 bytes, one bank.
 TEST(Estimate, IsNearTheSimulation) {

@@ -1,6 +1,8 @@
-// DRAM with the `fixed` policy: peak bandwidth and one latency. The data bus serves transactions in the order they
-// arrive; a read's data follows `latency` after its request (or when the bus is free), a write is done when its data
-// has crossed the bus. Time is annotated: the call returns at once with the delay until completion.
+// A memory behind one data bus: peak bandwidth and one latency. The bus serves transactions in the order they arrive; a
+// read's data follows `latency` after its request (or when the bus is free), a write is done when its data has crossed
+// the bus. Time is annotated: the call returns at once with the delay until completion.
+//
+// It is DRAM with the `fixed` policy, and the L2 scratchpad.
 #pragma once
 
 #include <tlm_utils/simple_target_socket.h>
@@ -12,37 +14,37 @@
 
 namespace attnvp {
 
-struct FixedDramConfig {
-  bool duplex = false;
-
-  static void describe(config::Keys<FixedDramConfig>& key) {
-    using namespace config;
-    key(flag("duplex", "with policy fixed: reads and writes have a bus each, both of dram.bandwidth"),
-        &FixedDramConfig::duplex);
-  }
-};
-
-class Dram : public Memory {
+class FixedMemory : public Memory {
  public:
-  Dram(sc_core::sc_module_name name, const Site& site);
+  struct Timing {
+    double bytes_per_second = 0;
+    double latency_seconds = 0;
+    bool duplex = false;  // reads and writes have a bus each
+  };
+  // `energy`: what a read and a write of a word cost.
+  struct Energy {
+    const char* component;
+    bool optional;
+  };
+  FixedMemory(sc_core::sc_module_name name, const Site& site, std::uint64_t bytes, const Timing& timing,
+              const Energy& energy);
 
   tlm::tlm_target_socket<>& in(std::uint32_t /*initiator*/) override { return in_; }
 
-  std::uint64_t size_bytes() const override { return config_.size_bytes; }
+  std::uint64_t size_bytes() const override { return bytes_; }
   void reset() override;
 
-  Counter read_words{*this, "read_words", "16-bit words", "words read by DMA", {"attnvp.dram", "read"}};
-  Counter write_words{*this, "write_words", "16-bit words", "words written by DMA", {"attnvp.dram", "write"}};
+  Counter read_words, write_words;
   Counter busy_cycles{*this, "busy_cycles", "cycles", "cycles in which data crosses the bus"};
 
  private:
-  tlm_utils::simple_target_socket<Dram> in_{"in"};
+  tlm_utils::simple_target_socket<FixedMemory> in_{"in"};
 
   void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   unsigned transport_dbg(tlm::tlm_generic_payload& payload);
   void show_bus(std::uint64_t from, std::uint64_t until, bool read);
 
-  DramConfig config_;
+  std::uint64_t bytes_;
   Contents contents_;
   double bytes_per_cycle_;
   std::uint64_t latency_cycles_;

@@ -1,0 +1,18 @@
+// What DRAM with the `fixed` policy has beyond every DRAM.
+#pragma once
+
+#include "models/keys/keys.h"
+
+namespace attnvp {
+
+struct FixedDramConfig {
+  bool duplex = false;
+
+  static void describe(config::Keys<FixedDramConfig>& key) {
+    using namespace config;
+    key(flag("duplex", "with policy fixed: reads and writes have a bus each, both of dram.bandwidth"),
+        &FixedDramConfig::duplex);
+  }
+};
+
+}  // namespace attnvp

@@ -1,0 +1,82 @@
+// Clusters that read the same K and V, with and without multicast.
+#include <fmt/format.h>
+
+#include "tests/platform/runs.h"
+
+namespace attnvp::runs {
+namespace {
+
+MachineConfig clusters_on(const std::string& kind, bool multicast) {
+  return config::load_hardware("cluster3", {"interconnect.kind=" + kind,
+                                            fmt::format("interconnect.multicast={}", multicast ? "true" : "false")});
+}
+
+class Multicast : public testing::TestWithParam<NetworkAndDataflow> {};
+
+// One head's row blocks on three clusters, which begin together: K and V leave DRAM once, and Q, of which each has its
+// own rows.
+TEST_P(Multicast, KAndVOfAHeadAreReadOnce) {
+  const auto& [kind, dataflow] = GetParam();
+  const config::Network network = config::load_network("H=1,N=768,E=64");
+  const std::uint64_t matrix = 768 * 64 * 2;
+  const job::Tensors tensors = job::random_tensors(network, 1);
+  std::vector<std::uint16_t> output;
+  std::uint64_t cycles = 0, hops = 0, received = 0;
+  for (const bool multicast : {false, true}) {
+    const MachineConfig machine = clusters_on(kind, multicast);
+    job::Runner runner(machine, config::load_energy(machine.energy), true);
+    const job::Result r = runner.run(network, job::parse_dataflow(dataflow), &tensors, {});
+    EXPECT_TRUE(r.golden.passed) << r.golden.to_string();
+    EXPECT_EQ(2 * r.sum("dram", "read_words"), multicast ? 3 * matrix : (1 + 3 * 2) * matrix);
+    EXPECT_EQ(2 * r.sum("dram", "write_words"), matrix);
+    EXPECT_EQ(r.has("bus", "multicast_reads"), multicast);
+    if (!multicast) {
+      output = r.output;
+      cycles = r.cycles;
+      hops = r.sum("bus", "flit_hops");
+      received = r.sum("dma", "read_bytes");
+      continue;
+    }
+    EXPECT_EQ(r.output, output);
+    EXPECT_LT(r.cycles, cycles);
+    EXPECT_EQ(r.sum("bus", "multicast_bytes"), 4 * matrix);
+    EXPECT_EQ(r.sum("dma", "read_bytes"), received);
+    // Every answer of 1 KiB that two more clusters share saves the link of DRAM's port twice.
+    const std::uint64_t once = 4 * matrix / 1024 * 17;
+    if (kind == "crossbar") {
+      EXPECT_EQ(hops - r.sum("bus", "flit_hops"), once);
+    } else {
+      EXPECT_GE(hops - r.sum("bus", "flit_hops"), once);
+    }
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Networks, Multicast,
+                         testing::Combine(testing::Values("crossbar", "mesh"), testing::Values("mas", "flat")),
+                         name_of);
+
+// All dataflows, with grouped queries and a mask: the same output, and the same cycles without data.
+class MulticastOf : public testing::TestWithParam<std::string> {};
+TEST_P(MulticastOf, GoldenPassesAndTimingIsFullData) {
+  const config::Network network = config::load_network("H=4,HKV=1,N=192,E=32,causal=1");
+  const job::Tensors tensors = job::random_tensors(network, 1);
+  const job::Schedule schedule = job::parse_dataflow(GetParam());
+  for (const char* kind : {"crossbar", "mesh"}) {
+    const MachineConfig plain = clusters_on(kind, false), machine = clusters_on(kind, true);
+    const config::EnergyTable energy = config::load_energy(machine.energy);
+    const job::Result without = job::Runner(plain, energy, true).run(network, schedule, &tensors, {});
+    const job::Result full = job::Runner(machine, energy, true).run(network, schedule, &tensors, {});
+    const job::Result timing = job::Runner(machine, energy, false).run(network, schedule, nullptr, {});
+    EXPECT_TRUE(full.golden.passed) << full.golden.to_string();
+    EXPECT_EQ(full.output, without.output);
+    expect_same_counts(full, timing);
+    EXPECT_EQ(full.sum("dram", "read_words") + full.sum("bus", "multicast_bytes") / 2,
+              without.sum("dram", "read_words"));
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Dataflows, MulticastOf,
+                         testing::Values("layerwise", "softpipe", "flat", "flat:overlap=on", "tileflow", "mas",
+                                         "fusemax", "cascade", "lean", "flash-decoding", "flash2"),
+                         [](const auto& of) { return test_name(of.param); });
+
+}  // namespace
+}  // namespace attnvp::runs
