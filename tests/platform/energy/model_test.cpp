@@ -116,6 +116,20 @@ TEST(Model, AnL2TakesAreaAndEnergyWhereThereIsOne) {
   EXPECT_DOUBLE_EQ(table.pj("attnvp.l1", "read", 0), to_l1) << "an L2 is not between a cluster and its L1";
 }
 
+TEST(Model, AScratchpadIsTheSameSramAsACache) {
+  MachineConfig cached = at("16nm"), scratchpad = at("16nm");
+  cached.dram.policy = "cached";
+  cached.own<CacheConfig>().size_bytes = 32ULL << 20;
+  scratchpad.l2.kind = "scratchpad";
+  scratchpad.l2.size_bytes = 32ULL << 20;
+  EXPECT_DOUBLE_EQ(MachineModel(scratchpad, Technology::cmos()).area_mm2(),
+                   MachineModel(cached, Technology::cmos()).area_mm2());
+  for (const char* action : {"read", "write"}) {
+    EXPECT_DOUBLE_EQ(table_of(scratchpad).pj("attnvp.l2", action, 0), table_of(cached).pj("attnvp.l2", action, 0));
+  }
+  EXPECT_DOUBLE_EQ(table_of(scratchpad).pj("attnvp.leakage", "l2", 0), table_of(cached).pj("attnvp.leakage", "l2", 0));
+}
+
 TEST(Model, TypesOfDramDiffer) {
   MachineConfig hbm = at("16nm"), ddr = at("16nm");
   hbm.technology.dram_type = "hbm2";
