@@ -1,0 +1,229 @@
+#include "models/banked_scratchpad/bank_state.h"
+
+#include <algorithm>
+
+namespace attnvp {
+
+void BankState::Flow::enter_part(std::uint32_t number) {
+  part = number;
+  part_left = stream->parts[part].beats;
+  enter_leg(0);
+}
+
+void BankState::Flow::enter_leg(std::uint32_t number) {
+  const RegionBeats::Leg& entered = stream->parts[part].region->legs()[number];
+  leg = number;
+  leg_left = entered.beats;
+  table = &entered.table;
+  beat = 0;
+}
+
+void BankState::add(const Flow& flow, std::uint32_t last) {
+  const auto before = [](const Flow& a, const Flow& b) { return a.port != b.port ? a.port < b.port : a.slot < b.slot; };
+  const auto at = flows_.insert(std::upper_bound(flows_.begin(), flows_.end(), flow, before), flow);
+  const auto index = static_cast<std::uint32_t>(at - flows_.begin());
+  const auto port = std::lower_bound(ports_.begin(), ports_.end(), flow.port,
+                                     [](const Port& p, std::uint32_t number) { return p.port < number; });
+  const auto port_index = static_cast<std::uint32_t>(port - ports_.begin());
+  for (Port& p : ports_) {
+    if (p.flow != kNone && p.flow >= index) ++p.flow;
+  }
+  if (port == ports_.end() || port->port != flow.port) {
+    Port fresh;
+    fresh.port = flow.port;
+    fresh.last = last;
+    ports_.insert(port, fresh);
+    for (std::uint32_t& h : holding_) h += h >= port_index ? 1 : 0;
+  }
+  regroup();
+}
+
+std::uint32_t BankState::remove(std::uint32_t slot) {
+  const auto flow = std::find_if(flows_.begin(), flows_.end(), [slot](const Flow& f) { return f.slot == slot; });
+  const auto index = static_cast<std::uint32_t>(flow - flows_.begin());
+  std::uint32_t last = kNone;
+  for (std::uint32_t p = 0; p < ports_.size(); ++p) {
+    if (ports_[p].port == flow->port) last = ports_[p].last;
+    if (ports_[p].flow != index) continue;
+    ports_[p].flow = kNone;
+    holding_.erase(std::find(holding_.begin(), holding_.end(), p));
+  }
+  flow->part_left = 0;
+  drop_ended();
+  return last;
+}
+
+void BankState::run(std::uint64_t cycles, Events& events) {
+  events.flows.assign(flows_.size(), {});
+  events.held.assign(ports_.size(), 0);
+  std::uint64_t cycle = 0;
+  bool ended = false;
+  while (cycle < cycles) {
+    const std::uint64_t next = present(cycle);
+    if (holding_.empty()) {
+      cycle = std::min(cycles, next);
+      continue;
+    }
+    ended |= grant(cycle, events);
+    ++cycle;
+  }
+  for (std::size_t i = 0; i < flows_.size(); ++i) events.flows[i].beats = flows_[i].done;
+  for (std::size_t i = 0; i < ports_.size(); ++i) events.held[i] = ports_[i].held;
+  settle(cycles);
+  if (ended) drop_ended();
+}
+
+// Ports without a beat take their next one. Returns when the first of those that are not asked for yet will be.
+std::uint64_t BankState::present(std::uint64_t cycle) {
+  std::uint64_t next = UINT64_MAX;
+  for (std::uint32_t p = 0; p < ports_.size(); ++p) {
+    Port& port = ports_[p];
+    if (port.flow != kNone || port.live == 0) continue;
+    const std::uint32_t chosen = next_flow(port, cycle, next);
+    if (chosen == kNone) continue;
+    const Flow& flow = flows_[chosen];
+    const std::uint64_t* masks = flow.table->begin(flow.beat);
+    port.flow = chosen;
+    port.last = flow.slot;
+    port.wants = masks[0];
+    if (const std::uint32_t n = flow.table->masks(flow.beat); n > 1) port.more.assign(masks + 1, masks + n);
+    holding_.push_back(p);
+  }
+  return next;
+}
+
+std::uint32_t BankState::next_flow(const Port& port, std::uint64_t cycle, std::uint64_t& next) const {
+  const auto now = static_cast<std::int64_t>(cycle);
+  const std::uint32_t n = port.end - port.first;
+  std::uint32_t i = port.first;
+  while (n > 1 && port.last != kNone && i < port.end && flows_[i].slot <= port.last) ++i;
+  for (std::uint32_t k = 0; k < n; ++k, ++i) {
+    if (i == port.end) i = port.first;
+    const Flow& flow = flows_[i];
+    if (flow.part_left == 0) continue;
+    if (flow.release < (now + 1) * kPaceSteps) return i;
+    next = std::min(next, static_cast<std::uint64_t>(flow.release / kPaceSteps));
+  }
+  return kNone;
+}
+
+// One cycle of the banks. Returns whether a flow has ended.
+bool BankState::grant(std::uint64_t cycle, Events& events) {
+  std::uint64_t taken = 0;
+  std::size_t left = 0;
+  bool ended = false;
+  for (const std::uint32_t p : holding_) {
+    Port& port = ports_[p];
+    std::uint64_t granted = port.wants & ~taken;
+    taken |= granted;
+    port.wants &= ~granted;
+    if (!port.more.empty()) {  // who wants another word moves up
+      std::uint64_t* lower = &port.wants;
+      for (std::uint64_t& more : port.more) {
+        const std::uint64_t up = more & granted;
+        *lower |= up;
+        more &= ~up;
+        granted = up;
+        lower = &more;
+      }
+      while (!port.more.empty() && port.more.back() == 0) port.more.pop_back();
+    }
+    if (port.wants == 0) {
+      ended |= beat_done(port, cycle, events);
+    } else {
+      ++port.held;
+      holding_[left++] = p;
+    }
+  }
+  holding_.resize(left);
+  return ended;
+}
+
+// Returns whether it was the flow's last.
+bool BankState::beat_done(Port& port, std::uint64_t cycle, Events& events) {
+  Flow& flow = flows_[port.flow];
+  ++flow.done;
+  flow.release += flow.gap;
+  if (--flow.part_left == 0) {
+    if (flow.last_part()) {
+      events.flows[port.flow].end = cycle + 1;
+      port.flow = kNone;
+      --port.live;
+      return true;
+    }
+    flow.enter_part(flow.part + 1);
+  } else if (--flow.leg_left == 0) {
+    flow.enter_leg(flow.leg + 1 < flow.stream->parts[flow.part].region->legs().size() ? flow.leg + 1 : 0);
+  } else if (++flow.beat == flow.table->beats()) {
+    flow.beat = 0;
+  }
+  port.flow = kNone;
+  return false;
+}
+
+// Time begins anew.
+void BankState::settle(std::uint64_t cycles) {
+  for (Flow& flow : flows_) {
+    flow.done = 0;
+    if (flow.gap > 0) flow.release -= static_cast<std::int64_t>(cycles) * kPaceSteps;
+  }
+  for (Port& port : ports_) port.held = 0;
+}
+
+void BankState::drop_ended() {
+  std::uint32_t kept = 0;
+  for (Port& port : ports_) {
+    for (std::uint32_t i = port.first; i < port.end; ++i) {
+      if (flows_[i].part_left == 0) continue;
+      if (port.flow == i) port.flow = kept;
+      flows_[kept++] = flows_[i];
+    }
+  }
+  flows_.resize(kept);
+  regroup();
+  for (std::uint32_t p = static_cast<std::uint32_t>(ports_.size()); p-- > 0;) {
+    if (ports_[p].live > 0) continue;
+    ports_.erase(ports_.begin() + p);
+    for (std::uint32_t& h : holding_) h -= h > p ? 1 : 0;
+  }
+}
+
+void BankState::regroup() {
+  std::uint32_t i = 0;
+  for (Port& port : ports_) {
+    port.first = i;
+    while (i < flows_.size() && flows_[i].port == port.port) ++i;
+    port.end = i;
+    port.live = i - port.first;
+  }
+}
+
+void BankState::key(std::vector<std::uint64_t>& words) const {
+  const auto add = [&words](std::uint64_t a, std::uint64_t b = 0) { words.push_back(a | b << 32); };
+  words.clear();
+  add(flows_.size(), ports_.size());
+  for (const Flow& f : flows_) {
+    const StreamBeats::Part& part = f.stream->parts[f.part];
+    add(f.slot, f.port);
+    add(part.region_number, f.leg);
+    add(f.beat, std::min(f.leg_left, kHop + 1));
+    add(static_cast<std::uint64_t>(f.gap));
+    words.push_back(f.late() ? UINT64_MAX / 2 : static_cast<std::uint64_t>(f.release));
+    add(std::min(f.part_left, kHop + 1));
+    if (f.part_left > kHop || f.last_part()) {
+      add(f.last_part() ? 1 : 0);
+    } else {  // what follows matters, too
+      add(f.part + std::uint64_t{2}, f.stream->number);
+    }
+  }
+  for (const Port& p : ports_) {
+    add(p.last, p.flow);
+    if (p.flow == kNone) continue;
+    words.push_back(p.wants);
+    words.push_back(p.more.size());
+    words.insert(words.end(), p.more.begin(), p.more.end());
+  }
+  for (const std::uint32_t p : holding_) add(p);
+}
+
+}  // namespace attnvp
