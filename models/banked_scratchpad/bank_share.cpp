@@ -44,8 +44,7 @@ std::size_t BankShare::open(std::uint64_t now, std::uint32_t port, std::uint64_t
     beats.enter_part(0);
     const std::uint64_t gap = pace * BankState::kPaceSteps / flow.left;
     if (gap > BankState::kPaceSteps) beats.gap = static_cast<std::int64_t>(gap);  // no port is faster than a cycle
-    state_.add(beats, ports_[port].last);
-    changed();
+    course_.add(beats, ports_[port].last);
   }
   return slot;
 }
@@ -61,9 +60,8 @@ void BankShare::close(std::uint64_t now, std::size_t slot) {
       part.region->add_words(std::min(done, part.beats), bank_words_);
       done -= std::min(done, part.beats);
     }
-    ports_[flow.port].last = state_.remove(static_cast<std::uint32_t>(slot));
+    ports_[flow.port].last = course_.remove(static_cast<std::uint32_t>(slot));
     flow.left = 0;
-    changed();
   }
   flow.active = false;
 }
@@ -97,49 +95,25 @@ std::uint64_t BankShare::bank_cycles(std::size_t slot) const {
 }
 
 void BankShare::advance(std::uint64_t now) {
-  while (now_ < now && !state_.flows().empty()) {
-    take(courses_.course(node(), state_, std::min(now - now_, BankState::kHop)));
+  while (now_ < now && !course_.idle()) {
+    const std::uint64_t cycles = std::min(now - now_, BankState::kHop);
+    std::uint64_t last_end = 0;
+    std::uint32_t port = BankState::kNone;
+    for (const BankState::Step& step : course_.go(cycles)) {
+      if (step.port != port) last_end = 0;
+      port = step.port;
+      ports_[port].held += step.held;
+      conflict_cycles_ += step.held;
+      Flow& flow = flows_[step.slot];
+      flow.left -= step.beats;
+      if (step.end == 0) continue;
+      flow.ended = now_ + step.end;
+      if (step.end > last_end) ports_[port].last = step.slot;
+      last_end = std::max(last_end, step.end);
+    }
+    now_ += cycles;
   }
   now_ = std::max(now_, now);
 }
-
-void BankShare::take(BankCourses::Course& course) {
-  std::uint64_t last_end = 0;
-  for (std::size_t i = 0; i < state_.flows().size(); ++i) {
-    const BankState::Flow& f = state_.flows()[i];
-    const auto [beats, end] = course.events.flows[i];
-    Flow& flow = flows_[f.slot];
-    flow.left -= beats;
-    if (i > 0 && state_.flows()[i - 1].port != f.port) last_end = 0;
-    if (end == 0) continue;
-    flow.ended = now_ + end;
-    if (end > last_end) ports_[f.port].last = f.slot;
-    last_end = std::max(last_end, end);
-  }
-  for (std::size_t i = 0; i < state_.ports().size(); ++i) {
-    ports_[state_.ports()[i].port].held += course.events.held[i];
-    conflict_cycles_ += course.events.held[i];
-  }
-  const bool known = courses_.follow(course, state_);
-  now_ += course.cycles;
-  node_ = known ? course.to : nullptr;
-  came_by_ = known && node_ == nullptr ? &course : nullptr;
-}
-
-BankCourses::Node& BankShare::node() {
-  if (courses_.full()) {
-    courses_.clear();
-    changed();
-  }
-  if (node_ == nullptr) {
-    node_ = &courses_.of(state_);
-    if (came_by_ != nullptr) came_by_->to = node_;
-    came_by_ = nullptr;
-  }
-  return *node_;
-}
-
-// It is not the state that a course led to any more.
-void BankShare::changed() { node_ = nullptr, came_by_ = nullptr; }
 
 }  // namespace attnvp

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "models/banked_scratchpad/bank_courses.h"
+#include "models/banked_scratchpad/bank_course.h"
 #include "models/scratchpad/arbiter.h"
 
 namespace attnvp {
@@ -48,19 +48,13 @@ class BankShare : public Arbiter {
   };
 
   void advance(std::uint64_t now);
-  void take(BankCourses::Course& course);
-  BankCourses::Node& node();
-  void changed();
 
   StreamCache streams_;
-  BankCourses courses_;
   std::uint64_t port_bytes_;
   std::vector<Flow> flows_;  // by slot
   std::vector<Port> ports_;
-  BankState state_;                         // at now_
-  std::uint64_t now_ = 0;                   // cycles before this one are done
-  BankCourses::Node* node_ = nullptr;       // of state_, if known
-  BankCourses::Course* came_by_ = nullptr;  // whose end is state_'s node
+  BankCourse course_;      // of what is open, up to now_
+  std::uint64_t now_ = 0;  // cycles before this one are done
   std::vector<std::uint64_t> bank_words_;
   std::uint64_t conflict_cycles_ = 0;
   std::vector<std::size_t> moved_;  // none: finish() is asked again when its time has come

@@ -18,22 +18,26 @@ void BankState::Flow::enter_leg(std::uint32_t number) {
   beat = 0;
 }
 
-void BankState::add(const Flow& flow, std::uint32_t last) {
+std::uint32_t BankState::insert(const Flow& flow) {
   const auto before = [](const Flow& a, const Flow& b) { return a.port != b.port ? a.port < b.port : a.slot < b.slot; };
   const auto at = flows_.insert(std::upper_bound(flows_.begin(), flows_.end(), flow, before), flow);
-  const auto index = static_cast<std::uint32_t>(at - flows_.begin());
-  const auto port = std::lower_bound(ports_.begin(), ports_.end(), flow.port,
+  return static_cast<std::uint32_t>(at - flows_.begin());
+}
+
+void BankState::add(const Flow& flow, std::uint32_t last) {
+  const std::uint32_t index = insert(flow);
+  const auto port = std::lower_bound(ports_.all.begin(), ports_.all.end(), flow.port,
                                      [](const Port& p, std::uint32_t number) { return p.port < number; });
-  const auto port_index = static_cast<std::uint32_t>(port - ports_.begin());
-  for (Port& p : ports_) {
+  const auto port_index = static_cast<std::uint32_t>(port - ports_.all.begin());
+  for (Port& p : ports_.all) {
     if (p.flow != kNone && p.flow >= index) ++p.flow;
   }
-  if (port == ports_.end() || port->port != flow.port) {
+  if (port == ports_.all.end() || port->port != flow.port) {
     Port fresh;
     fresh.port = flow.port;
     fresh.last = last;
-    ports_.insert(port, fresh);
-    for (std::uint32_t& h : holding_) h += h >= port_index ? 1 : 0;
+    ports_.all.insert(port, fresh);
+    for (std::uint32_t& h : ports_.holding) h += h >= port_index ? 1 : 0;
   }
   regroup();
 }
@@ -42,33 +46,33 @@ std::uint32_t BankState::remove(std::uint32_t slot) {
   const auto flow = std::find_if(flows_.begin(), flows_.end(), [slot](const Flow& f) { return f.slot == slot; });
   const auto index = static_cast<std::uint32_t>(flow - flows_.begin());
   std::uint32_t last = kNone;
-  for (std::uint32_t p = 0; p < ports_.size(); ++p) {
-    if (ports_[p].port == flow->port) last = ports_[p].last;
-    if (ports_[p].flow != index) continue;
-    ports_[p].flow = kNone;
-    holding_.erase(std::find(holding_.begin(), holding_.end(), p));
+  for (std::uint32_t p = 0; p < ports_.all.size(); ++p) {
+    if (ports_.all[p].port == flow->port) last = ports_.all[p].last;
+    if (ports_.all[p].flow != index) continue;
+    ports_.all[p].flow = kNone;
+    ports_.holding.erase(std::find(ports_.holding.begin(), ports_.holding.end(), p));
   }
   flow->part_left = 0;
   drop_ended();
   return last;
 }
 
-void BankState::run(std::uint64_t cycles, Events& events) {
-  events.flows.assign(flows_.size(), {});
-  events.held.assign(ports_.size(), 0);
+void BankState::run(std::uint64_t cycles, std::vector<Step>& steps) {
+  steps.clear();
+  for (const Flow& flow : flows_) steps.push_back({flow.slot, flow.port, 0, 0, 0});
   std::uint64_t cycle = 0;
   bool ended = false;
   while (cycle < cycles) {
     const std::uint64_t next = present(cycle);
-    if (holding_.empty()) {
+    if (ports_.holding.empty()) {
       cycle = std::min(cycles, next);
       continue;
     }
-    ended |= grant(cycle, events);
+    ended |= grant(cycle, steps);
     ++cycle;
   }
-  for (std::size_t i = 0; i < flows_.size(); ++i) events.flows[i].beats = flows_[i].done;
-  for (std::size_t i = 0; i < ports_.size(); ++i) events.held[i] = ports_[i].held;
+  for (std::size_t i = 0; i < flows_.size(); ++i) steps[i].beats = flows_[i].done;
+  for (const Port& port : ports_.all) steps[port.first].held = port.held;
   settle(cycles);
   if (ended) drop_ended();
 }
@@ -76,8 +80,8 @@ void BankState::run(std::uint64_t cycles, Events& events) {
 // Ports without a beat take their next one. Returns when the first of those that are not asked for yet will be.
 std::uint64_t BankState::present(std::uint64_t cycle) {
   std::uint64_t next = UINT64_MAX;
-  for (std::uint32_t p = 0; p < ports_.size(); ++p) {
-    Port& port = ports_[p];
+  for (std::uint32_t p = 0; p < ports_.all.size(); ++p) {
+    Port& port = ports_.all[p];
     if (port.flow != kNone || port.live == 0) continue;
     const std::uint32_t chosen = next_flow(port, cycle, next);
     if (chosen == kNone) continue;
@@ -87,7 +91,7 @@ std::uint64_t BankState::present(std::uint64_t cycle) {
     port.last = flow.slot;
     port.wants = masks[0];
     if (const std::uint32_t n = flow.table->masks(flow.beat); n > 1) port.more.assign(masks + 1, masks + n);
-    holding_.push_back(p);
+    ports_.holding.push_back(p);
   }
   return next;
 }
@@ -108,12 +112,12 @@ std::uint32_t BankState::next_flow(const Port& port, std::uint64_t cycle, std::u
 }
 
 // One cycle of the banks. Returns whether a flow has ended.
-bool BankState::grant(std::uint64_t cycle, Events& events) {
+bool BankState::grant(std::uint64_t cycle, std::vector<Step>& steps) {
   std::uint64_t taken = 0;
   std::size_t left = 0;
   bool ended = false;
-  for (const std::uint32_t p : holding_) {
-    Port& port = ports_[p];
+  for (const std::uint32_t p : ports_.holding) {
+    Port& port = ports_.all[p];
     std::uint64_t granted = port.wants & ~taken;
     taken |= granted;
     port.wants &= ~granted;
@@ -129,24 +133,24 @@ bool BankState::grant(std::uint64_t cycle, Events& events) {
       while (!port.more.empty() && port.more.back() == 0) port.more.pop_back();
     }
     if (port.wants == 0) {
-      ended |= beat_done(port, cycle, events);
+      ended |= beat_done(port, cycle, steps);
     } else {
       ++port.held;
-      holding_[left++] = p;
+      ports_.holding[left++] = p;
     }
   }
-  holding_.resize(left);
+  ports_.holding.resize(left);
   return ended;
 }
 
 // Returns whether it was the flow's last.
-bool BankState::beat_done(Port& port, std::uint64_t cycle, Events& events) {
+bool BankState::beat_done(Port& port, std::uint64_t cycle, std::vector<Step>& steps) {
   Flow& flow = flows_[port.flow];
   ++flow.done;
   flow.release += flow.gap;
   if (--flow.part_left == 0) {
     if (flow.last_part()) {
-      events.flows[port.flow].end = cycle + 1;
+      steps[port.flow].end = cycle + 1;
       port.flow = kNone;
       --port.live;
       return true;
@@ -167,12 +171,12 @@ void BankState::settle(std::uint64_t cycles) {
     flow.done = 0;
     if (flow.gap > 0) flow.release -= static_cast<std::int64_t>(cycles) * kPaceSteps;
   }
-  for (Port& port : ports_) port.held = 0;
+  for (Port& port : ports_.all) port.held = 0;
 }
 
 void BankState::drop_ended() {
   std::uint32_t kept = 0;
-  for (Port& port : ports_) {
+  for (Port& port : ports_.all) {
     for (std::uint32_t i = port.first; i < port.end; ++i) {
       if (flows_[i].part_left == 0) continue;
       if (port.flow == i) port.flow = kept;
@@ -181,16 +185,16 @@ void BankState::drop_ended() {
   }
   flows_.resize(kept);
   regroup();
-  for (std::uint32_t p = static_cast<std::uint32_t>(ports_.size()); p-- > 0;) {
-    if (ports_[p].live > 0) continue;
-    ports_.erase(ports_.begin() + p);
-    for (std::uint32_t& h : holding_) h -= h > p ? 1 : 0;
+  for (std::uint32_t p = static_cast<std::uint32_t>(ports_.all.size()); p-- > 0;) {
+    if (ports_.all[p].live > 0) continue;
+    ports_.all.erase(ports_.all.begin() + p);
+    for (std::uint32_t& h : ports_.holding) h -= h > p ? 1 : 0;
   }
 }
 
 void BankState::regroup() {
   std::uint32_t i = 0;
-  for (Port& port : ports_) {
+  for (Port& port : ports_.all) {
     port.first = i;
     while (i < flows_.size() && flows_[i].port == port.port) ++i;
     port.end = i;
@@ -201,7 +205,7 @@ void BankState::regroup() {
 void BankState::key(std::vector<std::uint64_t>& words) const {
   const auto add = [&words](std::uint64_t a, std::uint64_t b = 0) { words.push_back(a | b << 32); };
   words.clear();
-  add(flows_.size(), ports_.size());
+  add(flows_.size(), ports_.all.size());
   for (const Flow& f : flows_) {
     const StreamBeats::Part& part = f.stream->parts[f.part];
     add(f.slot, f.port);
@@ -216,14 +220,14 @@ void BankState::key(std::vector<std::uint64_t>& words) const {
       add(f.part + std::uint64_t{2}, f.stream->number);
     }
   }
-  for (const Port& p : ports_) {
+  for (const Port& p : ports_.all) {
     add(p.last, p.flow);
     if (p.flow == kNone) continue;
     words.push_back(p.wants);
     words.push_back(p.more.size());
     words.insert(words.end(), p.more.begin(), p.more.end());
   }
-  for (const std::uint32_t p : holding_) add(p);
+  for (const std::uint32_t p : ports_.holding) add(p);
 }
 
 }  // namespace attnvp

@@ -46,38 +46,43 @@ class BankState {
     std::vector<std::uint64_t> more;             // those that it wants again, as in BeatTable
     std::uint64_t held = 0;                      // cycles in which a beat waited, since run() began
   };
-  // What happened to flows and ports, as they stood before.
-  struct OfFlow {
-    std::uint64_t beats = 0;
-    std::uint64_t end = 0;  // cycle after its last beat; 0: goes on
+  struct Ports {
+    std::vector<Port> all;               // by number
+    std::vector<std::uint32_t> holding;  // those with a beat, the oldest first: indices
   };
-  struct Events {
-    std::vector<OfFlow> flows;
-    std::vector<std::uint64_t> held;  // cycles in which a beat waited
+  // What happened to a flow.
+  struct Step {
+    std::uint32_t slot, port;
+    std::uint64_t beats;
+    std::uint64_t end;   // cycle after its last beat; 0: goes on
+    std::uint64_t held;  // cycles in which its port's beat waited, said with the port's first flow
   };
 
   const std::vector<Flow>& flows() const { return flows_; }
   std::vector<Flow>& flows() { return flows_; }
-  const std::vector<Port>& ports() const { return ports_; }
+  const Ports& ports() const { return ports_; }
+  Ports& ports() { return ports_; }
   void add(const Flow& flow, std::uint32_t last);  // last: slot of the port's last beat, if it has no flows
   std::uint32_t remove(std::uint32_t slot);        // the same of it
+  // As add(), but leaves ports as they are. Returns the flow's index.
+  std::uint32_t insert(const Flow& flow);
 
-  // Goes on for so many cycles.
-  void run(std::uint64_t cycles, Events& events);
+  // Goes on for so many cycles. Steps are of the flows as they stood before.
+  void run(std::uint64_t cycles, std::vector<Step>& steps);
+  // Equal for states to which the same happens in any kHop cycles.
   void key(std::vector<std::uint64_t>& words) const;
 
  private:
   std::uint64_t present(std::uint64_t cycle);
   std::uint32_t next_flow(const Port& port, std::uint64_t cycle, std::uint64_t& next) const;
-  bool grant(std::uint64_t cycle, Events& events);
-  bool beat_done(Port& port, std::uint64_t cycle, Events& events);
+  bool grant(std::uint64_t cycle, std::vector<Step>& steps);
+  bool beat_done(Port& port, std::uint64_t cycle, std::vector<Step>& steps);
   void settle(std::uint64_t cycles);
   void drop_ended();
   void regroup();
 
-  std::vector<Flow> flows_;             // by port and slot
-  std::vector<Port> ports_;             // by port
-  std::vector<std::uint32_t> holding_;  // ports with a beat, the oldest first: indices
+  std::vector<Flow> flows_;  // by port and slot
+  Ports ports_;
 };
 
 }  // namespace attnvp

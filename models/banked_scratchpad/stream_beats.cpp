@@ -5,7 +5,11 @@
 
 namespace attnvp {
 
-std::size_t StreamCache::Hash::operator()(const Key& key) const { return boost::hash_range(key.begin(), key.end()); }
+std::size_t StreamCache::Hash::operator()(const Key& key) const {
+  auto end = key.begin();
+  while (end != key.end() && end[1] > 0) end += kOfRegion;
+  return boost::hash_range(key.begin(), end);
+}
 
 std::shared_ptr<const StreamBeats> StreamCache::of(const Stream& stream) {
   Key key{};

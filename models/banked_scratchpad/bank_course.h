@@ -1,0 +1,57 @@
+// How the banks go on, with a memory: schedules do the same again and again. What happens in so many cycles is worked
+// out once for all states that have the same key, and so is what state it is when a flow is added.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "models/banked_scratchpad/bank_state.h"
+
+namespace attnvp {
+
+class BankCourse {
+ public:
+  bool idle() const { return state_.flows().empty(); }
+  // At most BankState::kHop cycles.
+  const std::vector<BankState::Step>& go(std::uint64_t cycles);
+  void add(const BankState::Flow& flow, std::uint32_t last);
+  std::uint32_t remove(std::uint32_t slot);
+
+ private:
+  static constexpr std::size_t kMost = 16384;  // keys that are kept
+  struct Node;
+  struct Leg {  // from a node
+    std::vector<BankState::Step> steps;
+    std::vector<BankState::Flow> after;
+    Node* to = nullptr;
+  };
+  struct Addition {
+    std::uint64_t stream;  // its number
+    std::int64_t gap;
+    std::uint32_t slot, port, last;
+    Node* to;
+  };
+  struct Node {  // all states with the same key
+    BankState::Ports ports;
+    std::vector<std::pair<std::uint64_t, std::unique_ptr<Leg>>> legs;  // by cycles
+    std::vector<Addition> additions;
+  };
+  struct Hash {
+    std::size_t operator()(const std::vector<std::uint64_t>& key) const;
+  };
+
+  Node& node();
+  void leave_node();
+  void follow(std::uint64_t cycles, const Leg& leg);
+
+  BankState state_;
+  Node* node_ = nullptr;  // that of the state, if known; the state's ports are the node's then, its own are not kept up
+  std::unordered_map<std::vector<std::uint64_t>, Node, Hash> nodes_;
+  std::vector<std::uint64_t> key_;
+  std::vector<BankState::Flow> after_;
+};
+
+}  // namespace attnvp
