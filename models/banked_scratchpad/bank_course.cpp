@@ -1,6 +1,7 @@
 #include "models/banked_scratchpad/bank_course.h"
 
 #include <boost/container_hash/hash.hpp>
+#include <utility>
 
 namespace attnvp {
 
@@ -14,17 +15,16 @@ const std::vector<BankState::Step>& BankCourse::go(std::uint64_t cycles) {
     nodes_.clear();
   }
   Node& from = node();
-  for (const auto& [known, leg] : from.legs) {
-    if (known != cycles) continue;
-    follow(cycles, *leg);
-    return leg->steps;
+  for (const Hop& hop : from.hops) {
+    if (hop.cycles != cycles) continue;
+    follow(hop);
+    return hop.steps;
   }
-  auto leg = std::make_unique<Leg>();
   leave_node();
-  state_.run(cycles, leg->steps);
-  leg->after = state_.flows();
-  leg->to = &node();
-  return from.legs.emplace_back(cycles, std::move(leg)).second->steps;
+  std::vector<BankState::Step> steps;
+  state_.run(cycles, steps);
+  from.hops.push_back({cycles, &node(), std::move(steps)});
+  return from.hops.back().steps;
 }
 
 void BankCourse::add(const BankState::Flow& flow, std::uint32_t last) {
@@ -63,36 +63,42 @@ void BankCourse::leave_node() {
 }
 
 // What is left of what is far, and how late is what is late, differs from state to state.
-void BankCourse::follow(std::uint64_t cycles, const Leg& leg) {
+void BankCourse::follow(const Hop& hop) {
   constexpr std::uint64_t kHop = BankState::kHop;
-  bool same = true;  // key as where the leg was found
-  after_ = leg.after;
-  auto to = after_.begin();
-  for (std::size_t i = 0; i < leg.steps.size(); ++i) {
-    const auto& [slot, port, beats, end, held] = leg.steps[i];
-    if (end != 0) continue;
-    const BankState::Flow& was = state_.flows()[i];
-    BankState::Flow& is = *to++;
-    is.stream = was.stream;
-    const auto count = [&same, beats = beats](std::uint64_t had, std::uint64_t& left) {
-      if (had <= kHop) return;
-      same &= left > kHop && had - beats > kHop;
-      left = had - beats;
-    };
-    if (beats < was.part_left) {
-      is.part = was.part;
-      count(was.leg_left, is.leg_left);
+  bool same = true;  // key as where the hop was found
+  const auto count = [&same](std::uint64_t had, std::uint64_t beats, std::uint64_t there) {
+    if (had <= kHop) return there;
+    same &= there > kHop && had - beats > kHop;
+    return had - beats;
+  };
+  auto flow = state_.flows().begin();
+  auto kept = flow;
+  for (const BankState::Step& step : hop.steps) {
+    BankState::Flow& f = *flow++;
+    if (step.end != 0) continue;
+    std::uint64_t leg_left = step.leg_left, part_left = step.part_left;
+    if (step.beats < f.part_left) {
+      leg_left = count(f.leg_left, step.beats, leg_left);
+      part_left = count(f.part_left, step.beats, part_left);
+    } else {
+      f.enter_part(step.part);
     }
-    count(was.part_left, is.part_left);
-    if (was.late()) {
-      same &= is.late();
-      is.release = was.release + static_cast<std::int64_t>(beats) * is.gap -
-                   static_cast<std::int64_t>(cycles) * BankState::kPaceSteps;
-      same &= is.late();
+    if (step.leg != f.leg) f.enter_leg(step.leg);
+    f.leg_left = leg_left;
+    f.part_left = part_left;
+    f.beat = step.beat;
+    if (f.late()) {
+      f.release +=
+          static_cast<std::int64_t>(step.beats) * f.gap - static_cast<std::int64_t>(hop.cycles) * BankState::kPaceSteps;
+      same &= f.late() && BankState::late(step.release, f.gap);
+    } else {
+      f.release = step.release;
     }
+    if (kept != flow - 1) *kept = f;
+    ++kept;
   }
-  state_.flows().swap(after_);
-  node_ = leg.to;
+  state_.flows().erase(kept, state_.flows().end());
+  node_ = hop.to;
   if (!same) leave_node();
 }
 

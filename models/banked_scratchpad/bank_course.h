@@ -3,9 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "models/banked_scratchpad/bank_state.h"
@@ -23,10 +21,10 @@ class BankCourse {
  private:
   static constexpr std::size_t kMost = 16384;  // keys that are kept
   struct Node;
-  struct Leg {  // from a node
+  struct Hop {
+    std::uint64_t cycles;
+    Node* to;
     std::vector<BankState::Step> steps;
-    std::vector<BankState::Flow> after;
-    Node* to = nullptr;
   };
   struct Addition {
     std::uint64_t stream;  // its number
@@ -36,7 +34,7 @@ class BankCourse {
   };
   struct Node {  // all states with the same key
     BankState::Ports ports;
-    std::vector<std::pair<std::uint64_t, std::unique_ptr<Leg>>> legs;  // by cycles
+    std::vector<Hop> hops;
     std::vector<Addition> additions;
   };
   struct Hash {
@@ -45,13 +43,12 @@ class BankCourse {
 
   Node& node();
   void leave_node();
-  void follow(std::uint64_t cycles, const Leg& leg);
+  void follow(const Hop& hop);
 
   BankState state_;
   Node* node_ = nullptr;  // that of the state, if known; the state's ports are the node's then, its own are not kept up
   std::unordered_map<std::vector<std::uint64_t>, Node, Hash> nodes_;
   std::vector<std::uint64_t> key_;
-  std::vector<BankState::Flow> after_;
 };
 
 }  // namespace attnvp

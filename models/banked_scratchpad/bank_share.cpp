@@ -97,7 +97,7 @@ std::uint64_t BankShare::bank_cycles(std::size_t slot) const {
 void BankShare::advance(std::uint64_t now) {
   while (now_ < now && !course_.idle()) {
     const std::uint64_t cycles = std::min(now - now_, BankState::kHop);
-    std::uint64_t last_end = 0;
+    std::uint32_t last_end = 0;
     std::uint32_t port = BankState::kNone;
     for (const BankState::Step& step : course_.go(cycles)) {
       if (step.port != port) last_end = 0;

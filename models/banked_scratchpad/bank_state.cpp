@@ -59,7 +59,7 @@ std::uint32_t BankState::remove(std::uint32_t slot) {
 
 void BankState::run(std::uint64_t cycles, std::vector<Step>& steps) {
   steps.clear();
-  for (const Flow& flow : flows_) steps.push_back({flow.slot, flow.port, 0, 0, 0});
+  for (const Flow& flow : flows_) steps.push_back({flow.slot, flow.port, 0, 0, 0, 0, 0, 0, 0, 0, 0});
   std::uint64_t cycle = 0;
   bool ended = false;
   while (cycle < cycles) {
@@ -71,9 +71,8 @@ void BankState::run(std::uint64_t cycles, std::vector<Step>& steps) {
     ended |= grant(cycle, steps);
     ++cycle;
   }
-  for (std::size_t i = 0; i < flows_.size(); ++i) steps[i].beats = flows_[i].done;
   for (const Port& port : ports_.all) steps[port.first].held = port.held;
-  settle(cycles);
+  settle(cycles, steps);
   if (ended) drop_ended();
 }
 
@@ -150,7 +149,7 @@ bool BankState::beat_done(Port& port, std::uint64_t cycle, std::vector<Step>& st
   flow.release += flow.gap;
   if (--flow.part_left == 0) {
     if (flow.last_part()) {
-      steps[port.flow].end = cycle + 1;
+      steps[port.flow].end = static_cast<std::uint32_t>(cycle + 1);
       port.flow = kNone;
       --port.live;
       return true;
@@ -166,10 +165,19 @@ bool BankState::beat_done(Port& port, std::uint64_t cycle, std::vector<Step>& st
 }
 
 // Time begins anew.
-void BankState::settle(std::uint64_t cycles) {
+void BankState::settle(std::uint64_t cycles, std::vector<Step>& steps) {
+  auto step = steps.begin();
   for (Flow& flow : flows_) {
-    flow.done = 0;
     if (flow.gap > 0) flow.release -= static_cast<std::int64_t>(cycles) * kPaceSteps;
+    step->beats = flow.done;
+    step->beat = flow.beat;
+    step->part = flow.part;
+    step->leg = flow.leg;
+    step->leg_left = flow.leg_left;
+    step->part_left = flow.part_left;
+    step->release = flow.release;
+    flow.done = 0;
+    ++step;
   }
   for (Port& port : ports_.all) port.held = 0;
 }

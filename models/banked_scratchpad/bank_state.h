@@ -19,6 +19,11 @@ class BankState {
   static constexpr std::int64_t kPaceSteps = 16;  // of a cycle: how finely a pace is kept
   static constexpr std::uint32_t kNone = UINT32_MAX;
 
+  // Whether a flow is so far behind its pace that it asks for kHop beats without a pause.
+  static bool late(std::int64_t release, std::int64_t gap) {
+    return gap > 0 && release <= -static_cast<std::int64_t>(kHop) * (gap - kPaceSteps);
+  }
+
   struct Flow {  // that has beats left
     std::uint32_t slot = 0, port = 0;
     const StreamBeats* stream = nullptr;
@@ -32,8 +37,7 @@ class BankState {
     std::int64_t release = 0;          // when it asks for the next one, in steps from the state's time on
 
     bool last_part() const { return part + 1 == stream->parts.size(); }
-    // So far behind its pace that it asks for kHop beats without a pause.
-    bool late() const { return gap > 0 && release <= -static_cast<std::int64_t>(kHop) * (gap - kPaceSteps); }
+    bool late() const { return BankState::late(release, gap); }
     void enter_part(std::uint32_t number);
     void enter_leg(std::uint32_t number);
   };
@@ -44,18 +48,21 @@ class BankState {
     std::uint32_t first = 0, end = 0, live = 0;  // flows: indices, and how many have not ended
     std::uint64_t wants = 0;                     // banks, and
     std::vector<std::uint64_t> more;             // those that it wants again, as in BeatTable
-    std::uint64_t held = 0;                      // cycles in which a beat waited, since run() began
+    std::uint32_t held = 0;                      // cycles in which a beat waited, since run() began
   };
   struct Ports {
     std::vector<Port> all;               // by number
     std::vector<std::uint32_t> holding;  // those with a beat, the oldest first: indices
   };
-  // What happened to a flow.
+  // What happened to a flow, and where it is then if it goes on.
   struct Step {
     std::uint32_t slot, port;
-    std::uint64_t beats;
-    std::uint64_t end;   // cycle after its last beat; 0: goes on
-    std::uint64_t held;  // cycles in which its port's beat waited, said with the port's first flow
+    std::uint32_t beats;
+    std::uint32_t end;   // cycle after its last beat; 0: goes on
+    std::uint32_t held;  // cycles in which its port's beat waited, said with the port's first flow
+    std::uint32_t beat, part, leg;
+    std::uint64_t leg_left, part_left;
+    std::int64_t release;
   };
 
   const std::vector<Flow>& flows() const { return flows_; }
@@ -77,7 +84,7 @@ class BankState {
   std::uint32_t next_flow(const Port& port, std::uint64_t cycle, std::uint64_t& next) const;
   bool grant(std::uint64_t cycle, std::vector<Step>& steps);
   bool beat_done(Port& port, std::uint64_t cycle, std::vector<Step>& steps);
-  void settle(std::uint64_t cycles);
+  void settle(std::uint64_t cycles, std::vector<Step>& steps);
   void drop_ended();
   void regroup();
 
