@@ -1,12 +1,14 @@
 #include "models/banked_scratchpad/bank_course.h"
 
-#include <boost/container_hash/hash.hpp>
-#include <utility>
-
 namespace attnvp {
 
 std::size_t BankCourse::Hash::operator()(const std::vector<std::uint64_t>& key) const {
-  return boost::hash_range(key.begin(), key.end());
+  std::uint64_t hash = 0;
+  for (const std::uint64_t word : key) {
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15U;  // 2^64 over the golden ratio
+    hash ^= hash >> 32;
+  }
+  return hash;
 }
 
 const std::vector<BankState::Step>& BankCourse::go(std::uint64_t cycles) {
@@ -21,9 +23,8 @@ const std::vector<BankState::Step>& BankCourse::go(std::uint64_t cycles) {
     return hop.steps;
   }
   leave_node();
-  std::vector<BankState::Step> steps;
-  state_.run(cycles, steps);
-  from.hops.push_back({cycles, &node(), std::move(steps)});
+  state_.run(cycles, steps_);
+  from.hops.push_back({cycles, &node(), steps_});
   return from.hops.back().steps;
 }
 

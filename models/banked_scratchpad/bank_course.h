@@ -12,6 +12,7 @@ namespace attnvp {
 
 class BankCourse {
  public:
+  BankCourse() { nodes_.reserve(kMost); }
   bool idle() const { return state_.flows().empty(); }
   // At most BankState::kHop cycles.
   const std::vector<BankState::Step>& go(std::uint64_t cycles);
@@ -49,6 +50,7 @@ class BankCourse {
   Node* node_ = nullptr;  // that of the state, if known; the state's ports are the node's then, its own are not kept up
   std::unordered_map<std::vector<std::uint64_t>, Node, Hash> nodes_;
   std::vector<std::uint64_t> key_;
+  std::vector<BankState::Step> steps_;
 };
 
 }  // namespace attnvp

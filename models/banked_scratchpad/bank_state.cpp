@@ -59,6 +59,7 @@ std::uint32_t BankState::remove(std::uint32_t slot) {
 
 void BankState::run(std::uint64_t cycles, std::vector<Step>& steps) {
   steps.clear();
+  steps.reserve(flows_.size());
   for (const Flow& flow : flows_) steps.push_back({flow.slot, flow.port, 0, 0, 0, 0, 0, 0, 0, 0, 0});
   std::uint64_t cycle = 0;
   bool ended = false;
@@ -215,18 +216,15 @@ void BankState::key(std::vector<std::uint64_t>& words) const {
   words.clear();
   add(flows_.size(), ports_.all.size());
   for (const Flow& f : flows_) {
-    const StreamBeats::Part& part = f.stream->parts[f.part];
+    const bool goes_on = f.part_left <= kHop && !f.last_part();  // then what follows matters, too
+    const std::uint64_t left = std::min(f.leg_left, kHop + 1) << 16 | std::min(f.part_left, kHop + 1);
+    const unsigned kinds = (f.gap > 0 ? 1 : 0) | (f.late() ? 2 : 0) | (goes_on ? 4 : 0) | (f.last_part() ? 8 : 0);
     add(f.slot, f.port);
-    add(part.region_number, f.leg);
-    add(f.beat, std::min(f.leg_left, kHop + 1));
-    add(static_cast<std::uint64_t>(f.gap));
-    words.push_back(f.late() ? UINT64_MAX / 2 : static_cast<std::uint64_t>(f.release));
-    add(std::min(f.part_left, kHop + 1));
-    if (f.part_left > kHop || f.last_part()) {
-      add(f.last_part() ? 1 : 0);
-    } else {  // what follows matters, too
-      add(f.part + std::uint64_t{2}, f.stream->number);
-    }
+    add(f.stream->parts[f.part].region_number, f.beat);
+    add(left, f.leg << 4 | kinds);
+    if (goes_on) add(f.stream->number, f.part);
+    if (f.gap > 0) words.push_back(static_cast<std::uint64_t>(f.gap));
+    if (f.gap > 0 && !f.late()) words.push_back(static_cast<std::uint64_t>(f.release));
   }
   for (const Port& p : ports_.all) {
     add(p.last, p.flow);
