@@ -1,5 +1,5 @@
 // How the banks go on, with a memory: schedules do the same again and again. What happens in so many cycles is worked
-// out once for all states that have the same key, and so is what state it is when a flow is added.
+// out once for all states that have the same key, and so is which state it is when a flow is added.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +22,12 @@ class BankCourse {
  private:
   static constexpr std::size_t kMost = 16384;  // keys that are kept
   struct Node;
-  struct Hop {
+  struct Hop {  // from a node
     std::uint64_t cycles;
     Node* to;
     std::vector<BankState::Step> steps;
   };
-  struct Addition {
+  struct Addition {        // of a flow
     std::uint64_t stream;  // its number
     std::int64_t gap;
     std::uint32_t slot, port, last;
@@ -47,7 +47,7 @@ class BankCourse {
   void follow(const Hop& hop);
 
   BankState state_;
-  Node* node_ = nullptr;  // that of the state, if known; the state's ports are the node's then, its own are not kept up
+  Node* node_ = nullptr;  // the state's, if known; the ports are the node's then, those of the state are not kept up
   std::unordered_map<std::vector<std::uint64_t>, Node, Hash> nodes_;
   std::vector<std::uint64_t> key_;
   std::vector<BankState::Step> steps_;

@@ -3,7 +3,8 @@
 // oldest first, of equal ones that of the lower port; what finds its bank taken waits a cycle. A flow that is paced
 // asks for its beats evenly, but makes up for what it has waited.
 //
-// What is likely to come again is known again: a state has a key, equal for states that go on alike for kHop cycles.
+// States have a key, equal for those that go on alike for kHop cycles: what is left of a part counts only up to there,
+// and how late a flow is only where it may catch up.
 #pragma once
 
 #include <cstdint>
@@ -71,12 +72,11 @@ class BankState {
   Ports& ports() { return ports_; }
   void add(const Flow& flow, std::uint32_t last);  // last: slot of the port's last beat, if it has no flows
   std::uint32_t remove(std::uint32_t slot);        // the same of it
-  // As add(), but leaves ports as they are. Returns the flow's index.
+  // The flow alone, where the ports are known. Returns its index.
   std::uint32_t insert(const Flow& flow);
 
   // Goes on for so many cycles. Steps are of the flows as they stood before.
   void run(std::uint64_t cycles, std::vector<Step>& steps);
-  // Equal for states to which the same happens in any kHop cycles.
   void key(std::vector<std::uint64_t>& words) const;
 
  private:
