@@ -309,20 +309,20 @@ TEST(BankShare, WhatIsRememberedIsAsByHand) {
     const std::uint64_t port_bytes = cases.one_of({16, 32, 64});
     std::vector<Region> regions;
     for (int i = 0; i < 4; ++i) regions.push_back(cases.region());
-    const std::uint64_t pace = cases.below(4);
+    const std::uint64_t pace = cases.one_of({0, 17, 20, 32});  // sixteenths
     BankShare share(map, 3, port_bytes, 0);
     std::uint64_t start = 0;
     for (int i = 0; i < 150; ++i) {
       std::vector<Request> requests(3);
       for (std::uint32_t r = 0; r < 3; ++r) {
-        requests[r].port = cases.below(8) == 0 ? 0 : r;
+        requests[r].port = cases.below(3) == 0 ? 0 : r;
         requests[r].at = r * 20 + cases.below(2);
         for (std::uint64_t k = 0, n = 1 + cases.below(2); k < n; ++k) {
           Region region = regions[cases.below(regions.size())];
           region.traffic_bytes = port_bytes * cases.one_of({5, 60, 70, 130, 200});
           requests[r].stream.add(region);
         }
-        requests[r].pace = requests[r].stream.traffic() * pace / (2 * port_bytes);
+        requests[r].pace = requests[r].stream.traffic() * pace / (16 * port_bytes);
       }
       std::vector<Request> later = requests;
       for (Request& r : later) r.at += start;
