@@ -42,7 +42,7 @@ mkdir "$in/mine"
 cat >"$in/mine/main.cpp" <<'CPP'
 #include <cstdio>
 
-#include "models/dram/dram.h"
+#include "models/memory.h"
 #include "platform/config/hardware.h"
 #include "platform/job/job.h"
 

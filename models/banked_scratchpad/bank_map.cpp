@@ -120,16 +120,4 @@ void RegionBeats::add_words(std::uint64_t beats, std::vector<std::uint64_t>& wor
   }
 }
 
-std::shared_ptr<const RegionBeats> BeatCache::of(const Region& r) {
-  const Key key{r.address % map_.period_bytes(), r.rows, r.row_bytes, r.rows > 1 ? r.row_stride : 0, r.together};
-  auto& known = known_[key];
-  if (known == nullptr) {
-    if (known_.size() > kMost) known_.clear();
-    Region at = r;
-    at.address = std::get<0>(key);
-    return known_[key] = std::make_shared<const RegionBeats>(map_, port_bytes_, at);
-  }
-  return known;
-}
-
 }  // namespace attnvp

@@ -6,9 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <memory>
-#include <tuple>
 #include <vector>
 
 #include "models/banked_scratchpad/config.h"
@@ -70,21 +67,6 @@ class RegionBeats {
   void add_leg(const BankMap& map, const Region& rows, std::uint64_t times);
   std::uint64_t port_bytes_, bytes_ = 0, beats_ = 0;
   std::vector<Leg> legs_;
-};
-
-// Regions come again and again.
-class BeatCache {
- public:
-  BeatCache(const BankMap& map, std::uint64_t port_bytes) : map_(map), port_bytes_(port_bytes) {}
-  std::shared_ptr<const RegionBeats> of(const Region& region);
-  const BankMap& map() const { return map_; }
-
- private:
-  using Key = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t>;
-  static constexpr std::size_t kMost = 1024;
-  BankMap map_;
-  std::uint64_t port_bytes_;
-  std::map<Key, std::shared_ptr<const RegionBeats>> known_;
 };
 
 }  // namespace attnvp

@@ -301,5 +301,43 @@ TEST(BankShare, LongStreamsAreAsByHand) {
   }
 }
 
+// A memory that has seen much the same before: streams of a few regions, with other lengths, paces and distances.
+TEST(BankShare, WhatIsRememberedIsAsByHand) {
+  Cases cases(4);
+  for (int m = 0; m < 12; ++m) {
+    const BankMap map = cases.map();
+    const std::uint64_t port_bytes = cases.one_of({16, 32, 64});
+    std::vector<Region> regions;
+    for (int i = 0; i < 4; ++i) regions.push_back(cases.region());
+    const std::uint64_t pace = cases.one_of({0, 17, 20, 32});  // sixteenths
+    BankShare share(map, 3, port_bytes, 0);
+    std::uint64_t start = 0;
+    for (int i = 0; i < 150; ++i) {
+      std::vector<Request> requests(3);
+      for (std::uint32_t r = 0; r < 3; ++r) {
+        requests[r].port = cases.below(3) == 0 ? 0 : r;
+        requests[r].at = r * 20 + cases.below(2);
+        for (std::uint64_t k = 0, n = 1 + cases.below(2); k < n; ++k) {
+          Region region = regions[cases.below(regions.size())];
+          region.traffic_bytes = port_bytes * cases.one_of({5, 60, 70, 130, 200});
+          requests[r].stream.add(region);
+        }
+        requests[r].pace = requests[r].stream.traffic() * pace / (16 * port_bytes);
+      }
+      std::vector<Request> later = requests;
+      for (Request& r : later) r.at += start;
+      share.reset();
+      const Outcome ours = simulate(share, later);
+      const ByHand theirs = simulate_by_hand(map, 3, port_bytes, requests);
+      for (std::size_t r = 0; r < 3; ++r) {
+        ASSERT_EQ(ours.done[r] - start, theirs.done[r]) << "map " << m << ", case " << i << ", stream " << r;
+        ASSERT_GE(ours.held[r], theirs.held[r]) << "map " << m << ", case " << i << ", stream " << r;
+      }
+      ASSERT_EQ(share.busiest_bank_words(), *std::max_element(theirs.words.begin(), theirs.words.end()));
+      start = *std::max_element(ours.done.begin(), ours.done.end()) + cases.below(3);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace attnvp
