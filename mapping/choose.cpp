@@ -66,10 +66,21 @@ class Chooser {
     }
     choice.refusal = least_.result;
     choice.l1_bytes = least_.l1_bytes;
+    if (!choice.fits && least_.fits(job_)) choice.refusal = word_on(least_words_);
     return choice;
   }
 
  private:
+  // What firmware says when it does the work, too.
+  hal::JobResult word_on(const Words& words) const {
+    struct Deaf final : Reader {
+      void command(const Queue& /*queue*/, const hal::Descriptor& /*descriptor*/) override {}
+    } reader;
+    Job job = job_;
+    std::copy(words.begin(), words.end(), job.block.parameter);
+    return read_stream(job, 0, reader);
+  }
+
   double merit(const Estimate& e) const { return e.cycles + e.bus * bus_share_; }
   const firmware::Parameter& parameter(std::size_t i) const { return *dataflow_.parameters[i]; }
   bool open(std::size_t i) const { return given_[i] == 0; }
@@ -142,7 +153,7 @@ class Chooser {
     Job job = job_;
     std::copy(words.begin(), words.end(), job.block.parameter);
     const Need& n = needs_[words] = need_of(job);
-    if (least_.result.status == hal::Status::kIdle || better(n, least_)) least_ = n;
+    if (least_.result.status == hal::Status::kIdle || better(n, least_)) least_ = n, least_words_ = words;
     return n;
   }
   bool fit(const Words& words) { return need(words).fits(job_); }
@@ -321,7 +332,8 @@ class Chooser {
   std::map<Words, Need> needs_;
   std::map<Words, double> cycles_, control_;
   std::vector<std::pair<double, Words>> found_;
-  Need least_;
+  Need least_;  // and whose it is
+  Words least_words_;
   Words best_;
   double best_merit_ = kNever;
 };

@@ -153,6 +153,8 @@ done
 outputs=(--json r.json --vcd r.vcd --timeline t.json --out o.npy)
 machine 'L1 is too small: .* at least [0-9]+ bytes, l1.size is 102400 bytes' \
   run --net 'H=1,N=65536,E=16' --set 'l1.size=100 KiB' "${outputs[@]}"
+machine 'staged need [0-9]+ bytes of each cluster.s part of the L2, where l2.size leaves 1024' \
+  run --net H=2,N=128,E=64 --data timing --set l2.kind=scratchpad --set l2.staging=true --set l2.size=1KiB --tiling nq=32,kv=stream
 machine 'L0 is too small: .* at least [0-9]+ bytes, l0.size is 64 bytes' \
   run "${small[@]}" --set 'l0.size=64 B' "${outputs[@]}"
 machine 'L0 is too small' compare "${small[@]}" --set 'l0.size=64 B' --json r.json

@@ -260,6 +260,10 @@ Schedule complete(const MachineConfig& machine, const config::Network& network, 
   const mapping::Choice choice = mapping::choose(job, dataflow, machine);
   if (!choice.fits) {
     hal::JobResult why = choice.refusal;
+    if (why.status == hal::Status::kDone && choice.l1_bytes <= machine.l1.size_bytes) {
+      throw RunError(fmt::format("{} on {} with {}: its commands wait for ever, whatever its tiles are", network.name,
+                                 machine.name, schedule.text));
+    }
     if (why.status == hal::Status::kDone) {
       why.status = hal::Status::kL1TooSmall;
       why.detail[0] = choice.l1_bytes;
