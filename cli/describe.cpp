@@ -132,6 +132,9 @@ void describe_dataflow(const firmware::Dataflow& d) {
   print("  tiling (what is not given is chosen for the machine and the layer):\n");
   for (const firmware::Parameter* const* p = d.parameters; *p != nullptr; ++p) {
     print(fmt::format("    {:<6} {}\n", (*p)->name, (*p)->meaning));
+    for (const firmware::NamedValue* v = (*p)->named; v != nullptr && v->name != nullptr; ++v) {
+      print(fmt::format("           {:<8} {}\n", v->name, v->meaning));
+    }
   }
   if (d.scores != hal::kScoresOnChip)
     print(d.scores == hal::kScoresP ? "  P goes through DRAM.\n" : "  C and P go through DRAM.\n");

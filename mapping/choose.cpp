@@ -84,13 +84,14 @@ class Chooser {
   double merit(const Estimate& e) const { return e.cycles + e.bus * bus_share_; }
   const firmware::Parameter& parameter(std::size_t i) const { return *dataflow_.parameters[i]; }
   bool open(std::size_t i) const { return given_[i] == 0; }
+  bool structural(std::size_t i) const { return parameter(i).none != nullptr || parameter(i).named != nullptr; }
   std::uint32_t nq(const Words& words) const { return nq_ < 0 ? 1 : words[static_cast<std::size_t>(nq_)]; }
 
-  // Every combination of the values of parameters that have a word for one.
+  // Every combination of the values of parameters that have words for some.
   template <typename Visit>
   void each_structure(std::size_t i, Words words, const Visit& visit) {
     if (i == count_) return visit(words);
-    if (!open(i) || parameter(i).none == nullptr) return each_structure(i + 1, words, visit);
+    if (!open(i) || !structural(i)) return each_structure(i + 1, words, visit);
     if (parameter(i).extent == firmware::Extent::kCount) {
       for (const std::uint32_t value : parameter(i).tries) {  // the likeliest first, as equals keep their order
         if (value == 0) break;
@@ -127,6 +128,8 @@ class Chooser {
   }
 
   void start(std::pair<double, Words>& best, Words words, const Words& fixed) {
+    const hal::JobResult& word = need(words).result;
+    if (word.status == hal::Status::kBadTiling && fixed[word.detail[0]] != 0) return;  // no such structure
     if (!shrink(words, fixed)) return;
     const double cycles = cycles_of(words);
     if (best.second.empty() || cycles < best.first) best = {cycles, words};
@@ -224,7 +227,7 @@ class Chooser {
       const firmware::Extent e = parameter(i).extent;
       if (e == firmware::Extent::kBatch || e == firmware::Extent::kHeads)
         structure[i] = std::min(words[i], 2U);
-      else if (words[i] != hal::kWord)
+      else if (words[i] != hal::kWord && parameter(i).named == nullptr)
         structure[i] = 0;
     }
     const auto found = control_.find(structure);
@@ -281,7 +284,7 @@ class Chooser {
       Words other = words, fixed = given_;
       other[i] = fixed[i] = value;
       for (std::size_t k = 0; k < count_; ++k) {
-        if (words[k] == hal::kWord) fixed[k] = hal::kWord;
+        if (words[k] == hal::kWord || parameter(k).named != nullptr) fixed[k] = words[k];
       }
       return shrink(other, fixed) && take(other);  // what does not fit makes others give way
     };
@@ -298,7 +301,7 @@ class Chooser {
     for (int round = 0; better && round < kRounds; ++round) {
       better = false;
       for (std::size_t i = 0; i < count_; ++i) {
-        if (!open(i) || words[i] == hal::kWord) continue;
+        if (!open(i) || words[i] == hal::kWord || parameter(i).named != nullptr) continue;
         const std::vector<std::uint32_t> all = values(i, words);
         if (static_cast<int>(i) == nq_ && round == 0) {
           for (const std::uint32_t value : all) try_value(i, value);

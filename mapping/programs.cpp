@@ -97,7 +97,20 @@ class Program {
     for (int i = 0; i < 8; ++i) made.tries[i] = p.tries[i];
     made.in_command = p.in_command != 0;
     made.guess = p.guess;
+    made.named = named(p.named);
     return &made;
+  }
+  const firmware::NamedValue* named(std::uint32_t address) {
+    if (address == 0) return nullptr;
+    auto& list = named_.emplace_back();
+    for (std::uint32_t i = 0; i < kMostEntries; ++i) {
+      const auto v =
+          read<riscv::NamedValueLayout>(address + i * static_cast<std::uint32_t>(sizeof(riscv::NamedValueLayout)));
+      if (v.name == 0) break;
+      list.push_back({required(v.name), text(v.meaning), v.traits});
+    }
+    list.push_back({nullptr, nullptr, 0});
+    return list.data();
   }
   const firmware::DataflowOption* options(std::uint32_t address) {
     if (address == 0) return nullptr;
@@ -159,6 +172,7 @@ class Program {
   std::deque<std::vector<const char*>> values_;
   std::deque<std::vector<firmware::DataflowOption>> options_;
   std::deque<std::vector<firmware::Statistic>> statistics_;
+  std::deque<std::vector<firmware::NamedValue>> named_;
   std::deque<Dataflow> dataflows_;
   std::vector<const Dataflow*> all_;
 };
@@ -200,6 +214,15 @@ const Dataflow* find_dataflow(const std::string& name) {
     if (name == d->name) return d;
   }
   return nullptr;
+}
+
+unsigned traits_of(const Dataflow& dataflow, const std::vector<std::uint32_t>& words) {
+  unsigned traits = dataflow.traits;
+  for (std::size_t i = 0; i < words.size() && dataflow.parameters[i] != nullptr; ++i) {
+    const firmware::NamedValue* named = dataflow.parameters[i]->named;
+    if (named != nullptr && words[i] >= 1 && words[i] <= dataflow.parameters[i]->most) traits |= named[words[i] - 1].traits;
+  }
+  return traits;
 }
 
 namespace {

@@ -22,6 +22,8 @@ const std::vector<const firmware::Dataflow*>& dataflows();
 // Those that do a whole layer, with softmax or as a chain of two matmuls; or one step of it, softmax or a matmul.
 std::vector<const firmware::Dataflow*> dataflows_for(bool softmax, bool one_step = false);
 const firmware::Dataflow* find_dataflow(const std::string& name);  // nullptr: there is none
+// Those of the dataflow, and of the values that its parameters have; 0: still open.
+unsigned traits_of(const firmware::Dataflow& dataflow, const std::vector<std::uint32_t>& words);
 
 // What RISC-V firmware takes for a command of that job, in cycles of the platform, bus accesses not counted; found by
 // running it up to so many commands. 0 where control is native, or plays lists.

@@ -53,7 +53,7 @@ job::Schedule in_their_sense(const std::string& dataflow, const MachineConfig& m
   if (text == "cascade" || text.rfind("fusemax", 0) == 0)
     text += text.find(':') == std::string::npos ? ":sums=fusemax" : ",sums=fusemax";
   job::Schedule schedule = job::parse_dataflow(text);
-  const bool one_pass = mapping::find_dataflow(schedule.dataflow)->is(firmware::kOnePass);
+  const bool one_pass = job::has(schedule, firmware::kOnePass);
   if (one_pass) schedule.tiling.set("nkv", machine.mac.columns);
   if (one_pass && !schedule.options.empty() && schedule.options[0] == 1) schedule.tiling.set("nq", machine.mac.rows);
   return schedule;

@@ -91,7 +91,7 @@ Measure extrapolated(const Measure& low, double x_low, const Measure& high, doub
 
 Sample sample_for(const job::Schedule& schedule, std::uint32_t tokens) {
   if (tokens <= (unfused(schedule) ? kWholeUnfused : kWholeHeads)) return Sample::kHeads;
-  return mapping::find_dataflow(schedule.dataflow)->is(firmware::kOnePass) ? Sample::kHeadsAndKeys : Sample::kQueries;
+  return job::has(schedule, firmware::kOnePass) ? Sample::kHeadsAndKeys : Sample::kQueries;
 }
 
 std::string sample_text(const job::Schedule& schedule, std::uint32_t tokens) {

@@ -18,6 +18,7 @@ using firmware::Parameter;
 
 // How many values of a parameter a search looks at.
 std::size_t most_values(const Parameter& p) {
+  if (p.named != nullptr) return p.most;
   switch (p.extent) {
     case Extent::kQueries:
       return p.none != nullptr ? 4 : 9;
@@ -31,6 +32,7 @@ std::size_t most_values(const Parameter& p) {
 // Smaller first: what decides most about a schedule.
 int rank(const Parameter& p) {
   if (p.in_command) return 3;
+  if (p.named != nullptr) return 0;
   return p.extent == Extent::kQueries ? 0 : p.none != nullptr ? 1 : 2;
 }
 

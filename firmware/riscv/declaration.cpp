@@ -11,6 +11,7 @@ using firmware::Parameter;
 static_assert(sizeof(Dataflow) == sizeof(DataflowLayout) && sizeof(Parameter) == sizeof(ParameterLayout), "sizes");
 static_assert(sizeof(firmware::DataflowOption) == sizeof(OptionLayout), "options");
 static_assert(sizeof(firmware::Statistic) == sizeof(StatisticLayout), "statistics");
+static_assert(sizeof(firmware::NamedValue) == sizeof(NamedValueLayout), "named values");
 #define SAME(Type, field) \
   static_assert(__builtin_offsetof(Type, field) == __builtin_offsetof(Type##Layout, field), #field)
 SAME(Dataflow, parameters);
@@ -23,6 +24,7 @@ SAME(Parameter, none);
 SAME(Parameter, tries);
 SAME(Parameter, in_command);
 SAME(Parameter, guess);
+SAME(Parameter, named);
 
 extern const std::uint32_t abi;
 __attribute__((section("attnvp_abi"), used)) const std::uint32_t abi = kDeclarationVersion;

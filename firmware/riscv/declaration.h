@@ -7,7 +7,7 @@
 
 namespace attnvp::riscv {
 
-constexpr std::uint32_t kDeclarationVersion = 1;
+constexpr std::uint32_t kDeclarationVersion = 2;
 
 struct DataflowLayout {
   std::uint32_t name, description, run, parameters, options, statistics;
@@ -20,7 +20,10 @@ struct ParameterLayout {
   std::uint32_t most, none;
   std::uint32_t tries[8];
   std::uint8_t in_command, reserved2[3];
-  std::uint32_t guess;
+  std::uint32_t guess, named;
+};
+struct NamedValueLayout {
+  std::uint32_t name, meaning, traits;
 };
 struct OptionLayout {
   std::uint32_t name, values, description;

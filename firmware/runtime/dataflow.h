@@ -23,6 +23,13 @@ enum class Extent : std::uint8_t { kCount, kBatch, kHeads, kQueries, kKeys, kBlo
 // Values worth trying are multiples of it, where the extent allows: one, rows or columns of the MAC array.
 enum class Grain : std::uint8_t { kOne, kArrayRows, kArrayColumns };
 
+// A value of a parameter that has names in the place of numbers.
+struct NamedValue {
+  const char* name;
+  const char* meaning;
+  unsigned traits = 0;  // of the dataflow, with this value
+};
+
 // A number that a schedule leaves open: a tile size, how many buffers there are of a kind.
 struct Parameter {
   const char* name;
@@ -34,6 +41,7 @@ struct Parameter {
   std::uint32_t tries[8] = {1};  // of a count: multiples of the grain worth trying, the likeliest first; 0 ends them
   bool in_command = false;       // it changes how a command is done, not which commands there are
   std::uint32_t guess = 0;       // of an extent of rows: grains to begin with; 0: two of queries, an eighth of the keys
+  const NamedValue* named = nullptr;  // of a count: the names of 1, 2, ...; ends with name == nullptr
 };
 
 // A number that firmware reports at its end; a dot in the name is a level in the report. Summed over the clusters.

@@ -51,6 +51,12 @@ struct DecodeTiling {
   enum Index : uint32_t { kNq = 2 };
 };
 
+// Any of those, as the walk says (dataflows/weave.cpp); what a walk has no use for is hal::kWord, or one.
+struct WeaveTiling : OnlineTiling {
+  uint32_t walk;
+  enum : uint32_t { kBb = 0, kHh = 1, kRowBuffers = 8, kSpare = 10, kWalk = 11 };
+};
+
 namespace parameter {
 extern const Parameter kBb, kHh, kNq, kNkv, kM0, kN0, kK0, kKv, kRb, kOneBatch, kOneHead, kOneBuffer;
 }  // namespace parameter
@@ -59,5 +65,6 @@ extern const Parameter* const kRowParameters[];
 extern const Parameter* const kScoreParameters[];
 extern const Parameter* const kOnlineParameters[];
 extern const Parameter* const kDecodeParameters[];
+
 
 }  // namespace attnvp::firmware

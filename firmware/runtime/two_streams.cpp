@@ -2,10 +2,15 @@
 
 namespace attnvp::firmware {
 
-TwoStreams::TwoStreams(Runtime& rt, const Work& work, const RowTiling& tiling)
+namespace {
+// P_i beside P_{i-1} or C_{i+1} (section 5.5); on two arrays C_{i+1}, P_i and P_{i-1}, and one changing hands.
+ScoreBlocks blocks(const Lanes& lanes) { return lanes.o_offset == 0 ? ScoreBlocks{2} : ScoreBlocks{4, true}; }
+}  // namespace
+
+TwoStreams::TwoStreams(Runtime& rt, const Work& work, const RowTiling& tiling, const Lanes& lanes)
     : rt_(rt),
       work_(work),
-      attention_(rt, work, tiling, {2}),  // P_i beside P_{i-1} or C_{i+1} (section 5.5)
+      attention_(rt, work, tiling, blocks(lanes), lanes),
       k_(rt, work, tiling, rt.layer().k, kLoadChannel),
       begun_(begin()),
       v_(rt, work, tiling, rt.layer().v, kLoadChannel),

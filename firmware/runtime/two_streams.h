@@ -9,7 +9,9 @@ namespace attnvp::firmware {
 
 class TwoStreams {
  public:
-  TwoStreams(Runtime& rt, const Work& work, const RowTiling& tiling);
+  TwoStreams(Runtime& rt, const Work& work, const RowTiling& tiling) : TwoStreams(rt, work, tiling, {rt.cores(), 0}) {}
+  // Where lanes give C to one core's array and O to another's, each lane has both cores' lanes for its softmax.
+  TwoStreams(Runtime& rt, const Work& work, const RowTiling& tiling, const Lanes& lanes);
   void run();
 
  private:

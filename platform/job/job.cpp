@@ -293,7 +293,7 @@ Result Runner::run_once(const config::Network& network, const Schedule& schedule
   if (full && tensors != nullptr && network.typed()) {
     kept = quantised(network, *tensors);
     if (!kept.blocks.empty()) scale_table(made) = block_scales(network, kept.blocks);
-    if (!kept.factors.empty()) made.scales = head_scales(kept.factors, network.type, dataflow.is(firmware::kOnePass));
+    if (!kept.factors.empty()) made.scales = head_scales(kept.factors, network.type, has(schedule, firmware::kOnePass));
   }
   if ((job.flags & hal::kTyped) != 0) p.write(hal::kTypesAddress, &made.types, sizeof made.types);
   if (!made.scales.empty()) {
@@ -358,8 +358,8 @@ Result Runner::run_once(const config::Network& network, const Schedule& schedule
       result.golden = check_step(network, *tensors, result.output);
       result.golden_checked = true;
     } else if (checked) {
-      const OnePass softmax{dataflow.is(firmware::kOnePass) ? result.schedule.tiling["nkv"] : 0,
-                            dataflow.is(firmware::kMerged)};
+      const OnePass softmax{has(result.schedule, firmware::kOnePass) ? result.schedule.tiling["nkv"] : 0,
+                            has(result.schedule, firmware::kMerged)};
       const Tensors& seen = network.typed() ? kept.numbers : *tensors;
       result.golden = check(network, seen, kept, softmax, result.output.data());
       result.golden_checked = true;

@@ -143,7 +143,7 @@ mapping::Job make_job(const MachineConfig& machine, const config::Network& n, co
     }
     made.types.per_head = 1;
     made.scales.assign(heads, {hal::kUnitScale, hal::kUnitScale});  // where there are no data
-  } else if (arith::is_relative(n.type) && dataflow.is(firmware::kOnePass)) {
+  } else if (arith::is_relative(n.type) && has(schedule, firmware::kOnePass)) {
     const float scale = 1 / arith::kept_one(n.type);
     std::memcpy(&made.types.value_scale, &scale, sizeof scale);
   }
@@ -151,7 +151,7 @@ mapping::Job make_job(const MachineConfig& machine, const config::Network& n, co
     made.types.per_head = 0;
     made.scales.clear();
     while (1U << made.types.scale_block < n.scale_block) ++made.types.scale_block;
-    const float scale = dataflow.is(firmware::kOnePass) ? 1 / arith::kept_one(n.type) : 1;
+    const float scale = has(schedule, firmware::kOnePass) ? 1 / arith::kept_one(n.type) : 1;
     std::memcpy(&made.types.value_scale, &scale, sizeof scale);
     made.tables.push_back({hal::kScalesAddress, std::vector<std::uint32_t>(block_scales(n), hal::kUnitScale)});
   }
@@ -317,8 +317,11 @@ std::string refusal(const hal::JobResult& answer, const firmware::Dataflow& data
   }
   const firmware::Parameter& p = *dataflow.parameters[answer.detail[0]];
   const bool word = answer.detail[1] == hal::kWord && p.none != nullptr;
+  const bool named = p.named != nullptr && answer.detail[1] >= 1 && answer.detail[1] <= p.most;
   return fmt::format("it cannot do with {}={} on this layer and machine, beside what else is given", p.name,
-                     word ? p.none : std::to_string(answer.detail[1]));
+                     word    ? p.none
+                     : named ? p.named[answer.detail[1] - 1].name
+                             : std::to_string(answer.detail[1]));
 }
 
 }  // namespace attnvp::job

@@ -75,4 +75,9 @@ Schedule parse_dataflow(const std::string& text) {
   return schedule;
 }
 
+bool has(const Schedule& schedule, firmware::Trait trait) {
+  const firmware::Dataflow& dataflow = *mapping::find_dataflow(schedule.dataflow);
+  return (mapping::traits_of(dataflow, words_of(schedule.tiling, dataflow)) & trait) != 0;
+}
+
 }  // namespace attnvp::job

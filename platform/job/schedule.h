@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "firmware/runtime/dataflow.h"
 #include "mapping/bus.h"
 #include "models/machine.h"
 #include "platform/config/error.h"
@@ -32,6 +33,9 @@ struct Schedule {
 };
 // "NAME" or "NAME:option=value,...". Throws config::ConfigError naming what exists.
 Schedule parse_dataflow(const std::string& text);
+
+// Whether the schedule's dataflow is that, with the values that its parameters have.
+bool has(const Schedule& schedule, firmware::Trait trait);
 
 // What the host leaves in the mailbox for a schedule's firmware: tensors placed in DRAM, the machine as firmware sees
 // it, parameters as far as they are given. Throws config::ConfigError where the layer and the dataflow or the machine

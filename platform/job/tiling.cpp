@@ -34,6 +34,16 @@ std::size_t position(std::string_view name) {
   return static_cast<std::size_t>(at - all.begin());
 }
 
+// The word that a parameter of that name has in some dataflow; nullptr: none.
+const char* word_of(std::string_view name) {
+  for (const firmware::Dataflow* d : mapping::dataflows()) {
+    for (const Parameter* const* p = d->parameters; *p != nullptr; ++p) {
+      if (name == (*p)->name && (*p)->none != nullptr) return (*p)->none;
+    }
+  }
+  return nullptr;
+}
+
 // The most that some dataflow takes.
 double most_of(std::string_view name) {
   double most = 1;
@@ -54,15 +64,21 @@ std::vector<std::string> names() {
 
 config::KeyInfo key_of(const Parameter& p) {
   config::KeyInfo key = config::number(p.name, config::Unit::kCount, 1, most_of(p.name), p.meaning);
+  if (p.named != nullptr) {
+    std::vector<std::string> values;
+    for (const firmware::NamedValue* v = p.named; v->name != nullptr; ++v) values.emplace_back(v->name);
+    key = config::choice(p.name, values, p.meaning);
+  }
   key.default_note = "chosen";
   return key;
 }
 
 std::uint32_t value_of(const Parameter& p, const Setting& setting) {
-  if (p.none != nullptr && config::trimmed(setting.text) == p.none) return hal::kWord;
-  if (p.none != nullptr && config::trimmed(setting.text) == "auto") return 0;
-  const config::KeyInfo key = key_of(p);
-  return static_cast<std::uint32_t>(std::get<std::uint64_t>(config::parse_setting(key, setting)));
+  const char* const word = word_of(p.name);
+  if (word != nullptr && config::trimmed(setting.text) == word) return hal::kWord;
+  if ((word != nullptr || p.named != nullptr) && config::trimmed(setting.text) == "auto") return 0;
+  const auto value = static_cast<std::uint32_t>(std::get<std::uint64_t>(config::parse_setting(key_of(p), setting)));
+  return p.named != nullptr ? value + 1 : value;
 }
 
 }  // namespace
@@ -144,7 +160,9 @@ std::string tiling_line(const Tiling& tiling) {
 }
 
 std::string value_text(std::string_view name, std::uint32_t value) {
-  return value == hal::kWord ? find(name)->none : std::to_string(value);
+  const Parameter& p = *find(name);
+  if (p.named != nullptr && value >= 1 && value <= p.most) return p.named[value - 1].name;
+  return value == hal::kWord ? word_of(name) : std::to_string(value);
 }
 
 std::vector<std::uint32_t> words_of(const Tiling& tiling, const firmware::Dataflow& dataflow) {

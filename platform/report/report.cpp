@@ -123,10 +123,10 @@ std::string to_json(const job::Result& r, const std::string& hardware, const Jso
   j["dataflow"] = r.schedule.text;
   for (const auto& [name, value] : job::tiling_text(r.schedule.tiling)) {
     const std::uint32_t number = r.schedule.tiling[name];
-    if (number == hal::kWord) {
-      j["tiling"][name] = value;
-    } else {
+    if (value == std::to_string(number)) {
       j["tiling"][name] = number;
+    } else {
+      j["tiling"][name] = value;
     }
   }
   j["cycles"] = r.cycles;

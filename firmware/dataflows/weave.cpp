@@ -1,0 +1,141 @@
+// Weave: the matrix arrays and the vector engines always side by side, in whichever way keeps them so on the layer and
+// the machine at hand. Row blocks whose scores have room in L1 go as two streams, longer ones in one pass over tiles of
+// keys; under a mask row blocks are dealt so that short ones make up for long ones; a cluster's cores take a head
+// together, or each goes its own way, with equal shares of all keys where there are fewer heads than cores. What the
+// walks are made of are the steps that the papers' dataflows are made of.
+#include "firmware/runtime/decode.h"
+#include "firmware/runtime/online_attention.h"
+#include "firmware/runtime/two_streams.h"
+
+namespace attnvp::firmware {
+
+namespace {
+
+enum Walk : uint32_t { kRows = 1, kPairs, kTiles, kArray, kAlone, kShares };
+
+constexpr NamedValue kWalks[] = {
+    {"rows", "row blocks with all of their scores in L1: MAC and VEC as two streams, never drained"},
+    {"pairs", "likewise, two cores at a row block: C on one's array, O on the other's, softmax on both"},
+    {"tiles", "in one pass over tiles of keys, which a cluster's cores share", kOnePass},
+    {"array", "likewise, exponentials and row sums on the PEs that hold the scores", kOnePass},
+    {"alone", "in one pass, each core with row blocks and tiles of its own", kOnePass | kMerged},
+    {"shares", "likewise, each core with an equal share of all keys, merged behind", kOnePass | kMerged},
+    {nullptr, nullptr}};
+
+// Two streams, of row blocks that lanes take in turn.
+void by_rows(Runtime& rt, const Lanes& lanes) {
+  const auto tiling = rt.parameters<RowTiling>();
+  if (!rt.ok()) return;
+  const Work work(rt, tiling, lanes.count);
+  TwoStreams streams(rt, work, tiling, lanes);
+  if (rt.ok()) return streams.run();
+  rt.tell_need_of([&] { TwoStreams(rt, work, tiling, lanes); });
+}
+
+// All tiles of keys past every row block, first halves of steps beside second halves of others.
+void by_tiles(Runtime& rt, bool in_array) {
+  const OnlinePlan plan = plan_online(rt, in_array, false);
+  if (!rt.ok()) return;
+  OnlineAttention(rt, plan).run();
+}
+
+// Each core its own row blocks, whole (one piece each) or in equal shares.
+void by_cores(Runtime& rt, uint32_t pieces) {
+  const DecodePlan plan = plan_decode(rt, false);
+  if (!rt.ok()) return;
+  const Contexts contexts(rt, plan.tiling.nq, plan.tiling.nkv, plan.resident);
+  const StreamK work(contexts, rt.machine().clusters * rt.cores(), pieces);
+  Decode decode(rt, plan, contexts, work);
+  if (rt.ok()) decode.run();
+}
+
+// What the walk has no use for is left out, and what it cannot do with refused.
+void check(Runtime& rt, const WeaveTiling& t) {
+  const bool rows = t.walk == kRows || t.walk == kPairs, cores = t.walk == kAlone || t.walk == kShares;
+  const uint32_t pair = 2;
+  if ((t.walk == kPairs && rt.cores() % pair != 0) || (t.walk == kArray && rt.machine().resident_tiles == 0) ||
+      (!cores && (rt.layer().ragged != 0 || rt.rules().page != 0))) {
+    return rt.refuse(WeaveTiling::kWalk, t.walk);
+  }
+  if ((t.steps == hal::kWord) != (rows || cores)) return rt.refuse(WeaveTiling::kSteps, t.steps);
+  if ((rows || cores) && t.spare != hal::kWord) return rt.refuse(WeaveTiling::kSpare, t.spare);
+  if (!rows && t.bb > 1) return rt.refuse(WeaveTiling::kBb, t.bb);
+  if (!rows && t.hh > 1) return rt.refuse(WeaveTiling::kHh, t.hh);
+  if (cores && t.row_buffers > 1) rt.refuse(WeaveTiling::kRowBuffers, t.row_buffers);
+}
+
+void run(Runtime& rt) {
+  const auto tiling = rt.parameters<WeaveTiling>();
+  if (rt.ok()) check(rt, tiling);
+  if (!rt.ok()) return;
+  switch (tiling.walk) {
+    case kRows:
+      return by_rows(rt, {rt.cores(), 0});
+    case kPairs:
+      return by_rows(rt, {rt.cores() / 2, rt.cores() / 2});
+    case kTiles:
+    case kArray:
+      return by_tiles(rt, tiling.walk == kArray);
+    case kAlone:
+      return by_cores(rt, 1);
+    case kShares:
+      return by_cores(rt, 0);
+    default:
+      return rt.refuse(WeaveTiling::kWalk, tiling.walk);
+  }
+}
+
+const Parameter kKeys = {
+    "nkv", "N_KV: rows of a sub-block, or of a tile, of K and V", Extent::kKeys, Grain::kArrayColumns, 1, nullptr,
+    {1},   false,                                                  1};
+const Parameter kBuffers = {"kv",
+                            "in L1 at once: rows, pairs: groups of heads' whole K and V; otherwise tiles of them; stream: as "
+                            "few as do without waiting",
+                            Extent::kCount,
+                            Grain::kOne,
+                            16,
+                            "stream",
+                            {2, hal::kWord, 1, 16}};
+const Parameter kSlabs = {"rb", "rows, pairs: buffers for row blocks of Q per core; tiles, array: slabs of a row block",
+                          Extent::kBlocks};
+const Parameter kSteps = {"steps",
+                          "tiles, array: steps of a core from a step's first half to its second; otherwise none",
+                          Extent::kCount,
+                          Grain::kOne,
+                          5,
+                          "none",
+                          {hal::kWord, 3, 2, 1}};
+const Parameter kSpare = {"spare",
+                          "tiles, array: slabs of a core in L1 beyond a row block's, being loaded or stored",
+                          Extent::kCount,
+                          Grain::kOne,
+                          64,
+                          "none",
+                          {hal::kWord, 2}};
+const Parameter kWalk = {"walk", "how cores go through rows and keys",
+                         Extent::kCount,
+                         Grain::kOne,
+                         kShares,
+                         nullptr,
+                         {kRows, kPairs, kTiles, kArray, kAlone, kShares},
+                         false,
+                         0,
+                         kWalks};
+
+using namespace parameter;
+const Parameter* const kParameters[] = {&kBb, &kHh,      &kNq,    &kKeys,  &kM0,    &kN0,   &kK0,
+                                        &kBuffers, &kSlabs, &kSteps, &kSpare, &kWalk, nullptr};
+
+const Dataflow kWeave = {"weave",
+                         "whichever walk keeps arrays and vector engines busy side by side: two streams, one pass, shares",
+                         run,
+                         kParameters,
+                         nullptr,
+                         kPartitionStatistics,
+                         hal::kScoresOnChip,
+                         kRagged};
+ATTNVP_DATAFLOW(kWeave);
+
+}  // namespace
+
+}  // namespace attnvp::firmware
