@@ -16,8 +16,8 @@ constexpr std::size_t kReplayed = 24000;  // of a stream that are replayed
 
 }  // namespace
 
-double layer_cycles(const Job& job, const MachineConfig& m) {
-  if (find_dataflow(job.block.dataflow)->is(firmware::kOneStep)) return 0;  // which is less than the layer
+LayerDemand layer_demand(const Job& job, const MachineConfig& m) {
+  if (find_dataflow(job.block.dataflow)->is(firmware::kOneStep)) return {};  // which is less than the layer
   const hal::Layer& l = job.block.layer;
   const double cores = 1.0 * m.clusters * m.cores;
   const std::uint32_t value_emb = job.types.value_emb > 0 ? job.types.value_emb : l.emb;
@@ -26,14 +26,14 @@ double layer_cycles(const Job& job, const MachineConfig& m) {
   const double bytes = bytes_in * (job.query_rows() * l.emb + job.key_rows() * (1.0 * l.emb + value_emb)) +
                        bytes_out * job.query_rows() * value_emb;
   const double rate = static_cast<double>(mac_rate(m.mac, job.types.operand));
-  return std::max(macs / (cores * m.mac.rows * m.mac.columns * rate), bytes * m.clock_hz / m.dram.bytes_per_second);
+  return {bytes * m.clock_hz / m.dram.bytes_per_second, macs / (cores * m.mac.rows * m.mac.columns * rate)};
 }
 
 namespace {
 
 double least_of(const Job& job, std::uint32_t cluster, Costs& costs) {
   const MachineConfig& machine = costs.machine();
-  const double layer = layer_cycles(job, machine);
+  const double layer = layer_demand(job, machine).cycles();
   const Recording r = record(job, cluster, costs, kReplayed);
   const Replay order = replay(r, costs, Contention::kBound);
   if (!r.complete) return std::max(layer, order.finished ? order.cycles : 0.0);

@@ -14,8 +14,12 @@
 
 namespace attnvp::mapping {
 
-// Cycles of what any schedule of the layer must move and compute.
-double layer_cycles(const Job& job, const MachineConfig& machine);
+// What any schedule of the layer must move and compute: cycles of the DRAM bus and of the arrays.
+struct LayerDemand {
+  double bus = 0, arrays = 0;
+  double cycles() const { return bus > arrays ? bus : arrays; }
+};
+LayerDemand layer_demand(const Job& job, const MachineConfig& machine);
 
 // For all schedules that have these commands, whatever is in them (Parameter::in_command); infinite for a schedule that
 // never ends.

@@ -85,7 +85,7 @@ std::vector<std::uint32_t> candidates(const Parameter& p, const Job& job, std::u
       for (std::uint32_t parts = 1; parts <= blocks; parts += parts < 8 ? 1 : parts / 2) {
         values.push_back(ceil_div(blocks, parts));
       }
-      values.push_back(1);
+      for (const std::uint32_t n : p.tries) values.push_back(std::max(n, 1U));
       break;
     }
     case Extent::kDepth:

@@ -4,7 +4,9 @@
 #include <initializer_list>
 #include <iterator>
 #include <map>
+#include <tuple>
 
+#include "mapping/bound.h"
 #include "mapping/costs.h"
 #include "mapping/estimate.h"
 #include "mapping/programs.h"
@@ -23,6 +25,10 @@ constexpr std::size_t kMore = 4;
 constexpr Look kCloser[] = {{12, 4000}, {3, 20000}};
 constexpr int kRounds = 3;            // over all parameters
 constexpr double kBetter = 1 - 5e-4;  // an estimate is no exact number: what gains less is left as it is
+
+// Ways that begin so much worse than the best that was found are not gone.
+constexpr double kHopeless = 8;
+constexpr double kNearLeast = 1.02;  // of what the layer takes of the machine whatever the schedule
 
 // Of schedules that take nearly as long, the one that moves less: energy, and what others leave of the bus.
 // The K and V of a group are to come once for all its queries: what brings them again is to save half of its bus time.
@@ -43,22 +49,30 @@ class Chooser {
     }
   }
 
-  Choice run() {
+  // `far`: on from where it begins.
+  Choice run(bool far) {
     Choice choice;
     if (std::count(given_.begin(), given_.end(), 0U) == 0) {
       choice.fits = fit(given_);
       choice.words = given_;
+      if (!far) choice.cycles = cycles_of(given_);
+    } else if (!far) {
+      ways();
+      const auto best = std::min_element(found_.begin(), found_.end());
+      choice.fits = best != found_.end();
+      if (choice.fits) std::tie(choice.cycles, choice.words) = *best;
     } else {
-      using firmware::Extent;
-      std::pair<double, Words> modest{kNever, {}}, large{kNever, {}}, deep{kNever, {}};
-      each_structure(0, given_, [&](const Words& fixed) {
-        const Words first = guess(fixed), whole = with_largest(first, {Extent::kDepth});
-        start(modest, first, fixed);
-        start(large, with_largest(first, {Extent::kKeys, Extent::kQueries, Extent::kDepth}), fixed);
-        if (whole != first) start(deep, whole, fixed);
-      });
-      for (const auto* begin : {&modest, &large, &deep}) {
-        if (!begin->second.empty()) descend(begin->second);
+      std::vector<Ways> all = ways();
+      const LayerDemand layer = layer_demand(job_, costs_.machine());
+      const double least = merit({layer.cycles(), layer.bus});
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        // What begins so much worse, and what is left to win where one is nearly as fast as any can be, are not gone after.
+        if (i > 0 && (all[i].starts.best() > kHopeless * least_merit_ || least_merit_ < kNearLeast * least)) break;
+        Starts& starts = all[i].starts;
+        each_structure(0, all[i].fixed, [&](const Words& fixed) { return begin(starts, fixed), false; });
+        for (const Start* s : {&starts.modest, &starts.large, &starts.deep}) {
+          if (!s->words.empty()) descend(s->words);
+        }
       }
       look_closer();
       choice.fits = !best_.empty();
@@ -71,6 +85,45 @@ class Chooser {
   }
 
  private:
+  struct Start {
+    double merit = kNever;
+    Words words;
+  };
+  // Where it is begun with one name, or one set of them.
+  struct Starts {
+    Start modest, large, deep;
+    double best() const { return std::min({modest.merit, large.merit, deep.merit}); }
+  };
+
+  // The structures that have the same names for values (Parameter::named), and the likeliest of them that fits.
+  struct Ways {
+    Words fixed;
+    Starts starts;
+  };
+  // The likeliest first.
+  std::vector<Ways> ways() {
+    std::vector<Ways> all;
+    each_name(0, given_, [&](const Words& fixed) {
+      Ways& w = all.emplace_back();
+      w.fixed = fixed;
+      each_structure(0, fixed, [&](const Words& words) {
+        begin(w.starts, words);
+        return w.starts.best() < kNever;
+      });
+    });
+    std::stable_sort(all.begin(), all.end(),
+                     [](const Ways& a, const Ways& b) { return a.starts.best() < b.starts.best(); });
+    return all;
+  }
+
+  void begin(Starts& starts, const Words& fixed) {
+    using firmware::Extent;
+    const Words first = guess(fixed), whole = with_largest(first, {Extent::kDepth});
+    start(starts.modest, first, fixed);
+    start(starts.large, with_largest(first, {Extent::kKeys, Extent::kQueries, Extent::kDepth}), fixed);
+    if (whole != first) start(starts.deep, whole, fixed);
+  }
+
   // What firmware says when it does the work, too.
   hal::JobResult word_on(const Words& words) const {
     struct Deaf final : Reader {
@@ -84,27 +137,33 @@ class Chooser {
   double merit(const Estimate& e) const { return e.cycles + e.bus * bus_share_; }
   const firmware::Parameter& parameter(std::size_t i) const { return *dataflow_.parameters[i]; }
   bool open(std::size_t i) const { return given_[i] == 0; }
-  bool structural(std::size_t i) const { return parameter(i).none != nullptr || parameter(i).named != nullptr; }
   std::uint32_t nq(const Words& words) const { return nq_ < 0 ? 1 : words[static_cast<std::size_t>(nq_)]; }
 
-  // Every combination of the values of parameters that have words for some.
   template <typename Visit>
-  void each_structure(std::size_t i, Words words, const Visit& visit) {
+  void each_name(std::size_t i, Words words, const Visit& visit) {
     if (i == count_) return visit(words);
-    if (!open(i) || !structural(i)) return each_structure(i + 1, words, visit);
+    if (!open(i) || parameter(i).named == nullptr) return each_name(i + 1, words, visit);
+    for (words[i] = 1; words[i] <= parameter(i).most; ++words[i]) each_name(i + 1, words, visit);
+  }
+
+  // Every combination of the values of parameters that have a word for one, until there is one that is enough.
+  template <typename Enough>
+  bool each_structure(std::size_t i, Words words, const Enough& enough) {
+    if (i == count_) return enough(words);
+    if (words[i] != 0 || parameter(i).none == nullptr) return each_structure(i + 1, words, enough);
     if (parameter(i).extent == firmware::Extent::kCount) {
       for (const std::uint32_t value : parameter(i).tries) {  // the likeliest first, as equals keep their order
         if (value == 0) break;
         if (!worth_trying(parameter(i), value, job_)) continue;
         words[i] = value;
-        each_structure(i + 1, words, visit);
+        if (each_structure(i + 1, words, enough)) return true;
       }
-      return;
+      return false;
     }
     words[i] = hal::kWord;
-    each_structure(i + 1, words, visit);
+    if (each_structure(i + 1, words, enough)) return true;
     words[i] = 0;  // any other value
-    each_structure(i + 1, words, visit);
+    return each_structure(i + 1, words, enough);
   }
 
   Words guess(const Words& fixed) const {
@@ -127,12 +186,12 @@ class Chooser {
     return words;
   }
 
-  void start(std::pair<double, Words>& best, Words words, const Words& fixed) {
+  void start(Start& best, Words words, const Words& fixed) {
     const hal::JobResult& word = need(words).result;
     if (word.status == hal::Status::kBadTiling && fixed[word.detail[0]] != 0) return;  // no such structure
     if (!shrink(words, fixed)) return;
     const double cycles = cycles_of(words);
-    if (best.second.empty() || cycles < best.first) best = {cycles, words};
+    if (best.words.empty() || cycles < best.merit) best = {cycles, words};
   }
 
   // The whole of those extents in place of what is open.
@@ -217,6 +276,7 @@ class Chooser {
     }
     cycles_[words] = cycles;
     if (cycles < kNever) found_.emplace_back(cycles, words);
+    least_merit_ = std::min(least_merit_, cycles);
     return cycles;
   }
 
@@ -339,12 +399,17 @@ class Chooser {
   Words least_words_;
   Words best_;
   double best_merit_ = kNever;
+  double least_merit_ = kNever;  // by the first commands
 };
 
 }  // namespace
 
 Choice choose(const Job& job, const firmware::Dataflow& dataflow, const MachineConfig& machine) {
-  return Chooser(job, dataflow, machine).run();
+  return Chooser(job, dataflow, machine).run(true);
+}
+
+Choice look(const Job& job, const firmware::Dataflow& dataflow, const MachineConfig& machine) {
+  return Chooser(job, dataflow, machine).run(false);
 }
 
 }  // namespace attnvp::mapping

@@ -16,9 +16,12 @@ struct Choice {
   Words words;                 // complete, if it fits
   hal::JobResult refusal{};    // why it does not: firmware's word on the smallest schedule that was tried,
   std::uint64_t l1_bytes = 0;  //   and what that takes of L1
+  double cycles = 0;           // estimated, where they were
 };
 
 // `job` with the words that are given, 0 for those that are open.
 Choice choose(const Job& job, const firmware::Dataflow& dataflow, const MachineConfig& machine);
+// Where that begins, in a fraction of its time: what the dataflow is good for on that machine, roughly.
+Choice look(const Job& job, const firmware::Dataflow& dataflow, const MachineConfig& machine);
 
 }  // namespace attnvp::mapping

@@ -89,11 +89,28 @@ double replayed(const Recording& r, const Costs& costs, double share) {
   return replay(r, costs, Contention::kEstimate, share).cycles;
 }
 
-// Clusters that are looked at, first and last among them.
-std::vector<std::uint32_t> some_of(std::uint32_t clusters) {
+// All clusters, in the order in which they are looked at: some of them evenly spread, first and last among them, then
+// the others, which are looked at where there was nothing to do for some of those.
+std::vector<std::uint32_t> in_order(std::uint32_t clusters) {
   const std::uint32_t n = std::min(clusters, kClusters);
+  std::vector<std::uint32_t> all;
+  for (std::uint32_t i = 0; i < n; ++i) all.push_back(n == 1 ? 0 : i * (clusters - 1) / (n - 1));
+  for (std::uint32_t c = 0; c < clusters; ++c) {
+    if (std::find(all.begin(), all.begin() + n, c) == all.begin() + n) all.push_back(c);
+  }
+  return all;
+}
+
+// Those that have anything to do at all: where there are fewer pieces of work than clusters, the first or the last one
+// has none.
+std::vector<std::uint32_t> busy_ones(const Job& job, Costs& costs) {
+  const std::uint32_t clusters = job.block.machine.clusters;
+  const auto busy = [&](std::uint32_t c) { return !record(job, c, costs, 1).commands.empty(); };
+  const bool all = busy(0) && busy(clusters - 1);
   std::vector<std::uint32_t> some;
-  for (std::uint32_t i = 0; i < n; ++i) some.push_back(n == 1 ? 0 : i * (clusters - 1) / (n - 1));
+  for (std::uint32_t c = 0; c < clusters; ++c) {
+    if (all || busy(c)) some.push_back(c);
+  }
   return some;
 }
 
@@ -101,37 +118,45 @@ std::vector<std::uint32_t> some_of(std::uint32_t clusters) {
 std::optional<Estimate> whole(const Job& job, Costs& costs, std::size_t most, std::vector<Recording>& some) {
   const std::uint32_t clusters = job.block.machine.clusters;
   double bus = 0;
-  for (const std::uint32_t cluster : some_of(clusters)) {
+  std::uint32_t busy = 0, looked_at = 0;
+  for (const std::uint32_t cluster : in_order(clusters)) {
+    if (looked_at >= kClusters && (busy == looked_at || busy >= kClusters)) break;
+    ++looked_at;
     some.push_back(record(job, cluster, costs, most));
     const Recording& r = some.back();
     if (!r.complete) return std::nullopt;
     if (r.result.status != hal::Status::kDone) return Estimate{kNever, 0};
     most -= r.commands.size();
+    busy += r.commands.empty() ? 0 : 1;
     bus += r.bus;
   }
-  bus *= 1.0 * clusters / static_cast<double>(some.size());
+  bus *= 1.0 * clusters / looked_at;
   double cycles = bus;
-  std::set<std::tuple<double, double, std::size_t>> looked_at;
+  std::set<std::tuple<double, double, std::size_t>> known;
   for (const Recording& r : some) {
-    if (r.commands.empty() || !looked_at.insert({r.bus, r.macs, r.commands.size()}).second) continue;
+    if (r.commands.empty() || !known.insert({r.bus, r.macs, r.commands.size()}).second) continue;
     cycles = std::max(cycles, replayed(r, costs, r.bus > 0 ? std::max(bus / r.bus, 1.0) : 1));
   }
   return Estimate{cycles, bus};
 }
 
-// As seen by one cluster; `r`: the first of its stream.
-Estimate sampled(const Job& job, const Deal& deal, std::uint32_t cluster, Costs& costs, std::size_t most, Recording r) {
-  const std::uint32_t clusters = job.block.machine.clusters;
+// As seen by one of `clusters` that share the work; `r`: the first of its stream.
+Estimate sampled(const Job& job, const Deal& deal, std::uint32_t cluster, std::uint32_t clusters, Costs& costs,
+                 std::size_t most, Recording r) {
   Job sample = job;
   while (!r.complete) {
     // As much less as that many commands did too little.
     const double enough = work(sample, deal) * std::min(0.5, clusters * r.macs / (2 * work(sample, deal)));
-    Job half = sample;
+    Job half = sample, smaller = sample;
     if (!halve(half, deal)) break;
     do {
-      sample = half;
-    } while (work(sample, deal) > enough && halve(half, deal));
-    r = record(sample, cluster, costs, most);
+      smaller = half;
+    } while (work(smaller, deal) > enough && halve(half, deal));
+    Recording less = record(smaller, cluster, costs, most);
+    // Few rows may be another kind of layer, with other tiles.
+    if (less.complete && less.result.status != hal::Status::kDone) break;
+    sample = smaller;
+    r = std::move(less);
   }
   if (!r.complete) r = record(sample, cluster, costs, 4 * most);
   // A schedule that takes all scores first, by way of DRAM, has only begun.
@@ -160,7 +185,7 @@ Estimate sampled(const Job& job, const Deal& deal, std::uint32_t cluster, Costs&
   const Estimate whole{extrapolated(replayed(less, costs, clusters), e.cycles),
                        extrapolated(clusters * less.bus, e.bus)};
   // Less than what the layer takes of each resource it cannot be.
-  return {std::max(whole.cycles, layer_cycles(job, costs.machine())), whole.bus};
+  return {std::max(whole.cycles, layer_demand(job, costs.machine()).cycles()), whole.bus};
 }
 
 }  // namespace
@@ -179,13 +204,16 @@ Need need_of(const Job& job) {
 Estimate estimate(const Job& job, Costs& costs, std::size_t most) {
   std::vector<Recording> some;
   if (const std::optional<Estimate> all = whole(job, costs, most, some)) return *all;
-  const std::uint32_t clusters = job.block.machine.clusters;
   const Deal deal = deal_of(job);
+  const std::vector<std::uint32_t> busy = busy_ones(job, costs);
+  if (busy.empty()) return {kNever, 0};  // firmware has refused it
+  const auto share = static_cast<std::uint32_t>(busy.size());
   // Where work is dealt unevenly, the first cluster or the last one has most.
-  const bool begun = some.size() == 1;  // by the first cluster, with as many commands
-  const Estimate first = sampled(job, deal, 0, costs, most, begun ? std::move(some[0]) : record(job, 0, costs, most));
-  if (clusters == 1) return first;
-  const Estimate last = sampled(job, deal, clusters - 1, costs, most, record(job, clusters - 1, costs, most));
+  const bool begun = some.size() == 1 && busy[0] == 0;  // by the first cluster, with as many commands
+  Recording of_first = begun ? std::move(some[0]) : record(job, busy[0], costs, most);
+  const Estimate first = sampled(job, deal, busy[0], share, costs, most, std::move(of_first));
+  if (share == 1) return first;
+  const Estimate last = sampled(job, deal, busy.back(), share, costs, most, record(job, busy.back(), costs, most));
   return {std::max(first.cycles, last.cycles), std::max(first.bus, last.bus)};
 }
 

@@ -4,9 +4,6 @@
 
 #include <algorithm>
 
-#include "mapping/bound.h"
-#include "mapping/costs.h"
-#include "mapping/estimate.h"
 #include "mapping/programs.h"
 #include "platform/job/job.h"
 
@@ -14,9 +11,9 @@ namespace attnvp::explore {
 
 namespace {
 
-constexpr std::size_t kCommands = 20000;  // of a stream that the estimate looks at
-constexpr double kNear = 1.1;             // estimates that far from the best are simulated,
-constexpr std::size_t kSimulations = 4;   //   so many at most
+constexpr double kNear = 1.3;           // of the best, what begins that near is gone after,
+constexpr std::size_t kSimulations = 3;  //   so many at most,
+constexpr double kNearLeast = 1.02;      //   until one is that near what any schedule takes
 
 }  // namespace
 
@@ -27,14 +24,13 @@ Automatic pick_dataflow(const MachineConfig& machine, const config::Network& net
   bool fits = false;
   for (const firmware::Dataflow* dataflow : mapping::dataflows_for(network.softmax, network.step != config::Step::kAttention)) {
     Contender c;
-    c.schedule = job::parse_dataflow(dataflow->name);
-    c.schedule.tiling = tiling;
+    c.open = job::parse_dataflow(dataflow->name);
+    c.open.tiling = tiling;
     try {
-      c.schedule = job::complete(machine, layer, c.schedule);
-      const mapping::Job job = job::make_job(machine, layer, c.schedule);
-      mapping::Costs costs(machine);
-      c.estimate = mapping::estimate(job, costs, kCommands).cycles;
-      all.least_cycles = mapping::layer_cycles(job, machine);
+      const job::FirstLook look = job::look(machine, layer, c.open);
+      c.schedule = look.schedule;
+      c.estimate = look.cycles;
+      all.least_cycles = look.least_cycles;
       all.contenders.push_back(c);
     } catch (const job::RunError& why) {
       fits = true;
@@ -47,12 +43,16 @@ Automatic pick_dataflow(const MachineConfig& machine, const config::Network& net
   if (all.contenders.empty()) throw config::ConfigError(all.left_out);
   const auto by_rank = [](const Contender& a, const Contender& b) { return a.rank() < b.rank(); };
   std::stable_sort(all.contenders.begin(), all.contenders.end(), by_rank);
-  const double near = kNear * all.contenders.front().estimate;
   job::Runner runner(machine, energy, false);
   std::size_t simulated = 0;
+  double best = all.contenders.front().estimate;
   for (Contender& c : all.contenders) {
-    if (all.contenders.size() == 1 || simulated == kSimulations || c.estimate > near) break;
+    if (simulated == kSimulations || c.estimate > kNear * best) break;
+    if (simulated > 0 && best <= kNearLeast * all.least_cycles) break;
+    c.schedule = job::complete(machine, layer, c.open);
+    if (all.contenders.size() == 1) break;
     c.cycles = runner.run(layer, c.schedule, nullptr, {}).cycles;
+    best = simulated == 0 ? c.rank() : std::min(best, c.rank());
     ++simulated;
   }
   std::stable_sort(all.contenders.begin(), all.contenders.begin() + static_cast<std::ptrdiff_t>(simulated), by_rank);
@@ -61,14 +61,16 @@ Automatic pick_dataflow(const MachineConfig& machine, const config::Network& net
 
 std::string Automatic::sentence() const {
   const Contender& best = contenders.front();
-  std::string beaten;
+  std::string beaten, begun;
   for (std::size_t i = 1; i < contenders.size(); ++i) {
     const Contender& c = contenders[i];
-    beaten += fmt::format("{}{} by {}{:.1f}%", i == 1 ? "" : ", ", c.schedule.text, c.cycles == 0 ? "an estimated " : "",
-                          100 * (c.rank() / best.rank() - 1));
+    std::string& list = c.cycles > 0 ? beaten : begun;
+    list += fmt::format("{}{} by {:.1f}%", list.empty() ? "" : ", ", c.schedule.text, 100 * (c.rank() / best.rank() - 1));
   }
-  return fmt::format("{} {}; no schedule of this layer takes less than {:.1f}% of its time", best.schedule.text,
-                     beaten.empty() ? "alone takes the job" : "beats " + beaten, 100 * least_cycles / best.rank());
+  if (!beaten.empty()) beaten = " beats " + beaten;
+  if (!begun.empty()) beaten += fmt::format("{} where their tiles begin {}", beaten.empty() ? " beats" : ", and", begun);
+  return fmt::format("{}{}; no schedule of this layer takes less than {:.1f}% of its time", best.schedule.text,
+                     beaten.empty() ? " alone takes the job" : beaten, 100 * least_cycles / best.rank());
 }
 
 }  // namespace attnvp::explore

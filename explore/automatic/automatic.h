@@ -1,8 +1,8 @@
 // `--dataflow auto`: which dataflow, with which tiling, for a layer on a machine.
 //
-// Every dataflow that takes the layer gets the tiling that mapping chooses for it, and an estimate from its whole
-// command stream (mapping/estimate.h). Those whose estimates come near the best are simulated, timing only, the
-// likeliest first; the fastest is taken.
+// Every dataflow that takes the layer is looked at where the choice of its tiles begins (mapping/choose.h). Of those
+// that begin near the best, the likeliest first, tiles are chosen and a timing run made, until one is as fast as nearly
+// any schedule can be; the fastest is taken.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,9 @@
 namespace attnvp::explore {
 
 struct Contender {
-  job::Schedule schedule;    // complete
-  double estimate = 0;       // cycles
+  job::Schedule open;        // as given
+  job::Schedule schedule;    // complete: chosen, or where the choice begins
+  double estimate = 0;       // cycles, of where it begins
   std::uint64_t cycles = 0;  // simulated; 0: the estimate was enough
   double rank() const { return cycles == 0 ? estimate : static_cast<double>(cycles); }
 };

@@ -1,7 +1,6 @@
 // FLAT: all three operators fused on chip, row block by row block, one after the other. With prefetch=on the loads of
 // the next blocks and the stores run behind the computation, with prefetch=off transfers and computation take turns.
-#include "firmware/runtime/attention.h"
-#include "firmware/runtime/loads.h"
+#include "firmware/runtime/in_turn.h"
 #include "firmware/runtime/score_tiles.h"
 #include "firmware/runtime/two_streams.h"
 
@@ -45,32 +44,12 @@ void by_tiles(Runtime& rt, const ScoreTiling& tiling) {
   all.finish(mark);
 }
 
-// All three operators of a row block, then the next.
-void in_turn(Runtime& rt, const ScoreTiling& tiling, bool prefetch) {
-  if (tiling.in_tiles()) rt.refuse(ScoreTiling::kNp, tiling.np);
-  const Work work(rt, tiling);
-  Attention attention(rt, work, tiling, {});
-  KvBuffer k(rt, work, tiling, rt.layer().k, kLoadChannel);
-  KvBuffer v(rt, work, tiling, rt.layer().v, kLoadChannel);
-  Loads loads(rt, work, attention, &Attention::load_q, &k, &v, {0, prefetch, tiling.row_buffers});
-  if (!prefetch) rt.lock_step();
-
-  for (Work::Round i = work.first(); rt.ok() && i.valid; i = work.after(i)) {
-    loads.need_for_c();
-    attention.produce_c(k, i, loads);  // C_i = Q_i K^T
-    attention.produce_p(i);            // P_i = softmax(C_i)
-    loads.need_for_o();
-    attention.produce_o(v, i);  // O_i = P_i V
-    loads.pump();
-  }
-  attention.finish();
-}
-
 void run(Runtime& rt) {
   const auto tiling = rt.parameters<ScoreTiling>();
   if (!rt.ok()) return;
   const bool prefetch = rt.job().option[0] == 0, overlap = rt.job().option[1] == 1 && !rt.plain();
   if (!prefetch || !overlap) {
+    if (tiling.in_tiles()) rt.refuse(ScoreTiling::kNp, tiling.np);
     in_turn(rt, tiling, prefetch);
   } else if (tiling.in_tiles()) {
     by_tiles(rt, tiling);

@@ -4,6 +4,7 @@
 // together, or each goes its own way, with equal shares of all keys where there are fewer heads than cores. What the
 // walks are made of are the steps that the papers' dataflows are made of.
 #include "firmware/runtime/decode.h"
+#include "firmware/runtime/in_turn.h"
 #include "firmware/runtime/online_attention.h"
 #include "firmware/runtime/two_streams.h"
 
@@ -11,11 +12,12 @@ namespace attnvp::firmware {
 
 namespace {
 
-enum Walk : uint32_t { kRows = 1, kPairs, kTiles, kArray, kAlone, kShares };
+enum Walk : uint32_t { kRows = 1, kPairs, kTurns, kTiles, kArray, kAlone, kShares };
 
 constexpr NamedValue kWalks[] = {
     {"rows", "row blocks with all of their scores in L1: MAC and VEC as two streams, never drained"},
     {"pairs", "likewise, two cores at a row block: C on one's array, O on the other's, softmax on both"},
+    {"turns", "likewise, scores, softmax and products of a block in turn, where L1 has room for one block of scores only"},
     {"tiles", "in one pass over tiles of keys, which a cluster's cores share", kOnePass},
     {"array", "likewise, exponentials and row sums on the PEs that hold the scores", kOnePass},
     {"alone", "in one pass, each core with row blocks and tiles of its own", kOnePass | kMerged},
@@ -51,7 +53,7 @@ void by_cores(Runtime& rt, uint32_t pieces) {
 
 // What the walk has no use for is left out, and what it cannot do with refused.
 void check(Runtime& rt, const WeaveTiling& t) {
-  const bool rows = t.walk == kRows || t.walk == kPairs, cores = t.walk == kAlone || t.walk == kShares;
+  const bool rows = t.walk <= kTurns, cores = t.walk >= kAlone;
   const uint32_t pair = 2;
   if ((t.walk == kPairs && rt.cores() % pair != 0) || (t.walk == kArray && rt.machine().resident_tiles == 0) ||
       (!cores && (rt.layer().ragged != 0 || rt.rules().page != 0))) {
@@ -73,6 +75,8 @@ void run(Runtime& rt) {
       return by_rows(rt, {rt.cores(), 0});
     case kPairs:
       return by_rows(rt, {rt.cores() / 2, rt.cores() / 2});
+    case kTurns:
+      return in_turn(rt, rt.parameters<RowTiling>(), true);
     case kTiles:
     case kArray:
       return by_tiles(rt, tiling.walk == kArray);
@@ -89,15 +93,19 @@ const Parameter kKeys = {
     "nkv", "N_KV: rows of a sub-block, or of a tile, of K and V", Extent::kKeys, Grain::kArrayColumns, 1, nullptr,
     {1},   false,                                                  1};
 const Parameter kBuffers = {"kv",
-                            "in L1 at once: rows, pairs: groups of heads' whole K and V; otherwise tiles of them; stream: as "
-                            "few as do without waiting",
+                            "in L1 at once: rows, pairs, turns: groups of heads' whole K and V; otherwise tiles of them; "
+                            "stream: as few as do without waiting",
                             Extent::kCount,
                             Grain::kOne,
                             16,
                             "stream",
-                            {2, hal::kWord, 1, 16}};
-const Parameter kSlabs = {"rb", "rows, pairs: buffers for row blocks of Q per core; tiles, array: slabs of a row block",
-                          Extent::kBlocks};
+                            {2, hal::kWord, 1, 3, 4, 16}};
+const Parameter kSlabs = {"rb", "rows, pairs, turns: buffers for row blocks of Q per core; tiles, array: slabs of a row block",
+                          Extent::kBlocks,
+                          Grain::kOne,
+                          1,
+                          nullptr,
+                          {4, 2, 1}};
 const Parameter kSteps = {"steps",
                           "tiles, array: steps of a core from a step's first half to its second; otherwise none",
                           Extent::kCount,
@@ -111,13 +119,13 @@ const Parameter kSpare = {"spare",
                           Grain::kOne,
                           64,
                           "none",
-                          {hal::kWord, 2}};
+                          {2, hal::kWord, 1}};
 const Parameter kWalk = {"walk", "how cores go through rows and keys",
                          Extent::kCount,
                          Grain::kOne,
                          kShares,
                          nullptr,
-                         {kRows, kPairs, kTiles, kArray, kAlone, kShares},
+                         {kRows, kPairs, kTurns, kTiles, kArray, kAlone, kShares},
                          false,
                          0,
                          kWalks};

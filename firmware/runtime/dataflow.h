@@ -38,7 +38,8 @@ struct Parameter {
   Grain grain = Grain::kOne;
   std::uint32_t most = 1;        // of a count
   const char* none = nullptr;    // the word for hal::kWord, where that is a value
-  std::uint32_t tries[8] = {1};  // of a count: multiples of the grain worth trying, the likeliest first; 0 ends them
+  // Of a count: multiples of the grain worth trying, the likeliest first; 0 ends them. Of blocks: beside even shares.
+  std::uint32_t tries[8] = {1};
   bool in_command = false;       // it changes how a command is done, not which commands there are
   std::uint32_t guess = 0;       // of an extent of rows: grains to begin with; 0: two of queries, an eighth of the keys
   const NamedValue* named = nullptr;  // of a count: the names of 1, 2, ...; ends with name == nullptr

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "mapping/bound.h"
 #include "mapping/choose.h"
 #include "mapping/programs.h"
 #include "models/arith/number.h"
@@ -254,10 +255,12 @@ std::uint64_t result_bytes(const config::Network& n, const Schedule& schedule) {
   return whole ? n.query_elements() * sizeof(arith::Half) : 0;
 }
 
-Schedule complete(const MachineConfig& machine, const config::Network& network, const Schedule& schedule) {
+namespace {
+
+// The schedule as it was chosen, or why there is none.
+Schedule chosen(const MachineConfig& machine, const config::Network& network, const Schedule& schedule,
+                const mapping::Choice& choice) {
   const firmware::Dataflow& dataflow = *mapping::find_dataflow(schedule.dataflow);
-  const mapping::Job job = make_job(machine, network, schedule);
-  const mapping::Choice choice = mapping::choose(job, dataflow, machine);
   if (!choice.fits) {
     hal::JobResult why = choice.refusal;
     if (why.status == hal::Status::kDone && choice.l1_bytes <= machine.l1.size_bytes) {
@@ -277,6 +280,20 @@ Schedule complete(const MachineConfig& machine, const config::Network& network, 
   Schedule all = schedule;
   all.tiling = tiling_of(choice.words, dataflow);
   return all;
+}
+
+}  // namespace
+
+Schedule complete(const MachineConfig& machine, const config::Network& network, const Schedule& schedule) {
+  const firmware::Dataflow& dataflow = *mapping::find_dataflow(schedule.dataflow);
+  return chosen(machine, network, schedule, mapping::choose(make_job(machine, network, schedule), dataflow, machine));
+}
+
+FirstLook look(const MachineConfig& machine, const config::Network& network, const Schedule& schedule) {
+  const firmware::Dataflow& dataflow = *mapping::find_dataflow(schedule.dataflow);
+  const mapping::Job job = make_job(machine, network, schedule);
+  const mapping::Choice choice = mapping::look(job, dataflow, machine);
+  return {chosen(machine, network, schedule, choice), choice.cycles, mapping::layer_demand(job, machine).cycles()};
 }
 
 std::string refusal(const hal::JobResult& answer, const firmware::Dataflow& dataflow) {

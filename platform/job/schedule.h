@@ -49,6 +49,14 @@ std::uint64_t result_bytes(const config::Network& network, const Schedule& sched
 // choice fits.
 Schedule complete(const MachineConfig& machine, const config::Network& network, const Schedule& schedule);
 
+// The schedule as that choice begins, in a fraction of its time, its cycles, estimated, and those that any schedule of
+// the layer takes at least. Throws likewise.
+struct FirstLook {
+  Schedule schedule;
+  double cycles = 0, least_cycles = 0;
+};
+FirstLook look(const MachineConfig& machine, const config::Network& network, const Schedule& schedule);
+
 // Why firmware of a cluster did not do the job, in one clause.
 std::string refusal(const hal::JobResult& answer, const firmware::Dataflow& dataflow);
 

@@ -27,6 +27,7 @@ Case random_case(std::uint32_t number) {
   config::check_machine(c.machine, {"random"});
   c.schedule = job::parse_dataflow(kUnderRules[r.from(0, static_cast<std::uint32_t>(kUnderRules.size()) - 1)]);
   job::Tiling& t = c.schedule.tiling;
+  if (c.schedule.dataflow == "weave" && !r.one_in(4)) t.set("walk", r.from(1, 7));
   const bool decodes = firmware::find_dataflow(c.schedule.dataflow.c_str())->is(firmware::kRagged);
   if (!decodes && r.one_in(2)) t.set("nq", r.from(1, c.network.folded().seq_q));
   if (r.one_in(2)) t.set("nkv", r.from(1, c.network.seq_kv));
@@ -40,7 +41,7 @@ void check(const Case& c, const job::Result& r) {
   const std::uint64_t scores = n.visible_scores(), all = std::uint64_t{n.batch} * n.heads * n.seq_q * n.seq_kv;
   EXPECT_GE(r.sum("mac", "macs"), 2 * scores * n.emb);
   EXPECT_LE(r.sum("mac", "macs"), 2 * all * n.emb);
-  const bool one_pass = firmware::find_dataflow(c.schedule.dataflow.c_str())->is(firmware::kOnePass);
+  const bool one_pass = job::has(r.schedule, firmware::kOnePass);
   if (!one_pass) {
     EXPECT_EQ(r.sum("vec", "elements"), scores);
   }

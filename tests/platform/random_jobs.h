@@ -17,7 +17,7 @@ namespace attnvp::runs {
 inline const std::vector<std::string> kUnderRules = {
     "layerwise", "layerwise:spills=fusemax", "softpipe", "flat", "flat:overlap=on", "tileflow", "mas",
     "mas:overwrite=on", "fusemax", "cascade", "cascade:binding=serial", "fusemax:binding=serial", "lean",
-    "flash-decoding", "flash2"};
+    "flash-decoding", "flash2", "weave", "weave"};
 
 class Random {
  public:
