@@ -21,13 +21,14 @@ struct Look {
   std::size_t schedules, commands;
 };
 constexpr std::size_t kCommands = 1000;
-constexpr std::size_t kMore = 4;
+constexpr std::size_t kMore = 4, kOfEachName = 2;
 constexpr Look kCloser[] = {{12, 4000}, {3, 20000}};
+constexpr std::size_t kSure = 8000;  // before the choice ends early
 constexpr int kRounds = 3;            // over all parameters
 constexpr double kBetter = 1 - 5e-4;  // an estimate is no exact number: what gains less is left as it is
 
 // Ways that begin so much worse than the best that was found are not gone.
-constexpr double kHopeless = 8;
+constexpr double kHopeless = 3;
 constexpr double kNearLeast = 1.02;  // of what the layer takes of the machine whatever the schedule
 
 // Of schedules that take nearly as long, the one that moves less: energy, and what others leave of the bus.
@@ -65,14 +66,17 @@ class Chooser {
       std::vector<Ways> all = ways();
       const LayerDemand layer = layer_demand(job_, costs_.machine());
       const double least = merit({layer.cycles(), layer.bus});
-      for (std::size_t i = 0; i < all.size(); ++i) {
-        // What begins so much worse, and what is left to win where one is nearly as fast as any can be, are not gone after.
-        if (i > 0 && (all[i].starts.best() > kHopeless * least_merit_ || least_merit_ < kNearLeast * least)) break;
-        Starts& starts = all[i].starts;
-        each_structure(0, all[i].fixed, [&](const Words& fixed) { return begin(starts, fixed), false; });
-        for (const Start* s : {&starts.modest, &starts.large, &starts.deep}) {
-          if (!s->words.empty()) descend(s->words);
-        }
+      // Where one is nearly as fast as any schedule can be there is nothing left to win with others.
+      const auto enough = [&] { return least_merit_ < kNearLeast * least && surely(kNearLeast * least); };
+      for (std::size_t i = 0; i < all.size() && (i == 0 || !enough()); ++i) {
+        each_structure(0, all[i].fixed, [&](const Words& fixed) { return begin(all[i].starts, fixed), false; });
+        if (i == 0) descend(all[0].starts);
+      }
+      if (!all.empty()) all.erase(all.begin());
+      sort(all);
+      for (const Ways& w : all) {
+        if (enough() || w.starts.best() > kHopeless * least_merit_) break;
+        descend(w.starts);
       }
       look_closer();
       choice.fits = !best_.empty();
@@ -95,6 +99,14 @@ class Chooser {
     double best() const { return std::min({modest.merit, large.merit, deep.merit}); }
   };
 
+  // Of the parameters, those that have names for their values.
+  Words named(Words words) const {
+    for (std::size_t i = 0; i < count_; ++i) {
+      if (parameter(i).named == nullptr) words[i] = 0;
+    }
+    return words;
+  }
+
   // The structures that have the same names for values (Parameter::named), and the likeliest of them that fits.
   struct Ways {
     Words fixed;
@@ -111,9 +123,12 @@ class Chooser {
         return w.starts.best() < kNever;
       });
     });
-    std::stable_sort(all.begin(), all.end(),
-                     [](const Ways& a, const Ways& b) { return a.starts.best() < b.starts.best(); });
+    sort(all);
     return all;
+  }
+  static void sort(std::vector<Ways>& all) {
+    const auto likelier = [](const Ways& a, const Ways& b) { return a.starts.best() < b.starts.best(); };
+    std::stable_sort(all.begin(), all.end(), likelier);
   }
 
   void begin(Starts& starts, const Words& fixed) {
@@ -268,16 +283,25 @@ class Chooser {
     const auto found = cycles_.find(words);
     if (found != cycles_.end()) return found->second;
     double cycles = kNever;
-    if (fit(words)) {
-      Job job = job_;
-      std::copy(words.begin(), words.end(), job.block.parameter);
-      costs_.set_control(control_of(words, job));
-      cycles = merit(estimate(job, costs_, kCommands));
-    }
+    if (fit(words)) cycles = closely(words, kCommands);
     cycles_[words] = cycles;
     if (cycles < kNever) found_.emplace_back(cycles, words);
     least_merit_ = std::min(least_merit_, cycles);
     return cycles;
+  }
+
+  // Whether the best that was found is below that by more of its stream, too.
+  bool surely(double merit_below) {
+    const auto best = std::min_element(found_.begin(), found_.end());
+    const auto [known, added] = sure_.try_emplace(best->second, kNever);
+    if (added) known->second = closely(best->second, kSure);
+    return known->second < merit_below;
+  }
+  double closely(const Words& words, std::size_t commands) {
+    Job job = job_;
+    std::copy(words.begin(), words.end(), job.block.parameter);
+    costs_.set_control(control_of(words, job));
+    return merit(estimate(job, costs_, commands));
   }
 
   // What firmware takes for a command, of schedules of one structure: words in place of numbers, heads taken together.
@@ -300,19 +324,16 @@ class Chooser {
     for (const Look& look : kCloser) {
       std::stable_sort(found_.begin(), found_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
       double best = kNever;
-      std::size_t looked_at = 0;
+      std::map<Words, std::size_t> of_name;
+      std::vector<std::pair<double, Words>> kept;
       for (auto& [cycles, words] : found_) {
-        // More of them where those before turn out to be worse than they promised.
+        // More of them where those before turn out to be worse than they promised; and the first ones of each name.
         const std::size_t most = cycles < best ? kMore * look.schedules : look.schedules;
-        if (looked_at == most) break;
-        Job job = job_;
-        std::copy(words.begin(), words.end(), job.block.parameter);
-        costs_.set_control(control_of(words, job));
-        cycles = merit(estimate(job, costs_, look.commands));
-        best = std::min(best, cycles);
-        ++looked_at;
+        if (of_name[named(words)]++ >= kOfEachName && kept.size() >= most) continue;
+        kept.emplace_back(closely(words, look.commands), words);
+        best = std::min(best, kept.back().first);
       }
-      found_.resize(looked_at);
+      found_ = std::move(kept);
     }
     for (const auto& [cycles, words] : found_) {
       if (!best_.empty() && cycles >= best_merit_ * kBetter) continue;
@@ -326,6 +347,12 @@ class Chooser {
     const Extent e = parameter(i).extent;
     return deep_ && open(i) && words[i] != hal::kWord &&
            (e == Extent::kQueries || e == Extent::kKeys || e == Extent::kDepth);
+  }
+
+  void descend(const Starts& starts) {
+    for (const Start* s : {&starts.modest, &starts.large, &starts.deep}) {
+      if (!s->words.empty()) descend(s->words);
+    }
   }
 
   // Parameter by parameter. Rows of a row block decide most, and not smoothly: all of their values are tried; of others
@@ -393,7 +420,7 @@ class Chooser {
   bool deep_ = false;  // a product's three extents share L1
   Words given_;
   std::map<Words, Need> needs_;
-  std::map<Words, double> cycles_, control_;
+  std::map<Words, double> cycles_, sure_, control_;
   std::vector<std::pair<double, Words>> found_;
   Need least_;  // and whose it is
   Words least_words_;

@@ -213,8 +213,16 @@ Estimate estimate(const Job& job, Costs& costs, std::size_t most) {
   Recording of_first = begun ? std::move(some[0]) : record(job, busy[0], costs, most);
   const Estimate first = sampled(job, deal, busy[0], share, costs, most, std::move(of_first));
   if (share == 1) return first;
-  const Estimate last = sampled(job, deal, busy.back(), share, costs, most, record(job, busy.back(), costs, most));
-  return {std::max(first.cycles, last.cycles), std::max(first.bus, last.bus)};
+  Estimate most_of_all = first;
+  const auto look_at = [&](std::uint32_t cluster) {
+    const Estimate e = sampled(job, deal, cluster, share, costs, most, record(job, cluster, costs, most));
+    most_of_all = {std::max(most_of_all.cycles, e.cycles), std::max(most_of_all.bus, e.bus)};
+  };
+  look_at(busy.back());
+  // With few pieces any cluster may have most.
+  const std::uint32_t between = share < job.block.machine.clusters ? std::min(share, kClusters) : 0;
+  for (std::uint32_t i = 1; i + 1 < between; ++i) look_at(busy[i * (share - 1) / (between - 1)]);
+  return most_of_all;
 }
 
 }  // namespace attnvp::mapping
