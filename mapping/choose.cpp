@@ -23,7 +23,7 @@ struct Look {
 constexpr std::size_t kCommands = 1000;
 constexpr std::size_t kMore = 4, kOfEachName = 2;
 constexpr Look kCloser[] = {{12, 4000}, {3, 20000}};
-constexpr std::size_t kSure = 8000;  // before the choice ends early
+constexpr std::size_t kSure = 8000;   // before the choice ends early
 constexpr int kRounds = 3;            // over all parameters
 constexpr double kBetter = 1 - 5e-4;  // an estimate is no exact number: what gains less is left as it is
 
@@ -195,7 +195,8 @@ class Chooser {
       if (words[i] == hal::kWord || !keeps_heads(parameter(i), words[i])) continue;
       for (std::size_t k = 0; k < count_; ++k) {
         const std::uint32_t keys = largest(parameter(k), job_), most = words[i];
-        if (parameter(k).extent == firmware::Extent::kKeys && open(k)) words[k] = std::max(words[k], (keys + most - 1) / most);
+        if (parameter(k).extent == firmware::Extent::kKeys && open(k))
+          words[k] = std::max(words[k], (keys + most - 1) / most);
       }
     }
     return words;

@@ -220,7 +220,8 @@ unsigned traits_of(const Dataflow& dataflow, const std::vector<std::uint32_t>& w
   unsigned traits = dataflow.traits;
   for (std::size_t i = 0; i < words.size() && dataflow.parameters[i] != nullptr; ++i) {
     const firmware::NamedValue* named = dataflow.parameters[i]->named;
-    if (named != nullptr && words[i] >= 1 && words[i] <= dataflow.parameters[i]->most) traits |= named[words[i] - 1].traits;
+    if (named != nullptr && words[i] >= 1 && words[i] <= dataflow.parameters[i]->most)
+      traits |= named[words[i] - 1].traits;
   }
   return traits;
 }

@@ -11,7 +11,7 @@ namespace attnvp::explore {
 
 namespace {
 
-constexpr double kNear = 1.3;           // of the best, what begins that near is gone after,
+constexpr double kNear = 1.3;            // of the best, what begins that near is gone after,
 constexpr std::size_t kSimulations = 3;  //   so many at most,
 constexpr double kNearLeast = 1.02;      //   until one is that near what any schedule takes
 
@@ -22,7 +22,8 @@ Automatic pick_dataflow(const MachineConfig& machine, const config::Network& net
   const config::Network layer = network.folded();
   Automatic all;
   bool fits = false;
-  for (const firmware::Dataflow* dataflow : mapping::dataflows_for(network.softmax, network.step != config::Step::kAttention)) {
+  for (const firmware::Dataflow* dataflow :
+       mapping::dataflows_for(network.softmax, network.step != config::Step::kAttention)) {
     Contender c;
     c.open = job::parse_dataflow(dataflow->name);
     c.open.tiling = tiling;
@@ -65,10 +66,12 @@ std::string Automatic::sentence() const {
   for (std::size_t i = 1; i < contenders.size(); ++i) {
     const Contender& c = contenders[i];
     std::string& list = c.cycles > 0 ? beaten : begun;
-    list += fmt::format("{}{} by {:.1f}%", list.empty() ? "" : ", ", c.schedule.text, 100 * (c.rank() / best.rank() - 1));
+    list +=
+        fmt::format("{}{} by {:.1f}%", list.empty() ? "" : ", ", c.schedule.text, 100 * (c.rank() / best.rank() - 1));
   }
   if (!beaten.empty()) beaten = " beats " + beaten;
-  if (!begun.empty()) beaten += fmt::format("{} where their tiles begin {}", beaten.empty() ? " beats" : ", and", begun);
+  if (!begun.empty())
+    beaten += fmt::format("{} where their tiles begin {}", beaten.empty() ? " beats" : ", and", begun);
   return fmt::format("{}{}; no schedule of this layer takes less than {:.1f}% of its time", best.schedule.text,
                      beaten.empty() ? " alone takes the job" : beaten, 100 * least_cycles / best.rank());
 }

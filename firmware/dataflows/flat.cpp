@@ -10,12 +10,13 @@ namespace {
 
 const char* const kOnOff[] = {"on", "off", nullptr};
 const char* const kOverlap[] = {"off", "on", nullptr};
-const DataflowOption kOptions[] = {{"prefetch", kOnOff, "loads and stores overlap with computation"},
-                                   {"overlap", kOverlap,
-                                    "softmax of one row block beside the matmuls of others, as FuseMax's authors "
-                                    "assume and MAS-Attention's do not; rows of scores too long for L1 may then go by way "
-                                    "of DRAM, in tiles"},
-                                   {nullptr, nullptr, nullptr}};
+const DataflowOption kOptions[] = {
+    {"prefetch", kOnOff, "loads and stores overlap with computation"},
+    {"overlap", kOverlap,
+     "softmax of one row block beside the matmuls of others, as FuseMax's authors "
+     "assume and MAS-Attention's do not; rows of scores too long for L1 may then go by way "
+     "of DRAM, in tiles"},
+    {nullptr, nullptr, nullptr}};
 
 // Where row blocks are too long for L1: C of one, softmax of the one before and O of the one before that side by side,
 // scores on their way from one to the next in DRAM.
@@ -58,8 +59,14 @@ void run(Runtime& rt) {
   }
 }
 
-const Dataflow kFlat = {"flat", "FLAT: fused on chip, operators one after the other", run, kScoreParameters, kOptions,
-                         nullptr, hal::kScoresOnChip, kChain};
+const Dataflow kFlat = {"flat",
+                        "FLAT: fused on chip, operators one after the other",
+                        run,
+                        kScoreParameters,
+                        kOptions,
+                        nullptr,
+                        hal::kScoresOnChip,
+                        kChain};
 ATTNVP_DATAFLOW(kFlat);
 
 }  // namespace

@@ -17,7 +17,8 @@ enum Walk : uint32_t { kRows = 1, kPairs, kTurns, kTiles, kArray, kAlone, kShare
 constexpr NamedValue kWalks[] = {
     {"rows", "row blocks with all of their scores in L1: MAC and VEC as two streams, never drained"},
     {"pairs", "likewise, two cores at a row block: C on one's array, O on the other's, softmax on both"},
-    {"turns", "likewise, scores, softmax and products of a block in turn, where L1 has room for one block of scores only"},
+    {"turns",
+     "likewise, scores, softmax and products of a block in turn, where L1 has room for one block of scores only"},
     {"tiles", "in one pass over tiles of keys, which a cluster's cores share", kOnePass},
     {"array", "likewise, exponentials and row sums on the PEs that hold the scores", kOnePass},
     {"alone", "in one pass, each core with row blocks and tiles of its own", kOnePass | kMerged},
@@ -89,23 +90,32 @@ void run(Runtime& rt) {
   }
 }
 
-const Parameter kKeys = {
-    "nkv", "N_KV: rows of a sub-block, or of a tile, of K and V", Extent::kKeys, Grain::kArrayColumns, 1, nullptr,
-    {1},   false,                                                  1};
-const Parameter kBuffers = {"kv",
-                            "in L1 at once: rows, pairs, turns: groups of heads' whole K and V; otherwise tiles of them; "
-                            "stream: as few as do without waiting",
-                            Extent::kCount,
-                            Grain::kOne,
-                            16,
-                            "stream",
-                            {2, hal::kWord, 1, 3, 4, 16}};
-const Parameter kSlabs = {"rb", "rows, pairs, turns: buffers for row blocks of Q per core; tiles, array: slabs of a row block",
-                          Extent::kBlocks,
-                          Grain::kOne,
-                          1,
-                          nullptr,
-                          {4, 2, 1}};
+const Parameter kKeys = {"nkv",
+                         "N_KV: rows of a sub-block, or of a tile, of K and V",
+                         Extent::kKeys,
+                         Grain::kArrayColumns,
+                         1,
+                         nullptr,
+                         {1},
+                         false,
+                         1};
+const Parameter kBuffers = {
+    "kv",
+    "in L1 at once: rows, pairs, turns: groups of heads' whole K and V; otherwise tiles of them; "
+    "stream: as few as do without waiting",
+    Extent::kCount,
+    Grain::kOne,
+    16,
+    "stream",
+    {2, hal::kWord, 1, 3, 4, 16}};
+const Parameter kSlabs = {
+    "rb",
+    "rows, pairs, turns: buffers for row blocks of Q per core; tiles, array: slabs of a row block",
+    Extent::kBlocks,
+    Grain::kOne,
+    1,
+    nullptr,
+    {4, 2, 1}};
 const Parameter kSteps = {"steps",
                           "tiles, array: steps of a core from a step's first half to its second; otherwise none",
                           Extent::kCount,
@@ -120,7 +130,8 @@ const Parameter kSpare = {"spare",
                           64,
                           "none",
                           {2, hal::kWord, 1}};
-const Parameter kWalk = {"walk", "how cores go through rows and keys",
+const Parameter kWalk = {"walk",
+                         "how cores go through rows and keys",
                          Extent::kCount,
                          Grain::kOne,
                          kShares,
@@ -131,17 +142,18 @@ const Parameter kWalk = {"walk", "how cores go through rows and keys",
                          kWalks};
 
 using namespace parameter;
-const Parameter* const kParameters[] = {&kBb, &kHh,      &kNq,    &kKeys,  &kM0,    &kN0,   &kK0,
+const Parameter* const kParameters[] = {&kBb,      &kHh,    &kNq,    &kKeys,  &kM0,   &kN0,   &kK0,
                                         &kBuffers, &kSlabs, &kSteps, &kSpare, &kWalk, nullptr};
 
-const Dataflow kWeave = {"weave",
-                         "whichever walk keeps arrays and vector engines busy side by side: two streams, one pass, shares",
-                         run,
-                         kParameters,
-                         nullptr,
-                         kPartitionStatistics,
-                         hal::kScoresOnChip,
-                         kRagged};
+const Dataflow kWeave = {
+    "weave",
+    "whichever walk keeps arrays and vector engines busy side by side: two streams, one pass, shares",
+    run,
+    kParameters,
+    nullptr,
+    kPartitionStatistics,
+    hal::kScoresOnChip,
+    kRagged};
 ATTNVP_DATAFLOW(kWeave);
 
 }  // namespace

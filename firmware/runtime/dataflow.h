@@ -17,8 +17,8 @@ struct DataflowOption {
   const char* description;
 };
 
-// The largest value of a parameter: a count (`most`), an extent of the layer (kDepth: of a matmul, the embedding), or as
-// many blocks of nq rows as a core has of a head.
+// The largest value of a parameter: a count (`most`), an extent of the layer (kDepth: of a matmul, the embedding), or
+// as many blocks of nq rows as a core has of a head.
 enum class Extent : std::uint8_t { kCount, kBatch, kHeads, kQueries, kKeys, kBlocks, kDepth };
 // Values worth trying are multiples of it, where the extent allows: one, rows or columns of the MAC array.
 enum class Grain : std::uint8_t { kOne, kArrayRows, kArrayColumns };
@@ -36,12 +36,12 @@ struct Parameter {
   const char* meaning;
   Extent extent = Extent::kCount;
   Grain grain = Grain::kOne;
-  std::uint32_t most = 1;        // of a count
-  const char* none = nullptr;    // the word for hal::kWord, where that is a value
+  std::uint32_t most = 1;      // of a count
+  const char* none = nullptr;  // the word for hal::kWord, where that is a value
   // Of a count: multiples of the grain worth trying, the likeliest first; 0 ends them. Of blocks: beside even shares.
   std::uint32_t tries[8] = {1};
-  bool in_command = false;       // it changes how a command is done, not which commands there are
-  std::uint32_t guess = 0;       // of an extent of rows: grains to begin with; 0: two of queries, an eighth of the keys
+  bool in_command = false;  // it changes how a command is done, not which commands there are
+  std::uint32_t guess = 0;  // of an extent of rows: grains to begin with; 0: two of queries, an eighth of the keys
   const NamedValue* named = nullptr;  // of a count: the names of 1, 2, ...; ends with name == nullptr
 };
 
@@ -52,9 +52,9 @@ struct Statistic {
 };
 
 enum Trait : unsigned {
-  kRagged = 1,   // takes batches with contexts of different lengths
-  kOnePass = 2,  // softmax in one pass over tiles of nkv keys, which rounds otherwise than softmax of whole rows,
-  kMerged = 4,   //   of several pieces of a row, merged
+  kRagged = 1,      // takes batches with contexts of different lengths
+  kOnePass = 2,     // softmax in one pass over tiles of nkv keys, which rounds otherwise than softmax of whole rows,
+  kMerged = 4,      //   of several pieces of a row, merged
   kChain = 8,       // takes layers without softmax,
   kOnlyChain = 16,  //   and no others
   kOneStep = 32,    // is one step of a layer only: O is not made
@@ -64,8 +64,8 @@ enum Trait : unsigned {
 struct Dataflow {
   const char* name;
   const char* description;
-  void (*run)(Runtime& rt);            // runs the job to its end; failures are in the runtime's status
-  const Parameter* const* parameters;  // nullptr-terminated, hal::kMaxParameters at most
+  void (*run)(Runtime& rt);                 // runs the job to its end; failures are in the runtime's status
+  const Parameter* const* parameters;       // nullptr-terminated, hal::kMaxParameters at most
   const DataflowOption* options = nullptr;  // ends with name == nullptr; nullptr for none; hal::kMaxOptions at most
   const Statistic* statistics = nullptr;    // ends with name == nullptr; nullptr for none; hal::kMaxStatistics at most
   hal::Scores scores = hal::kScoresOnChip;  // which of C and P need DRAM space
@@ -74,7 +74,7 @@ struct Dataflow {
 };
 
 // Adds a dataflow to those there are: the linker collects the section's entries.
-#define ATTNVP_DATAFLOW(dataflow)                                                     \
+#define ATTNVP_DATAFLOW(dataflow)                                                                                \
   __attribute__((section("attnvp_dataflows"), used)) const ::attnvp::firmware::Dataflow* const dataflow##Entry = \
       &(dataflow)
 

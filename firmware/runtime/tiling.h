@@ -66,5 +66,4 @@ extern const Parameter* const kScoreParameters[];
 extern const Parameter* const kOnlineParameters[];
 extern const Parameter* const kDecodeParameters[];
 
-
 }  // namespace attnvp::firmware

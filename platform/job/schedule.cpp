@@ -1,4 +1,6 @@
 // Text to schedules: dataflow names with options.
+#include "platform/job/schedule.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +9,6 @@
 #include "mapping/programs.h"
 #include "platform/config/error.h"
 #include "platform/config/words.h"
-#include "platform/job/schedule.h"
 #include "platform/job/settings.h"
 
 namespace attnvp::job {

@@ -14,10 +14,23 @@
 namespace attnvp::runs {
 
 // Attention dataflows that compute what a mask leaves and no padding, with the options that change how.
-inline const std::vector<std::string> kUnderRules = {
-    "layerwise", "layerwise:spills=fusemax", "softpipe", "flat", "flat:overlap=on", "tileflow", "mas",
-    "mas:overwrite=on", "fusemax", "cascade", "cascade:binding=serial", "fusemax:binding=serial", "lean",
-    "flash-decoding", "flash2", "weave", "weave"};
+inline const std::vector<std::string> kUnderRules = {"layerwise",
+                                                     "layerwise:spills=fusemax",
+                                                     "softpipe",
+                                                     "flat",
+                                                     "flat:overlap=on",
+                                                     "tileflow",
+                                                     "mas",
+                                                     "mas:overwrite=on",
+                                                     "fusemax",
+                                                     "cascade",
+                                                     "cascade:binding=serial",
+                                                     "fusemax:binding=serial",
+                                                     "lean",
+                                                     "flash-decoding",
+                                                     "flash2",
+                                                     "weave",
+                                                     "weave"};
 
 class Random {
  public:

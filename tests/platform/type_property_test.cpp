@@ -1,7 +1,8 @@
 // Random layers of all element types under masks, with grouped queries, soft-caps, a width of V, histories, and batches
-// of requests with their caches of pages, maps of blocks, biases, padding, scales of blocks and appended tokens, on random machines under every dataflow: values within their bound, the same
-// bytes whatever whole-row dataflow made them, the same counts without data, and readers of the command stream that
-// agree. Integers only: the cases are the same everywhere.
+// of requests with their caches of pages, maps of blocks, biases, padding, scales of blocks and appended tokens, on
+// random machines under every dataflow: values within their bound, the same bytes whatever whole-row dataflow made
+// them, the same counts without data, and readers of the command stream that agree. Integers only: the cases are the
+// same everywhere.
 #include <algorithm>
 #include <numeric>
 

@@ -16,12 +16,9 @@ struct Walk {
   const char *name, *same;  // as that dataflow
   const char* further;      // which parameters that has besides, with any value
 };
-const Walk kWalks[] = {{"rows", "mas:overwrite=off", ""},
-                       {"turns", "flat", "np=off,tb=2,sb=2"},
-                       {"tiles", "cascade", ""},
-                       {"array", "fusemax", ""},
-                       {"alone", "flash2", ""},
-                       {"shares", "lean", ""}};
+const Walk kWalks[] = {{"rows", "mas:overwrite=off", ""}, {"turns", "flat", "np=off,tb=2,sb=2"},
+                       {"tiles", "cascade", ""},          {"array", "fusemax", ""},
+                       {"alone", "flash2", ""},           {"shares", "lean", ""}};
 constexpr std::uint32_t kMostGroups = 4;  // of mas and flat
 
 // The other dataflow with all that weave chose.
@@ -99,9 +96,9 @@ TEST(Weave, RefusesWhatAWalkHasNoUseFor) {
   const std::string others = ",bb=1,nq=32,nkv=32,m0=16,n0=16,k0=32,kv=3";
 
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {"walk=array", "walk=array"},          {"walk=pairs", "walk=pairs"},
-      {"walk=rows,steps=2", "steps=2"},      {"walk=tiles,steps=none", "steps=none"},
-      {"walk=alone,spare=2", "spare=2"},     {"walk=tiles,hh=2", "hh=2"},
+      {"walk=array", "walk=array"},      {"walk=pairs", "walk=pairs"},
+      {"walk=rows,steps=2", "steps=2"},  {"walk=tiles,steps=none", "steps=none"},
+      {"walk=alone,spare=2", "spare=2"}, {"walk=tiles,hh=2", "hh=2"},
       {"walk=shares,rb=3", "rb=3"}};
   for (const auto& [tiling, named] : cases) {
     job::Schedule schedule = job::parse_dataflow("weave");
