@@ -6,6 +6,7 @@
 #include <map>
 
 #include "models/engine/descriptor_check.h"
+#include "platform/report/imbalance.h"
 #include "platform/report/json.h"
 #include "platform/report/power.h"
 #include "platform/report/table.h"
@@ -179,6 +180,7 @@ std::string to_json(const job::Result& r, const std::string& hardware, const Jso
     ordered_json& cycles = j["time"][unit.unit];
     for (const auto& [reason, n] : unit.cycles) cycles[reason] = n;
   }
+  add_imbalance(j, job::imbalance_of(r));
   add_power(j, r);
   if (parts.energy_range) add_energy_range(j, r);
   j["machine"] = {{"macs_per_cycle", r.peak.macs_per_cycle},
@@ -255,6 +257,7 @@ std::string to_text(const job::Result& r, const std::string& hardware) {
   out += busy.text(text::line_width()) + "\n";
 
   out += time_table(r).text(text::line_width()) + "\n" + bound_sentence(r.bound) + "\n\n";
+  out += imbalance_text(job::imbalance_of(r));
 
   Table traffic;
   traffic.column("memory", Table::Align::kLeft);
