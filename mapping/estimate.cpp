@@ -183,10 +183,21 @@ Estimate estimate(const Job& job, Costs& costs, std::size_t most) {
   const Deal deal = deal_of(job);
   // Where work is dealt unevenly, the first cluster or the last one has most.
   const bool begun = some.size() == 1;  // by the first cluster, with as many commands
-  const Estimate first = sampled(job, deal, 0, costs, most, begun ? std::move(some[0]) : record(job, 0, costs, most));
-  if (clusters == 1) return first;
-  const Estimate last = sampled(job, deal, clusters - 1, costs, most, record(job, clusters - 1, costs, most));
-  return {std::max(first.cycles, last.cycles), std::max(first.bus, last.bus)};
+  Recording first = begun ? std::move(some[0]) : record(job, 0, costs, most);
+  bool few = first.commands.empty();  // pieces, so that a cluster may have none, and any other one most
+  Estimate all = sampled(job, deal, 0, costs, most, std::move(first));
+  const auto look_at = [&](std::uint32_t cluster, Recording r) {
+    const Estimate e = sampled(job, deal, cluster, costs, most, std::move(r));
+    all = {std::max(all.cycles, e.cycles), std::max(all.bus, e.bus)};
+  };
+  if (clusters == 1) return all;
+  Recording last = record(job, clusters - 1, costs, most);
+  few = few || last.commands.empty();
+  look_at(clusters - 1, std::move(last));
+  for (const std::uint32_t c : some_of(clusters)) {
+    if (few && c > 0 && c + 1 < clusters) look_at(c, record(job, c, costs, most));
+  }
+  return all;
 }
 
 }  // namespace attnvp::mapping

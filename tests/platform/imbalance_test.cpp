@@ -66,6 +66,20 @@ TEST(Imbalance, NothingToDealIsEven) {
   EXPECT_EQ(i.vec_cycles.ratio(), 1);
 }
 
+// Pieces so large that one in the middle has all of the only head are no good choice, though the first and the last
+// cluster are done at once.
+TEST(Imbalance, ChosenTilesAreNotForOneClusterAlone) {
+  for (const std::uint32_t clusters : {3U, 5U}) {
+    MachineConfig machine = config::load_hardware("cluster3");
+    machine.clusters = clusters;
+    for (const char* dataflow : {"fusemax", "cascade", "mas", "flat", "lean", "flash2"}) {
+      const config::Network n = config::load_network("H=1,N=1024,E=64,causal=1");
+      const job::Imbalance i = job::imbalance_of(timed(machine, n, dataflow));
+      EXPECT_LT(i.macs.ratio(), 0.8 * clusters) << dataflow << " on " << clusters << " clusters";
+    }
+  }
+}
+
 class ImbalanceOfAny : public ::testing::TestWithParam<int> {};
 
 TEST_P(ImbalanceOfAny, AddsUp) {
