@@ -1,4 +1,6 @@
 // `attnvp run` of jobs side by side, each on clusters of its own.
+#include "platform/job/beside.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +20,6 @@
 #include "platform/config/words.h"
 #include "platform/files/origin.h"
 #include "platform/files/outputs.h"
-#include "platform/job/beside.h"
 #include "platform/report/beside.h"
 
 namespace attnvp::cli {
@@ -92,8 +93,8 @@ void refuse_others(const RunArguments& a) {
                                       {"--jitter", a.jitter ? &given : &none},
                                       {"--energy-range", a.energy_range ? &given : &none}}) {
     if (!value->empty()) {
-      throw ConfigError(fmt::format("{} is for a job that has the machine to itself, without --clusters and --beside",
-                                    option));
+      throw ConfigError(
+          fmt::format("{} is for a job that has the machine to itself, without --clusters and --beside", option));
     }
   }
 }

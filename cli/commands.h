@@ -37,8 +37,8 @@ struct RunArguments {
   bool energy_range = false;
   std::string clusters;             // of the job, where it is not all of the machine
   std::vector<std::string> beside;  // other jobs: "net=... dataflow=... clusters=..."
-  std::string csv;   // of compare: a row a run
-  std::string json;  // "-" is stdout, alone
+  std::string csv;                  // of compare: a row a run
+  std::string json;                 // "-" is stdout, alone
 };
 int run(const RunArguments& arguments);
 int compare(const RunArguments& arguments);

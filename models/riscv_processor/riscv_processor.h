@@ -71,7 +71,7 @@ class RiscvProcessor : public Processor, private riscv::Port {
 
   ControlConfig config_;
   RiscvConfig own_;
-  Partition partition_;  // whose firmware it runs,
+  Partition partition_;    // whose firmware it runs,
   std::uint32_t cluster_;  //   and which of its clusters this is
   bool in_step_;
   Clock hart_clock_;

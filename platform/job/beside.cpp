@@ -84,9 +84,8 @@ std::vector<CounterValue> all_counters(Platform& platform, const config::EnergyT
   std::vector<CounterValue> all;
   add_counters(all, platform, energy, cycles, [](long cluster) { return cluster == kShared; });
   for (const hal::ElementType type : std::set<hal::ElementType>(types.begin(), types.end())) {
-    add_counters(all, platform, for_type(energy, type), cycles, [&](long cluster) {
-      return cluster != kShared && types[static_cast<std::size_t>(cluster)] == type;
-    });
+    add_counters(all, platform, for_type(energy, type), cycles,
+                 [&](long cluster) { return cluster != kShared && types[static_cast<std::size_t>(cluster)] == type; });
   }
   return all;
 }

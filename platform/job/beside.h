@@ -35,12 +35,12 @@ struct SideBySide {
   std::vector<NeighbourResult> jobs;
   std::uint64_t cycles = 0;  // from boot to the end of the last
   double frequency_hz = 0;
-  Result machine;  // counters, energy and utilisation of all of it over these cycles
+  Result machine;                                  // counters, energy and utilisation of all of it over these cycles
   double share(const NeighbourResult& job) const;  // of what all asked of DRAM
 };
 
-// Jobs and parts go together one by one. Throws RunError where any of them fails, config::ConfigError where a layer does
-// not go with its dataflow or part.
+// Jobs and parts go together one by one. Throws RunError where any of them fails, config::ConfigError where a layer
+// does not go with its dataflow or part.
 SideBySide run_beside(const MachineConfig& machine, const config::EnergyTable& energy, bool full_data,
                       const std::vector<Part>& parts, const std::vector<Neighbour>& jobs);
 

@@ -26,9 +26,8 @@ bool read_number(std::string_view text, std::uint32_t& value) {
 }
 
 std::string there_are(const MachineConfig& machine) {
-  return fmt::format("{} has {}", machine.name, machine.clusters == 1
-                                                    ? "one cluster, 0"
-                                                    : fmt::format("clusters 0 to {}", machine.clusters - 1));
+  return fmt::format("{} has {}", machine.name,
+                     machine.clusters == 1 ? "one cluster, 0" : fmt::format("clusters 0 to {}", machine.clusters - 1));
 }
 
 }  // namespace
@@ -44,9 +43,8 @@ Clusters parse_clusters(const std::string& text) {
   const bool good = read_number(std::string_view(text).substr(0, dash), first) &&
                     (one || read_number(std::string_view(text).substr(dash + 1), last));
   if (!good) {
-    throw config::ConfigError(
-        fmt::format("clusters: found {}; allowed is a cluster or a range of them, such as 2 or 0-1",
-                    config::in_quotes(text)));
+    throw config::ConfigError(fmt::format(
+        "clusters: found {}; allowed is a cluster or a range of them, such as 2 or 0-1", config::in_quotes(text)));
   }
   if (one) last = first;
   if (last < first) {
@@ -76,7 +74,8 @@ std::vector<Part> parts_of(const MachineConfig& machine, const std::vector<Clust
     }
   }
   std::vector<Part> parts;
-  const std::uint64_t dram = wanted.size() == 1 ? machine.dram.size_bytes : even_part(machine.dram.size_bytes, wanted.size());
+  const std::uint64_t dram =
+      wanted.size() == 1 ? machine.dram.size_bytes : even_part(machine.dram.size_bytes, wanted.size());
   const std::uint64_t l2 = wanted.size() == 1 ? machine.l2.size_bytes : even_part(machine.l2.size_bytes, wanted.size());
   for (const Clusters& c : wanted) {
     const std::uint64_t i = parts.size();

@@ -21,8 +21,9 @@ Clusters parse_clusters(const std::string& text);
 
 struct Part {
   Clusters clusters;
-  Partition partition;    // where the job's mailbox, DRAM and L2 are
-  MachineConfig machine;  // as its firmware and the choice of its tiles see it: so many clusters, an even part of DRAM and L2
+  Partition partition;  // where the job's mailbox, DRAM and L2 are
+  MachineConfig
+      machine;  // as its firmware and the choice of its tiles see it: so many clusters, an even part of DRAM and L2
 };
 // In the order in which they are wanted. Throws config::ConfigError for clusters that are not there, or wanted twice.
 std::vector<Part> parts_of(const MachineConfig& machine, const std::vector<Clusters>& wanted);

@@ -32,8 +32,8 @@ std::uint64_t dram_bytes(const job::Result& r, const char* counter) { return 2 *
 std::string to_text(const job::SideBySide& run, const std::string& hardware) {
   Table table;
   for (const char* title : {"job", "clusters", "dataflow"}) table.column(title, Table::Align::kLeft);
-  for (const char* title : {"cycles", "alone", "slowdown", "time", "MAC busy", "VEC busy", "DRAM asked for", "share",
-                            "energy", "golden"}) {
+  for (const char* title :
+       {"cycles", "alone", "slowdown", "time", "MAC busy", "VEC busy", "DRAM asked for", "share", "energy", "golden"}) {
     table.column(title);
   }
   table.column("tiling", Table::Align::kLeft);
@@ -41,9 +41,8 @@ std::string to_text(const job::SideBySide& run, const std::string& hardware) {
     const job::Result& r = j.result;
     table.row({r.network.name, j.clusters.text(), r.schedule.text, with_commas(r.cycles), with_commas(j.alone_cycles),
                fmt::format("{:.2f}x", j.slowdown()), with_prefix(r.seconds(), "s"), percent(r.utilization.mac),
-               percent(r.utilization.vec), with_prefix(static_cast<double>(j.dram_bytes()), "B"),
-               percent(run.share(j)), with_prefix(r.total_energy_pj() * 1e-12, "J"), golden_text(r),
-               job::tiling_line(r.schedule.tiling)});
+               percent(r.utilization.vec), with_prefix(static_cast<double>(j.dram_bytes()), "B"), percent(run.share(j)),
+               with_prefix(r.total_energy_pj() * 1e-12, "J"), golden_text(r), job::tiling_line(r.schedule.tiling)});
   }
   const job::Result& m = run.machine;
   std::string out = fmt::format("{}, side by side\n\n{}\n", hardware, table.text(text::line_width()));
@@ -63,23 +62,20 @@ std::string to_json(const job::SideBySide& run, const std::string& hardware, con
   add_machine(document, parts.machine_hash, parts.overrides);
   for (const job::NeighbourResult& n : run.jobs) {
     const job::Result& r = n.result;
-    ordered_json j{{"network", r.network.name},
-                   {"clusters", {{"first", n.clusters.first}, {"count", n.clusters.count}}},
-                   {"dataflow", r.schedule.text},
-                   {"tiling", tiling_json(r.schedule)},
-                   {"cycles", r.cycles},
-                   {"alone_cycles", n.alone_cycles},
-                   {"slowdown", n.slowdown()},
-                   {"seconds", r.seconds()},
-                   {"golden", golden_json(r)},
-                   {"utilization",
-                    {{"mac", r.utilization.mac}, {"vec", r.utilization.vec}, {"dma", r.utilization.dma}}},
-                   {"dram",
-                    {{"read_bytes", n.dram_read_bytes},
-                     {"write_bytes", n.dram_write_bytes},
-                     {"share", run.share(n)}}},
-                   {"energy_pj", energy_json(r)},
-                   {"counters", counters_json(r)}};
+    ordered_json j{
+        {"network", r.network.name},
+        {"clusters", {{"first", n.clusters.first}, {"count", n.clusters.count}}},
+        {"dataflow", r.schedule.text},
+        {"tiling", tiling_json(r.schedule)},
+        {"cycles", r.cycles},
+        {"alone_cycles", n.alone_cycles},
+        {"slowdown", n.slowdown()},
+        {"seconds", r.seconds()},
+        {"golden", golden_json(r)},
+        {"utilization", {{"mac", r.utilization.mac}, {"vec", r.utilization.vec}, {"dma", r.utilization.dma}}},
+        {"dram", {{"read_bytes", n.dram_read_bytes}, {"write_bytes", n.dram_write_bytes}, {"share", run.share(n)}}},
+        {"energy_pj", energy_json(r)},
+        {"counters", counters_json(r)}};
     document["jobs"].push_back(std::move(j));
   }
   const job::Result& m = run.machine;
@@ -89,7 +85,10 @@ std::string to_json(const job::SideBySide& run, const std::string& hardware, con
       {"seconds", m.seconds()},
       {"dram", {{"read_bytes", dram_bytes(m, "read_words")}, {"write_bytes", dram_bytes(m, "write_words")}}},
       {"utilization",
-       {{"mac", m.utilization.mac}, {"vec", m.utilization.vec}, {"dma", m.utilization.dma}, {"dram", m.utilization.dram}}},
+       {{"mac", m.utilization.mac},
+        {"vec", m.utilization.vec},
+        {"dma", m.utilization.dma},
+        {"dram", m.utilization.dram}}},
       {"energy_pj", energy_json(m)}};
   return json_text(document);
 }

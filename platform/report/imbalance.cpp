@@ -27,8 +27,7 @@ void add_imbalance(nlohmann::ordered_json& document, const job::Imbalance& i) {
                                          {"last", i.last()}};
   }
   if (many_cores(i)) {
-    document["imbalance"]["cores"] = {{"macs", dealt_json(i.core_macs)},
-                                      {"vec_cycles", dealt_json(i.core_vec_cycles)}};
+    document["imbalance"]["cores"] = {{"macs", dealt_json(i.core_macs)}, {"vec_cycles", dealt_json(i.core_vec_cycles)}};
   }
 }
 

@@ -117,8 +117,7 @@ INSTANTIATE_TEST_SUITE_P(Dataflows, Copies,
 // A DRAM that both need all the time: one after the other would take no longer, and each is held up.
 TEST(Beside, SlowDramIsShared) {
   const MachineConfig machine = config::load_hardware("cluster3", {"dram.bandwidth=3 GB/s"});
-  const job::SideBySide all =
-      together(machine, {{"H=3,N=128,E=64", "mas", "0-1"}, {"H=3,N=128,E=64", "flat", "2"}});
+  const job::SideBySide all = together(machine, {{"H=3,N=128,E=64", "mas", "0-1"}, {"H=3,N=128,E=64", "flat", "2"}});
   expect_golden(all);
   expect_dram_adds_up(all);
   const std::uint64_t sum = all.jobs[0].alone_cycles + all.jobs[1].alone_cycles;
@@ -143,7 +142,8 @@ TEST_P(Remote, EventsAreOfTheJobsOwnClusters) {
   MachineConfig machine = config::load_hardware("cluster3");
   machine.control.cpu = riscv ? "riscv" : "native";
   machine.control.lists = GetParam() == "lists";
-  const std::vector<Job> jobs = {{"H=3,HKV=1,NQ=1,NKV=700,E=32", "lean", "1-2", "nkv=64"}, {"H=2,N=64,E=32", "mas", "0"}};
+  const std::vector<Job> jobs = {{"H=3,HKV=1,NQ=1,NKV=700,E=32", "lean", "1-2", "nkv=64"},
+                                 {"H=2,N=64,E=32", "mas", "0"}};
   const job::SideBySide all = together(machine, jobs);
   expect_golden(all);
   EXPECT_GT(all.jobs[0].result.statistic("partition.workers"), 2U);
@@ -163,10 +163,9 @@ TEST_P(Machines, GoldenOfEveryJob) {
   if (machine.l2.kind == "scratchpad") {
     machine = config::load_hardware("cluster3", {"clusters=4", GetParam(), "l2.size=4 MiB", "l2.staging=true"});
   }
-  const std::vector<Job> jobs = {
-      {"H=3,N=160,E=32", "flat", "3", "kv=stream,nq=16,nkv=40"},
-      {"H=4,HKV=2,N=96,E=32,causal=1,type=int8", "mas", "0", "kv=stream,nq=16,nkv=40"},
-      {"H=4,HKV=2,phase=decode,cache=200,batch=2,page=16,E=32", "lean", "1-2"}};
+  const std::vector<Job> jobs = {{"H=3,N=160,E=32", "flat", "3", "kv=stream,nq=16,nkv=40"},
+                                 {"H=4,HKV=2,N=96,E=32,causal=1,type=int8", "mas", "0", "kv=stream,nq=16,nkv=40"},
+                                 {"H=4,HKV=2,phase=decode,cache=200,batch=2,page=16,E=32", "lean", "1-2"}};
   const job::SideBySide all = together(machine, jobs);
   expect_golden(all);
   if (!all.machine.has("bus", "multicast_reads")) expect_dram_adds_up(all);
@@ -184,8 +183,8 @@ INSTANTIATE_TEST_SUITE_P(Kinds, Machines,
 class Pairs : public testing::TestWithParam<int> {};
 
 // Of any dataflows, on any machine. A job waits for no longer than the other keeps DRAM's bus, a cycle more for each of
-// its bursts, as these are rounded up; and a write of its own may wait for the latency of the other's read before it, as
-// the bus is taken in the order of asking. Beyond that, commands that come at other times may come in another order.
+// its bursts, as these are rounded up; and a write of its own may wait for the latency of the other's read before it,
+// as the bus is taken in the order of asking. Beyond that, commands that come at other times may come in another order.
 TEST_P(Pairs, AreGoldenAndHoldUpEachOther) {
   int done = 0;
   for (std::uint32_t number = 0; number < 8; ++number) {
