@@ -35,8 +35,10 @@ struct RunArguments {
   std::optional<std::uint64_t> jitter;  // seed of random delays
   std::string action_counts;            // Accelergy's form
   bool energy_range = false;
-  std::string csv;   // of compare: a row a run
-  std::string json;  // "-" is stdout, alone
+  std::string clusters;             // of the job, where it is not all of the machine
+  std::vector<std::string> beside;  // other jobs: "net=... dataflow=... clusters=..."
+  std::string csv;                  // of compare: a row a run
+  std::string json;                 // "-" is stdout, alone
 };
 int run(const RunArguments& arguments);
 int compare(const RunArguments& arguments);

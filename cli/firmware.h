@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/machine.h"
+#include "platform/config/network.h"
 
 namespace attnvp::cli {
 

@@ -19,6 +19,9 @@ Prepared prepare(const RunArguments& arguments);
 // `run` where the network is a whole layer or model.
 int run_layer(const RunArguments& arguments, const Prepared& prepared);
 
+// `run` where the job has some of the clusters, and others run beside it.
+int run_side_by_side(const RunArguments& arguments, const Prepared& prepared);
+
 // 1 when the golden check failed, which it says on stderr.
 int exit_status(const job::Result& result);
 

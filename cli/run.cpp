@@ -106,6 +106,7 @@ std::string title_of(const Prepared& p, const job::Schedule& schedule) {
 
 int run(const RunArguments& a) {
   const Prepared p = prepare(a);
+  if (!a.clusters.empty() || !a.beside.empty()) return run_side_by_side(a, p);
   if (p.network.scope != config::Scope::kAttention) return run_layer(a, p);
   const std::string wanted = default_dataflow(a.dataflows.front(), p.network);
   explore::Automatic picked;

@@ -56,6 +56,14 @@ void add_run(CLI::App& app, int& status) {
   command->add_option("--trace-to", a->trace_to, "trace up to this cycle, or time")->check(not_empty());
   command->add_option("--action-counts", a->action_counts, "write action counts in Accelergy's form (YAML)")
       ->check(not_empty());
+  command->add_option("--clusters", a->clusters, "clusters that the job has, such as 0-1; all, if none are named")
+      ->check(not_empty());
+  command
+      ->add_option("--beside", a->beside,
+                   "another job at the same time, on clusters of its own: "
+                   "'net=vit-b-16 dataflow=flat clusters=2 [tiling=...] [seed=...]'; repeat for more")
+      ->check(not_empty())
+      ->allow_extra_args(false);
   add_energy_range(*command, *a);
   add_memory_limit(*command);
   command->callback([a, dataflow, &status] {

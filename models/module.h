@@ -11,6 +11,7 @@
 #include "models/account/account.h"
 #include "models/counters/counter.h"
 #include "models/fault.h"
+#include "models/partition.h"
 #include "models/trace/signal.h"
 
 namespace attnvp {
@@ -68,9 +69,13 @@ struct Context {
   // The fault line: every blocking register access ends with an error once a fault was raised. Whoever blocks on an
   // event registers it here at construction.
   std::vector<sc_core::sc_event*> fault_line;
-  Givers givers{};             // of the events' tokens, for accounts
-  Journal* journal = nullptr;  // descriptors are written down while there is one
+  Givers givers{};                            // of the events' tokens, for accounts
+  Journal* journal = nullptr;                 // descriptors are written down while there is one
   std::vector<std::string> l1_tags{"other"};  // names of the tags that firmware gives its L1 space; for people
+  std::vector<Partition> partitions{};        // that clusters belong to, one each; none: all to the whole machine
+  Partition partition_of(std::uint32_t cluster) const {
+    return cluster < partitions.size() ? partitions[cluster] : Partition{};
+  }
 };
 
 class Module : public sc_core::sc_module, public CounterOwner {

@@ -7,6 +7,7 @@ endfunction()
 
 attnvp_script(CommandLine cli_test.sh TIMEOUT 900)
 attnvp_script(Runs runs_test.sh TIMEOUT 900)
+attnvp_script(SideBySide beside_test.sh TIMEOUT 300)
 attnvp_script(Outputs outputs_test.sh TIMEOUT 900)
 attnvp_script(Inputs inputs_test.sh TIMEOUT 900)
 attnvp_script(Accelergy accelergy_test.sh TIMEOUT 300)

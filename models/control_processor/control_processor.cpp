@@ -33,7 +33,8 @@ ControlProcessor::ControlProcessor(sc_core::sc_module_name name, const Site& sit
       config_(site.machine.control),
       launch_cycles_(whole_cycles(site.machine.own<LaunchConfig>().seconds, ctx_.clock.hertz())),
       block_cycles_(whole_cycles(site.machine.own<LaunchConfig>().block_seconds, ctx_.clock.hertz())),
-      cluster_(site.cluster),
+      partition_(ctx_.partition_of(site.cluster)),
+      cluster_(site.cluster - partition_.first_cluster),
       in_step_(site.machine.clusters > 1),
       firmware_(*site.firmware),
       state_(*this, "state", kStateNames) {
@@ -80,11 +81,13 @@ bool ControlProcessor::access(bool write, std::uint64_t address, void* data, std
   const std::uint64_t cycles = beats * config_.access_cycles;
   accesses += 1;
   busy_cycles += cycles;
+  const bool dispatches = write && address == hal::kDispatchAddress;
+  address = partition_.place(address);
   current_address_ = address;
   state_.set(kBus);
   address_.set(address);
   local_ += ctx_.clock.cycles(cycles);
-  if (write && address == hal::kDispatchAddress) local_ += ctx_.clock.cycles(dispatch_cycles(data, bytes));
+  if (dispatches) local_ += ctx_.clock.cycles(dispatch_cycles(data, bytes));
   // A waveform shows every access at its time; DRAM serves whoever asks first.
   if (in_step_ || state_.on() || address >= hal::kDramBase) arrive(local_);
   fill_payload(payload_, write ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND, address, data, bytes);

@@ -45,8 +45,9 @@ class ControlProcessor : public Processor, private hal::Cpu {
 
   ControlConfig config_;
   std::uint64_t launch_cycles_, block_cycles_;
-  std::uint32_t cluster_;
-  bool in_step_;  // with other processors: equal times stay in the order of the accesses
+  Partition partition_;    // whose firmware it runs,
+  std::uint32_t cluster_;  //   and which of its clusters this is
+  bool in_step_;           // with other processors: equal times stay in the order of the accesses
   Firmware firmware_;
   bool finished_ = true;
   std::uint64_t finish_cycle_ = 0;

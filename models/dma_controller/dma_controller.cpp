@@ -30,7 +30,7 @@ bool request_later(Socket& socket, tlm::tlm_generic_payload& payload, Completion
 
 DmaController::Channel::Channel(DmaController& owner, std::uint32_t i)
     : index(i),
-      queue(owner.ctx_, owner.config_.queue_depth),
+      queue(owner.ctx_, owner.config_.queue_depth, owner.place_.partition),
       events(fmt::format("events{}", i).c_str(), owner.place_.events_base, owner.place_.events),
       ages(owner.config_.queue_depth),
       state(owner, fmt::format("channel{}.state", i), kStateNames),

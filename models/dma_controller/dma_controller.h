@@ -37,6 +37,7 @@ class DmaController : public Module, private Completions {
     std::uint32_t events = 0;
     std::uint64_t l1_base = 0;  // of the cluster's own
     const AddressMap* map = nullptr;
+    Partition partition{};  // that the cluster belongs to
   };
   DmaController(sc_core::sc_module_name name, Context& context, const DmaConfig& config, const Place& place);
 

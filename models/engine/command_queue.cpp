@@ -9,6 +9,7 @@ namespace attnvp {
 hal::Descriptor CommandQueue::built() const {
   hal::Descriptor d = building_;
   if (d.length < sizeof d) std::memset(reinterpret_cast<unsigned char*>(&d) + d.length, 0, sizeof d - d.length);
+  partition_.place(d);
   return d;
 }
 

@@ -14,7 +14,8 @@ namespace attnvp {
 
 class CommandQueue {
  public:
-  CommandQueue(Context& context, std::uint32_t depth) : ctx_(context), queue_(depth) {
+  CommandQueue(Context& context, std::uint32_t depth, const Partition& partition = {})
+      : ctx_(context), partition_(partition), queue_(depth) {
     context.fault_line.push_back(&popped_.event());
   }
 
@@ -29,7 +30,8 @@ class CommandQueue {
   bool empty() const { return queue_.empty(); }
   std::size_t level() const { return queue_.size(); }
   const hal::Descriptor& front() const { return queue_.front(); }
-  hal::Descriptor built() const;  // the descriptor under construction, as long as it says
+  // The descriptor under construction, as long as it says, with the platform's own addresses.
+  hal::Descriptor built() const;
   void pop();
   std::uint64_t pushed_count() const { return pushed_count_; }
   void count_done() { ++done_; }
@@ -45,6 +47,7 @@ class CommandQueue {
   bool push();
 
   Context& ctx_;
+  Partition partition_;  // of those who fill the queue
   hal::Descriptor building_{};
   boost::circular_buffer<hal::Descriptor> queue_;
   std::uint64_t pushed_count_ = 0;

@@ -26,7 +26,7 @@ Engine::Engine(sc_core::sc_module_name name, const Site& site, std::uint32_t que
       control_base_(site.base),
       pipeline_cycles_(pipeline_cycles),
       technology_(site.machine.technology),
-      queue_(ctx_, queue_depth),
+      queue_(ctx_, queue_depth, ctx_.partition_of(site.cluster)),
       state_(*this, "state", kStateNames),
       operation_(*this, "operation", kOperationNames),
       front_state_(*this, "fetch_state", kFrontNames) {

@@ -40,11 +40,12 @@ RiscvProcessor::RiscvProcessor(sc_core::sc_module_name name, const Site& site)
     : Processor(name, site.context),
       config_(site.machine.control),
       own_(site.machine.own<RiscvConfig>()),
-      cluster_(site.cluster),
+      partition_(ctx_.partition_of(site.cluster)),
+      cluster_(site.cluster - partition_.first_cluster),
       in_step_(site.machine.clusters > 1),
       hart_clock_(own_.clock_hz),
       program_(riscv::open_program(own_)),
-      core_(riscv::core_config(own_, site.cluster), *this),
+      core_(riscv::core_config(own_, cluster_), *this),
       state_(*this, "state", kStateNames) {
   core_.load(*program_);
   ctx_.fault_line.push_back(&wake_);
@@ -170,6 +171,7 @@ bool RiscvProcessor::transfer(bool write, std::uint64_t address, void* data, std
   bus_bytes += bytes;
   if (write && is_doorbell(address)) doorbells += 1;
   bus_cycles_ += cycles;
+  address = partition_.place(address);
   current_address_ = address;
   state_.set(kBus);
   address_.set(address);

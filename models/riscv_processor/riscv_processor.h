@@ -71,7 +71,8 @@ class RiscvProcessor : public Processor, private riscv::Port {
 
   ControlConfig config_;
   RiscvConfig own_;
-  std::uint32_t cluster_;
+  Partition partition_;    // whose firmware it runs,
+  std::uint32_t cluster_;  //   and which of its clusters this is
   bool in_step_;
   Clock hart_clock_;
   std::shared_ptr<const riscv::ElfFile> program_;

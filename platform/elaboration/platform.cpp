@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <stdexcept>
 
 #include "firmware/hal/registers.h"
@@ -29,7 +30,15 @@ AddressRange mac_range(std::uint32_t c, std::uint32_t k) {
 AddressRange vec_range(std::uint32_t c, std::uint32_t k) {
   return {hal::vec_base(c, k), hal::kEngineSize, fmt::format("cluster{}.core{}.vec", c, k)};
 }
-AddressRange mailbox_range() { return {hal::kMailboxBase, hal::kMailboxSize, "mailbox"}; }
+// One page for every job that runs beside others.
+AddressRange mailbox_range(std::uint64_t pages = 1) {
+  return {hal::kMailboxBase, pages * hal::kMailboxSize, "mailbox"};
+}
+std::uint64_t mailbox_pages(const std::vector<Partition>& partitions) {
+  std::uint64_t last = 0;
+  for (const Partition& p : partitions) last = std::max(last, p.mailbox / hal::kMailboxSize);
+  return last + 1;
+}
 AddressRange l1_range(const MachineConfig& m, std::uint32_t c) {
   return {hal::l1_base(c), m.l1.size_bytes, fmt::format("cluster{}.l1", c), true};
 }
@@ -79,7 +88,8 @@ Cluster::Cluster(sc_core::sc_module_name name, Context& context, const MachineCo
       l1(make<Memory>({"l1", "l1", context, m, hal::l1_base(cluster), l1_sockets(m), cluster})),
       events("events", context, m.events, hal::events_base(cluster)),
       dma("dma", context, m.dma,
-          {hal::dma_base(cluster), hal::events_base(cluster), m.events.events, hal::l1_base(cluster), &bus.map()}),
+          {hal::dma_base(cluster), hal::events_base(cluster), m.events.events, hal::l1_base(cluster), &bus.map(),
+           context.partition_of(cluster)}),
       cpu(make<Processor>({"control", "cpu", context, m, 0, 0, cluster, 0, &firmware})) {
   const std::string at = fmt::format("cluster{}_", cluster);
   const int here = static_cast<int>(cluster);
@@ -89,7 +99,7 @@ Cluster::Cluster(sc_core::sc_module_name name, Context& context, const MachineCo
   cpu->bus.bind(bus.add_initiator(Platform::processor_name(cluster), here));
   cpu->listen(events);
   bus.add_target(l1_range(m, cluster), here).bind(l1->in(l1_socket_of_bus(m)));
-  dma.bus.bind(bus.add_initiator(at + "dma", here));
+  dma.bus.bind(bus.add_initiator(Platform::dma_name(cluster), here));
   dma.l1.bind(l1->in(l1_socket_of_dma(m)));
   for (std::uint32_t i = 0; i < dma.channels(); ++i) {
     dma.events(i).out.bind(bus.add_initiator(fmt::format("{}dma{}_events", at, i), here));
@@ -107,16 +117,17 @@ Cluster::Cluster(sc_core::sc_module_name name, Context& context, const MachineCo
   }
 }
 
-Platform::Platform(sc_core::sc_module_name name, const MachineConfig& m, bool full_data, const Firmware& firmware)
+Platform::Platform(sc_core::sc_module_name name, const MachineConfig& m, bool full_data, const Firmware& firmware,
+                   std::vector<Partition> partitions)
     : sc_module(name),
-      context_{Clock(m.clock_hz), full_data, {}, {}},
+      context_{Clock(m.clock_hz), full_data, {}, {}, {}, nullptr, {}, std::move(partitions)},
       machine_(m),
       bus(make<Interconnect>({"interconnect", "bus", context_, machine_})),
-      mailbox("mailbox", context_, hal::kMailboxBase, hal::kMailboxSize),
+      mailbox("mailbox", context_, hal::kMailboxBase, mailbox_range(mailbox_pages(context_.partitions)).bytes),
       dram(make<Memory>({"dram", "dram", context_, machine_, hal::kDramBase})),
       l2(m.has_l2() ? make<Memory>({"l2", "l2", context_, machine_, hal::kL2Base}) : nullptr) {
   context_.l1_tags.assign(std::begin(firmware::kL1RegionNames), std::end(firmware::kL1RegionNames));
-  bus->add_target(mailbox_range()).bind(mailbox.in);
+  bus->add_target(mailbox_range(mailbox_pages(context_.partitions))).bind(mailbox.in);
   bus->add_target(dram_range(m)).bind(dram->in(0));
   if (l2 != nullptr) bus->add_target(l2_range(m)).bind(l2->in(0));
   host_.bind(bus->add_initiator("host"));
@@ -127,6 +138,8 @@ Platform::Platform(sc_core::sc_module_name name, const MachineConfig& m, bool fu
 }
 
 std::string Platform::processor_name(std::uint32_t cluster) { return fmt::format("cluster{}_cpu", cluster); }
+
+std::string Platform::dma_name(std::uint32_t cluster) { return fmt::format("cluster{}_dma", cluster); }
 
 void Platform::write(std::uint64_t address, const void* data, std::size_t bytes) {
   // Payload lengths are 32 bits wide.
@@ -170,18 +183,24 @@ void Platform::simulate() {
 }
 
 std::uint64_t Platform::run() {
+  std::vector<std::uint32_t> all(clusters.size());
+  std::iota(all.begin(), all.end(), 0);
+  return run(all);
+}
+
+std::uint64_t Platform::run(const std::vector<std::uint32_t>& booted) {
   for_each_module(*this, [](Module& module) {
     for (Counter* counter : module.counters()) counter->reset();
     module.reset();
   });
   context_.faults.clear();
   context_.givers.clear();
-  const std::uint64_t start = context_.clock.now();
-  for (auto& cluster : clusters) cluster->cpu->start();
+  start_ = context_.clock.now();
+  for (const std::uint32_t c : booted) clusters[c]->cpu->start();
   simulate();
-  std::uint64_t end = start;
-  for (auto& cluster : clusters) end = std::max(end, cluster->cpu->finish_cycle());
-  return end - start;
+  std::uint64_t cycles = 0;
+  for (const std::uint32_t c : booted) cycles = std::max(cycles, cycles_of(c));
+  return cycles;
 }
 
 bool Platform::all_finished() const {

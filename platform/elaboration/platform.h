@@ -2,6 +2,7 @@
 // place of it is made by the kind that the machine names (models/registry.h) and known here by its role.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -42,13 +43,16 @@ class Cluster : public sc_core::sc_module {
 
 class Platform : public sc_core::sc_module {
  public:
-  // Only one platform may exist at a time (a SystemC process has one module tree).
-  Platform(sc_core::sc_module_name name, const MachineConfig& machine, bool full_data, const Firmware& firmware);
+  // Only one platform may exist at a time (a SystemC process has one module tree). `partitions`: of each cluster, where
+  // not all of them have one job.
+  Platform(sc_core::sc_module_name name, const MachineConfig& machine, bool full_data, const Firmware& firmware,
+           std::vector<Partition> partitions = {});
 
   const MachineConfig& machine() const { return machine_; }
   Context& context() { return context_; }
   const AddressMap& map() const { return bus->map(); }
   static std::string processor_name(std::uint32_t cluster);  // as an initiator of the interconnect
+  static std::string dma_name(std::uint32_t cluster);        // likewise
 
   // Back door for the host: bytes of a memory or the mailbox, without time.
   void write(std::uint64_t address, const void* data, std::size_t bytes);
@@ -57,6 +61,11 @@ class Platform : public sc_core::sc_module {
   // Resets counters and state, boots every cluster and runs until nothing happens any more.
   // Cycles from boot to the last cluster's end; meaningful if all_finished().
   std::uint64_t run();
+  std::uint64_t run(const std::vector<std::uint32_t>& clusters);  // boots these only
+  // Of a cluster that was booted: cycles from the latest boot to its end.
+  std::uint64_t cycles_of(std::uint32_t cluster) const {
+    return std::max(clusters[cluster]->cpu->finish_cycle(), start_) - start_;
+  }
   bool all_finished() const;
   // One clause for every module that still waits for something.
   std::vector<std::string> waiting();
@@ -65,6 +74,7 @@ class Platform : public sc_core::sc_module {
   void simulate();
   Context context_;
   MachineConfig machine_;
+  std::uint64_t start_ = 0;  // cycle of the latest boot
 
  public:
   std::unique_ptr<Interconnect> bus;

@@ -4,6 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include "models/arith/number.h"
+#include "models/engine/descriptor_check.h"
 #include "platform/energy/machine_model.h"
 
 namespace attnvp::job {
@@ -40,6 +42,16 @@ std::vector<Standing> standing_of(const Module& module, const config::EnergyTabl
     if (energy.has(s.component, s.action)) standing.push_back(s);
   }
   return standing;
+}
+
+config::EnergyTable for_type(const config::EnergyTable& table, hal::ElementType type) {
+  constexpr const char* kMac = "attnvp.mac";
+  const std::string name = arith::is_relative(type) && type != hal::ElementType::kInt8 ? "fp8" : attnvp::name_of(type);
+  const std::string action = "compute_" + name;
+  if (type == hal::ElementType::kFp16 || !table.has(kMac, action)) return table;
+  config::EnergyTable own = table;
+  own.set(kMac, "compute", table.components().find(kMac)->second.find(action)->second);
+  return own;
 }
 
 namespace {

@@ -6,6 +6,7 @@
 #include <systemc>
 #include <vector>
 
+#include "firmware/hal/descriptor.h"
 #include "models/module.h"
 #include "models/technology/config.h"
 #include "platform/config/energy.h"
@@ -26,6 +27,9 @@ std::string part_of(const std::string& component);
 
 // Whether an action's energy is to be known: papers' tables leave whole components out.
 bool has_energy(const config::EnergyTable& energy, const Action& action);
+
+// The table with what a multiply-accumulate of that type costs, where it says so.
+config::EnergyTable for_type(const config::EnergyTable& table, hal::ElementType type);
 
 // Cycles in which a module leaks and is clocked.
 struct PoweredCycles {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -12,13 +12,13 @@
 
 #include "firmware/hal/job.h"
 #include "models/machine.h"
-#include "models/storage/host_memory.h"
 #include "platform/config/energy.h"
 #include "platform/config/error.h"
 #include "platform/config/network.h"
 #include "platform/config/schema.h"
 #include "platform/job/accounting.h"
 #include "platform/job/counters.h"
+#include "platform/job/elaborated.h"
 #include "platform/job/golden.h"
 #include "platform/job/quantise.h"
 #include "platform/job/schedule.h"
@@ -120,14 +120,11 @@ class Runner {
   // tiling larger than the layer.
   Result run(const config::Network& network, const Schedule& schedule, const Tensors* tensors,
              const RunOptions& options);
-  Platform& platform() { return *platform_; }
+  Platform& platform();
 
  private:
-  void elaborate(const MachineConfig& machine, bool full_data);
-  void release();
   Result run_once(const config::Network& network, const Schedule& schedule, const Tensors* tensors,
                   const RunOptions& options);
-  void check_status(Result& result);
   void collect(Result& result);
 
   // The schedule with all that it leaves open, remembered.
@@ -135,8 +132,7 @@ class Runner {
 
   config::EnergyTable energy_;  // with all that the model says of the machine
   Floorplan floorplan_;
-  host_memory::Share elaborated_;
-  std::unique_ptr<Platform> platform_;
+  std::optional<Elaborated> elaborated_;
   std::map<std::string, Schedule> completed_;
 };
 

@@ -58,6 +58,17 @@ void check_run(const std::string& path, const ordered_json& run) {
     need(cycles.is_object(), "time." + unit);
     for (const auto& [reason, n] : cycles.items()) need(n.is_number(), fmt::format("time.{}.{}", unit, reason));
   }
+  const ordered_json imbalance = run.value("imbalance", ordered_json::object());
+  need(imbalance.is_object(), "imbalance");
+  for (const auto& [workers, of] : imbalance.items()) {
+    need(of.is_object(), "imbalance." + workers);
+    for (const auto& [work, dealt] : of.items()) {
+      for (const char* number : {"most", "mean", "ratio"}) {
+        const bool known = !dealt.is_object() || (dealt.contains(number) && dealt[number].is_number());
+        need(known, fmt::format("imbalance.{}.{}.{}", workers, work, number));
+      }
+    }
+  }
   if (run.contains("bound")) {
     need(run["bound"].is_object(), "bound");
     const ordered_json advice = run["bound"].value("advice", ordered_json::array());

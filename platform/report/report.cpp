@@ -6,8 +6,10 @@
 #include <map>
 
 #include "models/engine/descriptor_check.h"
+#include "platform/report/imbalance.h"
 #include "platform/report/json.h"
 #include "platform/report/power.h"
+#include "platform/report/run_parts.h"
 #include "platform/report/table.h"
 
 namespace attnvp::report {
@@ -23,11 +25,6 @@ std::uint64_t write_bytes(const job::Result& r, const std::string& memory) {
   return r.sum(memory, "write_words") * kWordBytes;
 }
 
-std::string golden_text(const job::Result& r) {
-  if (!r.golden_checked) return "not checked";
-  return r.golden.passed ? "passed" : "FAILED";
-}
-
 // Share of all workers' time in which they compute, if all tiles take as long.
 double occupancy(const job::Result& r) {
   return static_cast<double>(r.statistic("partition.tiles")) /
@@ -41,6 +38,31 @@ double tokens_per_second(const job::Result& r) {
 }
 
 }  // namespace
+
+std::string golden_text(const job::Result& r) {
+  if (!r.golden_checked) return "not checked";
+  return r.golden.passed ? "passed" : "FAILED";
+}
+
+nlohmann::ordered_json golden_json(const job::Result& r) {
+  return {{"checked", r.golden_checked},
+          {"passed", r.golden_checked ? nlohmann::ordered_json(r.golden.passed) : nlohmann::ordered_json()},
+          {"max_abs_error", r.golden.max_abs_error},
+          {"max_ulp_error", r.golden.max_ulp_error}};
+}
+
+nlohmann::ordered_json tiling_json(const job::Schedule& schedule) {
+  nlohmann::ordered_json j;
+  for (const auto& [name, value] : job::tiling_text(schedule.tiling)) {
+    const std::uint32_t number = schedule.tiling[name];
+    if (value == std::to_string(number)) {
+      j[name] = number;
+    } else {
+      j[name] = value;
+    }
+  }
+  return j;
+}
 
 // Where the engines' time went: whatever is half a percent somewhere.
 Table time_table(const job::Result& r) {
@@ -121,24 +143,14 @@ std::string to_json(const job::Result& r, const std::string& hardware, const Jso
     j["network"]["requests"].push_back({{"new_tokens", q.new_tokens}, {"cached_tokens", q.cached_tokens}});
   }
   j["dataflow"] = r.schedule.text;
-  for (const auto& [name, value] : job::tiling_text(r.schedule.tiling)) {
-    const std::uint32_t number = r.schedule.tiling[name];
-    if (value == std::to_string(number)) {
-      j["tiling"][name] = number;
-    } else {
-      j["tiling"][name] = value;
-    }
-  }
+  if (const ordered_json tiling = tiling_json(r.schedule); !tiling.empty()) j["tiling"] = tiling;
   j["cycles"] = r.cycles;
   j["frequency_hz"] = r.frequency_hz;
   j["seconds"] = r.seconds();
   if (net.layers > 1) {
     j["model"] = {{"seconds", r.seconds() * net.layers}, {"tokens_per_second", tokens_per_second(r)}};
   }
-  j["golden"] = {{"checked", r.golden_checked},
-                 {"passed", r.golden_checked ? ordered_json(r.golden.passed) : ordered_json()},
-                 {"max_abs_error", r.golden.max_abs_error},
-                 {"max_ulp_error", r.golden.max_ulp_error}};
+  j["golden"] = golden_json(r);
   j["utilization"] = {
       {"mac", r.utilization.mac}, {"vec", r.utilization.vec}, {"dma", r.utilization.dma}, {"dram", r.utilization.dram}};
   for (const std::string& memory : r.memories()) {
@@ -179,6 +191,7 @@ std::string to_json(const job::Result& r, const std::string& hardware, const Jso
     ordered_json& cycles = j["time"][unit.unit];
     for (const auto& [reason, n] : unit.cycles) cycles[reason] = n;
   }
+  add_imbalance(j, job::imbalance_of(r));
   add_power(j, r);
   if (parts.energy_range) add_energy_range(j, r);
   j["machine"] = {{"macs_per_cycle", r.peak.macs_per_cycle},
@@ -255,6 +268,7 @@ std::string to_text(const job::Result& r, const std::string& hardware) {
   out += busy.text(text::line_width()) + "\n";
 
   out += time_table(r).text(text::line_width()) + "\n" + bound_sentence(r.bound) + "\n\n";
+  out += imbalance_text(job::imbalance_of(r));
 
   Table traffic;
   traffic.column("memory", Table::Align::kLeft);

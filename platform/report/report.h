@@ -25,7 +25,7 @@ struct JsonParts {
   double least_cycles = 0;               //   what any schedule takes at least; 0: nothing was picked
 };
 std::string to_json(const job::Result& result, const std::string& hardware, const JsonParts& parts = {});
-// Cycles, time, utilisation, traffic, energy of one run.
+// Cycles, time, utilisation, how work was dealt, traffic, energy of one run.
 std::string to_text(const job::Result& result, const std::string& hardware);
 // One line a run, the last column relative to the first of them.
 struct ComparisonRow {

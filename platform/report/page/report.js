@@ -81,6 +81,17 @@ function setUpAccounts() {
   accounts.run = known[0];
 }
 
+// The most that one cluster, or core, was dealt, beside the mean. A run's: {clusters: {macs: {most, mean, ratio}}}.
+function dealt() {
+  const known = runs.filter(r => r.imbalance);
+  $('dealt-section').hidden = !known.length;
+  const names = {macs: 'MACs', vec_cycles: 'VEC cycles', dma_bytes: 'DMA bytes'};
+  const rows = (r, workers, of) => Object.entries(names).filter(([key]) => of[key]?.most > 0)
+    .map(([key, name]) => [r.label, `${name} of ${workers}`, whole(of[key].most), whole(Math.round(of[key].mean)), of[key].ratio.toFixed(2)]);
+  fill($('dealt'), ['Run', 'Work', 'Most', 'Mean', 'Most/mean'],
+       known.flatMap(r => Object.entries(r.imbalance).flatMap(([workers, of]) => rows(r, workers, of))));
+}
+
 // What made each run: enough to have it again.
 function origins() {
   const known = runs.filter(r => r.version);
@@ -204,6 +215,7 @@ $('subject').textContent = [...new Set(runs.map(r => {
 }))].join('; ');
 comparison();
 origins();
+dealt();
 findings();
 setUpAccounts();
 setUpGantt();

@@ -1,0 +1,153 @@
+// `attnvp run` of jobs side by side, each on clusters of its own.
+#include "platform/job/beside.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <optional>
+
+#include "cli/commands.h"
+#include "cli/firmware.h"
+#include "cli/prepared.h"
+#include "cli/progress.h"
+#include "explore/automatic/automatic.h"
+#include "explore/search/search.h"
+#include "platform/config/error.h"
+#include "platform/config/hardware.h"
+#include "platform/config/provenance.h"
+#include "platform/config/words.h"
+#include "platform/files/origin.h"
+#include "platform/files/outputs.h"
+#include "platform/report/beside.h"
+
+namespace attnvp::cli {
+
+namespace {
+
+using config::ConfigError;
+
+// What is asked of one of the jobs.
+struct Asked {
+  config::Network network;
+  std::string dataflow, tiling;  // as on the command line
+  job::Clusters clusters;
+  std::uint64_t seed = 1;
+};
+
+// "net=vit-b-16 dataflow=flat clusters=2"; what is left out is as for `run`.
+Asked parse_beside(const std::string& text, const RunArguments& a) {
+  static const std::vector<std::string> kKeys = {"net", "dataflow", "tiling", "clusters", "seed"};
+  const config::Origin origin = config::option_origin("--beside", text);
+  std::vector<std::string> values(kKeys.size());
+  for (std::size_t at = text.find_first_not_of(' '); at != std::string::npos;) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::string word = text.substr(at, end - at);
+    at = text.find_first_not_of(' ', end);
+    const std::size_t equals = std::min(word.find('='), word.size());
+    const std::string key = word.substr(0, equals);
+    const auto known = std::find(kKeys.begin(), kKeys.end(), key);
+    if (known == kKeys.end()) {
+      config::fail(origin, fmt::format("key {} is unknown{}", config::in_quotes(key), config::hint(key, kKeys)));
+    }
+    std::string& value = values[static_cast<std::size_t>(known - kKeys.begin())];
+    if (equals + 1 >= word.size()) config::fail(origin, fmt::format("key '{}' has no value", key));
+    if (!value.empty()) config::fail(origin, fmt::format("key '{}' is given twice", key));
+    value = word.substr(equals + 1);
+  }
+  Asked asked;
+  asked.seed = a.seed;
+  if (const std::string& seed = values[4]; !seed.empty()) {
+    const auto [stop, error] = std::from_chars(seed.data(), seed.data() + seed.size(), asked.seed);
+    if (error != std::errc() || stop != seed.data() + seed.size()) {
+      config::fail(origin, fmt::format("seed: found {}; allowed is a whole number", config::in_quotes(seed)));
+    }
+  }
+  if (values[0].empty()) config::fail(origin, "net is missing: the job's layer");
+  if (values[3].empty()) config::fail(origin, "clusters is missing: which of them the job has, such as clusters=2");
+  asked.network = config::load_network(values[0]);
+  asked.dataflow = values[1];
+  asked.tiling = values[2];
+  asked.clusters = job::parse_clusters(values[3]);
+  return asked;
+}
+
+// Reports of a single job.
+void refuse_others(const RunArguments& a) {
+  const std::string none, given = "given";
+  for (const auto& [option, value] : {std::pair{"--q", &a.q},
+                                      {"--k", &a.k},
+                                      {"--v", &a.v},
+                                      {"--out", &a.out},
+                                      {"--vcd", &a.vcd},
+                                      {"--timeline", &a.timeline},
+                                      {"--trace-from", &a.trace_from},
+                                      {"--trace-to", &a.trace_to},
+                                      {"--trace-scope", a.trace_scopes.empty() ? &none : &given},
+                                      {"--profile", &a.profile},
+                                      {"--instruction-trace", &a.instruction_trace},
+                                      {"--action-counts", &a.action_counts},
+                                      {"--gdb", a.gdb_port >= 0 ? &given : &none},
+                                      {"--check", a.check ? &given : &none},
+                                      {"--jitter", a.jitter ? &given : &none},
+                                      {"--energy-range", a.energy_range ? &given : &none}}) {
+    if (!value->empty()) {
+      throw ConfigError(
+          fmt::format("{} is for a job that has the machine to itself, without --clusters and --beside", option));
+    }
+  }
+}
+
+job::Schedule schedule_of(const Asked& asked, const job::Part& part, const config::EnergyTable& energy) {
+  const std::string wanted = default_dataflow(asked.dataflow, asked.network);
+  const bool searched = asked.tiling == "auto";
+  const job::Tiling tiling = searched ? job::Tiling{} : job::parse_tiling(asked.tiling);
+  job::Schedule schedule;
+  if (wanted == "auto") {
+    schedule = explore::pick_dataflow(part.machine, asked.network, tiling, energy).schedule();
+  } else {
+    schedule = job::parse_dataflow(wanted);
+    schedule.tiling = tiling;
+  }
+  if (searched) schedule.tiling = explore::find_tiling(part.machine, asked.network, schedule, energy);
+  return schedule;
+}
+
+}  // namespace
+
+int run_side_by_side(const RunArguments& a, const Prepared& p) {
+  refuse_others(a);
+  if (a.clusters.empty()) throw ConfigError("--beside needs --clusters: which ones the first job has, such as 0-1");
+  std::vector<Asked> asked = {{p.network, a.dataflows.front(), a.tiling, job::parse_clusters(a.clusters), a.seed}};
+  for (const std::string& text : a.beside) asked.push_back(parse_beside(text, a));
+  std::vector<job::Clusters> clusters;
+  for (const Asked& job : asked) clusters.push_back(job.clusters);
+  const std::vector<job::Part> parts = job::parts_of(p.machine, clusters);
+  config::note_machine(p.machine, a.settings);
+  files::note("seed", fmt::format("{}", a.seed));
+  files::Outputs outputs;
+  files::Output* const json_file = outputs.open_or_stdout("--json", a.json);
+  job::SideBySide all;
+  {
+    const Waiting waiting(fmt::format("{} jobs side by side on {}", asked.size(), p.machine.name));
+    std::vector<job::Neighbour> jobs;
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+      jobs.push_back({asked[i].network, schedule_of(asked[i], parts[i], p.energy), {}});
+      if (p.full) jobs.back().tensors = job::random_tensors(asked[i].network, asked[i].seed);
+    }
+    all = job::run_beside(p.machine, p.energy, p.full, parts, jobs);
+  }
+  report::JsonParts more;
+  more.overrides = a.settings;
+  more.machine_hash = config::machine_hash(p.machine);
+  const std::string json = report::to_json(all, p.machine.name, more);
+  if (json_file != nullptr) json_file->write(json, files::Form::kOwn);
+  outputs.commit();
+  std::fputs((a.json == "-" ? json : report::to_text(all, p.machine.name)).c_str(), stdout);
+  int status = 0;
+  for (const job::NeighbourResult& job : all.jobs) status = std::max(status, exit_status(job.result));
+  return status;
+}
+
+}  // namespace attnvp::cli

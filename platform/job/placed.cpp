@@ -1,0 +1,275 @@
+#include "platform/job/placed.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "mapping/addends.h"
+#include "mapping/append.h"
+#include "mapping/programs.h"
+#include "models/arith/number.h"
+#include "platform/elaboration/platform.h"
+#include "platform/job/accounting.h"
+#include "platform/job/attention_shape.h"
+#include "platform/job/command_list.h"
+#include "platform/job/steps.h"
+
+namespace attnvp::job {
+
+namespace {
+
+// Rows of new tokens of a tensor, out of it: they are where they were made, until firmware puts them into the cache.
+template <typename Element>
+std::vector<Element> taken_out(const config::Network& n, std::size_t columns, std::vector<Element>& rows) {
+  const std::size_t stride = columns * hal::element_bytes(n.type) / sizeof(Element);
+  std::vector<Element> taken;
+  auto head = rows.begin();
+  for (std::uint32_t b = 0; b < n.batch; ++b) {
+    for (std::uint32_t h = 0; h < n.heads_of_kv(); ++h) {
+      const auto from = head + static_cast<std::ptrdiff_t>(n.cached_tokens(b) * stride),
+                 to = from + static_cast<std::ptrdiff_t>(n.new_tokens(b) * stride);
+      taken.insert(taken.end(), from, to);
+      std::fill(from, to, static_cast<Element>(0));
+      head += static_cast<std::ptrdiff_t>(n.context(b) * stride);
+    }
+  }
+  return taken;
+}
+
+// A bias as firmware reads it: a row of keys for every query of every head of Q.
+template <typename Put>
+void put_bias(const config::Network& n, std::uint64_t address, const Put& put) {
+  std::vector<arith::Half> row(n.seq_kv);
+  for (std::uint32_t b = 0; b < n.batch; ++b) {
+    for (std::uint32_t h = 0; h < n.heads; ++h) {
+      for (std::uint32_t q = 0; q < n.seq_q; ++q, address += row.size() * sizeof row[0]) {
+        for (std::uint32_t key = 0; key < n.seq_kv; ++key) row[key] = n.bias_tensor->at(b, h, q, key);
+        put(address, row);
+      }
+    }
+  }
+}
+
+// K or V as the cache has it: pages of all heads' tokens, or one run.
+template <typename Element>
+std::vector<Element> in_pages(const config::Network& n, std::size_t columns, const std::vector<Element>& rows) {
+  if (n.page == 0) return rows;
+  const std::size_t bytes = hal::element_bytes(n.type), heads = n.heads_of_kv(),
+                    emb = columns * bytes / sizeof(Element);
+  std::vector<Element> cache(std::size_t{n.pages()} * n.page * heads * emb, 0);
+  const std::vector<std::uint32_t> table = n.page_table();
+  std::size_t row = 0, first = 0;  // of the batch: in `rows`, in the table
+  for (std::uint32_t b = 0; b < n.batch; ++b) {
+    for (std::size_t head = 0; head < heads; ++head) {
+      for (std::size_t t = 0; t < n.context(b); ++t, ++row) {
+        const std::size_t page = table[first + t / n.page];
+        std::copy_n(rows.data() + row * emb, emb, cache.data() + ((page * heads + head) * n.page + t % n.page) * emb);
+      }
+    }
+    first += (n.context(b) + n.page - 1) / n.page;
+  }
+  return cache;
+}
+
+std::vector<std::uint32_t>& scale_table(mapping::Job& job) {
+  const auto table = std::find_if(job.tables.begin(), job.tables.end(),
+                                  [](const mapping::Job::Table& t) { return t.address == hal::kScalesAddress; });
+  return table->words;
+}
+
+GoldenResult check(const config::Network& n, const Tensors& t, const Quantised& kept, const OnePass& softmax,
+                   const arith::Half* output) {
+  AttentionShape shape = shape_of(n);
+  const std::vector<HeadFactors>& factors = kept.factors;
+  shape.factors = factors;
+  std::vector<AttentionShape::RowScales> scales;
+  for (const Quantised::Blocks& of : kept.blocks) scales.push_back({n.scale_block, of.q, of.k, of.v});
+  shape.scales = scales;
+  if (!n.ragged()) return check_attention(shape, t.q.data(), t.k.data(), t.v.data(), output, softmax);
+  GoldenResult all;
+  double worst = -1;
+  std::uint64_t queries = 0, keys = 0, values = 0, outputs = 0;  // elements before this batch's
+  shape.batch = 1;
+  const config::Network folded = n.folded();
+  for (std::uint32_t b = 0; b < n.batch; ++b) {
+    shape.keys = n.context(b);
+    shape.queries = folded.queries_of(b);
+    shape.mask = folded.mask_of(b);
+    if (!scales.empty()) {
+      const auto first = scales.begin() + static_cast<std::ptrdiff_t>(std::size_t{b} * shape.heads);
+      shape.scales.assign(first, first + static_cast<std::ptrdiff_t>(shape.heads));
+    }
+    if (!factors.empty()) {
+      const auto first = factors.begin() + static_cast<std::ptrdiff_t>(std::size_t{b} * shape.heads);
+      shape.factors.assign(first, first + static_cast<std::ptrdiff_t>(shape.heads));
+    }
+    GoldenResult one =
+        check_attention(shape, t.q.data() + queries, t.k.data() + keys, t.v.data() + values, output + outputs, softmax);
+    queries += shape.query_elements();
+    keys += shape.key_elements();
+    values += shape.value_elements();
+    outputs += shape.output_elements();
+    one.batch = b;
+    one.passed = one.passed && all.passed;
+    one.failures += all.failures;
+    one.max_abs_error = std::max(one.max_abs_error, all.max_abs_error);
+    one.max_ulp_error = std::max(one.max_ulp_error, all.max_ulp_error);
+    const double share = one.tolerance > 0 ? std::abs(one.actual - one.expected) / one.tolerance : 0;
+    if (share < worst) {  // the worst element so far stays
+      one.batch = all.batch;
+      one.head = all.head;
+      one.row = all.row;
+      one.column = all.column;
+      one.expected = all.expected;
+      one.actual = all.actual;
+      one.tolerance = all.tolerance;
+    }
+    worst = std::max(worst, share);
+    all = one;
+  }
+  return all;
+}
+
+}  // namespace
+
+Placed::Placed(Platform& platform, const Partition& partition, const MachineConfig& machine,
+               const config::Network& network, const Schedule& schedule, const Tensors* tensors)
+    : platform_(platform),
+      partition_(partition),
+      machine_(machine),
+      network_(network),
+      schedule_(schedule),
+      tensors_(platform.context().full_data ? tensors : nullptr),
+      made_(make_job(machine, network, schedule)),
+      pages_(fmt::format("the tensors of {} in DRAM", network.name)) {
+  const hal::JobResult unwritten{};
+  for (std::uint32_t c = 0; c < machine.clusters; ++c) write(hal::result_address(c), &unwritten, sizeof unwritten);
+  if (tensors_ != nullptr && network.typed()) {
+    const bool one_pass = has(schedule, firmware::kOnePass);
+    kept_ = quantised(network, *tensors_);
+    if (!kept_.blocks.empty()) scale_table(made_) = block_scales(network, kept_.blocks);
+    if (!kept_.factors.empty()) made_.scales = head_scales(kept_.factors, network.type, one_pass);
+  }
+  put_tables();
+  // Pages of DRAM, and the output's copy for the host.
+  if (platform.context().full_data) {
+    pages_.require(made_.scratch.address - hal::kDramBase + network.output_elements() * sizeof(arith::Half));
+  }
+  if (tensors_ != nullptr) put_tensors();
+}
+
+void Placed::write(std::uint64_t address, const void* data, std::size_t bytes) const {
+  platform_.write(partition_.place(address), data, bytes);
+}
+
+void Placed::read(std::uint64_t address, void* data, std::size_t bytes) const {
+  platform_.read(partition_.place(address), data, bytes);
+}
+
+// The job block, and what else firmware is told.
+void Placed::put_tables() {
+  const hal::JobBlock& job = made_.block;
+  const auto put = [&](std::uint64_t address, const auto& of) {
+    if (!of.empty()) write(address, of.data(), of.size() * sizeof of[0]);
+  };
+  if ((job.flags & hal::kRuled) != 0) write(hal::kRulesAddress, &made_.rules, sizeof made_.rules);
+  put(hal::kContextsAddress, made_.contexts);
+  put(hal::kPagesAddress, made_.pages);
+  if ((job.flags & hal::kTyped) != 0) write(hal::kTypesAddress, &made_.types, sizeof made_.types);
+  put(hal::kScalesAddress, made_.scales);
+  mapping::Job told = made_;
+  if (machine_.control.lists) {
+    for (const PlacedList& list : make_lists(told, machine_)) write(list.address, list.words.data(), list.bytes());
+  }
+  scratch_ = told.scratch.address;
+  write(hal::kScratchAddress, &told.scratch, sizeof told.scratch);
+  write(hal::kJobAddress, &told.block, sizeof told.block);
+  for (const mapping::Job::Table& t : told.tables) write(t.address, t.words.data(), t.end() - t.address);
+}
+
+void Placed::put_tensors() const {
+  const hal::JobBlock& job = made_.block;
+  const auto put = [&](std::uint64_t address, const auto& rows) {
+    if (!rows.empty()) write(address, rows.data(), rows.size() * sizeof rows[0]);
+  };
+  const auto put_cache = [&](std::uint64_t address, std::uint64_t made_at, std::size_t columns, auto rows) {
+    if (network_.append) put(made_at, taken_out(network_, columns, rows));
+    put(address, network_.page == 0 ? rows : in_pages(network_, columns, rows));
+  };
+  const auto put_all = [&](const auto& q, const auto& k, const auto& v) {
+    const hal::Append from = mapping::append_of(made_);
+    put(operand_address(network_, job.layer), q);
+    put_cache(job.layer.k, from.k, network_.emb, k);
+    put_cache(job.layer.v, from.v, network_.values(), v);
+  };
+  network_.typed() ? put_all(kept_.q, kept_.k, kept_.v) : put_all(tensors_->q, tensors_->k, tensors_->v);
+  if (network_.bias == config::Bias::kTensor) put_bias(network_, mapping::addends_of(made_), put);
+}
+
+void Placed::tag() const { tag_tensors(platform_, made_.block.layer, scratch_, mapping::addends_of(made_)); }
+
+void Placed::read_answers(Result& result) const {
+  const firmware::Dataflow& dataflow = *mapping::find_dataflow(schedule_.dataflow);
+  for (std::uint32_t c = 0; c < machine_.clusters; ++c) {
+    hal::JobResult answer{};
+    read(hal::result_address(c), &answer, sizeof answer);
+    if (answer.status != hal::Status::kDone) {
+      throw RunError(fmt::format("{}: cluster {}'s firmware: {}", what(), c, refusal(answer, dataflow)));
+    }
+    for (int i = 0; dataflow.statistics != nullptr && dataflow.statistics[i].name != nullptr; ++i) {
+      if (c == 0) result.statistics.emplace_back(dataflow.statistics[i].name, 0);
+      result.statistics[static_cast<std::size_t>(i)].second += answer.statistic[i];
+    }
+  }
+  for (std::uint32_t c = 0; result.statistic("partition.workers") > 0 && c < machine_.clusters; ++c) {
+    for (std::uint32_t k = 0; k < machine_.cores; ++k) {
+      Worker w{partition_.first_cluster + c, k, 0};
+      read(hal::worker_tiles_address(c, k), &w.tiles, sizeof w.tiles);
+      result.workers.push_back(w);
+    }
+  }
+}
+
+void Placed::read_output(Result& result, bool check_golden) const {
+  if (!platform_.context().full_data) return;
+  const hal::Layer& layer = made_.block.layer;
+  const firmware::Dataflow& dataflow = *mapping::find_dataflow(schedule_.dataflow);
+  const bool attention = network_.step == config::Step::kAttention;
+  result.output.resize(attention ? network_.output_elements() : network_.visible_scores());
+  read(attention ? layer.o : result_address(network_, layer), result.output.data(),
+       result.output.size() * sizeof(arith::Half));
+  if (network_.out != hal::ElementType::kFp16) {
+    for (arith::Half& x : result.output) x = arith::half_from_float(arith::float_from_bf16(x));
+  }
+  if (!check_golden || tensors_ == nullptr || dataflow.is(firmware::kPacked)) return;
+  result.golden_checked = true;
+  if (!attention) {
+    result.golden = check_step(network_, *tensors_, result.output);
+    return;
+  }
+  const OnePass softmax{has(schedule_, firmware::kOnePass) ? schedule_.tiling["nkv"] : 0,
+                        has(schedule_, firmware::kMerged)};
+  const Tensors& seen = network_.typed() ? kept_.numbers : *tensors_;
+  result.golden = check(network_, seen, kept_, softmax, result.output.data());
+}
+
+std::string Placed::what() const {
+  return fmt::format("{} on {} with {}", network_.name, machine_.name, schedule_.text);
+}
+
+void check_ended(Platform& p, const std::string& what) {
+  const FaultLog& faults = p.context().faults;
+  if (faults.any()) throw StoppedError(fmt::format("{}: {}", what, to_sentence(faults.faults().front())));
+  if (!p.all_finished()) {
+    throw StoppedError(
+        fmt::format("{}: deadlock at cycle {}: {}", what, p.context().clock.now(), fmt::join(p.waiting(), "; ")));
+  }
+  if (const std::vector<std::string> left = p.waiting(); !left.empty()) {
+    throw StoppedError(fmt::format("{}: firmware has ended, but commands are left over that wait for ever: {}", what,
+                                   fmt::join(left, "; ")));
+  }
+}
+
+}  // namespace attnvp::job
