@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "explore/layers/layers.h"
+#include "platform/config/step.h"
 #include "platform/report/json.h"
 #include "platform/report/report.h"
 #include "platform/report/table.h"
@@ -25,6 +26,8 @@ double useful(double macs, std::uint64_t cycles, const job::Result& any) {
 
 std::string shape(const job::Result& r) {
   const config::Network& n = r.network;
+  if (n.step == config::Step::kRotate) return fmt::format("{} x {}, heads of {}", n.seq_q, n.seq_kv, n.emb);
+  if (config::is_row_step(n.step)) return fmt::format("{} {} x {}", config::step_word(n), n.seq_q, n.seq_kv);
   if (n.step != config::Step::kAttention) return fmt::format("{} x {} x {}", n.seq_q, n.seq_kv, n.emb);
   const std::string heads = n.heads_of_kv() == n.heads ? fmt::format("{} heads", n.heads)
                                                        : fmt::format("{}/{} heads", n.heads, n.heads_of_kv());
@@ -60,7 +63,8 @@ std::string to_text(const LayerRun& run, const std::string& hardware) {
                         with_prefix(run.layers * run.seconds(), "s"),
                         with_prefix(run.layers * run.energy_pj() * 1e-12, "J"), run.tokens_per_second());
   }
-  return text + "\nNorms, activations, residual sums and embeddings are not simulated.\n";
+  if (run.network.linear) text += "\nlinear=1: without norms, activations, residual sums and rotary embedding.\n";
+  return text;
 }
 
 std::string to_json(const LayerRun& run, const std::string& hardware, const std::string& hash,

@@ -16,6 +16,7 @@
 #include "models/engine/descriptor_check.h"
 #include "models/storage/host_memory.h"
 #include "platform/config/error.h"
+#include "platform/config/step.h"
 #include "platform/config/units.h"
 #include "platform/elaboration/platform.h"
 #include "platform/energy/machine_model.h"
@@ -329,7 +330,8 @@ Result Runner::run_once(const config::Network& network, const Schedule& schedule
     if (network.bias == config::Bias::kTensor) put_bias(p, network, mapping::addends_of(made));
   }
 
-  tag_tensors(p, job.layer, told.scratch.address, mapping::addends_of(made));
+  // Rows of a step are no Q and no K.
+  tag_tensors(p, config::is_row_step(network.step) ? hal::Layer{} : job.layer, told.scratch.address, mapping::addends_of(made));
   Result result;
   result.network = network;
   result.schedule = schedule;
