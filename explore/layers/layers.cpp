@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "explore/automatic/automatic.h"
+#include "models/mac_engine/mac_rate.h"
 #include "platform/config/operations.h"
 
 namespace attnvp::explore {
@@ -56,6 +57,7 @@ LayerRun run_layer(const MachineConfig& machine, const config::Network& network,
   const std::vector<config::Operation> operations = config::operations_of(network);
   LayerRun run;
   run.network = network;
+  run.mac_rate = mac_rate(machine.mac, network.type);
   run.tokens = config::tokens_of(network);
   run.layers = network.scope == config::Scope::kModel ? network.layers : 1;
   std::vector<job::Schedule> schedules;  // before anything is run

@@ -19,9 +19,10 @@ std::string golden(const job::Result& r) {
   return !r.golden_checked ? "not checked" : r.golden.passed ? "passed" : "FAILED";
 }
 
-// Of the whole machine's arrays.
-double useful(double macs, std::uint64_t cycles, const job::Result& any) {
-  return macs / (static_cast<double>(cycles) * static_cast<double>(any.peak.macs_per_cycle));
+// Of what the whole machine's arrays could do.
+double useful(double macs, std::uint64_t cycles, const LayerRun& run) {
+  const std::uint64_t peak = run.operations.front().result.peak.macs_per_cycle * run.mac_rate;
+  return macs / (static_cast<double>(cycles) * static_cast<double>(peak));
 }
 
 std::string shape(const job::Result& r) {
@@ -48,13 +49,12 @@ std::string to_text(const LayerRun& run, const std::string& hardware) {
     table.row({name, shape(r), r.schedule.text, with_commas(r.cycles),
                report::percent(static_cast<double>(r.cycles) / static_cast<double>(cycles)),
                with_prefix(r.seconds(), "s"),
-               report::percent(useful(static_cast<double>(r.sum("mac", "macs")), r.cycles, r)),
+               report::percent(useful(static_cast<double>(r.sum("mac", "macs")), r.cycles, run)),
                with_prefix(static_cast<double>(bytes), "B"), with_prefix(r.total_energy_pj() * 1e-12, "J"), golden(r),
                fmt::format("{} {}", r.bound.most.resource, report::percent(r.bound.share()))});
   }
-  const job::Result& any = run.operations.front().result;
   table.row({"layer", fmt::format("{} tokens", with_commas(run.tokens)), "", with_commas(cycles), "100.0%",
-             with_prefix(run.seconds(), "s"), report::percent(useful(static_cast<double>(run.macs()), cycles, any)),
+             with_prefix(run.seconds(), "s"), report::percent(useful(static_cast<double>(run.macs()), cycles, run)),
              with_prefix(static_cast<double>(run.dram_bytes()), "B"), with_prefix(run.energy_pj() * 1e-12, "J"), "",
              ""});
   std::string text = fmt::format("{} on {}\n\n{}", run.network.name, hardware, table.text(text::line_width()));

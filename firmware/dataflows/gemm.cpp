@@ -22,9 +22,9 @@ class Gemm {
         panels_(panels) {
     rt.check_l0(t.l0);
     check_step_channels(rt);
-    a_ = {0, t.ring * cores_, t.nq, t.kd};
-    b_ = {0, t.ring, t.nkv, t.kd};
-    c_ = {0, 2 * cores_, t.nq, t.nkv};
+    a_ = {0, t.ring * cores_, t.nq, t.kd, rt.bytes()};
+    b_ = {0, t.ring, t.nkv, t.kd, rt.bytes()};
+    c_ = {0, 2 * cores_, t.nq, t.nkv, rt.out_bytes()};
     sums_ = {0, cores_, t.nq, t.nkv, kPartialBytes};
     a_.make(rt, L1Region::kQ);
     b_.make(rt, L1Region::kK);
@@ -66,7 +66,7 @@ class Gemm {
     dispatch(rt_, hal::kBlock);
     for (uint32_t s = 0; rt_.ok() && s < slices_; ++s, ++loads_) {
       const uint32_t from = s * t_.kd, depth = min(t_.kd, k_ - from);
-      const Matrix b = b_.of(loads_, columns, depth);
+      const Matrix b = rt_.in(b_.of(loads_, columns, depth));
       for (uint32_t core = 0; core < busy; ++core) {
         const Matrix a = a_of(core, rows_of(core), depth);
         const Matrix source = in_dram(l.q, head, m_, row + core * t_.nq, k_, from, a);
@@ -80,7 +80,7 @@ class Gemm {
                                       sums_.of(core, rows, columns), place_of(s, slices_), t_.l0);
         multiply.after(a_ready_.of(core)).after(b_ready_.of(core)).then(a_free_.of(core)).then(b_free_.of(core));
         if (s == 0) multiply.after(c_free_.of(core));
-        if (s + 1 == slices_) multiply.scaled(rt_.rules().scale).then(done_.of(core));
+        if (s + 1 == slices_) rt_.scale_scores(multiply, head).then(done_.of(core));
         rt_.mac(core, multiply.label(head, i));
       }
     }
@@ -96,13 +96,14 @@ class Gemm {
   Matrix in_dram(uint64_t tensor, uint32_t head, uint32_t rows, uint32_t row, uint32_t columns, uint32_t column,
                  const Matrix& tile) const {
     const uint64_t before = (uint64_t{head} * rows + row) * columns + uint64_t{column} * (panels_ ? tile.rows : 1);
-    return {tensor + before * kHalfBytes, tile.rows, tile.columns, (panels_ ? tile.columns : columns) * kHalfBytes};
+    const uint32_t bytes = hal::element_bytes(tile.type);
+    return {tensor + before * bytes, tile.rows, tile.columns, (panels_ ? tile.columns : columns) * bytes, tile.type};
   }
   Matrix a_of(uint32_t core, uint32_t rows, uint32_t depth) const {
-    return a_.of(loads_ % t_.ring * cores_ + core, rows, depth);
+    return rt_.in(a_.of(loads_ % t_.ring * cores_ + core, rows, depth));
   }
   Matrix c_of(uint32_t core, uint32_t rows, uint32_t columns) const {
-    return c_.of(blocks_ % 2 * cores_ + core, rows, columns);
+    return rt_.out(c_.of(blocks_ % 2 * cores_ + core, rows, columns));
   }
 
   Runtime& rt_;

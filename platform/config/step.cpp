@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/engine/descriptor_check.h"
 #include "platform/config/words.h"
 
 namespace attnvp::config {
@@ -38,6 +39,18 @@ std::vector<std::uint32_t> extents(const std::string& text, const std::string& n
          fmt::format("found {}; allowed are {}, with 'x' between them", in_quotes(numbers), fmt::join(allowed, ", ")));
   }
   return all;
+}
+
+// "type=int8" behind a comma.
+hal::ElementType type_in(const std::string& text, std::size_t comma, const std::string& words) {
+  using T = hal::ElementType;
+  std::vector<std::string> names;
+  for (const T type : {T::kFp16, T::kBf16, T::kFp8E4M3, T::kFp8E5M2, T::kInt8}) {
+    names.push_back("type=" + attnvp::name_of(type));
+    if (words.substr(comma + 1) == names.back()) return type;
+  }
+  fail(option_origin("--net", text),
+       fmt::format("found {} behind a step; allowed: {}", in_quotes(words.substr(comma + 1)), fmt::join(names, ", ")));
 }
 
 Network rows_of(Step step, std::uint32_t rows, std::uint32_t columns) {
@@ -81,10 +94,13 @@ std::string step_word(const Network& n) {
   return {};
 }
 
-Network gemm(std::uint32_t rows, std::uint32_t columns, std::uint32_t depth) {
+Network gemm(std::uint32_t rows, std::uint32_t columns, std::uint32_t depth, hal::ElementType type) {
   Network n = rows_of(Step::kGemm, rows, columns);
   n.name = fmt::format("gemm:{}x{}x{}", rows, columns, depth);
+  if (type != hal::ElementType::kFp16) n.name += ",type=" + attnvp::name_of(type);
   n.emb = depth;
+  n.type = type;
+  if (type == hal::ElementType::kBf16) n.out = type;
   n.softmax = false;
   return n;
 }
@@ -121,8 +137,9 @@ std::optional<Network> parse_step(const std::string& text) {
   const std::string kind = text.substr(0, colon), numbers = text.substr(colon + 1);
   const std::pair<const char*, double> rows{"rows", kLongestSequence}, columns{"columns", kLongestSequence};
   if (kind == "gemm") {
-    const auto e = extents(text, numbers, {rows, columns, {"depth", kDeepest}});
-    return gemm(e[0], e[1], e[2]);
+    const std::size_t comma = numbers.find(',');
+    const auto e = extents(text, numbers.substr(0, comma), {rows, columns, {"depth", kDeepest}});
+    return gemm(e[0], e[1], e[2], comma == std::string::npos ? hal::ElementType::kFp16 : type_in(text, comma, numbers));
   }
   if (kind == "rope") {
     const auto e = extents(text, numbers, {rows, columns, {"elements of a head", kDeepest}});

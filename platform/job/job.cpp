@@ -357,7 +357,8 @@ Result Runner::run_once(const config::Network& network, const Schedule& schedule
     }
     const bool checked = options.check_golden && tensors != nullptr && !dataflow.is(firmware::kPacked);
     if (checked && !attention) {
-      result.golden = check_step(network, *tensors, result.output);
+      const float factor = kept.factors.empty() ? 1 : kept.factors.front().score;
+      result.golden = check_step(network, network.typed() ? kept.numbers : *tensors, result.output, factor);
       result.golden_checked = true;
     } else if (checked) {
       const OnePass softmax{dataflow.is(firmware::kOnePass) ? result.schedule.tiling["nkv"] : 0,

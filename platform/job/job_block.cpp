@@ -158,10 +158,6 @@ mapping::Job make_job(const MachineConfig& machine, const config::Network& n, co
   std::memcpy(&made.types.cap, &n.soft_cap, sizeof n.soft_cap);
   made.types.value_emb = n.value_emb;
   if (n.beyond_fp16()) job.flags |= hal::kTyped;
-  if (n.beyond_fp16() && dataflow.is(firmware::kOneStep)) {
-    throw config::ConfigError(
-        fmt::format("{} with {}: found{}; that dataflow takes fp16 as it is", n.name, schedule.text, n.rules()));
-  }
   if (n.type == hal::ElementType::kInt8) {
     const std::uint64_t heads = std::uint64_t{folded.batch} * folded.heads;
     if (heads > hal::kMostScales) {

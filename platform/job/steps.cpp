@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "models/arith/layer.h"
+#include "models/arith/number.h"
 #include "models/arith/softmax.h"
 #include "platform/config/step.h"
 #include "platform/job/golden_kernels.h"
@@ -52,7 +53,11 @@ class Comparison {
   double worst_ = -1;
 };
 
-GoldenResult check_product(const config::Network& n, const Tensors& t, const std::vector<arith::Half>& c) {
+GoldenResult check_product(const config::Network& n, const Tensors& t, const std::vector<arith::Half>& c,
+                           double factor) {
+  const bool bf16 = n.out == hal::ElementType::kBf16;  // rounded to that, and then to what the host has
+  const arith::Rounding loss = arith::rounding_of(n.out);
+  const double relative = loss.relative + (bf16 ? kH : 0), least = loss.least + (bf16 ? kHalfTiny : 0);
   const std::size_t rows = n.seq_q, columns = n.seq_kv, depth = n.emb;
   Panels<double> k(depth, columns);
   std::vector<double> k_norm(columns);
@@ -76,8 +81,9 @@ GoldenResult check_product(const config::Network& n, const Tensors& t, const std
       for (std::size_t d = 0; d < depth; ++d) square += q[i * depth + d] * q[i * depth + d];
       const double unit = 1.01 * static_cast<double>(depth) * kU * std::sqrt(square);
       for (std::size_t j = 0; j < columns; ++j) {
-        const double expected = sums[i * k.columns() + j], added = unit * k_norm[j];
-        const double tolerance = added + kH * (std::abs(expected) + added) + kHalfTiny;
+        const double expected = factor * sums[i * k.columns() + j];
+        const double added = factor * unit * k_norm[j] + (factor != 1 ? 2.02 * kU * std::abs(expected) : 0);
+        const double tolerance = added + relative * (std::abs(expected) + added) + least;
         all.compare(first + i, j, expected, tolerance, c[(first + i) * columns + j]);
       }
     }
@@ -225,7 +231,8 @@ std::uint64_t result_address(const config::Network& n, const hal::Layer& layer) 
   return n.step == config::Step::kGemm ? layer.c : layer.p;
 }
 
-GoldenResult check_step(const config::Network& n, const Tensors& t, const std::vector<arith::Half>& result) {
+GoldenResult check_step(const config::Network& n, const Tensors& t, const std::vector<arith::Half>& result,
+                        float factor) {
   switch (n.step) {
     case config::Step::kSoftmax:
       return check_softmax(n, t, result);
@@ -238,7 +245,7 @@ GoldenResult check_step(const config::Network& n, const Tensors& t, const std::v
     case config::Step::kRotate:
       return check_rotation(n, t, result);
     default:
-      return check_product(n, t, result);
+      return check_product(n, t, result, factor);
   }
 }
 

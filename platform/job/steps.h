@@ -34,6 +34,9 @@ std::uint64_t result_address(const config::Network& step, const hal::Layer& laye
 //   sum       u' |y|
 //   f(x), f(x) z    u' |y| and 1e-14 |x| [|z|] of f, u' |y| of the product
 //   rotary    2 u' (|x c| + |y s|)
-GoldenResult check_step(const config::Network& step, const Tensors& operands, const std::vector<arith::Half>& result);
+// Of other types the product is that of the numbers that are kept, times `factor`: two roundings to FP32 more, and one to
+// BF16 where that is the result's type.
+GoldenResult check_step(const config::Network& step, const Tensors& operands, const std::vector<arith::Half>& result,
+                        float factor = 1);
 
 }  // namespace attnvp::job

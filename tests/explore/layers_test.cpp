@@ -5,6 +5,7 @@
 #include "platform/config/error.h"
 #include "platform/config/hardware.h"
 #include "platform/config/operations.h"
+#include "platform/config/step.h"
 
 namespace attnvp::explore {
 namespace {
@@ -84,6 +85,23 @@ TEST(Layers, AreSumsAndGolden) {
   for (const auto& [name, result] : layer.operations) {
     job::Runner alone(machine, config::load_energy(machine.energy), false);
     EXPECT_EQ(alone.run(result.network, result.schedule, nullptr, {}).cycles, result.cycles) << name;
+  }
+}
+
+// Products and attention of that type; what lies between them is FP16.
+TEST(Layers, HaveTypes) {
+  for (const char* type : {"int8", "fp8_e4m3", "bf16"}) {
+    const LayerRun layer =
+        run("edge", std::string("H=4,N=40,E=32,hidden=128,ffn=200,scope=layer,type=") + type, "auto", true);
+    ASSERT_EQ(layer.operations.size(), 10U);
+    std::uint64_t cycles = 0;
+    for (const auto& [name, result] : layer.operations) {
+      EXPECT_TRUE(result.golden_checked) << name;
+      EXPECT_TRUE(result.golden.passed) << name << ": " << result.golden.to_string();
+      EXPECT_EQ(result.network.typed(), !config::is_row_step(result.network.step)) << name;
+      cycles += result.cycles;
+    }
+    EXPECT_EQ(layer.cycles(), cycles);
   }
 }
 

@@ -244,6 +244,8 @@ TEST(CheckSteps, RaiseNoAlarm) {
                                         {"gemm:64x300x70", "gemm-panels"},
                                         {"softmax:64x300", "softmax-rows"},
                                         {"softmax:33x17", "softmax-rows"},
+                                        {"gemm:60x50x300,type=int8", "gemm"},
+                                        {"gemm:60x50x300,type=bf16", "gemm"},
                                         {"layernorm:64x300", "rows"},
                                         {"layernorm:1x7", "rows"},
                                         {"rmsnorm:500x40", "rows"},

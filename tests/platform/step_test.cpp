@@ -93,6 +93,44 @@ TEST_P(Steps, AreGoldenOnAnyMachine) {
 
 INSTANTIATE_TEST_SUITE_P(Random, Steps, ::testing::Range(0, 12));
 
+// Of every type, on machines whose arrays take short ones faster: golden, and operands as short as they are.
+class TypedProducts : public ::testing::TestWithParam<hal::ElementType> {};
+
+TEST_P(TypedProducts, AreGoldenOnAnyMachine) {
+  for (std::uint32_t i = 0; i < 8; ++i) {
+    Random r(static_cast<std::uint32_t>(GetParam()) * 4001 + i);
+    MachineConfig machine = config::load_hardware("edge");
+    machine.clusters = r.of({1, 2});
+    machine.cores = r.from(1, 3);
+    machine.mac.rows = machine.mac.columns = r.of({8, 16});
+    machine.mac.int8_rate = machine.mac.fp8_rate = r.of({1, 2});
+    machine.l1.size_bytes = r.of({128, 512}) * 1024;
+    const config::Network n = config::gemm(r.from(1, 150), r.from(1, 150), r.from(1, 300), GetParam());
+    const std::uint32_t kd = r.one_in(2) ? std::min(n.emb, 37U) : n.emb;  // in slices, or at once
+    SCOPED_TRACE(fmt::format("{} kd={} on {} clusters of {} cores", n.name, kd, machine.clusters, machine.cores));
+    const job::Tiling tiling = job::parse_tiling(fmt::format("kd={}", kd));
+    const job::Result full = run(machine, n, "gemm", true, tiling);
+    EXPECT_TRUE(full.golden_checked);
+    EXPECT_TRUE(full.golden.passed) << full.golden.to_string();
+    EXPECT_EQ(full.sum("mac", "macs"), std::uint64_t{n.seq_q} * n.seq_kv * n.emb);
+    const auto tile = [&](const char* name) { return full.schedule.tiling[name]; };
+    const std::uint64_t elements =
+        std::uint64_t{n.seq_q} * n.emb * ceil_div(n.seq_kv, tile("nkv")) +
+        std::uint64_t{n.seq_kv} * n.emb * ceil_div(n.seq_q, std::uint64_t{tile("nq")} * machine.cores);
+    // An access of an odd number of bytes counts as a word more.
+    const std::uint64_t bytes = elements * hal::element_bytes(n.type), counted = 2 * full.sum("dram", "read_words");
+    EXPECT_GE(counted, bytes);
+    EXPECT_LE(counted, hal::element_bytes(n.type) == 2 ? bytes : 2 * bytes);
+    EXPECT_EQ(full.sum("dram", "write_words"), full.output.size());
+    expect_same_counts(full, run(machine, n, "gemm", false, tiling));
+    if (HasFailure()) return;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, TypedProducts,
+                         ::testing::Values(hal::ElementType::kBf16, hal::ElementType::kFp8E4M3,
+                                           hal::ElementType::kFp8E5M2, hal::ElementType::kInt8));
+
 struct RowsShape {
   const char* network;
   std::uint64_t read, written;  // elements
@@ -224,7 +262,8 @@ TEST(StepsOfALayer, AreRefusedByOtherDataflows) {
   EXPECT_THROW(run(machine, config::softmax_rows(8, 8), "rows", false), config::ConfigError);
   for (const char* text : {"gemm:", "gemm:1x2", "gemm:1x2x3x4", "gemm:0x1x1", "gemm:1x1x65537", "gemm:axbxc",
                            "softmax:1", "softmax:1x2x3", "gemm:1x2x3,E=4", "layernorm:8", "add:1x0", "gelu:1x2x3", "swiglu:x",
-                           "rope:8x8", "rope:8x9x3", "rope:8x10x4", "norm:1x2"}) {
+                           "rope:8x8", "rope:8x9x3", "rope:8x10x4", "norm:1x2",
+                           "gemm:1x2x3,type=int4", "gemm:1x2x3,", "add:1x2,type=int8"}) {
     EXPECT_THROW(config::load_network(text), config::ConfigError) << text;
   }
 }
