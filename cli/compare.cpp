@@ -9,7 +9,7 @@
 #include "cli/progress.h"
 #include "explore/processes/processes.h"
 #include "explore/search/search.h"
-#include "mapping/programs.h"
+#include "firmware/runtime/dataflow.h"
 #include "platform/config/error.h"
 #include "platform/config/hardware.h"
 #include "platform/config/operations.h"
@@ -117,8 +117,7 @@ int compare(const RunArguments& a) {
   std::vector<std::string> names = names_in(a.dataflows);
   const bool all = names.empty();
   if (all) {
-    const bool one_step = p.network.step != config::Step::kAttention;
-    for (const firmware::Dataflow* d : mapping::dataflows_for(p.network.softmax, one_step)) names.emplace_back(d->name);
+    for (const firmware::Dataflow* d : job::dataflows_for(p.network)) names.emplace_back(d->name);
   }
   for (const std::string& name : names) job::parse_dataflow(name);  // before anything is run
   files::Outputs outputs;

@@ -5,6 +5,7 @@
 #include "mapping/programs.h"
 #include "models/riscv_processor/config.h"
 #include "platform/config/hardware.h"
+#include "platform/job/schedule.h"
 
 namespace attnvp::cli {
 
@@ -34,7 +35,7 @@ bool is_program(const std::string& path) {
 std::string default_dataflow(const std::string& asked, const config::Network& network) {
   if (!asked.empty()) return asked;
   const bool one_step = network.step != config::Step::kAttention;
-  const auto fit = mapping::dataflows_for(network.softmax, one_step);
+  const auto fit = job::dataflows_for(network);
   if (one_step && !fit.empty()) return fit.front()->name;
   return mapping::find_dataflow("mas") != nullptr ? "mas" : mapping::dataflows().front()->name;
 }

@@ -18,8 +18,10 @@ std::string event_text(std::uint32_t first, std::uint32_t span, std::uint32_t to
   return text;
 }
 
-// Rows of an operand: of a product's B those that its depth or width asks for, of everything else the operation's.
+// Rows of an operand: of a product's B those that its depth or width asks for, one of vectors, of everything else the
+// operation's.
 std::uint32_t rows_of(const hal::Descriptor& d, int i) {
+  if (d.opcode == hal::Opcode::kNorm && i >= 2) return 1;
   const bool product =
       d.opcode == hal::Opcode::kMatmul || d.opcode == hal::Opcode::kScoreTile || d.opcode == hal::Opcode::kAttendTile;
   if (!product || i != 1) return d.rows;

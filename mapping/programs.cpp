@@ -199,12 +199,12 @@ const std::vector<const Dataflow*>& dataflows() {
   return compiled;
 }
 
-std::vector<const Dataflow*> dataflows_for(bool softmax, bool one_step) {
+std::vector<const Dataflow*> dataflows_for(bool softmax, unsigned step) {
   std::vector<const Dataflow*> some;
   for (const Dataflow* d : dataflows()) {
-    if (d->is(firmware::kOneStep) != one_step) continue;
+    if ((d->traits & (firmware::kOneStep | firmware::kRowStep)) != step) continue;
     const bool chain = d->is(firmware::kChain);
-    if (one_step ? chain != softmax : softmax ? !d->is(firmware::kOnlyChain) : chain) some.push_back(d);
+    if (step != 0 ? chain != softmax : softmax ? !d->is(firmware::kOnlyChain) : chain) some.push_back(d);
   }
   return some;
 }

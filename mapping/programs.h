@@ -19,8 +19,9 @@ namespace attnvp::mapping {
 void use_firmware_of(const MachineConfig& machine);
 
 const std::vector<const firmware::Dataflow*>& dataflows();
-// Those that do a whole layer, with softmax or as a chain of two matmuls; or one step of it, softmax or a matmul.
-std::vector<const firmware::Dataflow*> dataflows_for(bool softmax, bool one_step = false);
+// Those that do a whole layer, with softmax or as a chain of two matmuls; or one step of it, of these traits (kOneStep,
+// kRowStep): what hal::RowStep says, softmax, or, without it, a matmul.
+std::vector<const firmware::Dataflow*> dataflows_for(bool softmax, unsigned step = 0);
 const firmware::Dataflow* find_dataflow(const std::string& name);  // nullptr: there is none
 // Those of the dataflow, and of the values that its parameters have; 0: still open.
 unsigned traits_of(const firmware::Dataflow& dataflow, const std::vector<std::uint32_t>& words);

@@ -22,8 +22,7 @@ Automatic pick_dataflow(const MachineConfig& machine, const config::Network& net
   const config::Network layer = network.folded();
   Automatic all;
   bool fits = false;
-  for (const firmware::Dataflow* dataflow :
-       mapping::dataflows_for(network.softmax, network.step != config::Step::kAttention)) {
+  for (const firmware::Dataflow* dataflow : job::dataflows_for(network)) {
     Contender c;
     c.open = job::parse_dataflow(dataflow->name);
     c.open.tiling = tiling;

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "explore/automatic/automatic.h"
-#include "mapping/programs.h"
+#include "models/mac_engine/mac_rate.h"
 #include "platform/config/operations.h"
 
 namespace attnvp::explore {
@@ -20,7 +20,7 @@ auto sum_of(const LayerRun& run, const Part& part) {
 job::Schedule schedule_of(const MachineConfig& machine, const config::Network& n, const std::string& dataflow,
                           const config::EnergyTable& energy, const job::Tiling& tiling) {
   if (n.step != config::Step::kAttention) {
-    return job::parse_dataflow(mapping::dataflows_for(n.softmax, true).front()->name);
+    return job::parse_dataflow(job::dataflows_for(n).front()->name);
   }
   if (dataflow == "auto") return pick_dataflow(machine, n, tiling, energy).schedule();
   job::Schedule schedule = job::parse_dataflow(dataflow);
@@ -57,7 +57,8 @@ LayerRun run_layer(const MachineConfig& machine, const config::Network& network,
   const std::vector<config::Operation> operations = config::operations_of(network);
   LayerRun run;
   run.network = network;
-  run.tokens = operations.front().network.seq_q;
+  run.mac_rate = mac_rate(machine.mac, network.type);
+  run.tokens = config::tokens_of(network);
   run.layers = network.scope == config::Scope::kModel ? network.layers : 1;
   std::vector<job::Schedule> schedules;  // before anything is run
   for (const config::Operation& o : operations) {

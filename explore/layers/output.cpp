@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "explore/layers/layers.h"
+#include "platform/config/step.h"
 #include "platform/report/json.h"
 #include "platform/report/report.h"
 #include "platform/report/table.h"
@@ -18,13 +19,16 @@ std::string golden(const job::Result& r) {
   return !r.golden_checked ? "not checked" : r.golden.passed ? "passed" : "FAILED";
 }
 
-// Of the whole machine's arrays.
-double useful(double macs, std::uint64_t cycles, const job::Result& any) {
-  return macs / (static_cast<double>(cycles) * static_cast<double>(any.peak.macs_per_cycle));
+// Of what the whole machine's arrays could do.
+double useful(double macs, std::uint64_t cycles, const LayerRun& run) {
+  const std::uint64_t peak = run.operations.front().result.peak.macs_per_cycle * run.mac_rate;
+  return macs / (static_cast<double>(cycles) * static_cast<double>(peak));
 }
 
 std::string shape(const job::Result& r) {
   const config::Network& n = r.network;
+  if (n.step == config::Step::kRotate) return fmt::format("{} x {}, heads of {}", n.seq_q, n.seq_kv, n.emb);
+  if (config::is_row_step(n.step)) return fmt::format("{} {} x {}", config::step_word(n), n.seq_q, n.seq_kv);
   if (n.step != config::Step::kAttention) return fmt::format("{} x {} x {}", n.seq_q, n.seq_kv, n.emb);
   const std::string heads = n.heads_of_kv() == n.heads ? fmt::format("{} heads", n.heads)
                                                        : fmt::format("{}/{} heads", n.heads, n.heads_of_kv());
@@ -45,13 +49,12 @@ std::string to_text(const LayerRun& run, const std::string& hardware) {
     table.row({name, shape(r), r.schedule.text, with_commas(r.cycles),
                report::percent(static_cast<double>(r.cycles) / static_cast<double>(cycles)),
                with_prefix(r.seconds(), "s"),
-               report::percent(useful(static_cast<double>(r.sum("mac", "macs")), r.cycles, r)),
+               report::percent(useful(static_cast<double>(r.sum("mac", "macs")), r.cycles, run)),
                with_prefix(static_cast<double>(bytes), "B"), with_prefix(r.total_energy_pj() * 1e-12, "J"), golden(r),
                fmt::format("{} {}", r.bound.most.resource, report::percent(r.bound.share()))});
   }
-  const job::Result& any = run.operations.front().result;
   table.row({"layer", fmt::format("{} tokens", with_commas(run.tokens)), "", with_commas(cycles), "100.0%",
-             with_prefix(run.seconds(), "s"), report::percent(useful(static_cast<double>(run.macs()), cycles, any)),
+             with_prefix(run.seconds(), "s"), report::percent(useful(static_cast<double>(run.macs()), cycles, run)),
              with_prefix(static_cast<double>(run.dram_bytes()), "B"), with_prefix(run.energy_pj() * 1e-12, "J"), "",
              ""});
   std::string text = fmt::format("{} on {}\n\n{}", run.network.name, hardware, table.text(text::line_width()));
@@ -60,7 +63,8 @@ std::string to_text(const LayerRun& run, const std::string& hardware) {
                         with_prefix(run.layers * run.seconds(), "s"),
                         with_prefix(run.layers * run.energy_pj() * 1e-12, "J"), run.tokens_per_second());
   }
-  return text + "\nNorms, activations, residual sums and embeddings are not simulated.\n";
+  if (run.network.linear) text += "\nlinear=1: without norms, activations, residual sums and rotary embedding.\n";
+  return text;
 }
 
 std::string to_json(const LayerRun& run, const std::string& hardware, const std::string& hash,

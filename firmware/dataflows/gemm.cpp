@@ -1,8 +1,5 @@
-// Steps of a layer by themselves, results in DRAM: a GEMM C = Q.K^T, and softmax of rows, P of C. Blocks are handed out
-// as thread blocks of a GPU are.
+// One GEMM by itself, C = Q.K^T to DRAM. Blocks are handed out as thread blocks of a GPU are.
 #include "firmware/runtime/gemm.h"
-
-#include "firmware/hal/dispatch.h"
 
 namespace attnvp::firmware {
 
@@ -10,16 +7,6 @@ namespace {
 
 constexpr uint32_t kLoads = 0, kStores = 1;  // DMA channels
 constexpr uint32_t kBand = 8;                // row blocks that go by together: what they share stays in a cache
-
-const char* const kKernels[] = {"0", "1", "2", "3", nullptr};
-const DataflowOption kOptions[] = {{"kernels", kKernels, "kernels that are launched besides"},
-                                   {nullptr, nullptr, nullptr}};
-
-void dispatch(Runtime& rt, uint32_t what) { rt.write(hal::kDispatchAddress, &what, sizeof what); }
-
-void check_channels(Runtime& rt) {
-  if (rt.ok() && rt.machine().dma_channels < 2) rt.fail(Status::kTooFewChannels, 2, rt.machine().dma_channels);
-}
 
 // A cluster's cores take row blocks that follow each other, and share the columns' operand B.
 class Gemm {
@@ -34,10 +21,10 @@ class Gemm {
         slices_(static_cast<uint32_t>(ceil_div(k_, t.kd))),
         panels_(panels) {
     rt.check_l0(t.l0);
-    check_channels(rt);
-    a_ = {0, t.ring * cores_, t.nq, t.kd};
-    b_ = {0, t.ring, t.nkv, t.kd};
-    c_ = {0, 2 * cores_, t.nq, t.nkv};
+    check_step_channels(rt);
+    a_ = {0, t.ring * cores_, t.nq, t.kd, rt.bytes()};
+    b_ = {0, t.ring, t.nkv, t.kd, rt.bytes()};
+    c_ = {0, 2 * cores_, t.nq, t.nkv, rt.out_bytes()};
     sums_ = {0, cores_, t.nq, t.nkv, kPartialBytes};
     a_.make(rt, L1Region::kQ);
     b_.make(rt, L1Region::kK);
@@ -79,7 +66,7 @@ class Gemm {
     dispatch(rt_, hal::kBlock);
     for (uint32_t s = 0; rt_.ok() && s < slices_; ++s, ++loads_) {
       const uint32_t from = s * t_.kd, depth = min(t_.kd, k_ - from);
-      const Matrix b = b_.of(loads_, columns, depth);
+      const Matrix b = rt_.in(b_.of(loads_, columns, depth));
       for (uint32_t core = 0; core < busy; ++core) {
         const Matrix a = a_of(core, rows_of(core), depth);
         const Matrix source = in_dram(l.q, head, m_, row + core * t_.nq, k_, from, a);
@@ -93,7 +80,7 @@ class Gemm {
                                       sums_.of(core, rows, columns), place_of(s, slices_), t_.l0);
         multiply.after(a_ready_.of(core)).after(b_ready_.of(core)).then(a_free_.of(core)).then(b_free_.of(core));
         if (s == 0) multiply.after(c_free_.of(core));
-        if (s + 1 == slices_) multiply.scaled(rt_.rules().scale).then(done_.of(core));
+        if (s + 1 == slices_) rt_.scale_scores(multiply, head).then(done_.of(core));
         rt_.mac(core, multiply.label(head, i));
       }
     }
@@ -109,13 +96,14 @@ class Gemm {
   Matrix in_dram(uint64_t tensor, uint32_t head, uint32_t rows, uint32_t row, uint32_t columns, uint32_t column,
                  const Matrix& tile) const {
     const uint64_t before = (uint64_t{head} * rows + row) * columns + uint64_t{column} * (panels_ ? tile.rows : 1);
-    return {tensor + before * kHalfBytes, tile.rows, tile.columns, (panels_ ? tile.columns : columns) * kHalfBytes};
+    const uint32_t bytes = hal::element_bytes(tile.type);
+    return {tensor + before * bytes, tile.rows, tile.columns, (panels_ ? tile.columns : columns) * bytes, tile.type};
   }
   Matrix a_of(uint32_t core, uint32_t rows, uint32_t depth) const {
-    return a_.of(loads_ % t_.ring * cores_ + core, rows, depth);
+    return rt_.in(a_.of(loads_ % t_.ring * cores_ + core, rows, depth));
   }
   Matrix c_of(uint32_t core, uint32_t rows, uint32_t columns) const {
-    return c_.of(blocks_ % 2 * cores_ + core, rows, columns);
+    return rt_.out(c_.of(blocks_ % 2 * cores_ + core, rows, columns));
   }
 
   Runtime& rt_;
@@ -130,67 +118,27 @@ void multiply(Runtime& rt, bool panels) {
   const auto tiling = rt.parameters<GemmTiling>();
   if (!rt.ok()) return;
   Gemm gemm(rt, tiling, panels);
-  for (uint32_t i = 0; rt.ok() && !rt.dry() && i < rt.job().option[0]; ++i) dispatch(rt, hal::kKernel);
+  launch(rt);
   if (rt.ok()) gemm.run();
 }
 
 void run_rows(Runtime& rt) { multiply(rt, false); }
 void run_panels(Runtime& rt) { multiply(rt, true); }
 
-// Rows of C in blocks of nq whole rows, dealt to all cores, three of each in L1.
-void run_softmax(Runtime& rt) {
-  const auto tiling = rt.parameters<GemmTiling>();
-  if (!rt.ok()) return;
-  const hal::Layer& l = rt.layer();
-  const uint32_t cores = rt.cores(), workers = rt.machine().clusters * cores;
-  check_channels(rt);
-  Buffers rows{0, 3 * cores, tiling.nq, l.seq_kv};
-  rows.make(rt, L1Region::kScores);
-  const Events ready = rt.events(cores), done = rt.events(cores), free = rt.events(cores, 3), stored = rt.events(1);
-  if (rt.dry() || !rt.ok()) return;
-  for (uint32_t i = 0; i < rt.job().option[0]; ++i) dispatch(rt, hal::kKernel);
-  const uint64_t all = uint64_t{l.batch} * l.heads * l.seq_q;
-  const uint32_t stride = l.seq_kv * kHalfBytes;
-  const auto blocks = static_cast<uint32_t>(ceil_div(all, tiling.nq));
-  uint32_t stores = 0;
-  // The n-th blocks of all workers lie side by side: clusters first, so that few blocks go to as many of them.
-  for (uint32_t first = 0, n = 0; rt.ok() && first < blocks; first += workers, ++n) {
-    for (uint32_t core = 0; core < cores; ++core) {
-      const uint32_t i = first + core * rt.machine().clusters + rt.cluster();
-      if (i >= blocks) continue;
-      const uint64_t row = uint64_t{i} * tiling.nq, from = row * stride;
-      const auto here = static_cast<uint32_t>(min<uint64_t>(tiling.nq, all - row));
-      const Matrix block = rows.of(n % 3 * cores + core, here, l.seq_kv);
-      const Matrix in{l.c + from, here, l.seq_kv, stride}, out{l.p + from, here, l.seq_kv, stride};
-      dispatch(rt, hal::kBlock);
-      rt.dma(kLoads, copy(in, block).after(free.of(core)).then(ready.of(core)).label(0, i));
-      rt.vec(core, softmax(block, block).after(ready.of(core)).then(done.of(core)).label(0, i));
-      rt.dma(kStores, copy(block, out).after(done.of(core)).then(free.of(core)).then(stored).label(0, i));
-      ++stores;
-    }
-  }
-  rt.wait(stored, stores);
-}
-
 const Dataflow kGemm = {"gemm",
                         "one GEMM by itself, C = Q.K^T to DRAM",
                         run_rows,
                         kGemmParameters,
-                        kOptions,
+                        kStepOptions,
                         nullptr,
                         hal::kScoresCAndP,
                         kChain | kOneStep};
 ATTNVP_DATAFLOW(kGemm);
 const Dataflow kPanels = {"gemm-panels",     "the same, each matrix in DRAM tile behind tile, as a library packs it",
                           run_panels,        kGemmParameters,
-                          kOptions,          nullptr,
+                          kStepOptions,      nullptr,
                           hal::kScoresCAndP, kChain | kOneStep | kPacked};
 ATTNVP_DATAFLOW(kPanels);
-const Dataflow kSoftmax = {"softmax-rows",    "softmax by itself, P of C in DRAM",
-                           run_softmax,       kGemmParameters,
-                           kOptions,          nullptr,
-                           hal::kScoresCAndP, kOneStep};
-ATTNVP_DATAFLOW(kSoftmax);
 
 }  // namespace
 

@@ -50,6 +50,19 @@ enum class Opcode : std::uint8_t {
   // On PEs that can (mac.resident_tiles > 0): a tile of scores stays in their registers, FP16.
   kScoreTile = 9,    // MAC: S = A.B^T stays in the PEs; row maxima leave
   kAttendTile = 10,  // MAC: P = e^(S - M); numerators P.V and, behind them, the row sums of P leave
+
+  // What a layer does between its products (models/arith/layer.h has the arithmetic), VEC, FP16 to FP16.
+  kNorm = 11,      // Y = (X - mean of its row) / its deviation * gamma + beta, or X / root mean square * gamma
+  kAdd = 12,       // Y = X + Z
+  kActivate = 13,  // Y = f(X), or f(X) * Z
+  kRotate = 14,    // Y = X, the two halves of each head turned by angles (rotary embedding)
+};
+
+enum class Activation : std::uint8_t {
+  kRelu = 0,
+  kSilu = 1,      // x / (1 + e^-x)
+  kGelu = 2,      // x / 2 * (1 + erf(x / sqrt 2))
+  kGeluTanh = 3,  // x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))
 };
 
 // Of an operand's elements, and the one place that knows their sizes. Which ones an operation takes is the engine's.
@@ -156,6 +169,13 @@ struct RuleTail {  // kScaled, kMasked, kCapped and what follows those: behind t
     BlockScales scales;                // kBlockScaled
   } more;
 };
+struct NormTail {
+  std::uint32_t epsilon;  // added to the variance, or mean square, under the root: FP32, its bits
+  std::uint32_t centred;  // 1: less the mean, and plus beta
+};
+struct ActivateTail {
+  Activation function;
+};
 struct CopyTail {
   std::uint32_t planes;           // of `rows` rows each, at least 1
   std::uint32_t plane_stride[2];  // source, destination; more than one plane takes a descriptor of 136 bytes
@@ -186,12 +206,16 @@ struct Descriptor {
   // kScaleAdd: R (FP32, in and out), T (FP32), scales (FP32). kDivide: R (FP32), O (FP16), denominator (FP32).
   // kRescale: R (FP32, in and out), M before, M. kScoreTile: A, B, row maxima out (FP16), addends (likewise).
   // kAttendTile: M (FP16), V, {numerators, denominator} out (FP32).
+  // kNorm: X, Y, gamma, beta (the same row for all rows). kAdd: X, Y, Z. kActivate: X, Y, Z or none. kRotate: X and Y,
+  // rows of heads, cosines and sines of a head's angles behind one another. Y may be X, or Z.
   Operand operand[kOperands];
   union Tail {
     std::uint8_t bytes[136];
     MatmulTail matmul;
     TileTail tile;
     CopyTail copy;
+    NormTail norm;
+    ActivateTail activate;
     RuleTail rule;
   } tail;
 
@@ -212,6 +236,7 @@ static_assert(offsetof(Operand, columns) == 12, "operand");
 static_assert(offsetof(MatmulTail, absent) == 6 && offsetof(TileTail, slot) == 4, "tails within the first 128 bytes");
 static_assert(offsetof(RuleTail, scale) == 8 && offsetof(RuleTail, mask) == 20 && sizeof(RuleTail) == 132, "rules");
 static_assert(offsetof(CopyTail, plane_stride) == 4 && sizeof(CopyTail) == 12, "tail of a copy");
+static_assert(sizeof(NormTail) == 8 && sizeof(ActivateTail) == 1, "tails within the first 128 bytes");
 
 // How long a descriptor is with what its flags ask for.
 constexpr std::uint16_t length_with(std::uint16_t flags) {

@@ -152,7 +152,19 @@ struct Stage {
   std::uint64_t address, bytes;
 };
 constexpr std::uint64_t kStageAddress = kJobAddress + 0x3'01E0;
-static_assert(kAppendAddress + sizeof(Append) <= kStageAddress && kStageAddress + sizeof(Stage) <= kScalesAddress,
+// What a step of a layer does to rows of seq_kv numbers at Layer::q; the result goes to Layer::p. At Layer::k are, of
+// kNorm, gamma (and at Layer::v beta), of kAdd the other rows, of kRotate rows of `emb` cosines and sines.
+struct RowStep {
+  Opcode opcode;
+  Activation function;   // of kActivate
+  std::uint8_t gated;    // likewise: rows are of twice as many numbers, the second half of which is multiplied
+  std::uint8_t centred;  // of kNorm
+  std::uint32_t epsilon;
+};
+constexpr std::uint64_t kRowStepAddress = kJobAddress + 0x3'01F0;
+static_assert(sizeof(RowStep) == 8, "the same bytes on every processor");
+static_assert(kAppendAddress + sizeof(Append) <= kStageAddress && kStageAddress + sizeof(Stage) <= kRowStepAddress &&
+                  kRowStepAddress + sizeof(RowStep) <= kScalesAddress,
               "words of the layer do not overlap");
 constexpr std::uint64_t kMapAddress = kJobAddress + 0x5'0000;   // BlockMask's words
 constexpr std::uint64_t kBiasAddress = kJobAddress + 0x6'0000;  // FP32 a query head, or kBuckets of FP16

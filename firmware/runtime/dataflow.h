@@ -59,6 +59,7 @@ enum Trait : unsigned {
   kOnlyChain = 16,  //   and no others
   kOneStep = 32,    // is one step of a layer only: O is not made
   kPacked = 64,     // its tensors in DRAM are in an order of its own, so that values are not checked
+  kRowStep = 128,   // that step is what hal::RowStep says
 };
 
 struct Dataflow {

@@ -10,6 +10,20 @@ const Parameter kStreamRing = {"kv",     "tiles in L1 of what streams by", Exten
 }  // namespace
 }  // namespace parameter
 
+namespace {
+const char* const kKernels[] = {"0", "1", "2", "3", nullptr};
+}  // namespace
+const DataflowOption kStepOptions[] = {{"kernels", kKernels, "kernels that are launched besides"},
+                                       {nullptr, nullptr, nullptr}};
+
+void launch(Runtime& rt) {
+  for (uint32_t i = 0; rt.ok() && !rt.dry() && i < rt.job().option[0]; ++i) dispatch(rt, hal::kKernel);
+}
+
+void check_step_channels(Runtime& rt) {
+  if (rt.ok() && rt.machine().dma_channels < 2) rt.fail(Status::kTooFewChannels, 2, rt.machine().dma_channels);
+}
+
 using namespace parameter;
 const Parameter* const kGemmParameters[] = {&kNq, &kNkv, &kDepth, &kM0, &kN0, &kK0, &kStreamRing, nullptr};
 

@@ -1,6 +1,8 @@
-// What programs of plain matmuls share: parameters, and how blocks are dealt.
+// What programs of plain matmuls, and of other steps of a layer, share: parameters, buffers, how work is handed out.
 #pragma once
 
+#include "firmware/hal/dispatch.h"
+#include "firmware/runtime/dataflow.h"
 #include "firmware/runtime/runtime.h"
 
 namespace attnvp::firmware {
@@ -11,6 +13,12 @@ struct GemmTiling {
   uint32_t ring;  // of what streams by
 };
 extern const Parameter* const kGemmParameters[];
+
+// Steps of a layer: their options, and what they tell the machine.
+extern const DataflowOption kStepOptions[];
+inline void dispatch(Runtime& rt, uint32_t what) { rt.write(hal::kDispatchAddress, &what, sizeof what); }
+void launch(Runtime& rt);               // kernels that are launched besides
+void check_step_channels(Runtime& rt);  // loads and stores have one each
 
 // L1 space for `slots` blocks of rows x columns, one set a core.
 struct Buffers {

@@ -26,7 +26,7 @@ AddressMap memories_of(const MachineConfig& m) {
 
 // Operands whose row i goes into the result's row i, and into no other.
 bool is_by_row(const Queue& queue, hal::Opcode opcode, int operand) {
-  if (queue.unit == Unit::kVec) return true;
+  if (queue.unit == Unit::kVec) return opcode != hal::Opcode::kNorm || operand < 2;
   return opcode == hal::Opcode::kMatmul && (operand == 0 || operand == 3);
 }
 

@@ -32,19 +32,25 @@ Roles roles_of(const hal::Descriptor& d) {
     case hal::Opcode::kScoreTile:
     case hal::Opcode::kAttendTile:
       return {hal::has_addends(d) ? 0b1011U : 0b0011U, 0b0100};
+    case hal::Opcode::kNorm:
+    case hal::Opcode::kAdd:
+    case hal::Opcode::kActivate:
+    case hal::Opcode::kRotate:
+      return {0b1101, 0b0010};
     case hal::Opcode::kNop:
       break;
   }
   return {0, 0};
 }
 
-// Rows of operand i: a product's second one has rows of its own.
+// Rows of operand i: a product's second one has rows of its own, vectors are one row.
 std::uint64_t rows_of(const hal::Descriptor& d, int i) {
   if (d.opcode == hal::Opcode::kCopy) {
     const std::uint64_t planes = std::max(d.tail.copy.planes, 1U);
     const std::uint64_t stride = std::max(d.operand[i].row_stride, 1U);
     return d.rows + (planes - 1) * d.tail.copy.plane_stride[i] / stride;
   }
+  if (d.opcode == hal::Opcode::kNorm && i >= 2) return 1;
   const bool product =
       d.opcode == hal::Opcode::kMatmul || d.opcode == hal::Opcode::kScoreTile || d.opcode == hal::Opcode::kAttendTile;
   if (!product || i != 1) return d.rows;

@@ -4,9 +4,10 @@
 
 namespace attnvp {
 
-const char* const kOperationNames[] = {"idle",       "nop",         "matmul_abt",     "matmul_ab", "softmax", "load",
-                                       "store",      "online_max",  "online_softmax", "scale_add", "divide",  "rescale",
-                                       "score_tile", "attend_tile", "unknown",        nullptr};
+const char* const kOperationNames[] = {"idle",   "nop",      "matmul_abt", "matmul_ab",      "softmax",
+                                       "load",   "store",    "online_max", "online_softmax", "scale_add",
+                                       "divide", "rescale",  "score_tile", "attend_tile",    "norm",
+                                       "add",    "activate", "rotate",     "unknown",        nullptr};
 
 Operation operation_of(const hal::Descriptor& d) {
   const std::uint64_t from = d.operand[0].address, to = d.operand[1].address;
@@ -33,6 +34,14 @@ Operation operation_of(const hal::Descriptor& d) {
       return Operation::kScoreTile;
     case hal::Opcode::kAttendTile:
       return Operation::kAttendTile;
+    case hal::Opcode::kNorm:
+      return Operation::kNorm;
+    case hal::Opcode::kAdd:
+      return Operation::kAdd;
+    case hal::Opcode::kActivate:
+      return Operation::kActivate;
+    case hal::Opcode::kRotate:
+      return Operation::kRotate;
   }
   return Operation::kUnknown;
 }

@@ -23,6 +23,10 @@ enum class Operation : std::uint8_t {
   kRescale,
   kScoreTile,
   kAttendTile,
+  kNorm,
+  kAdd,
+  kActivate,
+  kRotate,
   kUnknown,
 };
 // Indexed by Operation, ends with nullptr.

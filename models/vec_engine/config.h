@@ -24,8 +24,9 @@ struct VecConfig {
     using namespace config;
     using C = VecConfig;
     const auto lane_cycles = [](const std::string& operation, const std::string& what) {
-      return number(operation + "_lane_cycles", Unit::kCycles, 0, 65536,
-                    "lane-cycles per " + what + " in the primitive row operations (one-pass softmax)");
+      return number(
+          operation + "_lane_cycles", Unit::kCycles, 0, 65536,
+          "lane-cycles per " + what + " in the primitive row operations (one-pass softmax, norms, sums, activations)");
     };
     key(number("lanes", Unit::kCount, 1, 65536, "lanes of a VEC engine"), &C::lanes);
     key(number("softmax_lane_cycles", Unit::kCycles, 1, 65536, "lane-cycles per element of a row softmax"),
@@ -34,7 +35,7 @@ struct VecConfig {
     key(lane_cycles("add", "sum or difference"), &C::add_lane_cycles);
     key(lane_cycles("mul", "product"), &C::mul_lane_cycles);
     key(lane_cycles("exp", "exponential"), &C::exp_lane_cycles);
-    key(lane_cycles("div", "quotient"), &C::div_lane_cycles);
+    key(lane_cycles("div", "quotient or root"), &C::div_lane_cycles);
     key(pipeline_cycles_key("element"), &C::pipeline_cycles);
     key(queue_depth_key("a VEC engine holds"), &C::queue_depth);
     key(config::kind("kind", "vec", "the VEC engines"), &C::kind);

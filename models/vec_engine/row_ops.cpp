@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
 #include <utility>
 #include <vector>
 
+#include "models/arith/layer.h"
 #include "models/arith/number.h"
 #include "models/arith/online.h"
 #include "models/engine/row_mask.h"
@@ -49,10 +51,83 @@ void check(RowOp& op, const char* name) {
       if ((!a.out && !b.out) || !overlap(r, b.region)) continue;
       const bool same = r.address == b.region.address && r.row_bytes >= b.region.row_bytes &&
                         (r.rows == 1 || r.row_stride == b.region.row_stride);
-      if (same) continue;
+      if (same && !a.apart && !b.apart) continue;
       refuse(op, {FaultCode::kOverlap, b.region.address,
                   fmt::format("{} of {} rows: operands {} and {} overlap", name, op.rows, i, j)});
     }
+  }
+}
+
+// An operand of FP16 that a layer's operation has between products; one row of it where it is a vector.
+void add_rows(RowOp& op, const hal::Descriptor& d, int i, std::uint64_t elements, Use use, bool vector = false) {
+  add_part(op, d, i, elements, ElementType::kFp16, use);
+  RowOp::Part& part = op.parts[static_cast<std::size_t>(op.count) - 1];
+  part.kept = part.apart = vector;
+  if (vector) part.region.rows = 1;
+  const hal::Operand &x = d.operand[0], &o = d.operand[i];
+  part.in_place = i > 0 && o.address == x.address && (d.rows == 1 || o.row_stride == x.row_stride);
+}
+
+// In lane operations of an element. A norm reads a row twice: sum and sum of squares, then what it makes of each
+// element. Exponentials are softmax's. GELU's erf as in Abramowitz and Stegun, 7.1.26: a quotient, a polynomial of five
+// terms and an exponential; the form with tanh as a sigmoid of x + 0.044715 x^3.
+LaneOperations operations_of(hal::Activation f) {
+  switch (f) {
+    case hal::Activation::kRelu:
+      return {1, 0, 0, 0, 0};
+    case hal::Activation::kSilu:
+      return {0, 1, 0, 1, 1};
+    case hal::Activation::kGelu:
+      return {0, 6, 10, 1, 1};
+    case hal::Activation::kGeluTanh:
+      return {0, 2, 4, 1, 1};
+  }
+  return {};
+}
+
+void add_layer_op(RowOp& op, const hal::Descriptor& d) {
+  const std::uint64_t n = op.elements;
+  add_rows(op, d, 0, n, kIn);
+  add_rows(op, d, 1, n, kOut);
+  switch (d.opcode) {
+    case hal::Opcode::kNorm: {
+      const bool centred = d.tail.norm.centred != 0;
+      op.reduces = true;
+      op.per_element = centred ? LaneOperations{0, 4, 3, 0, 0} : LaneOperations{0, 1, 3, 0, 0};
+      op.per_row = centred ? LaneOperations{0, 2, 3, 0, 2} : LaneOperations{0, 1, 1, 0, 2};
+      add_rows(op, d, 2, n, kIn, true);
+      if (centred) add_rows(op, d, 3, n, kIn, true);
+      if (n > arith::kSoftmaxMaxLength) {
+        refuse(op, {FaultCode::kBadOperand, d.operand[0].address,
+                    fmt::format("norm of rows of {} elements; the sum is wide enough for {}", n,
+                                arith::kSoftmaxMaxLength)});
+      }
+      break;
+    }
+    case hal::Opcode::kAdd:
+      op.per_element.add = 1;
+      add_rows(op, d, 2, n, kIn);
+      break;
+    case hal::Opcode::kActivate:
+      if (d.tail.activate.function > hal::Activation::kGeluTanh) {
+        refuse(op, {FaultCode::kBadOperand, d.operand[0].address,
+                    fmt::format("activation {}, which there is not", static_cast<int>(d.tail.activate.function))});
+      }
+      op.per_element = operations_of(d.tail.activate.function);
+      if (d.type[2] == ElementType::kNone) break;
+      op.per_element.mul += 1;
+      add_rows(op, d, 2, n, kIn);
+      break;
+    default:  // kRotate
+      op.per_element.mul = 2;
+      op.per_element.add = 1;
+      add_rows(op, d, 2, d.operand[2].columns, kIn);
+      op.parts[2].apart = true;
+      if (d.operand[2].columns < 2 || d.operand[2].columns % 2 != 0 || n % d.operand[2].columns != 0) {
+        refuse(op, {FaultCode::kBadOperand, d.operand[2].address,
+                    fmt::format("rows of {} elements turned by {} cosines and sines", n, d.operand[2].columns)});
+      }
+      break;
   }
 }
 
@@ -68,7 +143,10 @@ Refusal check_probabilities(const hal::Descriptor& d, int i, std::uint64_t colum
       {ElementType::kFp16, ElementType::kBf16, ElementType::kFp8E4M3, ElementType::kFp8E5M2, ElementType::kInt8});
 }
 
-bool is_row_op(hal::Opcode opcode) { return opcode >= hal::Opcode::kOnlineMax && opcode <= hal::Opcode::kRescale; }
+bool is_layer_op(hal::Opcode opcode) { return opcode >= hal::Opcode::kNorm && opcode <= hal::Opcode::kRotate; }
+bool is_row_op(hal::Opcode opcode) {
+  return (opcode >= hal::Opcode::kOnlineMax && opcode <= hal::Opcode::kRescale) || is_layer_op(opcode);
+}
 
 LaneOperations RowOp::all() const {
   const LaneOperations a = times(per_element, visible), b = times(per_row, rows);
@@ -139,6 +217,12 @@ RowOp row_op_of(const hal::Descriptor& d) {
       add_checked(op, d, 1, kOut);
       add_part(op, d, 2, 1, ElementType::kFp32, kIn);
       break;
+    case hal::Opcode::kNorm:
+    case hal::Opcode::kAdd:
+    case hal::Opcode::kActivate:
+    case hal::Opcode::kRotate:
+      add_layer_op(op, d);
+      break;
     default:  // kRescale
       op.per_element.mul = 1;
       op.per_row = {0, 1, 0, 1, 0};
@@ -165,7 +249,46 @@ void put_probabilities(ElementType type, const RowMask& mask, const RowMask::Col
   }
 }
 
+namespace {
+
+void compute_layer_op(const hal::Descriptor& d, const std::array<unsigned char*, 4>& operand) {
+  const std::size_t n = d.operand[0].columns;
+  const auto vector = [&](std::size_t i) {
+    std::vector<float> numbers(n);
+    arith::floats_from_halves(reinterpret_cast<const arith::Half*>(operand[i]), numbers.data(), n);
+    return numbers;
+  };
+  const bool norm = d.opcode == hal::Opcode::kNorm, centred = norm && d.tail.norm.centred != 0;
+  const std::vector<float> gamma = norm ? vector(2) : std::vector<float>(),
+                           beta = centred ? vector(3) : std::vector<float>();
+  float epsilon = 0;
+  std::memcpy(&epsilon, &d.tail.norm.epsilon, sizeof epsilon);
+  for (std::uint64_t row = 0; row < d.rows; ++row) {
+    const auto half = [&](std::size_t i) {
+      return reinterpret_cast<arith::Half*>(operand[i] + row * d.operand[i].row_stride);
+    };
+    switch (d.opcode) {
+      case hal::Opcode::kNorm:
+        arith::norm_row(half(0), half(1), n, {gamma.data(), centred ? beta.data() : nullptr}, epsilon);
+        break;
+      case hal::Opcode::kAdd:
+        arith::add_row(half(0), half(2), half(1), n);
+        break;
+      case hal::Opcode::kActivate:
+        arith::activate_row(d.tail.activate.function, half(0), d.type[2] == ElementType::kNone ? nullptr : half(2),
+                            half(1), n);
+        break;
+      default:  // kRotate
+        arith::rotate_row(half(0), half(2), half(1), n, d.operand[2].columns);
+        break;
+    }
+  }
+}
+
+}  // namespace
+
 void compute_row_op(const hal::Descriptor& d, const std::array<unsigned char*, 4>& operand) {
+  if (is_layer_op(d.opcode)) return compute_layer_op(d, operand);
   const bool first = (d.flags & hal::kFirst) != 0, two = (d.flags & hal::kTwoScales) != 0;
   const bool unscaled = (d.flags & hal::kUnscaled) != 0;
   const std::size_t n = d.operand[0].columns;

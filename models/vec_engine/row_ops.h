@@ -1,9 +1,10 @@
-// The VEC engine's primitive row operations: the steps of a one-pass softmax (models/arith/online.h). What each one
-// needs of the lanes, of L1 and of L0, and its values.
+// The VEC engine's primitive row operations: the steps of a one-pass softmax (models/arith/online.h), and what a layer
+// does between its products (models/arith/layer.h). What each one needs of the lanes, of L1 and of L0, and its values.
 //
 // Elementwise operations are packed over the lanes whatever the rows' length: rows x elements x cost / lanes cycles.
-// kOnlineSoftmax reduces rows, so that a row starts on the first lane; its few operations per row (maximum with the
-// running one, scale) are packed over the rows. What a mask hides from a row costs it no lanes, only the zeros of P.
+// kOnlineSoftmax and kNorm reduce rows, so that a row starts on the first lane; their few operations per row (maximum
+// with the running one, scale; mean, root) are packed over the rows. What a mask hides from a row costs it no lanes,
+// only the zeros of P.
 #pragma once
 
 #include <array>
@@ -43,6 +44,9 @@ struct RowOp {
     bool in = false, out = false;
     std::uint64_t element_bytes = 0;
     bool from_registers = false, to_registers = false;  // the lanes', not L1
+    bool in_place = false;                              // takes the place of operand 0, in L0 too
+    bool kept = false;                                  // one row for all: stays in L0 where there is room
+    bool apart = false;                                 // no result may take its place
   };
   std::array<Part, 4> parts{};
   int count = 0;
@@ -60,6 +64,7 @@ struct RowOp {
 Refusal check_probabilities(const hal::Descriptor& descriptor, int operand, std::uint64_t columns);
 
 bool is_row_op(hal::Opcode opcode);
+bool is_layer_op(hal::Opcode opcode);  // of those, one between a layer's products
 // Checked but for what L1 itself checks.
 RowOp row_op_of(const hal::Descriptor& descriptor);
 

@@ -122,9 +122,12 @@ Refusal VecPlanner::plan_row_op(const hal::Descriptor& d, Plan& plan) const {
   plan.after_previous = (d.flags & hal::kInOrder) != 0;
 
   // A row that reduces is needed twice: in L0, or from L1 again.
-  std::uint64_t row_bytes = 0, in_bytes = 0, out_bytes = 0;
-  for (int i = 0; i < op.count; ++i) row_bytes += op.parts[static_cast<std::size_t>(i)].region.row_bytes;
-  const bool fits = 2 * row_bytes <= l0_share_bytes_;
+  std::uint64_t row_bytes = 0, kept_bytes = 0, in_bytes = 0, out_bytes = 0;
+  for (int i = 0; i < op.count; ++i) {
+    const RowOp::Part& p = op.parts[static_cast<std::size_t>(i)];
+    if (!p.in_place) (p.kept ? kept_bytes : row_bytes) += p.region.row_bytes;
+  }
+  const bool fits = 2 * row_bytes + kept_bytes <= l0_share_bytes_;
   const auto part = [](Region region, std::uint64_t rows, bool write, std::uint64_t times = 1) {
     region.traffic_bytes = rows * region.row_bytes * times;
     region.write = write;
@@ -147,6 +150,11 @@ Refusal VecPlanner::plan_row_op(const hal::Descriptor& d, Plan& plan) const {
       in_bytes += op.visible * p.element_bytes * times;
     } else if (p.in && p.from_registers) {
       in_bytes += op.rows * p.region.row_bytes;
+    } else if (p.kept) {  // once, or for every row again when that is made
+      if (fits) plan.fill.add(part(p.region, 1, false));
+      if (!fits) plan.body.add(part(p.region, op.rows - 1, false));
+      if (!fits) plan.last.add(part(p.region, 1, false));
+      in_bytes += op.rows * p.region.row_bytes;
     } else if (p.in) {
       const std::uint64_t again = op.reduces && !fits && i == 0 ? 2 : 1;
       plan.fill.add(part(p.region, whole ? op.rows : sub_tile, false));
@@ -162,7 +170,7 @@ Refusal VecPlanner::plan_row_op(const hal::Descriptor& d, Plan& plan) const {
       out_bytes += op.rows * p.region.row_bytes;
     }
   }
-  const std::uint64_t working_set = fits ? 2 * row_bytes : l0_share_bytes_;
+  const std::uint64_t working_set = fits ? 2 * row_bytes + kept_bytes : l0_share_bytes_;
   plan.l0.add({0, 1, working_set, 0, in_bytes + out_bytes, false});
   plan.l0.add({0, 1, working_set, 0, in_bytes + out_bytes, true});
   return {};

@@ -23,28 +23,32 @@ constexpr std::uint64_t kMostTokens = 2048;  // where nothing else is asked for
 struct Family {
   bool causal = true, scaled = true;
   bool gated = true;  // its feed-forward network
+  const char* norm_place = "pre";
+  bool rotary = true, qk_norm = false;
 };
 const std::map<std::string, Family>& families() {
+  constexpr Family kQwen3{true, true, true, "pre", true, true}, kOfGemma2{true, true, true, "both"};
+  constexpr Family kOfBert{false, true, false, "post", false};
   static const std::map<std::string, Family> all = {{"llama", {}},
                                                     {"mistral", {}},
                                                     {"mixtral", {}},
                                                     {"qwen2", {}},
-                                                    {"qwen3", {}},
+                                                    {"qwen3", kQwen3},
                                                     {"qwen2_moe", {}},
-                                                    {"qwen3_moe", {}},
+                                                    {"qwen3_moe", kQwen3},
                                                     {"gemma", {}},
-                                                    {"gemma2", {}},
-                                                    {"gemma3", {}},
-                                                    {"gemma3_text", {}},
+                                                    {"gemma2", kOfGemma2},
+                                                    {"gemma3", {true, true, true, "both", true, true}},
+                                                    {"gemma3_text", {true, true, true, "both", true, true}},
                                                     {"deepseek_v2", {}},
                                                     {"deepseek_v3", {}},
                                                     {"phi", {true, true, false}},
                                                     {"phi3", {}},
-                                                    {"gpt2", {true, true, false}},
-                                                    {"bert", {false, true, false}},
-                                                    {"roberta", {false, true, false}},
-                                                    {"vit", {false, true, false}},
-                                                    {"t5", {false, false, false}}};
+                                                    {"gpt2", {true, true, false, "pre", false}},
+                                                    {"bert", kOfBert},
+                                                    {"roberta", kOfBert},
+                                                    {"vit", {false, true, false, "pre", false}},
+                                                    {"t5", {false, false, false, "pre", false}}};
   return all;
 }
 
@@ -92,6 +96,26 @@ class Reader {
   const json* root_;
   std::string source_;
 };
+
+// Of T5 the form may say it: "gated-gelu".
+std::string activation_of(const Reader& r, bool gated) {
+  static const std::map<std::string, std::string> known = {{"relu", "relu"},
+                                                           {"silu", "silu"},
+                                                           {"swish", "silu"},
+                                                           {"gelu", "gelu"},
+                                                           {"gelu_new", "gelu_tanh"},
+                                                           {"gelu_fast", "gelu_tanh"},
+                                                           {"gelu_pytorch_tanh", "gelu_tanh"},
+                                                           {"gated-gelu", "gelu_tanh"}};
+  const json* const name =
+      r.find({"hidden_activation", "hidden_act", "activation_function", "feed_forward_proj", "dense_act_fn"});
+  if (name == nullptr) return gated ? "silu" : "gelu";
+  const auto found = name->is_string() ? known.find(name->get<std::string>()) : known.end();
+  if (found != known.end()) return found->second;
+  std::vector<std::string> names;
+  for (const auto& [allowed, unused] : known) names.push_back(allowed);
+  r.refuse(fmt::format("the activation: found {}; allowed: {}", in_quotes(name->dump()), fmt::join(names, ", ")));
+}
 
 }  // namespace
 
@@ -149,6 +173,11 @@ std::vector<Setting> read_hugging_face(const std::string& given) {
     const bool gated =
         form != nullptr ? form->is_string() && form->get<std::string>().rfind("gated", 0) == 0 : family->second.gated;
     if (gated) set("gated", "1");
+    set("norm", r.find({"rms_norm_eps"}) != nullptr || type == "t5" ? "rmsnorm" : "layernorm");
+    set("norm_place", family->second.norm_place);
+    set("activation", activation_of(r, gated));
+    if (family->second.rotary) set("rotary", "1");
+    if (family->second.qk_norm) set("qk_norm", "1");
   }
   set("layers", std::to_string(r.needed({"num_hidden_layers", "n_layer", "num_layers"})));
   std::uint64_t tokens = r.whole({"max_position_embeddings", "n_positions"});

@@ -94,6 +94,20 @@ void complete_types(Network& n, const K& keys) {
   n.out = bf16 ? hal::ElementType::kBf16 : hal::ElementType::kFp16;
 }
 
+// What the layer around attention is made of.
+void complete_layer(Network& n, const K& keys) {
+  n.gated = keys.gated == 1;
+  n.rotary = keys.rotary == 1;
+  n.qk_norm = keys.qk_norm == 1;
+  n.linear = keys.linear == 1;
+  n.norm = n.gated ? Norm::kRmsNorm : Norm::kLayerNorm;
+  if (keys.norm != NormKind::kAuto) n.norm = static_cast<Norm>(static_cast<int>(keys.norm) - 1);
+  n.activation = n.gated ? hal::Activation::kSilu : hal::Activation::kGelu;
+  if (keys.activation != ActivationKind::kAuto) {
+    n.activation = static_cast<hal::Activation>(static_cast<int>(keys.activation) - 1);
+  }
+}
+
 // "50", the names' own or none.
 void parse_soft_cap(Network& n, const K& keys, const Origin& origin, const std::string& name) {
   if (keys.soft_cap.empty()) return;
@@ -259,7 +273,7 @@ Network complete(K keys, const Origin& origin, NameOf name_of) {
   }
   parse_scale(network, keys, origin, name_of("scale"));
   network.softmax = keys.between == Between::kSoftmax;
-  network.gated = keys.gated == 1;
+  complete_layer(network, keys);
   complete_types(network, keys);
   parse_soft_cap(network, keys, origin, name_of("softcap"));
   if (network.value_emb == network.emb) network.value_emb = 0;

@@ -26,8 +26,12 @@ struct Request {
 
 // What of a layer is run by itself: attention, or one of its steps (step.h). Of a model: attention, all of a layer's
 // operations one after the other (operations.h), or those of all layers.
-enum class Step : std::uint8_t { kAttention, kGemm, kSoftmax };
+enum class Step : std::uint8_t { kAttention, kGemm, kSoftmax, kNorm, kAdd, kActivate, kRotate };
 enum class Scope : std::uint8_t { kAttention, kLayer, kModel };
+
+// What a model's layer does besides attention and products (operations.h).
+enum class Norm : std::uint8_t { kLayerNorm, kRmsNorm, kNone };
+enum class NormPlace : std::uint8_t { kPre, kPost, kBoth };  // before what follows, behind the sum, around what is added
 
 // What is added to the scores, by the places of query and key.
 enum class Bias : std::uint8_t { kNone, kAlibi, kRelative, kTensor };
@@ -78,6 +82,12 @@ struct Network {
   std::uint32_t layers = 1;  // of the model, all like this one: one is run
   std::uint32_t hidden = 0, ffn = 0;  // widths of the model between its operations and in its feed-forward network
   bool gated = false;                 // whose first product is two of them
+  Norm norm = Norm::kLayerNorm;
+  NormPlace norm_place = NormPlace::kPre;
+  hal::Activation activation = hal::Activation::kGelu;  // of the feed-forward network
+  bool rotary = false;   // Q and K are turned by their positions
+  bool qk_norm = false;  // heads of Q and K are normalised
+  bool linear = false;   // its products and attention alone
   Step step = Step::kAttention;
   Scope scope = Scope::kAttention;
 
@@ -127,6 +137,10 @@ enum class OutputType : std::uint8_t { kAuto, kFp16, kBf16 };
 // Whether K and V of new tokens are put into the cache: where there is one, or as said.
 enum class Append : std::uint8_t { kAuto, kOff, kOn };
 
+// Of a layer; auto: as gated or not.
+enum class NormKind : std::uint8_t { kAuto, kLayerNorm, kRmsNorm, kNone };
+enum class ActivationKind : std::uint8_t { kAuto, kRelu, kSilu, kGelu, kGeluTanh };
+
 // What lies between the two matmuls.
 enum class Between : std::uint8_t { kSoftmax, kNothing };
 
@@ -135,7 +149,10 @@ struct NetworkKeys {
   Network network;
   std::uint32_t seq = 0;
   std::string contexts;
-  std::uint32_t causal = 0, history = kNoHistory, gated = 0, alibi = 0, relative = 0;
+  std::uint32_t causal = 0, history = kNoHistory, gated = 0, alibi = 0, relative = 0, rotary = 0, qk_norm = 0,
+                linear = 0;
+  NormKind norm = NormKind::kAuto;
+  ActivationKind activation = ActivationKind::kAuto;
   std::string scale, soft_cap, block_mask, valid, bias;
   Append append = Append::kAuto;
   Phase phase = Phase::kPrefill;

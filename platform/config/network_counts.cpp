@@ -3,6 +3,7 @@
 
 #include "models/engine/descriptor_check.h"
 #include "platform/config/network.h"
+#include "platform/config/step.h"
 
 namespace attnvp::config {
 
@@ -120,7 +121,7 @@ std::string Network::identity() const {
   for (const Request& r : requests)
     all += fmt::format(" {}+{}[{}]", r.new_tokens, r.cached_tokens, fmt::join(r.pages, " "));
   if (page > 0) all += fmt::format(" page={} of {}", page, pages());
-  if (step != Step::kAttention) all += step == Step::kGemm ? "gemm " : "softmax ";
+  if (step != Step::kAttention) all += step_word(*this) + " ";
   return all + fmt::format("{} {} {} {} {} {} {}{}", batch, heads, heads_of_kv(), seq_q, seq_kv,
                            fmt::join(contexts, "+"), emb, rules());
 }

@@ -112,6 +112,22 @@ const Schema<NetworkKeys>& network_schema() {
       with_note(size_key("ffn", kWidestEmbedding, "width of its feed-forward network", &Network::ffn), "unknown"),
       make_key<K>(number("gated", Unit::kCount, 0, 1, "1: the network's first product is two, one a gate of the other"),
                   &K::gated),
+      make_key<K>(choice("norm", {"auto", "layernorm", "rmsnorm", "none"},
+                         "norms of the layer; auto: rmsnorm where its network is gated, or layernorm"),
+                  &K::norm),
+      make_key<K>(choice("norm_place", {"pre", "post", "both"},
+                         "where they are: before attention and network; post: behind the sum with what went in; both: "
+                         "before, and behind before the sum"),
+                  &K::network, &Network::norm_place),
+      make_key<K>(choice("activation", {"auto", "relu", "silu", "gelu", "gelu_tanh"},
+                         "of the feed-forward network; auto: silu where it is gated, or gelu"),
+                  &K::activation),
+      make_key<K>(number("rotary", Unit::kCount, 0, 1, "1: Q and K are turned by their positions"), &K::rotary),
+      make_key<K>(number("qk_norm", Unit::kCount, 0, 1, "1: every head of Q and K has a norm"), &K::qk_norm),
+      make_key<K>(number("linear", Unit::kCount, 0, 1,
+                         "1: of a layer its products and attention alone, without norms, activations, sums and rotary "
+                         "embedding"),
+                  &K::linear),
       make_key<K>(choice("scope", {"attention", "layer", "model"},
                          "layer: its projections and feed-forward network, too; model: all layers (for `run`)"),
                   &K::network, &Network::scope),
@@ -157,7 +173,13 @@ const std::vector<std::pair<std::string, std::string>>& inline_names() {
                                                                          {"scope", "scope"},
                                                                          {"hidden", "hidden"},
                                                                          {"ffn", "ffn"},
-                                                                         {"gated", "gated"}};
+                                                                         {"gated", "gated"},
+                                                                         {"norm", "norm"},
+                                                                         {"norm_place", "norm_place"},
+                                                                         {"activation", "activation"},
+                                                                         {"rotary", "rotary"},
+                                                                         {"qk_norm", "qk_norm"},
+                                                                         {"linear", "linear"}};
   return names;
 }
 

@@ -1,6 +1,5 @@
-// A model's layer as the operations that run one after the other: projections, attention, and the feed-forward network.
-// What costs a machine little beside them is left out: norms, activations, residual sums and rotary embeddings, whose
-// elements are a few for each token where the others have thousands.
+// A model's layer as the operations that run one after the other: norms, projections, rotary embedding, attention, the
+// feed-forward network and its activation, residual sums. With `linear` its products and attention alone.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +11,11 @@
 namespace attnvp::config {
 
 struct Operation {
-  std::string name;  // "qkv", "attention", "out", "up", "down"
+  std::string name;  // "attention norm", "qkv", "attention", "out", "attention sum", "up", "activation", "down", ...
   Network network;
 };
+
+std::uint64_t tokens_of(const Network& network);  // that a layer is for: new ones of all batches, or requests
 
 // Of one layer for all tokens of the network's batch. Throws ConfigError where the model's width is not known.
 std::vector<Operation> operations_of(const Network& network);

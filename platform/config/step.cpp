@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <utility>
 #include <vector>
 
+#include "models/engine/descriptor_check.h"
 #include "platform/config/words.h"
 
 namespace attnvp::config {
@@ -39,43 +41,138 @@ std::vector<std::uint32_t> extents(const std::string& text, const std::string& n
   return all;
 }
 
-}  // namespace
-
-Network gemm(std::uint32_t rows, std::uint32_t columns, std::uint32_t depth) {
-  Network n;
-  n.name = fmt::format("gemm:{}x{}x{}", rows, columns, depth);
-  n.heads = 1;
-  n.seq_q = rows;
-  n.seq_kv = columns;
-  n.emb = depth;
-  n.softmax = false;
-  n.step = Step::kGemm;
-  return n;
+// "type=int8" behind a comma.
+hal::ElementType type_in(const std::string& text, std::size_t comma, const std::string& words) {
+  using T = hal::ElementType;
+  std::vector<std::string> names;
+  for (const T type : {T::kFp16, T::kBf16, T::kFp8E4M3, T::kFp8E5M2, T::kInt8}) {
+    names.push_back("type=" + attnvp::name_of(type));
+    if (words.substr(comma + 1) == names.back()) return type;
+  }
+  fail(option_origin("--net", text),
+       fmt::format("found {} behind a step; allowed: {}", in_quotes(words.substr(comma + 1)), fmt::join(names, ", ")));
 }
 
-Network softmax_rows(std::uint32_t rows, std::uint32_t columns) {
+Network rows_of(Step step, std::uint32_t rows, std::uint32_t columns) {
   Network n;
-  n.name = fmt::format("softmax:{}x{}", rows, columns);
   n.heads = 1;
   n.seq_q = rows;
   n.seq_kv = columns;
   n.emb = 1;
-  n.step = Step::kSoftmax;
+  n.step = step;
+  return n;
+}
+
+Network named(Network n) {
+  n.name = fmt::format("{}:{}x{}", step_word(n), n.seq_q, n.seq_kv);
+  return n;
+}
+
+// By function, without a gate and with one.
+constexpr const char* kActivations[][2] = {
+    {"relu", "reglu"}, {"silu", "swiglu"}, {"gelu", "geglu"}, {"gelu_tanh", "geglu_tanh"}};
+
+}  // namespace
+
+std::string step_word(const Network& n) {
+  switch (n.step) {
+    case Step::kAttention:
+      break;
+    case Step::kGemm:
+      return "gemm";
+    case Step::kSoftmax:
+      return "softmax";
+    case Step::kNorm:
+      return n.norm == Norm::kLayerNorm ? "layernorm" : "rmsnorm";
+    case Step::kAdd:
+      return "add";
+    case Step::kActivate:
+      return kActivations[static_cast<std::size_t>(n.activation)][n.gated ? 1 : 0];
+    case Step::kRotate:
+      return "rope";
+  }
+  return {};
+}
+
+Network gemm(std::uint32_t rows, std::uint32_t columns, std::uint32_t depth, hal::ElementType type) {
+  Network n = rows_of(Step::kGemm, rows, columns);
+  n.name = fmt::format("gemm:{}x{}x{}", rows, columns, depth);
+  if (type != hal::ElementType::kFp16) n.name += ",type=" + attnvp::name_of(type);
+  n.emb = depth;
+  n.type = type;
+  if (type == hal::ElementType::kBf16) n.out = type;
+  n.softmax = false;
+  return n;
+}
+
+Network softmax_rows(std::uint32_t rows, std::uint32_t columns) {
+  return named(rows_of(Step::kSoftmax, rows, columns));
+}
+
+Network norm_rows(Norm norm, std::uint32_t rows, std::uint32_t columns) {
+  Network n = rows_of(Step::kNorm, rows, columns);
+  n.norm = norm;
+  return named(n);
+}
+
+Network add_rows(std::uint32_t rows, std::uint32_t columns) { return named(rows_of(Step::kAdd, rows, columns)); }
+
+Network activate_rows(hal::Activation function, bool gated, std::uint32_t rows, std::uint32_t columns) {
+  Network n = rows_of(Step::kActivate, rows, columns);
+  n.activation = function;
+  n.gated = gated;
+  return named(n);
+}
+
+Network rotate_rows(std::uint32_t rows, std::uint32_t columns, std::uint32_t head) {
+  Network n = rows_of(Step::kRotate, rows, columns);
+  n.emb = head;
+  n.name = fmt::format("rope:{}x{}x{}", rows, columns, head);
   return n;
 }
 
 std::optional<Network> parse_step(const std::string& text) {
   const std::size_t colon = text.find(':');
-  const std::string kind = text.substr(0, colon);
-  if (colon == std::string::npos || (kind != "gemm" && kind != "softmax")) return std::nullopt;
-  const std::string numbers = text.substr(colon + 1);
+  if (colon == std::string::npos) return std::nullopt;
+  const std::string kind = text.substr(0, colon), numbers = text.substr(colon + 1);
+  const std::pair<const char*, double> rows{"rows", kLongestSequence}, columns{"columns", kLongestSequence};
+  if (kind == "gemm") {
+    const std::size_t comma = numbers.find(',');
+    const auto e = extents(text, numbers.substr(0, comma), {rows, columns, {"depth", kDeepest}});
+    return gemm(e[0], e[1], e[2], comma == std::string::npos ? hal::ElementType::kFp16 : type_in(text, comma, numbers));
+  }
+  if (kind == "rope") {
+    const auto e = extents(text, numbers, {rows, columns, {"elements of a head", kDeepest}});
+    if (e[2] % 2 != 0 || e[1] % e[2] != 0) {
+      fail(option_origin("--net", text),
+           fmt::format("found heads of {} elements; allowed is an even number of which columns, {}, are a multiple",
+                       e[2], e[1]));
+    }
+    return rotate_rows(e[0], e[1], e[2]);
+  }
+  const auto two = [&] { return extents(text, numbers, {rows, columns}); };
+  const auto norm = [&](Norm which) {
+    const auto e = two();
+    return norm_rows(which, e[0], e[1]);
+  };
   if (kind == "softmax") {
-    const auto e = extents(text, numbers, {{"rows", kLongestSequence}, {"columns", kLongestSequence}});
+    const auto e = two();
     return softmax_rows(e[0], e[1]);
   }
-  const auto e =
-      extents(text, numbers, {{"rows", kLongestSequence}, {"columns", kLongestSequence}, {"depth", kDeepest}});
-  return gemm(e[0], e[1], e[2]);
+  if (kind == "layernorm") return norm(Norm::kLayerNorm);
+  if (kind == "rmsnorm") return norm(Norm::kRmsNorm);
+  if (kind == "add") {
+    const auto e = two();
+    return add_rows(e[0], e[1]);
+  }
+  for (std::size_t f = 0; f < std::size(kActivations); ++f) {
+    for (const bool gated : {false, true}) {
+      if (kind != kActivations[f][gated ? 1 : 0]) continue;
+      const auto e = two();
+      return activate_rows(static_cast<hal::Activation>(f), gated, e[0], e[1]);
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace attnvp::config

@@ -10,7 +10,9 @@
 #include "models/arith/number.h"
 #include "platform/config/error.h"
 #include "platform/config/operations.h"
+#include "platform/config/step.h"
 #include "platform/job/schedule.h"
+#include "platform/job/steps.h"
 
 namespace attnvp::job {
 
@@ -60,17 +62,38 @@ void check_extents(const mapping::Job& job, const firmware::Dataflow& dataflow) 
   }
 }
 
+unsigned step_traits(const config::Network& n) {
+  if (n.step == config::Step::kAttention) return 0;
+  return firmware::kOneStep | (config::is_row_step(n.step) ? firmware::kRowStep : 0U);
+}
+
 // A step of a layer is for the dataflow of that step, attention for all others.
 void check_step(const config::Network& n, const Schedule& schedule, const firmware::Dataflow& dataflow) {
   const bool one_step = n.step != config::Step::kAttention;
-  if (one_step == dataflow.is(firmware::kOneStep) && (!one_step || n.softmax != dataflow.is(firmware::kChain))) return;
+  const unsigned traits = dataflow.traits & (firmware::kOneStep | firmware::kRowStep);
+  if (traits == step_traits(n) && (!one_step || n.softmax != dataflow.is(firmware::kChain))) return;
   std::vector<std::string> names;
-  for (const firmware::Dataflow* d : mapping::dataflows_for(n.softmax, one_step)) names.emplace_back(d->name);
+  for (const firmware::Dataflow* d : dataflows_for(n)) names.emplace_back(d->name);
   throw config::ConfigError(fmt::format("{} with {}: {}; allowed: {}", n.name, schedule.text,
                                         one_step ? "that is one step of a layer, which the dataflow does not make"
                                                  : "the dataflow makes one step of a layer, such as gemm:512x2304x768 "
                                                    "or softmax:4096x512, no attention",
                                         fmt::join(names, ", ")));
+}
+
+// What a step does to rows, for firmware.
+mapping::Job::Table row_step(const config::Network& n) {
+  hal::RowStep what{};
+  constexpr hal::Opcode kOpcodes[] = {hal::Opcode::kNorm, hal::Opcode::kAdd, hal::Opcode::kActivate,
+                                      hal::Opcode::kRotate};
+  what.opcode = kOpcodes[static_cast<std::size_t>(n.step) - static_cast<std::size_t>(config::Step::kNorm)];
+  what.function = n.activation;
+  what.gated = n.gated ? 1 : 0;
+  what.centred = n.norm == config::Norm::kLayerNorm ? 1 : 0;
+  std::memcpy(&what.epsilon, &config::kNormEpsilon, sizeof what.epsilon);
+  mapping::Job::Table table{hal::kRowStepAddress, std::vector<std::uint32_t>(sizeof what / sizeof(std::uint32_t))};
+  std::memcpy(table.words.data(), &what, sizeof what);
+  return table;
 }
 
 std::size_t block_scales(const config::Network& n) {
@@ -106,6 +129,10 @@ void add_places(mapping::Job& made, const config::Network& n) {
 
 }  // namespace
 
+std::vector<const firmware::Dataflow*> dataflows_for(const config::Network& n) {
+  return mapping::dataflows_for(n.softmax, step_traits(n));
+}
+
 mapping::Job make_job(const MachineConfig& machine, const config::Network& n, const Schedule& schedule) {
   const firmware::Dataflow& dataflow = *mapping::find_dataflow(schedule.dataflow);
   mapping::Job made;
@@ -132,10 +159,6 @@ mapping::Job make_job(const MachineConfig& machine, const config::Network& n, co
   std::memcpy(&made.types.cap, &n.soft_cap, sizeof n.soft_cap);
   made.types.value_emb = n.value_emb;
   if (n.beyond_fp16()) job.flags |= hal::kTyped;
-  if (n.beyond_fp16() && dataflow.is(firmware::kOneStep)) {
-    throw config::ConfigError(
-        fmt::format("{} with {}: found{}; that dataflow takes fp16 as it is", n.name, schedule.text, n.rules()));
-  }
   if (n.type == hal::ElementType::kInt8) {
     const std::uint64_t heads = std::uint64_t{folded.batch} * folded.heads;
     if (heads > hal::kMostScales) {
@@ -187,7 +210,10 @@ mapping::Job make_job(const MachineConfig& machine, const config::Network& n, co
   const std::uint64_t bytes = hal::element_bytes(n.type), out_bytes = hal::element_bytes(n.out);
   const std::uint64_t in_pages = std::uint64_t{n.pages()} * n.page * folded.heads;  // rows
   const std::uint64_t key_rows = n.page > 0 ? in_pages : n.key_elements() / n.emb;
-  l.q = place(n.query_elements() * bytes);
+  const bool attention = n.step == config::Step::kAttention;
+  const Operands elements =
+      attention ? Operands{n.query_elements(), key_rows * n.emb, key_rows * n.values()} : operands_of(n);
+  l.q = place(elements.q * bytes);
   if (n.bias == config::Bias::kTensor) {
     const hal::Addends addends{place(score_bytes(n))};
     mapping::Job::Table table{hal::kBiasAddress, std::vector<std::uint32_t>(sizeof addends / sizeof(std::uint32_t))};
@@ -214,9 +240,9 @@ mapping::Job make_job(const MachineConfig& machine, const config::Network& n, co
     made.tables.push_back(std::move(table));
     job.flags |= hal::kStaged;
   }
-  l.k = place(key_rows * n.emb * bytes);
-  const bool attention = n.step == config::Step::kAttention;
-  l.v = place(attention ? key_rows * n.values() * bytes : 0);
+  l.k = place(elements.k * bytes);
+  l.v = place(elements.v * bytes);
+  if (config::is_row_step(n.step)) made.tables.push_back(row_step(n));
   l.o = place(attention ? n.output_elements() * out_bytes : 0);
   if (dataflow.scores == hal::kScoresCAndP) l.c = place(score_bytes(n));
   if (dataflow.scores != hal::kScoresOnChip) l.p = place(score_bytes(n));

@@ -10,6 +10,7 @@
 #include "mapping/append.h"
 #include "mapping/programs.h"
 #include "models/arith/number.h"
+#include "platform/config/step.h"
 #include "platform/elaboration/platform.h"
 #include "platform/job/accounting.h"
 #include "platform/job/attention_shape.h"
@@ -208,7 +209,11 @@ void Placed::put_tensors() const {
   if (network_.bias == config::Bias::kTensor) put_bias(network_, mapping::addends_of(made_), put);
 }
 
-void Placed::tag() const { tag_tensors(platform_, made_.block.layer, scratch_, mapping::addends_of(made_)); }
+// Rows of a step are no Q and no K.
+void Placed::tag() const {
+  const hal::Layer layer = config::is_row_step(network_.step) ? hal::Layer{} : made_.block.layer;
+  tag_tensors(platform_, layer, scratch_, mapping::addends_of(made_));
+}
 
 void Placed::read_answers(Result& result) const {
   const firmware::Dataflow& dataflow = *mapping::find_dataflow(schedule_.dataflow);
@@ -246,7 +251,8 @@ void Placed::read_output(Result& result, bool check_golden) const {
   if (!check_golden || tensors_ == nullptr || dataflow.is(firmware::kPacked)) return;
   result.golden_checked = true;
   if (!attention) {
-    result.golden = check_step(network_, *tensors_, result.output);
+    const float factor = kept_.factors.empty() ? 1 : kept_.factors.front().score;
+    result.golden = check_step(network_, network_.typed() ? kept_.numbers : *tensors_, result.output, factor);
     return;
   }
   const OnePass softmax{has(schedule_, firmware::kOnePass) ? schedule_.tiling["nkv"] : 0,

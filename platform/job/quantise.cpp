@@ -68,7 +68,7 @@ Quantised quantised(const config::Network& network, const Tensors& t) {
   for (std::uint32_t b = 0; b < n.batch; ++b) {
     const std::size_t head_queries = std::size_t{n.queries_of(b)} * n.emb,
                       head_keys = std::size_t{n.context(b)} * n.emb,
-                      head_values = std::size_t{n.context(b)} * n.values();
+                      head_values = t.v.empty() ? 0 : std::size_t{n.context(b)} * n.values();  // a product has none
     for (std::uint32_t head = 0; head < n.heads; ++head) {
       const Half *q = t.q.data() + queries, *k = t.k.data() + keys, *v = t.v.data() + values;
       queries += head_queries;

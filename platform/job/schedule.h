@@ -37,6 +37,9 @@ Schedule parse_dataflow(const std::string& text);
 // Whether the schedule's dataflow is that, with the values that its parameters have.
 bool has(const Schedule& schedule, firmware::Trait trait);
 
+// Those that make what that network is: attention, a chain, or that step of a layer.
+std::vector<const firmware::Dataflow*> dataflows_for(const config::Network& network);
+
 // What the host leaves in the mailbox for a schedule's firmware: tensors placed in DRAM, the machine as firmware sees
 // it, parameters as far as they are given. Throws config::ConfigError where the layer and the dataflow or the machine
 // do not go together, or a parameter is larger than the layer.

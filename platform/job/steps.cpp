@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
+#include "models/arith/layer.h"
+#include "models/arith/number.h"
 #include "models/arith/softmax.h"
+#include "platform/config/step.h"
 #include "platform/job/golden_kernels.h"
 #include "platform/job/random_tensors.h"
 
@@ -49,7 +53,11 @@ class Comparison {
   double worst_ = -1;
 };
 
-GoldenResult check_product(const config::Network& n, const Tensors& t, const std::vector<arith::Half>& c) {
+GoldenResult check_product(const config::Network& n, const Tensors& t, const std::vector<arith::Half>& c,
+                           double factor) {
+  const bool bf16 = n.out == hal::ElementType::kBf16;  // rounded to that, and then to what the host has
+  const arith::Rounding loss = arith::rounding_of(n.out);
+  const double relative = loss.relative + (bf16 ? kH : 0), least = loss.least + (bf16 ? kHalfTiny : 0);
   const std::size_t rows = n.seq_q, columns = n.seq_kv, depth = n.emb;
   Panels<double> k(depth, columns);
   std::vector<double> k_norm(columns);
@@ -73,8 +81,9 @@ GoldenResult check_product(const config::Network& n, const Tensors& t, const std
       for (std::size_t d = 0; d < depth; ++d) square += q[i * depth + d] * q[i * depth + d];
       const double unit = 1.01 * static_cast<double>(depth) * kU * std::sqrt(square);
       for (std::size_t j = 0; j < columns; ++j) {
-        const double expected = sums[i * k.columns() + j], added = unit * k_norm[j];
-        const double tolerance = added + kH * (std::abs(expected) + added) + kHalfTiny;
+        const double expected = factor * sums[i * k.columns() + j];
+        const double added = factor * unit * k_norm[j] + (factor != 1 ? 2.02 * kU * std::abs(expected) : 0);
+        const double tolerance = added + relative * (std::abs(expected) + added) + least;
         all.compare(first + i, j, expected, tolerance, c[(first + i) * columns + j]);
       }
     }
@@ -98,9 +107,112 @@ GoldenResult check_softmax(const config::Network& n, const Tensors& t, const std
   return all.result();
 }
 
+constexpr double kUnit = 1.01 * kU;  // what is left of products of roundings in the hundredth
+
+// What FP32 arithmetic may add, and the rounding of the result.
+double rounded(double expected, double added) { return added + kH * (std::abs(expected) + added) + kHalfTiny; }
+
+GoldenResult check_norm(const config::Network& n, const Tensors& t, const std::vector<arith::Half>& y) {
+  const std::size_t columns = n.seq_kv;
+  const bool centred = n.norm == config::Norm::kLayerNorm;
+  const std::vector<double> gamma = wide(t.k.data(), columns), beta = wide(t.v.data(), centred ? columns : 0);
+  const auto count = static_cast<double>(columns);
+  Comparison all;
+  for (std::size_t i = 0; i < n.seq_q; ++i) {
+    const std::vector<double> x = wide(t.q.data() + i * columns, columns);
+    const double mean = centred ? std::accumulate(x.begin(), x.end(), 0.0) / count : 0;
+    double squares = 0;
+    for (const double value : x) squares += (value - mean) * (value - mean);
+    const double scale = 1 / std::sqrt(squares / count + static_cast<double>(config::kNormEpsilon));
+    for (std::size_t j = 0; j < columns; ++j) {
+      const double d = x[j] - mean, expected = d * scale * gamma[j] + (centred ? beta[j] : 0);
+      const double added =
+          kUnit * (std::abs(gamma[j]) * scale * (std::abs(mean) + 5 * std::abs(d)) + std::abs(expected));
+      all.compare(i, j, expected, rounded(expected, added), y[i * columns + j]);
+    }
+  }
+  return all.result();
+}
+
+GoldenResult check_sum(const config::Network& n, const Tensors& t, const std::vector<arith::Half>& y) {
+  Comparison all;
+  for (std::size_t at = 0; at < y.size(); ++at) {
+    const double expected = double{arith::float_from_half(t.q[at])} + arith::float_from_half(t.k[at]);
+    all.compare(at / n.seq_kv, at % n.seq_kv, expected, rounded(expected, kUnit * std::abs(expected)), y[at]);
+  }
+  return all.result();
+}
+
+double exact(hal::Activation f, double x) {
+  constexpr double kPi = 3.14159265358979323846;
+  switch (f) {
+    case hal::Activation::kRelu:
+      return std::max(x, 0.0);
+    case hal::Activation::kSilu:
+      return x / (1 + std::exp(-x));
+    case hal::Activation::kGelu:
+      return x / 2 * std::erfc(-x / std::sqrt(2.0));
+    case hal::Activation::kGeluTanh:
+      return x / (1 + std::exp(-2 * std::sqrt(2 / kPi) * (x + 0.044715 * x * x * x)));
+  }
+  return x;
+}
+
+GoldenResult check_activation(const config::Network& n, const Tensors& t, const std::vector<arith::Half>& y) {
+  const std::size_t columns = n.seq_kv, width = n.gated ? 2 * columns : columns;
+  Comparison all;
+  for (std::size_t i = 0; i < n.seq_q; ++i) {
+    for (std::size_t j = 0; j < columns; ++j) {
+      const double x = arith::float_from_half(t.q[i * width + j]);
+      const double factor = n.gated ? arith::float_from_half(t.q[i * width + columns + j]) : 1;
+      const double expected = exact(n.activation, x) * factor;
+      const double added =
+          2 * kUnit * std::abs(expected) + 2 * arith::kActivationError * std::abs(x * factor);  // golden's own, too
+      all.compare(i, j, expected, rounded(expected, added), y[i * columns + j]);
+    }
+  }
+  return all.result();
+}
+
+GoldenResult check_rotation(const config::Network& n, const Tensors& t, const std::vector<arith::Half>& out) {
+  const std::size_t columns = n.seq_kv, head = n.emb, half = head / 2;
+  Comparison all;
+  for (std::size_t i = 0; i < n.seq_q; ++i) {
+    const std::vector<double> row = wide(t.q.data() + i * columns, columns), angles = wide(t.k.data() + i * head, head);
+    for (std::size_t j = 0; j < columns; ++j) {
+      const bool second = j % head >= half;
+      const double c = angles[j % half], s = angles[half + j % half];
+      const double a = row[j] * c, b = row[second ? j - half : j + half] * s, expected = second ? b + a : a - b;
+      all.compare(i, j, expected, rounded(expected, 2 * kUnit * (std::abs(a) + std::abs(b))), out[i * columns + j]);
+    }
+  }
+  return all.result();
+}
+
 }  // namespace
 
+Operands operands_of(const config::Network& n) {
+  const std::uint64_t all = std::uint64_t{n.seq_q} * n.seq_kv;
+  switch (n.step) {
+    case config::Step::kNorm:
+      return {all, n.seq_kv, n.norm == config::Norm::kLayerNorm ? n.seq_kv : 0};
+    case config::Step::kAdd:
+      return {all, all, 0};
+    case config::Step::kActivate:
+      return {(n.gated ? 2 : 1) * all, 0, 0};
+    case config::Step::kRotate:
+      return {all, std::uint64_t{n.seq_q} * n.emb, 0};
+    default:
+      return {n.query_elements(), n.key_elements(), 0};
+  }
+}
+
 Tensors random_operands(const config::Network& n, std::uint64_t seed) {
+  if (config::is_row_step(n.step)) {
+    const Operands elements = operands_of(n);
+    return {random_tensor(3 * seed, elements.q, kScoreSpread), random_tensor(3 * seed + 1, elements.k, 1),
+            random_tensor(3 * seed + 2, elements.v, 1)};
+  }
   AttentionShape shape{1, 1, n.seq_q, n.seq_kv, n.emb};
   if (n.step == config::Step::kSoftmax) {
     shape.keys = 0;
@@ -117,11 +229,25 @@ std::uint64_t operand_address(const config::Network& n, const hal::Layer& layer)
 }
 
 std::uint64_t result_address(const config::Network& n, const hal::Layer& layer) {
-  return n.step == config::Step::kSoftmax ? layer.p : layer.c;
+  return n.step == config::Step::kGemm ? layer.c : layer.p;
 }
 
-GoldenResult check_step(const config::Network& n, const Tensors& t, const std::vector<arith::Half>& result) {
-  return n.step == config::Step::kSoftmax ? check_softmax(n, t, result) : check_product(n, t, result);
+GoldenResult check_step(const config::Network& n, const Tensors& t, const std::vector<arith::Half>& result,
+                        float factor) {
+  switch (n.step) {
+    case config::Step::kSoftmax:
+      return check_softmax(n, t, result);
+    case config::Step::kNorm:
+      return check_norm(n, t, result);
+    case config::Step::kAdd:
+      return check_sum(n, t, result);
+    case config::Step::kActivate:
+      return check_activation(n, t, result);
+    case config::Step::kRotate:
+      return check_rotation(n, t, result);
+    default:
+      return check_product(n, t, result, factor);
+  }
 }
 
 }  // namespace attnvp::job

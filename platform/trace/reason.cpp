@@ -31,6 +31,11 @@ std::string producer(const Cause& cause) {
       return "row maxima from MAC";
     case Operation::kAttendTile:
       return "sums from MAC";
+    case Operation::kNorm:
+    case Operation::kAdd:
+    case Operation::kActivate:
+    case Operation::kRotate:
+      return "rows from VEC";
     case Operation::kNone:
     case Operation::kNop:
     case Operation::kUnknown:

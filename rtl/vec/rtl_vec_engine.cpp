@@ -59,6 +59,10 @@ RtlVecEngine::RtlVecEngine(sc_core::sc_module_name name, const Site& site)
       linear_("linear", site.context, width_of(site.machine.vec)) {}
 
 Refusal RtlVecEngine::plan(const hal::Descriptor& d, Plan& plan) {
+  if (is_layer_op(d.opcode)) {
+    return {FaultCode::kBadOpcode, d.operand[0].address,
+            fmt::format("the RTL of VEC computes softmax and its steps; it has no {}", name_of(operation_of(d)))};
+  }
   const bool may_be_short =
       d.opcode == Opcode::kSoftmax || d.opcode == Opcode::kOnlineSoftmax || d.opcode == Opcode::kDivide;
   if (may_be_short && d.type[1] != hal::ElementType::kFp16) {

@@ -5,6 +5,7 @@
 #include "platform/config/error.h"
 #include "platform/config/hardware.h"
 #include "platform/config/operations.h"
+#include "platform/config/step.h"
 
 namespace attnvp::explore {
 namespace {
@@ -21,19 +22,53 @@ TEST(Layers, AreTheirOperations) {
   std::string text;
   for (const config::Operation& o : operations) text += o.name + " " + o.network.name + "\n";
   EXPECT_EQ(text,
-            "qkv gemm:2048x6144x4096\nattention llama3.1-8b,scope=layer\nout gemm:2048x4096x4096\n"
-            "gate, up gemm:2048x28672x4096\ndown gemm:2048x4096x14336\n");
+            "attention norm rmsnorm:2048x4096\nqkv gemm:2048x6144x4096\nrotary rope:2048x5120x128\n"
+            "attention llama3.1-8b,scope=layer\nout gemm:2048x4096x4096\nattention sum add:2048x4096\n"
+            "network norm rmsnorm:2048x4096\ngate, up gemm:2048x28672x4096\nactivation swiglu:2048x14336\n"
+            "down gemm:2048x4096x14336\nnetwork sum add:2048x4096\n");
+}
+
+std::string names_of(const std::string& network) {
+  std::string text;
+  for (const config::Operation& o : config::operations_of(config::load_network(network))) {
+    const std::string& name = o.name == "attention" ? o.name : o.network.name;
+    text += (text.empty() ? "" : " ") + name;
+  }
+  return text;
+}
+
+// Norms behind the sums, before, around; what is linear alone.
+TEST(Layers, HaveWhatTheirModelHas) {
+  const std::string shape = "H=2,N=8,E=16,hidden=32,ffn=64,scope=layer";
+  EXPECT_EQ(names_of("bert-base,N=8"),
+            "gemm:8x2304x768 attention gemm:8x768x768 add:8x768 layernorm:8x768 gemm:8x3072x768 gelu:8x3072 "
+            "gemm:8x768x3072 add:8x768 layernorm:8x768");
+  EXPECT_EQ(names_of("vit-b-16,N=8"),
+            "layernorm:8x768 gemm:8x2304x768 attention gemm:8x768x768 add:8x768 layernorm:8x768 gemm:8x3072x768 "
+            "gelu:8x3072 gemm:8x768x3072 add:8x768");
+  EXPECT_EQ(names_of("gemma2-9b,N=8"),
+            "rmsnorm:8x3584 gemm:8x8192x3584 rope:8x6144x256 attention gemm:8x3584x4096 rmsnorm:8x3584 add:8x3584 "
+            "rmsnorm:8x3584 gemm:8x28672x3584 geglu_tanh:8x14336 gemm:8x3584x14336 rmsnorm:8x3584 add:8x3584");
+  EXPECT_EQ(names_of("qwen3-8b,N=8").find("rmsnorm:8x4096 gemm:8x6144x4096 rmsnorm:320x128 rope:8x5120x128 attention "),
+            0U);
+  EXPECT_EQ(names_of(shape + ",linear=1"), "gemm:8x96x32 attention gemm:8x32x32 gemm:8x64x32 gemm:8x32x64");
+  EXPECT_EQ(names_of(shape + ",norm=none,activation=relu"),
+            "gemm:8x96x32 attention gemm:8x32x32 add:8x32 gemm:8x64x32 relu:8x64 gemm:8x32x64 add:8x32");
+  EXPECT_EQ(names_of(shape + ",gated=1"),
+            "rmsnorm:8x32 gemm:8x96x32 attention gemm:8x32x32 add:8x32 rmsnorm:8x32 gemm:8x128x32 swiglu:8x64 "
+            "gemm:8x32x64 add:8x32");
 }
 
 TEST(Layers, OfDecodingHaveARowForEveryRequest) {
   const auto operations = config::operations_of(config::load_network("llama3.1-8b,phase=decode,batch=3,cache=99"));
-  EXPECT_EQ(operations.front().network.name, "gemm:3x6144x4096");
-  EXPECT_EQ(operations[1].network.seq_kv, 100U);
+  EXPECT_EQ(operations.front().network.name, "rmsnorm:3x4096");
+  EXPECT_EQ(operations[1].network.name, "gemm:3x6144x4096");
+  EXPECT_EQ(operations[3].network.seq_kv, 100U);
 }
 
 TEST(Layers, AreSumsAndGolden) {
-  const LayerRun layer = run("edge", "H=4,HKV=2,N=96,E=32,causal=1,hidden=128,ffn=300,gated=1,scope=layer", "auto", true);
-  ASSERT_EQ(layer.operations.size(), 5U);
+  const LayerRun layer = run("edge", "H=4,HKV=2,N=96,E=32,causal=1,hidden=128,ffn=300,gated=1,rotary=1,scope=layer", "auto", true);
+  ASSERT_EQ(layer.operations.size(), 11U);
   std::uint64_t cycles = 0;
   double energy = 0;
   for (const auto& [name, result] : layer.operations) {
@@ -53,6 +88,23 @@ TEST(Layers, AreSumsAndGolden) {
   }
 }
 
+// Products and attention of that type; what lies between them is FP16.
+TEST(Layers, HaveTypes) {
+  for (const char* type : {"int8", "fp8_e4m3", "bf16"}) {
+    const LayerRun layer =
+        run("edge", std::string("H=4,N=40,E=32,hidden=128,ffn=200,scope=layer,type=") + type, "auto", true);
+    ASSERT_EQ(layer.operations.size(), 10U);
+    std::uint64_t cycles = 0;
+    for (const auto& [name, result] : layer.operations) {
+      EXPECT_TRUE(result.golden_checked) << name;
+      EXPECT_TRUE(result.golden.passed) << name << ": " << result.golden.to_string();
+      EXPECT_EQ(result.network.typed(), !config::is_row_step(result.network.step)) << name;
+      cycles += result.cycles;
+    }
+    EXPECT_EQ(layer.cycles(), cycles);
+  }
+}
+
 TEST(Layers, OfAModelAreAsManyAsItHas) {
   const LayerRun one = run("edge", "gpt2,N=64,scope=layer", "flat", false);
   const LayerRun all = run("edge", "gpt2,N=64,scope=model", "flat", false);
@@ -63,7 +115,7 @@ TEST(Layers, OfAModelAreAsManyAsItHas) {
 
 // FuseMax: linear layers take 12 D^2 multiply-accumulates a token on 65,536 PEs.
 TEST(Layers, LinearOnesAreFuseMaxs) {
-  const LayerRun layer = run("fusemax", "bert-base,batch=64,N=1024,scope=layer", "fusemax", false);
+  const LayerRun layer = run("fusemax", "bert-base,batch=64,N=1024,linear=1,scope=layer", "fusemax", false);
   std::uint64_t linear = 0;
   for (const auto& [name, result] : layer.operations) linear += name == "attention" ? 0 : result.cycles;
   const double paper = 12.0 * 768 * 768 * 64 * 1024 / 65536;

@@ -244,6 +244,15 @@ TEST(CheckSteps, RaiseNoAlarm) {
                                         {"gemm:64x300x70", "gemm-panels"},
                                         {"softmax:64x300", "softmax-rows"},
                                         {"softmax:33x17", "softmax-rows"},
+                                        {"gemm:60x50x300,type=int8", "gemm"},
+                                        {"gemm:60x50x300,type=bf16", "gemm"},
+                                        {"layernorm:64x300", "rows"},
+                                        {"layernorm:1x7", "rows"},
+                                        {"rmsnorm:500x40", "rows"},
+                                        {"add:64x300", "rows"},
+                                        {"gelu:33x17", "rows"},
+                                        {"swiglu:90x170", "rows"},
+                                        {"rope:64x96x32", "rows"},
                                         {"H=1,NQ=100,NKV=90,E=48,softmax=none", "chain"}}) {
     for (const char* hw : {"edge", "cluster3"}) {
       const MachineConfig machine = config::load_hardware(hw, {});

@@ -50,6 +50,14 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"cluster3", "flash2", "H=5,NQ=1,NKV=700,E=32"}, Case{"cluster3", "mas", "H=5,N=96,E=32"}),
     [](const auto& of) { return runs::test_name(std::string(of.param.hardware) + "_" + of.param.dataflow); });
 
+INSTANTIATE_TEST_SUITE_P(
+    RiscvSteps, EveryDataflow,
+    testing::Values(Case{"edge", "rows", "layernorm:60x768"}, Case{"cluster3", "rows", "rmsnorm:50x300"},
+                    Case{"edge", "rows", "add:60x200"}, Case{"cluster3", "rows", "swiglu:30x500"},
+                    Case{"edge", "rows", "rope:40x256x64"}, Case{"edge", "softmax-rows", "softmax:60x200"},
+                    Case{"edge", "gemm", "gemm:60x70x300"}, Case{"edge", "gemm", "gemm:60x70x300,type=int8"}),
+    [](const auto& of) { return runs::test_name(std::string(of.param.hardware) + "_" + of.param.network); });
+
 TEST(Riscv, ResultsDoNotDependOnTheQuantum) {
   ATTNVP_NEEDS_RISCV();
   for (const char* hardware : {"edge", "cluster3"}) {

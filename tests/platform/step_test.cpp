@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include "platform/config/operations.h"
+#include "platform/job/random_tensors.h"
+#include "platform/job/steps.h"
 #include "tests/platform/random_jobs.h"
 #include "tests/platform/runs.h"
 
@@ -91,14 +93,179 @@ TEST_P(Steps, AreGoldenOnAnyMachine) {
 
 INSTANTIATE_TEST_SUITE_P(Random, Steps, ::testing::Range(0, 12));
 
+// Of every type, on machines whose arrays take short ones faster: golden, and operands as short as they are.
+class TypedProducts : public ::testing::TestWithParam<hal::ElementType> {};
+
+TEST_P(TypedProducts, AreGoldenOnAnyMachine) {
+  for (std::uint32_t i = 0; i < 8; ++i) {
+    Random r(static_cast<std::uint32_t>(GetParam()) * 4001 + i);
+    MachineConfig machine = config::load_hardware("edge");
+    machine.clusters = r.of({1, 2});
+    machine.cores = r.from(1, 3);
+    machine.mac.rows = machine.mac.columns = r.of({8, 16});
+    machine.mac.int8_rate = machine.mac.fp8_rate = r.of({1, 2});
+    machine.l1.size_bytes = r.of({128, 512}) * 1024;
+    const config::Network n = config::gemm(r.from(1, 150), r.from(1, 150), r.from(1, 300), GetParam());
+    const std::uint32_t kd = r.one_in(2) ? std::min(n.emb, 37U) : n.emb;  // in slices, or at once
+    SCOPED_TRACE(fmt::format("{} kd={} on {} clusters of {} cores", n.name, kd, machine.clusters, machine.cores));
+    const job::Tiling tiling = job::parse_tiling(fmt::format("kd={}", kd));
+    const job::Result full = run(machine, n, "gemm", true, tiling);
+    EXPECT_TRUE(full.golden_checked);
+    EXPECT_TRUE(full.golden.passed) << full.golden.to_string();
+    EXPECT_EQ(full.sum("mac", "macs"), std::uint64_t{n.seq_q} * n.seq_kv * n.emb);
+    const auto tile = [&](const char* name) { return full.schedule.tiling[name]; };
+    const std::uint64_t elements =
+        std::uint64_t{n.seq_q} * n.emb * ceil_div(n.seq_kv, tile("nkv")) +
+        std::uint64_t{n.seq_kv} * n.emb * ceil_div(n.seq_q, std::uint64_t{tile("nq")} * machine.cores);
+    // An access of an odd number of bytes counts as a word more.
+    const std::uint64_t bytes = elements * hal::element_bytes(n.type), counted = 2 * full.sum("dram", "read_words");
+    EXPECT_GE(counted, bytes);
+    EXPECT_LE(counted, hal::element_bytes(n.type) == 2 ? bytes : 2 * bytes);
+    EXPECT_EQ(full.sum("dram", "write_words"), full.output.size());
+    expect_same_counts(full, run(machine, n, "gemm", false, tiling));
+    if (HasFailure()) return;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, TypedProducts,
+                         ::testing::Values(hal::ElementType::kBf16, hal::ElementType::kFp8E4M3,
+                                           hal::ElementType::kFp8E5M2, hal::ElementType::kInt8));
+
+struct RowsShape {
+  const char* network;
+  std::uint64_t read, written;  // elements
+  std::uint64_t vec_cycles;     // of all commands: rows or row blocks of nq = 16
+};
+void PrintTo(const RowsShape& s, std::ostream* out) { *out << s.network; }
+
+class RowsByHand : public ::testing::TestWithParam<RowsShape> {};
+
+// What a step has to read and write crosses DRAM once; lanes work for as long as the operations of its elements take.
+TEST_P(RowsByHand, MovesAndComputesWhatThereIs) {
+  const RowsShape& s = GetParam();
+  const MachineConfig machine = config::load_hardware("edge");
+  const config::Network n = config::load_network(s.network);
+  const job::Tiling tiling = job::parse_tiling(fmt::format("nq={},nkv={}", std::min(n.seq_q, 16U), n.seq_kv));
+  const job::Result r = run(machine, n, "rows", true, tiling);
+  EXPECT_TRUE(r.golden_checked);
+  EXPECT_TRUE(r.golden.passed) << r.golden.to_string();
+  EXPECT_EQ(r.sum("dram", "read_words"), s.read);
+  EXPECT_EQ(r.sum("dram", "write_words"), s.written);
+  EXPECT_EQ(r.sum("vec", "busy_cycles") - r.sum("vec", "stall_cycles"), s.vec_cycles);
+  // Never faster than DRAM's 8 bytes a cycle, or than two cores.
+  EXPECT_GE(r.cycles, std::max((s.read + s.written) / 4, s.vec_cycles / 2));
+}
+
+// Lane-cycles: 2 a sum or product, 20 an exponential, 6 a quotient or root; 256 lanes. A row of a norm starts on the
+// first lane, a block's rows have their own operations together.
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, RowsByHand,
+    ::testing::Values(RowsShape{"layernorm:64x768", 64 * 768 + 2 * 768, 64 * 768, 64 * 42 + 4 * 2},  // 16 x 22 / 256
+                      RowsShape{"layernorm:16x100", 16 * 100 + 200, 16 * 100, 16 * 6 + 2},
+                      RowsShape{"rmsnorm:48x768", 48 * 768 + 768, 48 * 768, 48 * 24 + 3},  // 16 x 16 / 256
+                      RowsShape{"rmsnorm:1x4096", 2 * 4096, 4096, 128 + 1},
+                      RowsShape{"add:64x256", 2 * 64 * 256, 64 * 256, 64 * 2},
+                      RowsShape{"gelu:32x512", 32 * 512, 32 * 512, 32 * 116},  // 58 x 2
+                      RowsShape{"gelu_tanh:32x512", 32 * 512, 32 * 512, 32 * 76},
+                      RowsShape{"swiglu:32x512", 64 * 512, 32 * 512, 32 * 60},
+                      RowsShape{"silu:16x256", 16 * 256, 16 * 256, 16 * 28},
+                      RowsShape{"relu:16x256", 16 * 256, 16 * 256, 16 * 2},
+                      RowsShape{"rope:64x512x128", 64 * 512 + 64 * 128, 64 * 512, 64 * 12}));
+
+// Some step on rows.
+config::Network random_rows(Random& r) {
+  const std::uint32_t rows = r.from(1, 200), columns = r.from(1, 400);
+  switch (r.from(0, 3)) {
+    case 0:
+      return config::norm_rows(r.one_in(2) ? config::Norm::kLayerNorm : config::Norm::kRmsNorm, rows, columns);
+    case 1:
+      return config::add_rows(rows, columns);
+    case 2:
+      return config::activate_rows(static_cast<hal::Activation>(r.from(0, 3)), r.one_in(2), rows, columns);
+    default: {
+      const std::uint32_t head = 2 * r.from(1, 40);
+      return config::rotate_rows(rows, head * r.from(1, 6), head);
+    }
+  }
+}
+
+class RowSteps : public ::testing::TestWithParam<int> {};
+
+TEST_P(RowSteps, AreGoldenOnAnyMachine) {
+  for (std::uint32_t i = 0; i < 5; ++i) {
+    Random r(static_cast<std::uint32_t>(GetParam()) * 7919 + i);
+    MachineConfig machine = config::load_hardware("edge");
+    machine.clusters = r.of({1, 2, 3, 7});
+    machine.cores = r.from(1, 4);
+    machine.mac.rows = machine.mac.columns = r.of({8, 16, 32});
+    machine.vec.lanes = r.of({4, 64, 256});
+    machine.l0.size_bytes = r.of({1, 64}) * 1024;
+    machine.l1.size_bytes = r.of({64, 512, 2048}) * 1024;
+    machine.control.lists = r.one_in(4);
+    const config::Network n = random_rows(r);
+    SCOPED_TRACE(fmt::format("{} on {} clusters of {} cores", n.name, machine.clusters, machine.cores));
+    const job::Result full = run(machine, n, "rows", true);
+    EXPECT_TRUE(full.golden_checked);
+    EXPECT_TRUE(full.golden.passed) << full.golden.to_string();
+    const job::Operands operands = job::operands_of(n);
+    const std::uint64_t blocks =
+        ceil_div(n.seq_q, full.schedule.tiling["nq"]) * ceil_div(n.seq_kv, full.schedule.tiling["nkv"]);
+    const bool norm = n.step == config::Step::kNorm;
+    const std::uint64_t vectors = norm ? std::min<std::uint64_t>(machine.clusters, blocks) : 1;  // once a cluster
+    const std::uint64_t needed = operands.q + vectors * (operands.k + operands.v),
+                        read = full.sum("dram", "read_words");
+    EXPECT_GE(read, needed);
+    EXPECT_EQ(read > needed, machine.control.lists);  // which are in DRAM, too
+    EXPECT_EQ(full.sum("dram", "write_words"), full.output.size());
+    EXPECT_EQ(full.output.size(), std::uint64_t{n.seq_q} * n.seq_kv);
+    expect_same_counts(full, run(machine, n, "rows", false));
+    if (HasFailure()) return;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Random, RowSteps, ::testing::Range(0, 12));
+
+// Golden has to notice one element that is a little off.
+TEST(StepsOfALayer, AreHeldToGoldenElementByElement) {
+  for (const char* text : {"layernorm:5x40", "rmsnorm:5x40", "add:5x40", "gelu:5x40", "swiglu:5x40", "rope:5x40x8"}) {
+    const config::Network n = config::load_network(text);
+    const job::Tensors tensors = job::random_tensors(n, 3);
+    const MachineConfig machine = config::load_hardware("edge");
+    job::Runner runner(machine, config::load_energy("fusemax-45nm"), true);
+    job::Result r = runner.run(n, job::parse_dataflow("rows"), &tensors, {});
+    EXPECT_TRUE(job::check_step(n, tensors, r.output).passed) << text;
+    std::size_t place = 77;
+    while ((r.output[place] & 0x7C00) == 0) ++place;  // no zero
+    r.output[place] = static_cast<arith::Half>(r.output[place] + 3);
+    const job::GoldenResult golden = job::check_step(n, tensors, r.output);
+    EXPECT_FALSE(golden.passed) << text;
+    EXPECT_EQ(golden.row * n.seq_kv + golden.column, place) << text;
+  }
+}
+
+TEST(StepsOfALayer, NeedRoomForWholeRowsWhereTheyAreReduced) {
+  MachineConfig machine = config::load_hardware("edge");
+  machine.l1.size_bytes = 64 * 1024;
+  EXPECT_THROW(run(machine, config::load_network("layernorm:4x20000"), "rows", false), job::RunError);
+  EXPECT_NO_THROW(run(machine, config::load_network("add:4x20000"), "rows", false));
+  EXPECT_THROW(run(machine, config::load_network("layernorm:4x200"), "rows", false, job::parse_tiling("nkv=100")),
+               config::ConfigError);
+}
+
 TEST(StepsOfALayer, AreRefusedByOtherDataflows) {
   const MachineConfig machine = config::load_hardware("edge");
   EXPECT_THROW(run(machine, config::gemm(8, 8, 8), "mas", false), config::ConfigError);
   EXPECT_THROW(run(machine, config::gemm(8, 8, 8), "softmax-rows", false), config::ConfigError);
   EXPECT_THROW(run(machine, config::softmax_rows(8, 8), "gemm", false), config::ConfigError);
   EXPECT_THROW(run(machine, config::load_network("bert-base"), "gemm", false), config::ConfigError);
-  for (const char* text : {"gemm:", "gemm:1x2", "gemm:1x2x3x4", "gemm:0x1x1", "gemm:1x1x65537", "gemm:axbxc",
-                           "softmax:1", "softmax:1x2x3", "gemm:1x2x3,E=4"}) {
+  EXPECT_THROW(run(machine, config::load_network("bert-base"), "rows", false), config::ConfigError);
+  EXPECT_THROW(run(machine, config::add_rows(8, 8), "softmax-rows", false), config::ConfigError);
+  EXPECT_THROW(run(machine, config::softmax_rows(8, 8), "rows", false), config::ConfigError);
+  for (const char* text :
+       {"gemm:",       "gemm:1x2",         "gemm:1x2x3x4",   "gemm:0x1x1",  "gemm:1x1x65537", "gemm:axbxc",
+        "softmax:1",   "softmax:1x2x3",    "gemm:1x2x3,E=4", "layernorm:8", "add:1x0",        "gelu:1x2x3",
+        "swiglu:x",    "rope:8x8",         "rope:8x9x3",     "rope:8x10x4", "norm:1x2",       "gemm:1x2x3,type=int4",
+        "gemm:1x2x3,", "add:1x2,type=int8"}) {
     EXPECT_THROW(config::load_network(text), config::ConfigError) << text;
   }
 }

@@ -209,6 +209,20 @@ TEST(RtlVecEngine, ANopGivesItsEvents) {
   EXPECT_EQ(bench.core().vec->value("descriptors"), 1U);
 }
 
+// It has no datapath for what a layer does between its products.
+TEST(RtlVecEngine, RefusesALayersOperations) {
+  for (const bool rtl : {true, false}) {
+    Bench bench(rtl_machine(rtl));
+    bench.run([&](Bench& b) {
+      hal::Descriptor d = softmax(16, 64, kIn, kOut);
+      d.opcode = hal::Opcode::kActivate;
+      b.push(kVec, then(d, 0));
+      EXPECT_EQ(b.take(0), !rtl);
+    });
+    EXPECT_EQ(bench.platform().context().faults.any(), rtl);
+  }
+}
+
 TEST(RtlVecEngine, AWrongAddressIsAFault) {
   Bench bench(rtl_machine());
   bench.run([&](Bench& b) {

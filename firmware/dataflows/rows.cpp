@@ -1,0 +1,192 @@
+// Operations on rows by themselves, from DRAM to DRAM: softmax of C, and what a layer does between its products. Blocks
+// of nq rows are dealt to all cores, three of each in L1. Whoever needs whole rows has them; of the others nkv columns
+// make a block.
+#include "firmware/runtime/gemm.h"
+
+namespace attnvp::firmware {
+
+namespace {
+
+constexpr uint32_t kLoads = 0, kStores = 1;  // DMA channels
+constexpr uint32_t kRing = 3;
+
+struct RowsTiling {
+  uint32_t nq, nkv;
+  enum Index : uint32_t { kNkv = 1 };
+};
+const Parameter* const kRowsParameters[] = {&parameter::kNq, &parameter::kNkv, nullptr};
+
+// Its tensors in DRAM, and what is done to a block.
+struct Step {
+  hal::Opcode opcode = hal::Opcode::kSoftmax;
+  uint32_t tail[2] = {};
+  Matrix in, second, out;  // second: without columns there is none
+  uint32_t columns = 0;    // of a block; the second operand's are as many, or all that it has
+  Matrix vectors[2];       // gamma and beta: without columns there are none
+};
+
+class Rows {
+ public:
+  Rows(Runtime& rt, const Step& step, uint32_t nq)
+      : rt_(rt), s_(step), nq_(nq), loads_(step.second.columns > 0 ? 2 : 1), cores_(rt.cores()) {
+    check_step_channels(rt);
+    const bool scores = step.opcode == hal::Opcode::kSoftmax;
+    block_ = {0, kRing * cores_, nq, step.columns};
+    second_ = {0, kRing * cores_, nq, min(step.columns, step.second.columns)};
+    block_.make(rt, scores ? L1Region::kScores : L1Region::kOther);
+    if (loads_ > 1) second_.make(rt, L1Region::kOther);
+    for (uint32_t i = 0; i < 2; ++i) {
+      kept_[i] = step.vectors[i];
+      if (kept_[i].columns > 0) kept_[i].address = rt.allocate(uint64_t{kept_[i].columns} * kHalfBytes);
+    }
+    ready_ = rt.events(cores_);
+    done_ = rt.events(cores_);
+    free_ = rt.events(cores_, kRing * loads_);
+    stored_ = rt.events(1);
+    if (has_vectors()) vectors_ready_ = rt.events(cores_);
+  }
+
+  // The n-th blocks of all workers lie side by side: clusters first, so that few blocks go to as many of them.
+  void run() {
+    if (rt_.dry() || !rt_.ok()) return;
+    launch(rt_);
+    const uint32_t clusters = rt_.machine().clusters;
+    const uint32_t tiles = s_.columns == s_.out.columns ? 1 : ceil_div(s_.out.columns, s_.columns);
+    const uint32_t blocks = ceil_div(s_.out.rows, nq_) * tiles;
+    if (rt_.cluster() < blocks) load_vectors(min(cores_, ceil_div(blocks - rt_.cluster(), clusters)));
+    uint32_t stores = 0;
+    for (uint32_t first = 0, n = 0; rt_.ok() && first < blocks; first += clusters * cores_, ++n) {
+      for (uint32_t core = 0; core < cores_; ++core) {
+        const uint32_t i = first + core * clusters + rt_.cluster();
+        if (i >= blocks) continue;
+        tiles == 1 ? block(core, n, i, i, 0) : block(core, n, i, i / tiles, i % tiles);
+        ++stores;
+      }
+    }
+    rt_.wait(stored_, stores);
+  }
+
+ private:
+  bool has_vectors() const { return s_.vectors[0].columns > 0; }
+
+  // Once for all cores of the cluster that have work.
+  void load_vectors(uint32_t busy) {
+    for (uint32_t i = 0; i < 2; ++i) {
+      if (s_.vectors[i].columns == 0) continue;
+      rt_.dma(kLoads, copy(s_.vectors[i], kept_[i]).then({vectors_ready_.first, busy}));
+    }
+  }
+
+  void block(uint32_t core, uint32_t n, uint32_t i, uint32_t row_block, uint32_t tile) {
+    const uint32_t row = row_block * nq_, rows = min(nq_, s_.out.rows - row);
+    const uint32_t column = tile * s_.columns, columns = min(s_.columns, s_.out.columns - column);
+    const uint32_t slot = n % kRing * cores_ + core;
+    const Matrix here = block_.of(slot, rows, columns);
+    dispatch(rt_, hal::kBlock);
+    load(core, i, part(s_.in, row, rows, column, columns), here);
+    Command command(s_.opcode, rows);
+    command.operand(0, here).operand(1, here);
+    for (uint32_t w = 0; w < 2; ++w)
+      command.words()[offsetof(Descriptor, tail) / sizeof(Command::Word) + w] = s_.tail[w];
+    if (loads_ > 1) {
+      const uint32_t wide = min(columns, s_.second.columns);
+      const Matrix second = second_.of(slot, rows, wide);
+      load(core, i, part(s_.second, row, rows, column, wide), second);
+      command.operand(2, second);
+    }
+    for (uint32_t v = 0; v < 2; ++v) {
+      if (kept_[v].columns > 0) command.operand(static_cast<int>(2 + v), kept_[v]);
+    }
+    if (has_vectors() && n == 0) command.after(vectors_ready_.of(core), kept_[1].columns > 0 ? 2 : 1);
+    rt_.vec(core, command.after(ready_.of(core), loads_).then(done_.of(core)).label(0, i));
+    Command store = copy(here, part(s_.out, row, rows, column, columns));
+    if (s_.opcode != hal::Opcode::kSoftmax) store.deferrable();  // engines wait for loads
+    rt_.dma(kStores, store.after(done_.of(core)).then(free_.of(core), loads_).then(stored_).label(0, i));
+  }
+
+  void load(uint32_t core, uint32_t i, const Matrix& from, const Matrix& to) {
+    rt_.dma(kLoads, copy(from, to).after(free_.of(core)).then(ready_.of(core)).label(0, i));
+  }
+  static Matrix part(const Matrix& m, uint32_t row, uint32_t rows, uint32_t column, uint32_t columns) {
+    return columns_of(rows_of(m, row, rows), column, columns);
+  }
+
+  Runtime& rt_;
+  Step s_;
+  uint32_t nq_, loads_, cores_;
+  Buffers block_, second_;
+  Matrix kept_[2];
+  Events ready_, done_, free_, stored_, vectors_ready_;
+};
+
+Matrix in_dram(uint64_t address, uint32_t rows, uint32_t columns) {
+  return {address, rows, columns, columns * kHalfBytes};
+}
+
+void run_softmax(Runtime& rt) {
+  const auto tiling = rt.parameters<GemmTiling>();
+  if (!rt.ok()) return;
+  const hal::Layer& l = rt.layer();
+  Step s;
+  const uint32_t rows = l.batch * l.heads * l.seq_q;
+  s.in = in_dram(l.c, rows, l.seq_kv);
+  s.out = in_dram(l.p, rows, l.seq_kv);
+  s.columns = l.seq_kv;
+  Rows(rt, s, tiling.nq).run();
+}
+
+void run_step(Runtime& rt) {
+  const auto tiling = rt.parameters<RowsTiling>();
+  hal::RowStep what{};
+  rt.read(hal::kRowStepAddress, &what, sizeof what);
+  if (!rt.ok()) return;
+  const hal::Layer& l = rt.layer();
+  Step s;
+  s.opcode = what.opcode;
+  s.in = in_dram(l.q, l.seq_q, l.seq_kv);
+  s.out = in_dram(l.p, l.seq_q, l.seq_kv);
+  s.columns = tiling.nkv;
+  bool whole = false;
+  switch (what.opcode) {
+    case hal::Opcode::kNorm:
+      whole = true;
+      s.tail[0] = what.epsilon;
+      s.tail[1] = what.centred;
+      s.vectors[0] = in_dram(l.k, 1, l.seq_kv);
+      if (what.centred != 0) s.vectors[1] = in_dram(l.v, 1, l.seq_kv);
+      break;
+    case hal::Opcode::kAdd:
+      s.second = in_dram(l.k, l.seq_q, l.seq_kv);
+      break;
+    case hal::Opcode::kActivate:
+      s.tail[0] = static_cast<uint32_t>(what.function);
+      if (what.gated == 0) break;
+      s.in.stride *= 2;
+      s.second = s.in;
+      s.second.address += l.seq_kv * kHalfBytes;
+      break;
+    case hal::Opcode::kRotate:
+      whole = true;
+      s.second = in_dram(l.k, l.seq_q, l.emb);
+      break;
+    default:
+      return rt.fail(Status::kBadJob);
+  }
+  if (whole && tiling.nkv != l.seq_kv) return rt.refuse(RowsTiling::kNkv, tiling.nkv);
+  Rows(rt, s, tiling.nq).run();
+}
+
+const Dataflow kSoftmax = {"softmax-rows",    "softmax by itself, P of C in DRAM",
+                           run_softmax,       kGemmParameters,
+                           kStepOptions,      nullptr,
+                           hal::kScoresCAndP, kOneStep};
+ATTNVP_DATAFLOW(kSoftmax);
+const Dataflow kSteps = {"rows",        "one norm, sum, activation or rotary embedding by itself, in DRAM",
+                         run_step,      kRowsParameters,
+                         kStepOptions,  nullptr,
+                         hal::kScoresP, kOneStep | kRowStep};
+ATTNVP_DATAFLOW(kSteps);
+
+}  // namespace
+
+}  // namespace attnvp::firmware
