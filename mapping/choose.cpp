@@ -47,6 +47,7 @@ class Chooser {
       deep_ = deep_ || p.extent == firmware::Extent::kDepth;
       const auto keeps = [&](std::uint32_t value) { return keeps_heads(p, value) && worth_trying(p, value, job); };
       if (std::any_of(std::begin(p.tries), std::end(p.tries), keeps)) bus_share_ = kBusShareOfGroups;
+      of_many_ = of_many_ || p.named != nullptr;
     }
   }
 
@@ -73,7 +74,7 @@ class Chooser {
         if (i == 0) descend(all[0].starts);
       }
       if (!all.empty()) all.erase(all.begin());
-      sort(all);
+      std::stable_sort(all.begin(), all.end());
       for (const Ways& w : all) {
         if (enough() || w.starts.best() > kHopeless * least_merit_) break;
         descend(w.starts);
@@ -111,6 +112,7 @@ class Chooser {
   struct Ways {
     Words fixed;
     Starts starts;
+    bool operator<(const Ways& other) const { return starts.best() < other.starts.best(); }
   };
   // The likeliest first.
   std::vector<Ways> ways() {
@@ -123,12 +125,8 @@ class Chooser {
         return w.starts.best() < kNever;
       });
     });
-    sort(all);
+    std::stable_sort(all.begin(), all.end());
     return all;
-  }
-  static void sort(std::vector<Ways>& all) {
-    const auto likelier = [](const Ways& a, const Ways& b) { return a.starts.best() < b.starts.best(); };
-    std::stable_sort(all.begin(), all.end(), likelier);
   }
 
   void begin(Starts& starts, const Words& fixed) {
@@ -389,7 +387,14 @@ class Chooser {
     for (int round = 0; better && round < kRounds; ++round) {
       better = false;
       for (std::size_t i = 0; i < count_; ++i) {
-        if (!open(i) || words[i] == hal::kWord || parameter(i).named != nullptr) continue;
+        if (!open(i) || parameter(i).named != nullptr) continue;
+        if (of_many_ && parameter(i).none != nullptr && parameter(i).extent == firmware::Extent::kCount) {
+          for (const std::uint32_t value : parameter(i).tries) {
+            if (value != 0 && value != words[i] && worth_trying(parameter(i), value, job_)) try_value(i, value);
+          }
+          continue;
+        }
+        if (words[i] == hal::kWord) continue;
         const std::vector<std::uint32_t> all = values(i, words);
         if (static_cast<int>(i) == nq_ && round == 0) {
           for (const std::uint32_t value : all) try_value(i, value);
@@ -418,7 +423,8 @@ class Chooser {
   std::size_t count_ = 0;
   int nq_ = -1;
   double bus_share_ = kBusShare;
-  bool deep_ = false;  // a product's three extents share L1
+  bool deep_ = false;     // a product's three extents share L1
+  bool of_many_ = false;  // ways with names: where each begins is no more than a beginning, words included
   Words given_;
   std::map<Words, Need> needs_;
   std::map<Words, double> cycles_, sure_, control_;
