@@ -21,8 +21,8 @@ struct OperationRun {
 
 struct LayerRun {
   config::Network network;
-  std::uint64_t tokens = 0;  // that the layer is for
-  std::uint32_t layers = 1;  // that are summed: one, or all of a model
+  std::uint64_t tokens = 0;    // that the layer is for
+  std::uint32_t layers = 1;    // that are summed: one, or all of a model
   std::uint64_t mac_rate = 1;  // multiply-accumulates of a PE in a cycle, of the layer's type
   std::vector<OperationRun> operations;
 

@@ -86,7 +86,8 @@ class Rows {
     load(core, i, part(s_.in, row, rows, column, columns), here);
     Command command(s_.opcode, rows);
     command.operand(0, here).operand(1, here);
-    for (uint32_t w = 0; w < 2; ++w) command.words()[offsetof(Descriptor, tail) / sizeof(Command::Word) + w] = s_.tail[w];
+    for (uint32_t w = 0; w < 2; ++w)
+      command.words()[offsetof(Descriptor, tail) / sizeof(Command::Word) + w] = s_.tail[w];
     if (loads_ > 1) {
       const uint32_t wide = min(columns, s_.second.columns);
       const Matrix second = second_.of(slot, rows, wide);
@@ -180,10 +181,10 @@ const Dataflow kSoftmax = {"softmax-rows",    "softmax by itself, P of C in DRAM
                            kStepOptions,      nullptr,
                            hal::kScoresCAndP, kOneStep};
 ATTNVP_DATAFLOW(kSoftmax);
-const Dataflow kSteps = {"rows",         "one norm, sum, activation or rotary embedding by itself, in DRAM",
-                         run_step,       kRowsParameters,
-                         kStepOptions,   nullptr,
-                         hal::kScoresP,  kOneStep | kRowStep};
+const Dataflow kSteps = {"rows",        "one norm, sum, activation or rotary embedding by itself, in DRAM",
+                         run_step,      kRowsParameters,
+                         kStepOptions,  nullptr,
+                         hal::kScoresP, kOneStep | kRowStep};
 ATTNVP_DATAFLOW(kSteps);
 
 }  // namespace

@@ -52,7 +52,7 @@ enum class Opcode : std::uint8_t {
   kAttendTile = 10,  // MAC: P = e^(S - M); numerators P.V and, behind them, the row sums of P leave
 
   // What a layer does between its products (models/arith/layer.h has the arithmetic), VEC, FP16 to FP16.
-  kNorm = 11,      // Y = (X - its row's mean) / (its row's deviation) * gamma + beta, or X / (its root mean square) * gamma
+  kNorm = 11,      // Y = (X - mean of its row) / its deviation * gamma + beta, or X / root mean square * gamma
   kAdd = 12,       // Y = X + Z
   kActivate = 13,  // Y = f(X), or f(X) * Z
   kRotate = 14,    // Y = X, the two halves of each head turned by angles (rotary embedding)

@@ -4,10 +4,10 @@
 
 namespace attnvp {
 
-const char* const kOperationNames[] = {"idle",       "nop",         "matmul_abt",     "matmul_ab", "softmax", "load",
-                                       "store",      "online_max",  "online_softmax", "scale_add", "divide",  "rescale",
-                                       "score_tile", "attend_tile", "norm",           "add",       "activate", "rotate",
-                                       "unknown",    nullptr};
+const char* const kOperationNames[] = {"idle",   "nop",      "matmul_abt", "matmul_ab",      "softmax",
+                                       "load",   "store",    "online_max", "online_softmax", "scale_add",
+                                       "divide", "rescale",  "score_tile", "attend_tile",    "norm",
+                                       "add",    "activate", "rotate",     "unknown",        nullptr};
 
 Operation operation_of(const hal::Descriptor& d) {
   const std::uint64_t from = d.operand[0].address, to = d.operand[1].address;

@@ -24,9 +24,9 @@ struct VecConfig {
     using namespace config;
     using C = VecConfig;
     const auto lane_cycles = [](const std::string& operation, const std::string& what) {
-      return number(operation + "_lane_cycles", Unit::kCycles, 0, 65536,
-                    "lane-cycles per " + what +
-                        " in the primitive row operations (one-pass softmax, norms, sums, activations)");
+      return number(
+          operation + "_lane_cycles", Unit::kCycles, 0, 65536,
+          "lane-cycles per " + what + " in the primitive row operations (one-pass softmax, norms, sums, activations)");
     };
     key(number("lanes", Unit::kCount, 1, 65536, "lanes of a VEC engine"), &C::lanes);
     key(number("softmax_lane_cycles", Unit::kCycles, 1, 65536, "lane-cycles per element of a row softmax"),

@@ -275,8 +275,8 @@ void compute_layer_op(const hal::Descriptor& d, const std::array<unsigned char*,
         arith::add_row(half(0), half(2), half(1), n);
         break;
       case hal::Opcode::kActivate:
-        arith::activate_row(d.tail.activate.function, half(0),
-                            d.type[2] == ElementType::kNone ? nullptr : half(2), half(1), n);
+        arith::activate_row(d.tail.activate.function, half(0), d.type[2] == ElementType::kNone ? nullptr : half(2),
+                            half(1), n);
         break;
       default:  // kRotate
         arith::rotate_row(half(0), half(2), half(1), n, d.operand[2].columns);

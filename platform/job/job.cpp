@@ -331,7 +331,8 @@ Result Runner::run_once(const config::Network& network, const Schedule& schedule
   }
 
   // Rows of a step are no Q and no K.
-  tag_tensors(p, config::is_row_step(network.step) ? hal::Layer{} : job.layer, told.scratch.address, mapping::addends_of(made));
+  tag_tensors(p, config::is_row_step(network.step) ? hal::Layer{} : job.layer, told.scratch.address,
+              mapping::addends_of(made));
   Result result;
   result.network = network;
   result.schedule = schedule;

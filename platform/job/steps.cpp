@@ -126,7 +126,8 @@ GoldenResult check_norm(const config::Network& n, const Tensors& t, const std::v
     const double scale = 1 / std::sqrt(squares / count + static_cast<double>(config::kNormEpsilon));
     for (std::size_t j = 0; j < columns; ++j) {
       const double d = x[j] - mean, expected = d * scale * gamma[j] + (centred ? beta[j] : 0);
-      const double added = kUnit * (std::abs(gamma[j]) * scale * (std::abs(mean) + 5 * std::abs(d)) + std::abs(expected));
+      const double added =
+          kUnit * (std::abs(gamma[j]) * scale * (std::abs(mean) + 5 * std::abs(d)) + std::abs(expected));
       all.compare(i, j, expected, rounded(expected, added), y[i * columns + j]);
     }
   }

@@ -1,5 +1,5 @@
-// What a layer does between its products, on the VEC engine. Cycle counts by hand, as in row_ops_test.cpp: 2 lane-cycles
-// a sum or product, 20 an exponential, 6 a quotient or root, 256 lanes, a port of 64 bytes a cycle.
+// What a layer does between its products, on the VEC engine. Cycle counts by hand, as in row_ops_test.cpp: 2
+// lane-cycles a sum or product, 20 an exponential, 6 a quotient or root, 256 lanes, a port of 64 bytes a cycle.
 #include <fmt/format.h>
 
 #include "models/arith/layer.h"
@@ -85,8 +85,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"LayerNormFewLanes", norm_op(8, 768, true), kPush + 72 + 589 + 85 + 16 + 24, 128},
         // 8 lane-cycles: 24 a row; 16 of a row: 1 in all. Fill 48; body 336 > 8 x 24 + 1 - 25.
         Case{"RmsNorm", norm_op(8, 768, false), kPush + 48 + 336 + 25 + 16 + 24},
-        // Two rows of 3,072 B and gamma's 1,536 fit VEC's half of L0, 7,680 B, or do not: then rows come twice and gamma
-        // for each: body 7 x (3 + 1) x 1,536 B = 672, last 3,072 B = 48 > 25; fill 24.
+        // Two rows of 3,072 B and gamma's 1,536 fit VEC's half of L0, 7,680 B, or do not: then rows come twice and
+        // gamma for each: body 7 x (3 + 1) x 1,536 B = 672, last 3,072 B = 48 > 25; fill 24.
         Case{"RmsNormFits", norm_op(8, 768, false), kPush + 48 + 336 + 25 + 16 + 24, 256, 15360},
         Case{"RmsNormFromL1", norm_op(8, 768, false), kPush + 24 + 672 + 48 + 16 + 24, 256, 15358},
         // In place a row takes its room but once: 2 x 1,536 + 1,536 B.
@@ -211,8 +211,7 @@ INSTANTIATE_TEST_SUITE_P(
         FaultCase{"RotateOverAngles", F::kOverlap, kB, at(rotate_op(4, 8, 8), 2, kB)},
         FaultCase{"RotateHeadsThatDoNotFit", F::kBadOperand, kC, rotate_op(4, 8, 6)},
         FaultCase{"RotateOddHeads", F::kBadOperand, kC, rotate_op(4, 9, 3)},
-        FaultCase{"NoSuchActivation", F::kBadOperand, kA,
-                  activate_op(static_cast<Activation>(4), false, 4, 8)}),
+        FaultCase{"NoSuchActivation", F::kBadOperand, kA, activate_op(static_cast<Activation>(4), false, 4, 8)}),
     [](const auto& of) { return std::string(of.param.name); });
 
 }  // namespace

@@ -62,8 +62,10 @@ TEST(Layer, ActivationsAreWithinTheirError) {
       }
       if (!is_finite(x)) continue;
       const long double value = double_from_half(x), expected = exact(f, value);
-      const double tolerance = static_cast<double>(0x1.01p-24L * std::abs(expected) + kActivationError * std::abs(value));
-      ASSERT_NEAR(y, static_cast<double>(expected), tolerance) << static_cast<int>(f) << " of " << static_cast<double>(value);
+      const double tolerance =
+          static_cast<double>(0x1.01p-24L * std::abs(expected) + kActivationError * std::abs(value));
+      ASSERT_NEAR(y, static_cast<double>(expected), tolerance)
+          << static_cast<int>(f) << " of " << static_cast<double>(value);
     }
     EXPECT_EQ(activation(f, kHalfInfinity), std::numeric_limits<float>::infinity());
   }
@@ -86,8 +88,12 @@ std::vector<float> floats(const std::vector<Half>& x) {
 // Statistics are exact but for a rounding to FP32, so that the order of a row does not matter, and a great mean takes
 // nothing from a small deviation.
 TEST(Layer, NormsAreThoseOfDoubles) {
-  for (const auto& [n, mean, deviation] :
-       {std::tuple{1U, 0.0, 1.0}, {2U, 0.0, 1.0}, {768U, 0.0, 1.0}, {768U, 1000.0, 1.0}, {4096U, 3.0, 1e-3}, {333U, 0.0, 1e4}}) {
+  for (const auto& [n, mean, deviation] : {std::tuple{1U, 0.0, 1.0},
+                                           {2U, 0.0, 1.0},
+                                           {768U, 0.0, 1.0},
+                                           {768U, 1000.0, 1.0},
+                                           {4096U, 3.0, 1e-3},
+                                           {333U, 0.0, 1e4}}) {
     const std::vector<Half> x = some(n, n, mean, deviation);
     const std::vector<float> gamma = floats(some(n, 7, 1, 0.3)), beta = floats(some(n, 8));
     for (const bool centred : {false, true}) {
@@ -100,7 +106,8 @@ TEST(Layer, NormsAreThoseOfDoubles) {
       const double r = 1 / std::sqrt(squares + 1e-5);
       for (std::size_t j = 0; j < n; ++j) {
         const double d = double_from_half(x[j]) - m, expected = d * r * gamma[j] + (centred ? beta[j] : 0);
-        const double added = 1.01 * 0x1p-24 * (std::abs(gamma[j]) * r * (std::abs(m) + 5 * std::abs(d)) + std::abs(expected));
+        const double added =
+            1.01 * 0x1p-24 * (std::abs(gamma[j]) * r * (std::abs(m) + 5 * std::abs(d)) + std::abs(expected));
         ASSERT_NEAR(double_from_half(y[j]), expected, added + 0x1p-11 * (std::abs(expected) + added) + 0x1p-25)
             << n << " " << j;
       }
@@ -135,7 +142,8 @@ TEST(Layer, SumsAndProductsAreRoundedOnce) {
   std::vector<Half> y(n), in_place = x;
   add_row(x.data(), z.data(), y.data(), n);
   add_row(in_place.data(), z.data(), in_place.data(), n);
-  for (std::size_t j = 0; j < n; ++j) ASSERT_EQ(y[j], half_from_double(double_from_half(x[j]) + double_from_half(z[j])));
+  for (std::size_t j = 0; j < n; ++j)
+    ASSERT_EQ(y[j], half_from_double(double_from_half(x[j]) + double_from_half(z[j])));
   EXPECT_EQ(in_place, y);
   for (const bool gated : {false, true}) {
     activate_row(Activation::kSilu, x.data(), gated ? z.data() : nullptr, y.data(), n);

@@ -108,16 +108,18 @@ TEST(Network, RefusesBadInlineShapes) {
   EXPECT_EQ(inline_refusal("H=1,N=4194305,E=64"), "key 'N': found '4194305'; allowed is 1 to 4194304");
   EXPECT_EQ(inline_refusal("H=1,N=8,E=65537"), "key 'E': found '65537'; allowed is 1 to 65536");
   EXPECT_EQ(inline_refusal("B=65537,H=1,N=8,E=1"), "key 'B': found '65537'; allowed is 1 to 65536");
-  EXPECT_EQ(inline_refusal("H=1,N=8,E=8,D=2"),
-            "key 'D' is unknown; allowed: B, H, N, NQ, NKV, E, HKV, L, causal, history, window, "
-            "sinks, prefix, scale, softcap, type, out, EV, softmax, phase, batch, cache, page, pages, layers, "
-            "block_mask, valid, alibi, relative, bias, scale_block, append, scope, hidden, ffn, gated, norm, norm_place, "
-            "activation, rotary, qk_norm, linear");
-  EXPECT_EQ(inline_refusal("h=1,N=8,E=8"),
-            "key 'h' is unknown; allowed: B, H, N, NQ, NKV, E, HKV, L, causal, history, window, "
-            "sinks, prefix, scale, softcap, type, out, EV, softmax, phase, batch, cache, page, pages, layers, "
-            "block_mask, valid, alibi, relative, bias, scale_block, append, scope, hidden, ffn, gated, norm, norm_place, "
-            "activation, rotary, qk_norm, linear");
+  EXPECT_EQ(
+      inline_refusal("H=1,N=8,E=8,D=2"),
+      "key 'D' is unknown; allowed: B, H, N, NQ, NKV, E, HKV, L, causal, history, window, "
+      "sinks, prefix, scale, softcap, type, out, EV, softmax, phase, batch, cache, page, pages, layers, "
+      "block_mask, valid, alibi, relative, bias, scale_block, append, scope, hidden, ffn, gated, norm, norm_place, "
+      "activation, rotary, qk_norm, linear");
+  EXPECT_EQ(
+      inline_refusal("h=1,N=8,E=8"),
+      "key 'h' is unknown; allowed: B, H, N, NQ, NKV, E, HKV, L, causal, history, window, "
+      "sinks, prefix, scale, softcap, type, out, EV, softmax, phase, batch, cache, page, pages, layers, "
+      "block_mask, valid, alibi, relative, bias, scale_block, append, scope, hidden, ffn, gated, norm, norm_place, "
+      "activation, rotary, qk_norm, linear");
   EXPECT_EQ(inline_refusal("H=1,N=8,E=8,H=1"), "key 'H' is given twice");
   EXPECT_EQ(inline_refusal("H=1,N=8,E=8,"), "found '' without '='; allowed is a shape such as H=12,N=512,E=64");
   EXPECT_EQ(inline_refusal("H=1,N,E=8"), "found 'N' without '='; allowed is a shape such as H=12,N=512,E=64");
@@ -212,8 +214,8 @@ TEST(Network, HuggingFaceConfigurations) {
   EXPECT_EQ(bert.norm, Norm::kLayerNorm);
   EXPECT_EQ(bert.norm_place, NormPlace::kPost);
   EXPECT_EQ(bert.activation, hal::Activation::kGelu);
-  const Network around =
-      layer(R"("model_type": "gemma2", "hidden_activation": "gelu_pytorch_tanh", "hidden_act": "gelu", "rms_norm_eps": 1)");
+  const Network around = layer(
+      R"("model_type": "gemma2", "hidden_activation": "gelu_pytorch_tanh", "hidden_act": "gelu", "rms_norm_eps": 1)");
   EXPECT_EQ(around.norm_place, NormPlace::kBoth);
   EXPECT_EQ(around.activation, hal::Activation::kGeluTanh);
   EXPECT_TRUE(layer(R"("model_type": "qwen3", "hidden_act": "silu", "rms_norm_eps": 1e-6)").qk_norm);
@@ -221,8 +223,9 @@ TEST(Network, HuggingFaceConfigurations) {
     const std::string message = message_of([&] { load(text); });
     return message.substr(message.find("config.json"));
   };
-  EXPECT_EQ(message_of([&] { layer(R"("model_type": "llama", "hidden_act": "swash")"); }).find("swash") != std::string::npos,
-            true);
+  EXPECT_EQ(
+      message_of([&] { layer(R"("model_type": "llama", "hidden_act": "swash")"); }).find("swash") != std::string::npos,
+      true);
   EXPECT_EQ(refusal("{}"), "config.json: key 'model_type' is missing, or no text");
   EXPECT_EQ(refusal("[1]"), "config.json: it is no JSON object");
   EXPECT_EQ(refusal(R"({"model_type": "llama"})"), "config.json: key 'num_attention_heads' is missing");

@@ -208,11 +208,12 @@ TEST_P(RowSteps, AreGoldenOnAnyMachine) {
     EXPECT_TRUE(full.golden_checked);
     EXPECT_TRUE(full.golden.passed) << full.golden.to_string();
     const job::Operands operands = job::operands_of(n);
-    const std::uint64_t blocks = ceil_div(n.seq_q, full.schedule.tiling["nq"]) *
-                                 ceil_div(n.seq_kv, full.schedule.tiling["nkv"]);
+    const std::uint64_t blocks =
+        ceil_div(n.seq_q, full.schedule.tiling["nq"]) * ceil_div(n.seq_kv, full.schedule.tiling["nkv"]);
     const bool norm = n.step == config::Step::kNorm;
     const std::uint64_t vectors = norm ? std::min<std::uint64_t>(machine.clusters, blocks) : 1;  // once a cluster
-    const std::uint64_t needed = operands.q + vectors * (operands.k + operands.v), read = full.sum("dram", "read_words");
+    const std::uint64_t needed = operands.q + vectors * (operands.k + operands.v),
+                        read = full.sum("dram", "read_words");
     EXPECT_GE(read, needed);
     EXPECT_EQ(read > needed, machine.control.lists);  // which are in DRAM, too
     EXPECT_EQ(full.sum("dram", "write_words"), full.output.size());
@@ -260,10 +261,11 @@ TEST(StepsOfALayer, AreRefusedByOtherDataflows) {
   EXPECT_THROW(run(machine, config::load_network("bert-base"), "rows", false), config::ConfigError);
   EXPECT_THROW(run(machine, config::add_rows(8, 8), "softmax-rows", false), config::ConfigError);
   EXPECT_THROW(run(machine, config::softmax_rows(8, 8), "rows", false), config::ConfigError);
-  for (const char* text : {"gemm:", "gemm:1x2", "gemm:1x2x3x4", "gemm:0x1x1", "gemm:1x1x65537", "gemm:axbxc",
-                           "softmax:1", "softmax:1x2x3", "gemm:1x2x3,E=4", "layernorm:8", "add:1x0", "gelu:1x2x3", "swiglu:x",
-                           "rope:8x8", "rope:8x9x3", "rope:8x10x4", "norm:1x2",
-                           "gemm:1x2x3,type=int4", "gemm:1x2x3,", "add:1x2,type=int8"}) {
+  for (const char* text :
+       {"gemm:",       "gemm:1x2",         "gemm:1x2x3x4",   "gemm:0x1x1",  "gemm:1x1x65537", "gemm:axbxc",
+        "softmax:1",   "softmax:1x2x3",    "gemm:1x2x3,E=4", "layernorm:8", "add:1x0",        "gelu:1x2x3",
+        "swiglu:x",    "rope:8x8",         "rope:8x9x3",     "rope:8x10x4", "norm:1x2",       "gemm:1x2x3,type=int4",
+        "gemm:1x2x3,", "add:1x2,type=int8"}) {
     EXPECT_THROW(config::load_network(text), config::ConfigError) << text;
   }
 }
