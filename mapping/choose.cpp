@@ -28,7 +28,7 @@ constexpr int kRounds = 3;            // over all parameters
 constexpr double kBetter = 1 - 5e-4;  // an estimate is no exact number: what gains less is left as it is
 
 // Ways that begin so much worse than the best that was found are not gone.
-constexpr double kHopeless = 3;
+constexpr double kHopeless = 20;
 constexpr double kNearLeast = 1.02;  // of what the layer takes of the machine whatever the schedule
 
 // Of schedules that take nearly as long, the one that moves less: energy, and what others leave of the bus.

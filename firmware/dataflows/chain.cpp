@@ -16,6 +16,7 @@ class Chain {
       : rt_(rt),
         t_(t),
         emb_(rt.layer().emb),
+        value_emb_(rt.value_emb()),
         slices_(static_cast<uint32_t>(ceil_div(emb_, t.kd))),
         tiles_(static_cast<uint32_t>(ceil_div(rt.layer().seq_kv, t.nkv))),
         blocks_(static_cast<uint32_t>(ceil_div(rt.layer().seq_q, t.nq))),
@@ -27,11 +28,12 @@ class Chain {
     for (uint32_t c = 0; rt.ok() && c < cores; ++c) {
       Core& core = core_[c];
       core.a = {0, 1, t.nq, emb_};
-      core.b = core.e = {0, t.ring, t.nkv, emb_};
+      core.b = {0, t.ring, t.nkv, emb_};
+      core.e = {0, t.ring, t.nkv, value_emb_};
       core.c = {0, 2, t.nq, t.nkv};
       core.c_sums = {0, 1, t.nq, t.nkv, kPartialBytes};
-      core.d = {0, 2, t.nq, emb_};
-      core.d_sums = {0, 1, t.nq, emb_, kPartialBytes};
+      core.d = {0, 2, t.nq, value_emb_};
+      core.d_sums = {0, 1, t.nq, value_emb_, kPartialBytes};
       core.a.make(rt, L1Region::kQ);
       core.b.make(rt, L1Region::kK);
       core.e.make(rt, L1Region::kV);
@@ -76,8 +78,10 @@ class Chain {
     uint32_t items = 0, tiles = 0;  // begun
   };
 
-  Matrix in_dram(uint64_t tensor, uint64_t row, uint32_t rows, uint32_t column, uint32_t columns) const {
-    const uint32_t stride = emb_ * kHalfBytes;
+  // Columns of rows of `width`.
+  static Matrix in_dram(uint64_t tensor, uint32_t width, uint64_t row, uint32_t rows, uint32_t column,
+                        uint32_t columns) {
+    const uint32_t stride = width * kHalfBytes;
     return {tensor + row * stride + uint64_t{column} * kHalfBytes, rows, columns, stride};
   }
 
@@ -94,11 +98,11 @@ class Chain {
       const uint32_t column = s * t_.kd, depth = min(t_.kd, emb_ - column);
       const Matrix a_slice = columns_of(a, column, depth), b_slice = columns_of(b, column, depth);
       if (j == 0) {
-        Command load = copy(in_dram(l.q, a_row, rows, column, depth), a_slice);
+        Command load = copy(in_dram(l.q, emb_, a_row, rows, column, depth), a_slice);
         if (s == 0) load.after(e_came_.of(core));
         rt_.dma(kLoads, load.after(a_free_.of(core)).then(a_ready_.of(core)).label(head, label));
       }
-      Command load = copy(in_dram(l.k, b_row, keys, column, depth), b_slice);
+      Command load = copy(in_dram(l.k, emb_, b_row, keys, column, depth), b_slice);
       if (s == 0 && j > 0) load.after(e_came_.of(core));
       if (s + 1 == slices_) load.then(b_came_.of(core));
       rt_.dma(kLoads, load.after(b_free_.of(core)).then(b_ready_.of(core)).label(head, j));
@@ -111,21 +115,21 @@ class Chain {
       if (s == 0) multiply.after(c_free_.of(core));
       rt_.mac(core, multiply.after(b_ready_.of(core)).then(b_free_.of(core)).label(head, label));
     }
-    const Matrix e = at.e.of(at.tiles, keys, emb_), d = at.d.of(at.items, rows, emb_);
-    rt_.dma(kLoads, copy(in_dram(l.v, b_row, keys, 0, emb_), e)
+    const Matrix e = at.e.of(at.tiles, keys, value_emb_), d = at.d.of(at.items, rows, value_emb_);
+    rt_.dma(kLoads, copy(in_dram(l.v, value_emb_, b_row, keys, 0, value_emb_), e)
                         .after(e_free_.of(core))
                         .after(b_came_.of(core))
                         .then(e_ready_.of(core))
                         .then(e_came_.of(core))
                         .label(head, j));
-    Command multiply = matmul_ab(c, e, d, at.d_sums.of(0, rows, emb_), firmware::place_of(j, tiles_), t_.l0);
+    Command multiply = matmul_ab(c, e, d, at.d_sums.of(0, rows, value_emb_), firmware::place_of(j, tiles_), t_.l0);
     multiply.after(c_ready_.of(core)).after(e_ready_.of(core)).then(c_free_.of(core)).then(e_free_.of(core));
     const bool last = j + 1 == tiles_;
     if (last) multiply.after(d_free_.of(core)).then(d_ready_.of(core));
     rt_.mac(core, multiply.label(head, label));
     ++at.tiles;
     if (!last) return;
-    rt_.dma(kStores, copy(d, in_dram(l.o, a_row, rows, 0, emb_))
+    rt_.dma(kStores, copy(d, in_dram(l.o, value_emb_, a_row, rows, 0, value_emb_))
                          .after(d_ready_.of(core))
                          .then(d_free_.of(core))
                          .then(stored_)
@@ -136,7 +140,7 @@ class Chain {
 
   Runtime& rt_;
   GemmTiling t_;
-  uint32_t emb_, slices_, tiles_, blocks_;
+  uint32_t emb_, value_emb_, slices_, tiles_, blocks_;
   bool kept_;
   Core core_[kMostCores];
   Events a_ready_, a_free_, b_ready_, b_free_, e_ready_, e_free_, b_came_, e_came_, c_ready_, c_free_, d_ready_,

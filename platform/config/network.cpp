@@ -277,8 +277,8 @@ Network complete(K keys, const Origin& origin, NameOf name_of) {
   complete_types(network, keys);
   parse_soft_cap(network, keys, origin, name_of("softcap"));
   if (network.value_emb == network.emb) network.value_emb = 0;
-  if (!network.softmax && network.beyond_fp16()) {
-    fail(origin, fmt::format("key '{}': found 'none'; with a type, a soft-cap or a width of V allowed is 'softmax'",
+  if (!network.softmax && (network.typed() || network.soft_cap > 0)) {
+    fail(origin, fmt::format("key '{}': found 'none'; with a type or a soft-cap allowed is 'softmax'",
                              name_of("softmax")));
   }
   parse_valid(network, keys, origin, name_of("valid"));

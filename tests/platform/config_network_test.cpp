@@ -91,7 +91,7 @@ TEST(Network, ElementTypesSoftCapAndWidthOfV) {
   EXPECT_EQ(inline_refusal("H=1,N=8,E=8,softcap=50x"),
             "key 'softcap': found '50x'; allowed is a number of 2^-10 to 32768");
   EXPECT_EQ(inline_refusal("H=1,N=8,E=8,type=int8,softmax=none"),
-            "key 'softmax': found 'none'; with a type, a soft-cap or a width of V allowed is 'softmax'");
+            "key 'softmax': found 'none'; with a type or a soft-cap allowed is 'softmax'");
 }
 
 TEST(Network, RefusesBadInlineShapes) {

@@ -270,5 +270,36 @@ TEST(StepsOfALayer, AreRefusedByOtherDataflows) {
   }
 }
 
+// Two chained GEMMs of the public artefact of TileFlow (MICRO 2023, AE/validation/accelerator: M = L = 512, N = K = 64,
+// row blocks of 16): 34,078,720 bits come from memory, 524,288 go to it.
+TEST(Chain, MovesTheBytesOfTileflowsRtl) {
+  const config::Network network = config::load_network("H=1,N=512,E=64,softmax=none");
+  job::Schedule schedule = job::parse_dataflow("flat");
+  schedule.tiling = job::parse_tiling("nq=16,kv=stream");
+  job::Runner runner(config::load_hardware("edge", {"cores=1"}), config::load_energy("fusemax-45nm"), false);
+  const job::Result r = runner.run(network, schedule, nullptr, {});
+  EXPECT_EQ(r.sum("dram", "read_words"), 34'078'720U / 16);
+  EXPECT_EQ(r.sum("dram", "write_words"), 524'288U / 16);
+}
+
+// The second product may be wider or narrower than the first is deep: each operand comes once, or each row block's.
+TEST(Chain, TakesASecondProductOfAnotherWidth) {
+  for (const char* width : {"24", "112"}) {
+    for (const char* dataflow : {"flat", "chain"}) {
+      SCOPED_TRACE(std::string(dataflow) + " " + width);
+      const config::Network network =
+          config::load_network(std::string("H=2,NQ=200,NKV=300,E=64,softmax=none,EV=") + width);
+      job::Runner runner(config::load_hardware("edge"), config::load_energy("fusemax-45nm"), true);
+      const job::Tensors tensors = job::random_tensors(network, 5);
+      const job::Result r = runner.run(network, job::parse_dataflow(dataflow), &tensors, {});
+      EXPECT_TRUE(r.golden_checked && r.golden.passed) << r.golden.to_string();
+      const std::uint64_t columns = network.value_emb;
+      EXPECT_EQ(r.sum("mac", "macs"), 2ULL * 200 * 300 * (64 + columns));
+      EXPECT_EQ(r.sum("dram", "write_words"), 2ULL * 200 * columns);
+      EXPECT_GE(r.sum("dram", "read_words"), 2ULL * (200 * 64 + 300 * 64 + 300 * columns));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace attnvp::runs
