@@ -15,6 +15,13 @@ constexpr double kNear = 1.3;            // of the best, what begins that near i
 constexpr std::size_t kSimulations = 3;  //   so many at most,
 constexpr double kNearLeast = 1.02;      //   until one is that near what any schedule takes
 
+// Parameters with names for their values (firmware/runtime/dataflow.h).
+bool has_ways(const Contender& c) {
+  const firmware::Parameter* const* p = mapping::find_dataflow(c.schedule.dataflow)->parameters;
+  while (*p != nullptr && (*p)->named == nullptr) ++p;
+  return *p != nullptr;
+}
+
 }  // namespace
 
 Automatic pick_dataflow(const MachineConfig& machine, const config::Network& network, const job::Tiling& tiling,
@@ -43,11 +50,16 @@ Automatic pick_dataflow(const MachineConfig& machine, const config::Network& net
   if (all.contenders.empty()) throw config::ConfigError(all.left_out);
   const auto by_rank = [](const Contender& a, const Contender& b) { return a.rank() < b.rank(); };
   std::stable_sort(all.contenders.begin(), all.contenders.end(), by_rank);
+  // A dataflow of many ways is never far off, however it begins: it is gone after behind the likeliest one.
+  const auto many = std::find_if(all.contenders.begin(), all.contenders.end(), has_ways);
+  if (many > all.contenders.begin() && many != all.contenders.end()) {
+    std::rotate(all.contenders.begin() + 1, many, many + 1);
+  }
   job::Runner runner(machine, energy, false);
   std::size_t simulated = 0;
   double best = all.contenders.front().estimate;
   for (Contender& c : all.contenders) {
-    if (simulated == kSimulations || c.estimate > kNear * best) break;
+    if (simulated == kSimulations || (c.estimate > kNear * best && !has_ways(c))) break;
     if (simulated > 0 && best <= kNearLeast * all.least_cycles) break;
     c.schedule = job::complete(machine, layer, c.open);
     if (all.contenders.size() == 1) break;
