@@ -26,7 +26,7 @@ LayerDemand layer_demand(const Job& job, const MachineConfig& m) {
   const double bytes = bytes_in * (job.query_rows() * l.emb + job.key_rows() * (1.0 * l.emb + value_emb)) +
                        bytes_out * job.query_rows() * value_emb;
   const double rate = static_cast<double>(mac_rate(m.mac, job.types.operand));
-  return {bytes * m.clock_hz / m.dram.bytes_per_second, macs / (cores * m.mac.rows * m.mac.columns * rate)};
+  return {bytes * m.clock_hz / m.dram.bytes_per_second, macs / (cores * m.mac.rows * m.mac.columns * rate), macs};
 }
 
 namespace {

@@ -14,9 +14,9 @@
 
 namespace attnvp::mapping {
 
-// What any schedule of the layer must move and compute: cycles of the DRAM bus and of the arrays.
+// What any schedule of the layer must move and compute: cycles of the DRAM bus and of the arrays, multiply-accumulates.
 struct LayerDemand {
-  double bus = 0, arrays = 0;
+  double bus = 0, arrays = 0, macs = 0;
   double cycles() const { return bus > arrays ? bus : arrays; }
 };
 LayerDemand layer_demand(const Job& job, const MachineConfig& machine);

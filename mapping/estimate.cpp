@@ -105,6 +105,7 @@ std::vector<std::uint32_t> in_order(std::uint32_t clusters) {
 // has none.
 std::vector<std::uint32_t> busy_ones(const Job& job, Costs& costs) {
   const std::uint32_t clusters = job.block.machine.clusters;
+  if (clusters == 1) return {0};
   const auto busy = [&](std::uint32_t c) { return !record(job, c, costs, 1).commands.empty(); };
   const bool all = busy(0) && busy(clusters - 1);
   std::vector<std::uint32_t> some;
@@ -117,7 +118,7 @@ std::vector<std::uint32_t> busy_ones(const Job& job, Costs& costs) {
 // Whole streams, each with its share of the bus; nothing where they are too long together. `some`: those recorded.
 std::optional<Estimate> whole(const Job& job, Costs& costs, std::size_t most, std::vector<Recording>& some) {
   const std::uint32_t clusters = job.block.machine.clusters;
-  double bus = 0;
+  double bus = 0, macs = 0;
   std::uint32_t busy = 0, looked_at = 0;
   for (const std::uint32_t cluster : in_order(clusters)) {
     if (looked_at >= kClusters && (busy == looked_at || busy >= kClusters)) break;
@@ -129,15 +130,19 @@ std::optional<Estimate> whole(const Job& job, Costs& costs, std::size_t most, st
     most -= r.commands.size();
     busy += r.commands.empty() ? 0 : 1;
     bus += r.bus;
+    macs += r.macs;
   }
   bus *= 1.0 * clusters / looked_at;
-  double cycles = bus;
+  double cycles = 0;
   std::set<std::tuple<double, double, std::size_t>> known;
   for (const Recording& r : some) {
     if (r.commands.empty() || !known.insert({r.bus, r.macs, r.commands.size()}).second) continue;
     cycles = std::max(cycles, replayed(r, costs, r.bus > 0 ? std::max(bus / r.bus, 1.0) : 1));
   }
-  return Estimate{cycles, bus};
+  // Of uneven row blocks those looked at may be the short ones: the others have what is missing of the layer.
+  const double missing = layer_demand(job, costs.machine()).macs * looked_at / clusters / std::max(macs, 1.0);
+  if (looked_at < clusters && job.rules.mask.any()) cycles *= std::max(missing, 1.0);
+  return Estimate{std::max(cycles, bus), bus};
 }
 
 // As seen by one of `clusters` that share the work; `r`: the first of its stream.

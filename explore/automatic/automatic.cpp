@@ -50,7 +50,7 @@ Automatic pick_dataflow(const MachineConfig& machine, const config::Network& net
   if (all.contenders.empty()) throw config::ConfigError(all.left_out);
   const auto by_rank = [](const Contender& a, const Contender& b) { return a.rank() < b.rank(); };
   std::stable_sort(all.contenders.begin(), all.contenders.end(), by_rank);
-  // A dataflow of many ways is never far off, however it begins: it is gone after behind the likeliest one.
+  // A dataflow of many ways is seldom far off, however it begins (docs/weave.md): it comes behind the likeliest one.
   const auto many = std::find_if(all.contenders.begin(), all.contenders.end(), has_ways);
   if (many > all.contenders.begin() && many != all.contenders.end()) {
     std::rotate(all.contenders.begin() + 1, many, many + 1);

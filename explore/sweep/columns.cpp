@@ -69,7 +69,7 @@ void add_results(std::vector<Column>& all) {
   };
   for (const firmware::Parameter* p : job::all_parameters()) {
     const std::string name = std::string("tiling.") + p->name;
-    if (p->none != nullptr || p->named != nullptr) {
+    if (job::has_words(p->name)) {
       all.push_back({name,
                      Role::kResult,
                      p->extent == firmware::Extent::kCount ? "TEXT" : "INTEGER",

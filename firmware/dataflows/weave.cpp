@@ -21,7 +21,7 @@ constexpr NamedValue kWalks[] = {
      "likewise, scores, softmax and products of a block in turn, where L1 has room for one block of scores only"},
     {"tiles", "in one pass over tiles of keys, which a cluster's cores share", kOnePass},
     {"array", "likewise, exponentials and row sums on the PEs that hold the scores", kOnePass},
-    {"alone", "in one pass, each core with row blocks and tiles of its own", kOnePass | kMerged},
+    {"alone", "in one pass, each core with row blocks and tiles of its own", kOnePass},
     {"shares", "likewise, each core with an equal share of all keys, merged behind", kOnePass | kMerged},
     {nullptr, nullptr}};
 
@@ -60,7 +60,7 @@ void check(Runtime& rt, const WeaveTiling& t) {
       (!cores && (rt.layer().ragged != 0 || rt.rules().page != 0))) {
     return rt.refuse(WeaveTiling::kWalk, t.walk);
   }
-  if ((t.steps == hal::kWord) != (rows || cores)) return rt.refuse(WeaveTiling::kSteps, t.steps);
+  if ((rows || cores) && t.steps > 1) return rt.refuse(WeaveTiling::kSteps, t.steps);
   if ((rows || cores) && t.spare != hal::kWord) return rt.refuse(WeaveTiling::kSpare, t.spare);
   if (!rows && t.bb > 1) return rt.refuse(WeaveTiling::kBb, t.bb);
   if (!rows && t.hh > 1) return rt.refuse(WeaveTiling::kHh, t.hh);
@@ -117,12 +117,12 @@ const Parameter kSlabs = {
     nullptr,
     {4, 2, 1}};
 const Parameter kSteps = {"steps",
-                          "tiles, array: steps of a core from a step's first half to its second; otherwise none",
+                          "tiles, array: steps of a core from a step's first half to its second; 1: in turn",
                           Extent::kCount,
                           Grain::kOne,
                           5,
-                          "none",
-                          {hal::kWord, 3, 2, 1}};
+                          nullptr,
+                          {3, 2, 1}};
 const Parameter kSpare = {"spare",
                           "tiles, array: slabs of a core in L1 beyond a row block's, being loaded or stored",
                           Extent::kCount,

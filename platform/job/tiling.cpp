@@ -122,6 +122,8 @@ const std::vector<const Parameter*>& all_parameters() {
   return all;
 }
 
+bool has_words(std::string_view name) { return word_of(name) != nullptr || find(name)->named != nullptr; }
+
 std::vector<config::KeyInfo> tiling_keys() {
   std::vector<config::KeyInfo> keys;
   for (const Parameter* p : all_parameters()) keys.push_back(key_of(*p));

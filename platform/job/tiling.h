@@ -33,6 +33,8 @@ class Tiling {
 
 // Every parameter that some dataflow has, once by name.
 const std::vector<const firmware::Parameter*>& all_parameters();
+// Whether some value of a parameter of that name is a word, in some dataflow.
+bool has_words(std::string_view name);
 
 // The same as keys, for who is to be told of them.
 std::vector<config::KeyInfo> tiling_keys();

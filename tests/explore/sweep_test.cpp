@@ -221,6 +221,8 @@ TEST(Row, HasEveryNumberOfTheReport) {
   const TemporaryFolder folder;
   for (const char* text : {"network: H=2,N=48,E=16\ndata: full\n",
                            "network: H=2,N=48,E=16\ndataflow: layerwise\ntiling: 'nq=16,np=4'\ndata: full\n",
+                           "network: H=2,N=48,E=16\ndataflow: weave\ntiling: 'walk=rows'\ndata: full\n",
+                           "network: H=2,N=48,E=16\ndataflow: weave\ntiling: 'walk=tiles'\ndata: full\n",
                            "network: 'H=2,HKV=1,NQ=1,L=300+90,E=16'\ndataflow: lean\ndata: full\n"}) {
     SCOPED_TRACE(text);
     expect_whole_report(make_plan(sweep_of(folder, text)));

@@ -13,6 +13,7 @@
 
 #include "models/vec_engine/vec_engine.h"
 #include "tests/models/online_ops.h"
+#include "tests/models/row_cycles.h"
 
 namespace attnvp::bench {
 namespace {
@@ -39,27 +40,11 @@ hal::Descriptor rescale_op(std::uint32_t rows, std::uint32_t columns) {
   return online(Opcode::kRescale, rows, columns, 0, {{kA, 4 * columns}, {kB, 2}, {kC, 2}});
 }
 
-struct Case {
-  const char* name;
-  hal::Descriptor descriptor;
-  std::uint64_t cycles;
-  std::uint32_t lanes = 256;
-  std::uint64_t l0_bytes = 64 << 10;
-};
-void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+using Case = RowCycles;
 
 class RowOpCycles : public testing::TestWithParam<Case> {};
 
-TEST_P(RowOpCycles, AreTheHandCount) {
-  const Case& c = GetParam();
-  for (const bool full_data : {true, false}) {
-    MachineConfig m = machine();
-    m.vec.lanes = c.lanes;
-    m.l0.size_bytes = c.l0_bytes;
-    Bench bench(m, full_data);
-    EXPECT_EQ(cycles_of(bench, kVec, c.descriptor), c.cycles);
-  }
-}
+TEST_P(RowOpCycles, AreTheHandCount) { expect_hand_count(GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(
     Shapes, RowOpCycles,
