@@ -102,12 +102,14 @@ std::vector<std::uint32_t> in_order(std::uint32_t clusters) {
 }
 
 // Those that have anything to do at all: where there are fewer pieces of work than clusters, the first or the last one
-// has none.
+// has none, or, of uneven pieces, one between.
 std::vector<std::uint32_t> busy_ones(const Job& job, Costs& costs) {
   const std::uint32_t clusters = job.block.machine.clusters;
   if (clusters == 1) return {0};
   const auto busy = [&](std::uint32_t c) { return !record(job, c, costs, 1).commands.empty(); };
-  const bool all = busy(0) && busy(clusters - 1);
+  const std::vector<std::uint32_t> order = in_order(clusters);
+  const auto end = order.begin() + std::min(clusters, kClusters);
+  const bool all = busy(0) && busy(clusters - 1) && (!job.rules.mask.any() || std::all_of(order.begin(), end, busy));
   std::vector<std::uint32_t> some;
   for (std::uint32_t c = 0; c < clusters; ++c) {
     if (all || busy(c)) some.push_back(c);
@@ -217,17 +219,18 @@ Estimate estimate(const Job& job, Costs& costs, std::size_t most) {
   const bool begun = some.size() == 1 && busy[0] == 0;  // by the first cluster, with as many commands
   Recording of_first = begun ? std::move(some[0]) : record(job, busy[0], costs, most);
   const Estimate first = sampled(job, deal, busy[0], share, costs, most, std::move(of_first));
-  if (share == 1) return first;
   Estimate most_of_all = first;
   const auto look_at = [&](std::uint32_t cluster) {
     const Estimate e = sampled(job, deal, cluster, share, costs, most, record(job, cluster, costs, most));
     most_of_all = {std::max(most_of_all.cycles, e.cycles), std::max(most_of_all.bus, e.bus)};
   };
-  look_at(busy.back());
+  if (share > 1) look_at(busy.back());
   // With few pieces any cluster may have most.
   const std::uint32_t between = share < job.block.machine.clusters ? std::min(share, kClusters) : 0;
   for (std::uint32_t i = 1; i + 1 < between; ++i) look_at(busy[i * (share - 1) / (between - 1)]);
-  return most_of_all;
+  // Those that have nothing to do leave the layer's products to the others.
+  const double arrays = layer_demand(job, costs.machine()).arrays * job.block.machine.clusters / share;
+  return {std::max(most_of_all.cycles, arrays), most_of_all.bus};
 }
 
 }  // namespace attnvp::mapping

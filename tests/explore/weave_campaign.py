@@ -1,5 +1,5 @@
 """Weave held against mas, flat, fusemax and tileflow on machines and layers at random, each with the tiles that the
-platform chooses for it: a Markdown page on stdout, docs/weave.md. Some ten minutes on two cores.
+platform chooses for it: a Markdown page on stdout, docs/weave.md. Some five minutes on two cores.
 
     python3 tests/explore/weave_campaign.py build/release/cli/attnvp [FIRST LAST] > docs/weave.md
 """
@@ -90,8 +90,8 @@ def page(results, left_out):
     yield "## Where it loses"
     yield ""
     yield ("`mas`, `flat` and `fusemax` are walks of weave to the cycle (a test), `tileflow` is its `pairs` drained for every head: "
-           "what is lost is lost by the choice of tiles, by estimates of `alone`, which promise too much for causal rows on many "
-           "clusters, or by a descent that ends in another place. `--tiling walk=...` or `search` find them.")
+           "what is lost is lost by the choice of tiles, by estimates of streams that are too long to be looked at whole, "
+           "or by a descent that ends in another place. `--tiling walk=...` or `search` find them.")
     yield ""
     yield "| weave over the best | best | walk | layer | machine (over `edge`) |"
     yield "|---|---|---|---|---|"
@@ -102,7 +102,7 @@ def page(results, left_out):
 
 def main():
     binary = sys.argv[1]
-    first, last = (int(sys.argv[2]), int(sys.argv[3])) if len(sys.argv) > 3 else (2000, 2250)
+    first, last = (int(sys.argv[2]), int(sys.argv[3])) if len(sys.argv) > 3 else (2000, 2500)
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         results = list(pool.map(lambda number: run(binary, number), range(first, last)))
     done = [r for r in results if r is not None]

@@ -96,10 +96,8 @@ TEST(Weave, RefusesWhatAWalkHasNoUseFor) {
   const std::string others = ",bb=1,nq=32,nkv=32,m0=16,n0=16,k0=32,kv=3";
 
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {"walk=array", "walk=array"},      {"walk=pairs", "walk=pairs"},
-      {"walk=rows,steps=2", "steps=2"},  
-      {"walk=alone,spare=2", "spare=2"}, {"walk=tiles,hh=2", "hh=2"},
-      {"walk=shares,rb=3", "rb=3"}};
+      {"walk=array", "walk=array"},      {"walk=pairs", "walk=pairs"}, {"walk=rows,steps=2", "steps=2"},
+      {"walk=alone,spare=2", "spare=2"}, {"walk=tiles,hh=2", "hh=2"},  {"walk=shares,rb=3", "rb=3"}};
   for (const auto& [tiling, named] : cases) {
     job::Schedule schedule = job::parse_dataflow("weave");
     schedule.tiling = job::parse_tiling(tiling + others);
