@@ -3,51 +3,34 @@
 #include <algorithm>
 #include <initializer_list>
 #include <iterator>
-#include <map>
 #include <tuple>
 
 #include "mapping/bound.h"
-#include "mapping/costs.h"
-#include "mapping/estimate.h"
-#include "mapping/programs.h"
+#include "mapping/judge.h"
 #include "mapping/replay.h"
 
 namespace attnvp::mapping {
 
 namespace {
 
-// How many commands of a stream are looked at: of all schedules at first, then of the best ones of those.
-struct Look {
-  std::size_t schedules, commands;
-};
-constexpr std::size_t kCommands = 1000;
-constexpr std::size_t kMore = 4, kOfEachName = 2;
-constexpr Look kCloser[] = {{12, 4000}, {3, 20000}};
-constexpr std::size_t kSure = 8000;   // before the choice ends early
 constexpr int kRounds = 3;            // over all parameters
-constexpr double kBetter = 1 - 5e-4;  // an estimate is no exact number: what gains less is left as it is
+constexpr std::size_t kFollowed = 3;  // sizes of row blocks that the others are fitted to,
+constexpr double kPromising = 1.5;    //   unless that is so much worse to begin with
 
 // Ways that begin so much worse than the best that was found are not gone.
 constexpr double kHopeless = 20;
 constexpr double kNearLeast = 1.02;  // of what the layer takes of the machine whatever the schedule
 
-// Of schedules that take nearly as long, the one that moves less: energy, and what others leave of the bus.
-// The K and V of a group are to come once for all its queries: what brings them again is to save half of its bus time.
-constexpr double kBusShare = 1.0 / 30, kBusShareOfGroups = 1.0 / 2;
-
 class Chooser {
  public:
   Chooser(const Job& job, const firmware::Dataflow& dataflow, const MachineConfig& machine)
-      : job_(job), dataflow_(dataflow), costs_(machine) {
+      : job_(job), dataflow_(dataflow), machine_(machine), judge_(job, dataflow, machine) {
     while (dataflow.parameters[count_] != nullptr) ++count_;
     given_.assign(job.block.parameter, job.block.parameter + count_);
     nq_ = index_of(dataflow, "nq");
     for (std::size_t i = 0; i < count_; ++i) {
-      const firmware::Parameter& p = parameter(i);
-      deep_ = deep_ || p.extent == firmware::Extent::kDepth;
-      const auto keeps = [&](std::uint32_t value) { return keeps_heads(p, value) && worth_trying(p, value, job); };
-      if (std::any_of(std::begin(p.tries), std::end(p.tries), keeps)) bus_share_ = kBusShareOfGroups;
-      of_many_ = of_many_ || p.named != nullptr;
+      deep_ = deep_ || parameter(i).extent == firmware::Extent::kDepth;
+      of_many_ = of_many_ || parameter(i).named != nullptr;
     }
   }
 
@@ -55,41 +38,42 @@ class Chooser {
   Choice run(bool far) {
     Choice choice;
     if (std::count(given_.begin(), given_.end(), 0U) == 0) {
-      choice.fits = fit(given_);
       choice.words = given_;
-      if (!far) choice.cycles = cycles_of(given_);
-    } else if (!far) {
-      ways();
-      const auto best = std::min_element(found_.begin(), found_.end());
-      choice.fits = best != found_.end();
-      if (choice.fits) std::tie(choice.cycles, choice.words) = *best;
+      if (!far) choice.cycles = judge_.merit(given_);
+      choice.fits = judge_.fits(given_);
+    } else if (far) {
+      search();
+      choice.words = judge_.best();
+      choice.fits = !choice.words.empty();
     } else {
-      std::vector<Ways> all = ways();
-      const LayerDemand layer = layer_demand(job_, costs_.machine());
-      const double least = merit({layer.cycles(), layer.bus});
-      // Where one is nearly as fast as any schedule can be there is nothing left to win with others.
-      const auto enough = [&] { return least_merit_ < kNearLeast * least && surely(kNearLeast * least); };
-      for (std::size_t i = 0; i < all.size() && (i == 0 || !enough()); ++i) {
-        each_structure(0, all[i].fixed, [&](const Words& fixed) { return begin(all[i].starts, fixed), false; });
-        if (i == 0) descend(all[0].starts);
-      }
-      if (!all.empty()) all.erase(all.begin());
-      std::stable_sort(all.begin(), all.end());
-      for (const Ways& w : all) {
-        if (enough() || w.starts.best() > kHopeless * least_merit_) break;
-        descend(w.starts);
-      }
-      look_closer();
-      choice.fits = !best_.empty();
-      choice.words = best_;
+      ways();
+      choice.fits = judge_.any();
+      if (choice.fits) std::tie(choice.cycles, choice.words) = judge_.first();
     }
-    choice.refusal = least_.result;
-    choice.l1_bytes = least_.l1_bytes;
-    if (!choice.fits && least_.fits(job_)) choice.refusal = word_on(least_words_);
+    choice.l1_bytes = judge_.nearest().l1_bytes;
+    choice.refusal = choice.fits ? judge_.nearest().result : judge_.word_on_nearest();
     return choice;
   }
 
  private:
+  void search() {
+    std::vector<Ways> all = ways();
+    const LayerDemand layer = layer_demand(job_, machine_);
+    const double near = kNearLeast * judge_.merit(Estimate{layer.cycles(), layer.bus, 0});
+    // Where one is nearly as fast as any schedule can be there is nothing left to win with others.
+    const auto enough = [&] { return judge_.least() < near && judge_.surely(near); };
+    for (std::size_t i = 0; i < all.size() && (i == 0 || !enough()); ++i) {
+      each_structure(0, all[i].fixed, [&](const Words& fixed) { return begin(all[i].starts, fixed), false; });
+      if (i == 0) descend(all[0].starts);
+    }
+    if (!all.empty()) all.erase(all.begin());
+    std::stable_sort(all.begin(), all.end());
+    for (const Ways& w : all) {
+      if (enough() || w.starts.best() > kHopeless * judge_.least()) break;
+      descend(w.starts);
+    }
+  }
+
   struct Start {
     double merit = kNever;
     Words words;
@@ -99,14 +83,6 @@ class Chooser {
     Start modest, large, deep;
     double best() const { return std::min({modest.merit, large.merit, deep.merit}); }
   };
-
-  // Of the parameters, those that have names for their values.
-  Words named(Words words) const {
-    for (std::size_t i = 0; i < count_; ++i) {
-      if (parameter(i).named == nullptr) words[i] = 0;
-    }
-    return words;
-  }
 
   // The structures that have the same names for values (Parameter::named), and the likeliest of them that fits.
   struct Ways {
@@ -137,17 +113,6 @@ class Chooser {
     if (whole != first) start(starts.deep, whole, fixed);
   }
 
-  // What firmware says when it does the work, too.
-  hal::JobResult word_on(const Words& words) const {
-    struct Deaf final : Reader {
-      void command(const Queue& /*queue*/, const hal::Descriptor& /*descriptor*/) override {}
-    } reader;
-    Job job = job_;
-    std::copy(words.begin(), words.end(), job.block.parameter);
-    return read_stream(job, 0, reader);
-  }
-
-  double merit(const Estimate& e) const { return e.cycles + e.bus * bus_share_; }
   const firmware::Parameter& parameter(std::size_t i) const { return *dataflow_.parameters[i]; }
   bool open(std::size_t i) const { return given_[i] == 0; }
   std::uint32_t nq(const Words& words) const { return nq_ < 0 ? 1 : words[static_cast<std::size_t>(nq_)]; }
@@ -201,10 +166,10 @@ class Chooser {
   }
 
   void start(Start& best, Words words, const Words& fixed) {
-    const hal::JobResult& word = need(words).result;
+    const hal::JobResult& word = judge_.need(words).result;
     if (word.status == hal::Status::kBadTiling && fixed[word.detail[0]] != 0) return;  // no such structure
     if (!shrink(words, fixed)) return;
-    const double cycles = cycles_of(words);
+    const double cycles = judge_.merit(words);
     if (best.words.empty() || cycles < best.merit) best = {cycles, words};
   }
 
@@ -223,54 +188,29 @@ class Chooser {
     return all;
   }
 
-  const Need& need(const Words& words) {
-    const auto found = needs_.find(words);
-    if (found != needs_.end()) return found->second;
-    Job job = job_;
-    std::copy(words.begin(), words.end(), job.block.parameter);
-    const Need& n = needs_[words] = need_of(job);
-    if (least_.result.status == hal::Status::kIdle || better(n, least_)) least_ = n, least_words_ = words;
-    return n;
-  }
-  bool fit(const Words& words) { return need(words).fits(job_); }
-
-  // Nearer to what the machine can do: firmware has nothing against it, then what there is too little of.
-  static bool better(const Need& a, const Need& b) {
-    const auto rank = [](const Need& n) {
-      switch (n.result.status) {
-        case hal::Status::kDone:
-          return 0;
-        case hal::Status::kL1TooSmall:
-        case hal::Status::kL0TooSmall:
-        case hal::Status::kL2TooSmall:
-        case hal::Status::kTooFewEvents:
-          return 1;
-        default:
-          return 2;
-      }
-    };
-    if (rank(a) != rank(b)) return rank(a) < rank(b);
-    return rank(a) == 0 ? a.l1_bytes < b.l1_bytes : a.result.detail[0] < b.result.detail[0];
-  }
-
   // Smaller values, one at a time, whichever helps most.
   bool shrink(Words& words, const Words& fixed) {
-    while (!fit(words)) {
+    while (!judge_.fits(words)) {
       Words next;
       for (std::size_t i = 0; i < count_; ++i) {
         if (fixed[i] != 0) continue;
         const std::vector<std::uint32_t> all = values(i, words);
         auto at = std::lower_bound(all.begin(), all.end(), words[i]);
-        const bool refused = need(words).result.status == hal::Status::kBadTiling && need(words).result.detail[0] == i;
+        const bool refused =
+            judge_.need(words).result.status == hal::Status::kBadTiling && judge_.need(words).result.detail[0] == i;
         for (auto v = all.begin(); refused && v != all.end(); ++v) {  // which values it takes, nobody says
           Words other = words;
           other[i] = *v;
-          if (next.empty() ? better(need(other), need(words)) : better(need(other), need(next))) next = other;
+          if (next.empty() ? Judge::nearer(judge_.need(other), judge_.need(words))
+                           : Judge::nearer(judge_.need(other), judge_.need(next)))
+            next = other;
         }
         if (refused || at == all.begin()) continue;
         Words smaller = words;
         smaller[i] = *--at;
-        if (next.empty() ? better(need(smaller), need(words)) : better(need(smaller), need(next))) next = smaller;
+        if (next.empty() ? Judge::nearer(judge_.need(smaller), judge_.need(words))
+                         : Judge::nearer(judge_.need(smaller), judge_.need(next)))
+          next = smaller;
       }
       if (next.empty()) return false;
       words = next;
@@ -278,74 +218,11 @@ class Chooser {
     return true;
   }
 
-  double cycles_of(const Words& words) {
-    const auto found = cycles_.find(words);
-    if (found != cycles_.end()) return found->second;
-    double cycles = kNever;
-    if (fit(words)) cycles = closely(words, kCommands);
-    cycles_[words] = cycles;
-    if (cycles < kNever) found_.emplace_back(cycles, words);
-    least_merit_ = std::min(least_merit_, cycles);
-    return cycles;
-  }
-
-  // Whether the best that was found is below that by more of its stream, too.
-  bool surely(double merit_below) {
-    const auto best = std::min_element(found_.begin(), found_.end());
-    const auto [known, added] = sure_.try_emplace(best->second, kNever);
-    if (added) known->second = closely(best->second, kSure);
-    return known->second < merit_below;
-  }
-  double closely(const Words& words, std::size_t commands) {
-    Job job = job_;
-    std::copy(words.begin(), words.end(), job.block.parameter);
-    costs_.set_control(control_of(words, job));
-    return merit(estimate(job, costs_, commands));
-  }
-
-  // What firmware takes for a command, of schedules of one structure: words in place of numbers, heads taken together.
-  double control_of(const Words& words, const Job& job) {
-    Words structure = words;
-    for (std::size_t i = 0; i < count_; ++i) {
-      const firmware::Extent e = parameter(i).extent;
-      if (e == firmware::Extent::kBatch || e == firmware::Extent::kHeads)
-        structure[i] = std::min(words[i], 2U);
-      else if (words[i] != hal::kWord && parameter(i).named == nullptr)
-        structure[i] = 0;
-    }
-    const auto found = control_.find(structure);
-    if (found != control_.end()) return found->second;
-    return control_[structure] = cycles_of_a_command(job, costs_.machine(), kCommands);
-  }
-
-  // The best of what was found, by more of their streams.
-  void look_closer() {
-    for (const Look& look : kCloser) {
-      std::stable_sort(found_.begin(), found_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-      double best = kNever;
-      std::map<Words, std::size_t> of_name;
-      std::vector<std::pair<double, Words>> kept;
-      for (auto& [cycles, words] : found_) {
-        // More of them where those before turn out to be worse than they promised; and the first ones of each name.
-        const std::size_t most = cycles < best ? kMore * look.schedules : look.schedules;
-        if (of_name[named(words)]++ >= kOfEachName && kept.size() >= most) continue;
-        kept.emplace_back(closely(words, look.commands), words);
-        best = std::min(best, kept.back().first);
-      }
-      found_ = std::move(kept);
-    }
-    for (const auto& [cycles, words] : found_) {
-      if (!best_.empty() && cycles >= best_merit_ * kBetter) continue;
-      best_ = words;
-      best_merit_ = cycles;
-    }
-  }
-
   bool trades(std::size_t i, const Words& words) const {
     using firmware::Extent;
     const Extent e = parameter(i).extent;
-    return deep_ && open(i) && words[i] != hal::kWord &&
-           (e == Extent::kQueries || e == Extent::kKeys || e == Extent::kDepth);
+    return open(i) && words[i] != hal::kWord &&
+           (e == Extent::kQueries || e == Extent::kKeys || (deep_ ? e == Extent::kDepth : e == Extent::kBlocks));
   }
 
   void descend(const Starts& starts) {
@@ -354,25 +231,49 @@ class Chooser {
     }
   }
 
-  // Parameter by parameter. Rows of a row block decide most, and not smoothly: all of their values are tried; of others
-  // the neighbours, as long as they are better.
-  void descend(Words words) {
-    double here = cycles_of(words);
+  // Rows of a row block decide most, and not smoothly: all of their values are tried, and the best few followed.
+  void descend(const Words& words) {
+    std::vector<std::pair<double, Words>> from{{judge_.merit(words), words}};
+    if (nq_ >= 0 && open(static_cast<std::size_t>(nq_)) && words[static_cast<std::size_t>(nq_)] != hal::kWord) {
+      for (const std::uint32_t value : values(static_cast<std::size_t>(nq_), words)) {
+        Words other = words;
+        if (with_value(other, static_cast<std::size_t>(nq_), value)) from.emplace_back(judge_.merit(other), other);
+      }
+    }
+    std::stable_sort(from.begin(), from.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<std::uint32_t> rows;
+    for (const auto& [cycles, start] : from) {
+      if (rows.size() == kFollowed || cycles > kPromising * from[0].first) break;
+      if (std::find(rows.begin(), rows.end(), nq(start)) != rows.end()) continue;
+      rows.push_back(nq(start));
+      follow(start);
+    }
+  }
+
+  // What does not fit makes others give way.
+  bool with_value(Words& words, std::size_t i, std::uint32_t value) {
+    Words fixed = given_;
+    words[i] = fixed[i] = value;
+    for (std::size_t k = 0; k < count_; ++k) {
+      if (words[k] == hal::kWord || parameter(k).named != nullptr) fixed[k] = words[k];
+    }
+    return shrink(words, fixed);
+  }
+
+  // Parameter by parameter, of each the neighbours, as long as they are better.
+  void follow(Words words) {
+    double here = judge_.merit(words);
     bool better = true;
     const auto take = [&](const Words& other) {
-      const double there = cycles_of(other);
+      const double there = judge_.merit(other);
       if (there >= here * kBetter) return false;
       here = there;
       words = other;
       return better = true;
     };
     const auto try_value = [&](std::size_t i, std::uint32_t value) {
-      Words other = words, fixed = given_;
-      other[i] = fixed[i] = value;
-      for (std::size_t k = 0; k < count_; ++k) {
-        if (words[k] == hal::kWord || parameter(k).named != nullptr) fixed[k] = words[k];
-      }
-      return shrink(other, fixed) && take(other);  // what does not fit makes others give way
+      Words other = words;
+      return with_value(other, i, value) && take(other);
     };
     // More of one extent for less of another.
     const auto trade = [&](std::size_t i, std::size_t j) {
@@ -382,7 +283,7 @@ class Chooser {
       Words other = words, fixed = words;
       other[i] = fixed[i] = *next;
       fixed[j] = 0;
-      return !fit(other) && shrink(other, fixed) && take(other);
+      return !judge_.fits(other) && shrink(other, fixed) && take(other);
     };
     for (int round = 0; better && round < kRounds; ++round) {
       better = false;
@@ -396,16 +297,17 @@ class Chooser {
         }
         if (words[i] == hal::kWord) continue;
         const std::vector<std::uint32_t> all = values(i, words);
-        if (static_cast<int>(i) == nq_ && round == 0) {
-          for (const std::uint32_t value : all) try_value(i, value);
-          continue;
-        }
         for (const int step : {1, -1}) {
           auto at = std::lower_bound(all.begin(), all.end(), words[i]) - all.begin() + step;
           while (at >= 0 && at < static_cast<std::ptrdiff_t>(all.size()) &&
                  try_value(i, all[static_cast<std::size_t>(at)])) {
             at += step;
           }
+        }
+        // Further off, as ragged tiles make hills.
+        for (const bool up : {true, false}) {
+          const auto far = [&] { return std::lower_bound(all.begin(), all.end(), up ? 2 * words[i] : words[i] / 2); };
+          for (auto at = far(); at != all.end() && *at != words[i] && try_value(i, *at);) at = far();
         }
       }
       for (std::size_t i = 0; !better && i < count_; ++i) {
@@ -419,21 +321,13 @@ class Chooser {
 
   const Job& job_;
   const firmware::Dataflow& dataflow_;
-  Costs costs_;
+  const MachineConfig& machine_;
+  Judge judge_;
   std::size_t count_ = 0;
   int nq_ = -1;
-  double bus_share_ = kBusShare;
   bool deep_ = false;     // a product's three extents share L1
   bool of_many_ = false;  // ways with names: where each begins is no more than a beginning, words included
   Words given_;
-  std::map<Words, Need> needs_;
-  std::map<Words, double> cycles_, sure_, control_;
-  std::vector<std::pair<double, Words>> found_;
-  Need least_;  // and whose it is
-  Words least_words_;
-  Words best_;
-  double best_merit_ = kNever;
-  double least_merit_ = kNever;  // by the first commands
 };
 
 }  // namespace

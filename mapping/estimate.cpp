@@ -12,12 +12,15 @@
 #include "mapping/programs.h"
 #include "mapping/recording.h"
 #include "mapping/replay.h"
+#include "models/cached_dram/config.h"
 
 namespace attnvp::mapping {
 
 namespace {
 
 constexpr std::uint32_t kClusters = 8;  // of many, that are looked at
+constexpr std::uint32_t kShares = 4;    // so much more is looked at of them together
+constexpr double kLeast = 1.0 / 8;      // of a layer that turned out to be too long, what is tried next
 
 class Nothing final : public Reader {
  public:
@@ -63,7 +66,11 @@ bool halve(Job& job, const Deal& deal) {
   const std::uint32_t rows = mask.any() ? mask.queries : l.seq_q;  // of a query head
   if (rows <= 2 * deal.rows) return false;
   const std::uint32_t heads = l.seq_q / rows;
-  mask.queries = (rows / 2 + deal.rows - 1) / deal.rows * deal.rows;
+  // Two row blocks of a core may share what is loaded.
+  const std::uint32_t unit = rows > 4 * deal.rows ? 2 * deal.rows : deal.rows;
+  mask.queries = (rows / 2 + unit - 1) / unit * unit;
+  // Those in the middle attend to as many keys as all do on average.
+  if (mask.by_place() && mask.block == 0) mask.history += (rows - mask.queries) / 2;
   l.seq_q = heads * mask.queries;
   return true;
 }
@@ -87,6 +94,19 @@ Deal deal_of(const Job& job) {
 
 double replayed(const Recording& r, const Costs& costs, double share) {
   return replay(r, costs, Contention::kEstimate, share).cycles;
+}
+
+// Of the bus time of all copies, what is left where a cache before DRAM has what is read again: as much as DRAM takes
+// for what the layer has, or the cache for all of it.
+double missed(const Job& job, const MachineConfig& m, double bus) {
+  const auto& cache = m.own<CacheConfig>();
+  const hal::Layer& l = job.block.layer;
+  const double heads = std::min<double>(1.0 * l.batch * l.heads, m.clusters);
+  const double keys = job.key_rows() / std::max(1.0 * l.batch * l.heads, 1.0) * heads;
+  if (m.dram.policy != "cached" || bus == 0) return 1;
+  if (2.0 * keys * l.emb * hal::element_bytes(job.types.operand) > static_cast<double>(cache.size_bytes)) return 1;
+  const double hits = bus * m.dram.bytes_per_second / cache.bytes_per_second;
+  return std::min(std::max(layer_demand(job, m).bus, hits) / bus, 1.0);
 }
 
 // All clusters, in the order in which they are looked at: some of them evenly spread, first and last among them, then
@@ -117,34 +137,52 @@ std::vector<std::uint32_t> busy_ones(const Job& job, Costs& costs) {
   return some;
 }
 
-// Whole streams, each with its share of the bus; nothing where they are too long together. `some`: those recorded.
+// Whole streams; nothing where they are too long together. `some`: those recorded. Where they are alike some of them
+// are enough, each with its share of the bus; those of uneven pieces are replayed side by side, if there is room for
+// all.
 std::optional<Estimate> whole(const Job& job, Costs& costs, std::size_t most, std::vector<Recording>& some) {
   const std::uint32_t clusters = job.block.machine.clusters;
-  double bus = 0, macs = 0;
-  std::uint32_t busy = 0, looked_at = 0;
+  double bus = 0, macs = 0, commands = 0;
+  std::uint32_t busy = 0;
+  bool alike = true;
   for (const std::uint32_t cluster : in_order(clusters)) {
-    if (looked_at >= kClusters && (busy == looked_at || busy >= kClusters)) break;
-    ++looked_at;
-    some.push_back(record(job, cluster, costs, most));
-    const Recording& r = some.back();
-    if (!r.complete) return std::nullopt;
-    if (r.result.status != hal::Status::kDone) return Estimate{kNever, 0};
-    most -= r.commands.size();
-    busy += r.commands.empty() ? 0 : 1;
-    bus += r.bus;
-    macs += r.macs;
+    if (some.size() >= kClusters && alike && busy > 0) break;
+    Recording r = record(job, cluster, costs, most);
+    const bool enough = some.size() >= kClusters && busy >= kClusters;
+    if (!r.complete && enough) break;
+    some.push_back(std::move(r));
+    const Recording& last = some.back();
+    if (!last.complete) return std::nullopt;
+    if (last.result.status != hal::Status::kDone) return Estimate{kNever, 0, 0};
+    most -= last.commands.size();
+    commands = std::max(commands, static_cast<double>(last.commands.size()));
+    busy += last.commands.empty() ? 0 : 1;
+    bus += last.bus;
+    macs += last.macs;
+    alike = alike && last.bus == some[0].bus && last.macs == some[0].macs &&
+            last.commands.size() == some[0].commands.size();
   }
-  bus *= 1.0 * clusters / looked_at;
+  if (clusters > 1 && some.size() == clusters) {
+    std::vector<const Recording*> all;
+    for (const Recording& r : some) {
+      if (!r.commands.empty()) all.push_back(&r);
+    }
+    const double part = missed(job, costs.machine(), bus);
+    return Estimate{std::max(replay(all, costs, Contention::kEstimate, part).cycles, bus * part), bus * part, commands};
+  }
+  const double share = 1.0 * clusters / static_cast<double>(some.size());
+  bus *= share;
+  const double part = missed(job, costs.machine(), bus);
   double cycles = 0;
   std::set<std::tuple<double, double, std::size_t>> known;
   for (const Recording& r : some) {
     if (r.commands.empty() || !known.insert({r.bus, r.macs, r.commands.size()}).second) continue;
-    cycles = std::max(cycles, replayed(r, costs, r.bus > 0 ? std::max(bus / r.bus, 1.0) : 1));
+    cycles = std::max(cycles, replayed(r, costs, r.bus > 0 ? std::max(bus / r.bus, 1.0) * part : 1));
   }
   // Of uneven row blocks those looked at may be the short ones: the others have what is missing of the layer.
-  const double missing = layer_demand(job, costs.machine()).macs * looked_at / clusters / std::max(macs, 1.0);
-  if (looked_at < clusters && job.rules.mask.any()) cycles *= std::max(missing, 1.0);
-  return Estimate{std::max(cycles, bus), bus};
+  const double missing = layer_demand(job, costs.machine()).macs / share / std::max(macs, 1.0);
+  if (some.size() < clusters && job.rules.mask.any()) cycles *= std::max(missing, 1.0);
+  return Estimate{std::max(cycles, bus * part), bus * part, commands};
 }
 
 // As seen by one of `clusters` that share the work; `r`: the first of its stream.
@@ -152,8 +190,8 @@ Estimate sampled(const Job& job, const Deal& deal, std::uint32_t cluster, std::u
                  std::size_t most, Recording r) {
   Job sample = job;
   while (!r.complete) {
-    // As much less as that many commands did too little.
-    const double enough = work(sample, deal) * std::min(0.5, clusters * r.macs / (2 * work(sample, deal)));
+    // As much less as that many commands did too little; but loads may come first, and products later.
+    const double enough = work(sample, deal) * std::clamp(clusters * r.macs / (2 * work(sample, deal)), kLeast, 0.5);
     Job half = sample, smaller = sample;
     if (!halve(half, deal)) break;
     do {
@@ -168,31 +206,38 @@ Estimate sampled(const Job& job, const Deal& deal, std::uint32_t cluster, std::u
   if (!r.complete) r = record(sample, cluster, costs, 4 * most);
   // A schedule that takes all scores first, by way of DRAM, has only begun.
   if (!r.complete && r.score_macs > 0.75 * r.macs) r = record(sample, cluster, costs, 32 * most);
-  if (r.complete && r.result.status != hal::Status::kDone) return {kNever, 0};
-  const Estimate e{replayed(r, costs, clusters), clusters * r.bus};
+  if (r.complete && r.result.status != hal::Status::kDone) return {kNever, 0, 0};
   const double all = work(job, deal), here = work(sample, deal);
-  if (!r.complete) {
-    const double part = std::clamp(clusters * r.macs / (2 * here), 1e-9, 1.0) * here / all;
-    return {e.cycles / part, e.bus / part};
-  }
   // Rows that are added share the keys that come from DRAM for them, heads that are added do not.
   Job half = sample, tall = job;
   tall.block.layer.batch = sample.block.layer.batch;
   tall.block.layer.heads = sample.block.layer.heads;
   const bool rows = work(tall, deal) > here;
   if (!rows) tall = job;
-  if (here == all || !(rows ? halve(half, deal) : halve_heads(half, deal))) {
-    return {e.cycles * all / here, e.bus * all / here};
+  if (r.complete && here == all) {
+    const double part = missed(job, costs.machine(), clusters * r.bus);
+    return {replayed(r, costs, clusters * part), clusters * r.bus * part, static_cast<double>(r.commands.size())};
   }
-  const Recording less = record(half, cluster, costs, most);
-  const double fewer = work(half, deal), more = work(tall, deal);
-  const auto extrapolated = [&](double of_half, double of_sample) {
-    return (of_sample + (of_sample - of_half) * (more - here) / (here - fewer)) * all / more;
+  // What has been added from a smaller sample to this one, or to this one's stream from a part of it, is added as often
+  // as the rest takes.
+  bool smaller = r.complete && (rows ? halve(half, deal) : halve_heads(half, deal));
+  Recording less;
+  if (smaller) {
+    less = record(half, cluster, costs, most);
+    smaller = less.result.status == hal::Status::kDone && less.complete;
+  }
+  if (!smaller) less = record(sample, cluster, costs, r.commands.size() / 2);
+  const double more = work(tall, deal), done = r.complete ? here : std::min(clusters * r.macs / 2, more);
+  const double before = smaller ? work(half, deal) : clusters * less.macs / 2;
+  const auto extrapolated = [&](double of_less, double of_sample) {
+    const double added = done > before ? (of_sample - of_less) / (done - before) : of_sample / std::max(done, 1.0);
+    return (of_sample + added * (more - done)) * all / more;
   };
-  const Estimate whole{extrapolated(replayed(less, costs, clusters), e.cycles),
-                       extrapolated(clusters * less.bus, e.bus)};
+  const double bus = extrapolated(clusters * less.bus, clusters * r.bus), part = missed(job, costs.machine(), bus);
+  const double whole = extrapolated(replayed(less, costs, clusters * part), replayed(r, costs, clusters * part));
   // Less than what the layer takes of each resource it cannot be.
-  return {std::max(whole.cycles, layer_demand(job, costs.machine()).cycles()), whole.bus};
+  return {std::max(whole, layer_demand(job, costs.machine()).cycles()), bus * part,
+          static_cast<double>(r.commands.size()) * all / std::max(done, 1.0)};
 }
 
 }  // namespace
@@ -210,10 +255,11 @@ Need need_of(const Job& job) {
 
 Estimate estimate(const Job& job, Costs& costs, std::size_t most) {
   std::vector<Recording> some;
-  if (const std::optional<Estimate> all = whole(job, costs, most, some)) return *all;
+  const std::uint32_t shares = std::min(job.block.machine.clusters, kShares);
+  if (const std::optional<Estimate> all = whole(job, costs, shares * most, some)) return *all;
   const Deal deal = deal_of(job);
   const std::vector<std::uint32_t> busy = busy_ones(job, costs);
-  if (busy.empty()) return {kNever, 0};  // firmware has refused it
+  if (busy.empty()) return {kNever, 0, 0};  // firmware has refused it
   const auto share = static_cast<std::uint32_t>(busy.size());
   // Where work is dealt unevenly, the first cluster or the last one has most.
   const bool begun = some.size() == 1 && busy[0] == 0;  // by the first cluster, with as many commands
@@ -222,7 +268,8 @@ Estimate estimate(const Job& job, Costs& costs, std::size_t most) {
   Estimate most_of_all = first;
   const auto look_at = [&](std::uint32_t cluster) {
     const Estimate e = sampled(job, deal, cluster, share, costs, most, record(job, cluster, costs, most));
-    most_of_all = {std::max(most_of_all.cycles, e.cycles), std::max(most_of_all.bus, e.bus)};
+    most_of_all = {std::max(most_of_all.cycles, e.cycles), std::max(most_of_all.bus, e.bus),
+                   std::max(most_of_all.commands, e.commands)};
   };
   if (share > 1) look_at(busy.back());
   // With few pieces any cluster may have most.
@@ -230,7 +277,7 @@ Estimate estimate(const Job& job, Costs& costs, std::size_t most) {
   for (std::uint32_t i = 1; i + 1 < between; ++i) look_at(busy[i * (share - 1) / (between - 1)]);
   // Those that have nothing to do leave the layer's products to the others.
   const double arrays = layer_demand(job, costs.machine()).arrays * job.block.machine.clusters / share;
-  return {std::max(most_of_all.cycles, arrays), most_of_all.bus};
+  return {std::max(most_of_all.cycles, arrays), most_of_all.bus, most_of_all.commands};
 }
 
 }  // namespace attnvp::mapping

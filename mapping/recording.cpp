@@ -31,6 +31,11 @@ class Recorder final : public Reader {
     r_.commands.push_back(c);
     if (r_.commands.size() >= most_) r_.complete = false;
   }
+  std::uint32_t level(const Queue& queue) override {
+    const auto same = [&](const Queue& q) { return q.unit == queue.unit && q.index == queue.index; };
+    if (std::none_of(r_.asked.begin(), r_.asked.end(), same)) r_.asked.push_back(queue);
+    return 0;
+  }
   void give(std::uint32_t event, std::uint32_t tokens) override {
     add({Recording::Kind::kGive, {}, 0, event, tokens, 0});
   }

@@ -28,6 +28,7 @@ struct Recording {
   };
   std::vector<Step> steps;
   std::vector<Command> commands;
+  std::vector<Queue> asked;      // queues whose levels firmware looks at: it never waits for room in them
   std::uint64_t bus_bytes = 0;   // of all accesses
   std::uint64_t peak_bytes = 0;  // of L1
   double macs = 0;               // multiply-accumulates of the commands,

@@ -1,11 +1,12 @@
 #include "mapping/replay.h"
 
 #include <algorithm>
-#include <queue>
+#include <deque>
 #include <tuple>
 #include <utility>
 
 #include "firmware/hal/job.h"
+#include "mapping/shared_bus.h"
 
 namespace attnvp::mapping {
 
@@ -23,6 +24,8 @@ struct Line {
   Unit unit = Unit::kMac;
   std::vector<Entry> entries;
   std::size_t next = 0;                // the one that waits for tokens, or for its turn
+  std::size_t gone = 0, room = 0;      // out of the queue, and how many there may be in it
+  bool full = false;                   // the processor waits for it
   std::uint32_t wait = 0, within = 0;  // its event reference and, in that, event
   bool ready = false;                  // DMA: it has its tokens and waits for the bus
   bool asleep = true;                  // nothing will wake it but a new command, or tokens
@@ -38,59 +41,81 @@ struct Event {
   std::vector<std::uint32_t> more;  // the others
 };
 
-enum class Happens : std::uint8_t { kLine, kSignal, kBus, kCpu };
-struct Happening {
-  double time;
-  std::uint64_t order;  // of equals, the first one to be planned comes first
-  Happens what;
-  std::uint32_t id;
-  bool operator>(const Happening& o) const { return std::tie(time, order) > std::tie(o.time, o.order); }
-};
-
-class Machine {
+class Cluster {
  public:
-  Machine(const Recording& recording, const Costs& costs, Contention contention, double share)
-      : r_(recording), costs_(costs), m_(costs.machine()), bound_(contention == Contention::kBound), share_(share) {
+  Cluster(std::uint32_t number, const Recording& recording, const Costs& costs, Contention contention, double share,
+          Agenda& agenda, SharedBus& shared)
+      : number_(number),
+        r_(recording),
+        costs_(costs),
+        m_(costs.machine()),
+        bound_(contention == Contention::kBound),
+        share_(share),
+        agenda_(agenda),
+        shared_(shared) {
     events_.resize(m_.events.events);
     port_free_.resize(m_.l1.ports);
     lines_.resize(2 * std::size_t{m_.cores} + m_.dma.channels);
-    bytes_per_cycle_ = m_.dram.bytes_per_second / m_.clock_hz;
+    for (std::size_t i = 0; i < lines_.size(); ++i) {
+      lines_[i].room = i >= 2 * std::size_t{m_.cores} ? m_.dma.queue_depth
+                       : i % 2 == 1                   ? m_.vec.queue_depth
+                                                      : m_.mac.queue_depth;
+    }
+    for (const Queue& q : r_.asked) lines_[line_of(q)].room = ~std::size_t{0};
+    window_ = m_.dma.outstanding * m_.dma.burst_bytes / (m_.dram.bytes_per_second / m_.clock_hz);
     const double access = m_.control.access_cycles;
     beat_ = access / m_.control.bus_bytes;
     boot_ = beat_ * sizeof(hal::JobBlock);
     push_ = beat_ * hal::kDescriptorBytes + access;
   }
 
-  Replay run() {
-    processor();
-    while (!heap_.empty() || release_processor()) {
-      const Happening h = heap_.top();
-      heap_.pop();
-      now_ = h.time;
-      switch (h.what) {
-        case Happens::kLine:
-          line(h.id);
-          break;
-        case Happens::kSignal:
-          last_ = now_;
-          signal(r_.commands[h.id]);
-          break;
-        case Happens::kBus:
-          bus_planned_ = false;
-          bus();
-          break;
-        case Happens::kCpu:
-          processor();
-          break;
-      }
+  void happen(const Happening& h) {
+    now_ = h.time;
+    switch (h.what) {
+      case Happens::kLine:
+        return line(h.id);
+      case Happens::kSignal:
+        last_ = now_;
+        return signal(r_.commands[h.id]);
+      case Happens::kIssue:
+        line(h.id);
+        issuing_ = false;
+        return issue();
+      case Happens::kBegin:
+        return begin();
+      case Happens::kCpu:
+        return processor();
+      case Happens::kMark:
+        return;
     }
-    const bool finished = step_ == r_.steps.size();
+  }
+  void served(bool over) {
+    now_ = agenda_.now();
+    if (over) {
+      end();
+    } else {
+      plan(std::max(now_, alone_free_ - window_), Happens::kIssue, issued_);
+    }
+  }
+
+  // Tokens that another cluster gives are there at once.
+  bool release_processor() {
+    if (step_ == r_.steps.size() || r_.steps[step_].kind != Recording::Kind::kTake || m_.clusters == 1) return false;
+    Event& e = events_[r_.steps[step_].event];
+    if (e.tokens >= r_.steps[step_].tokens) return false;
+    e.tokens = r_.steps[step_].tokens;
+    plan(now_, Happens::kCpu, 0);
+    return true;
+  }
+
+  Replay result() const {
+    const bool finished = step_ == r_.steps.size() && possible_;
     // Of a part of a stream nobody waits for the end.
-    return {finished && possible_ ? std::max(end_, r_.complete ? 0.0 : last_) : kNever, finished && possible_};
+    return {finished ? std::max(end_, r_.complete ? 0.0 : last_) : kNever, finished};
   }
 
  private:
-  void plan(double time, Happens what, std::uint32_t id) { heap_.push({time, order_++, what, id}); }
+  void plan(double time, Happens what, std::uint32_t id) { agenda_.plan(time, what, number_, id); }
 
   std::uint32_t line_of(const Queue& q) const {
     return q.unit == Unit::kDma ? 2 * m_.cores + q.index : 2 * q.index + (q.unit == Unit::kVec ? 1 : 0);
@@ -122,22 +147,17 @@ class Machine {
         if (id >= lines_.size()) continue;
         Line& l = lines_[id];
         l.unit = s.queue.unit;
+        if (!bound_ && l.entries.size() - l.gone >= l.room) {
+          l.full = true;
+          return;
+        }
         const double own = boot_ + push_ * static_cast<double>(l.entries.size() + 1);
-        l.entries.push_back({s.command, bound_ ? std::max(own, stalled_) : at});
+        l.entries.push_back({s.command, bound_ ? std::max(own, stalled_) : std::max(at, now_)});
+        if (!bound_) stalled_ += std::max(now_ - at, 0.0);
         if (l.asleep) wake(id, l.entries.back().issued);
       }
     }
     end_ = std::max(now_, bound_ ? boot_ : own_time(r_.bus_bytes, r_.commands.size()) + stalled_);
-  }
-
-  // Tokens that another cluster gives are there at once.
-  bool release_processor() {
-    if (step_ == r_.steps.size() || r_.steps[step_].kind != Recording::Kind::kTake || m_.clusters == 1) return false;
-    Event& e = events_[r_.steps[step_].event];
-    if (e.tokens >= r_.steps[step_].tokens) return false;
-    e.tokens = r_.steps[step_].tokens;
-    plan(now_, Happens::kCpu, 0);
-    return true;
   }
 
   void wake(std::uint32_t id, double time) {
@@ -192,9 +212,15 @@ class Machine {
     return true;
   }
 
+  void leave_queue(Line& l, std::size_t gone) {
+    l.gone = gone;
+    if (std::exchange(l.full, false)) plan(now_, Happens::kCpu, 0);
+  }
+
   void line(std::uint32_t id) {
     Line& l = lines_[id];
     if (l.ready) return;
+    leave_queue(l, l.next);
     if (l.next == l.entries.size()) {
       l.asleep = true;
       return;
@@ -208,7 +234,8 @@ class Machine {
     if (l.unit != Unit::kDma) return engine(l, id, e.command, cost);
     if (!bound_ && d.transfer) {
       l.ready = true;
-      return bus();
+      leave_queue(l, l.next + 1);
+      return issue();
     }
     ++l.next;
     if (d.transfer) {
@@ -257,12 +284,8 @@ class Machine {
   }
 
   // One transfer after the other, those that can wait last, otherwise the one that was written first.
-  void bus() {
-    if (bus_planned_) return;
-    if (issue_free_ > now_) {
-      bus_planned_ = true;
-      return plan(issue_free_, Happens::kBus, 0);
-    }
+  void issue() {
+    if (issuing_) return;
     std::uint32_t chosen = kProcessor;
     std::tuple<bool, double, std::uint32_t> best;
     for (std::uint32_t id = 2 * m_.cores; id < lines_.size(); ++id) {
@@ -279,30 +302,76 @@ class Machine {
     Line& l = lines_[chosen];
     const std::uint32_t command = l.entries[l.next].command;
     const Cost& c = costs_.of(r_.commands[command].cost);
-    const double begin = std::max(bus_free_, now_ + c.latency);
-    bus_free_ = std::max(begin + std::max(c.bursts, c.bus * share_), through_l1(2 * m_.cores, c.l1_bytes));
-    issue_free_ = std::max(now_, bus_free_ - m_.dma.outstanding * (m_.dma.burst_bytes / bytes_per_cycle_));
-    plan(bus_free_ + c.drain, Happens::kSignal, command);
+    const double arrival = now_ + c.latency;
+    const Copy copy{command, arrival, c.bus * share_, c.bursts, through_l1(2 * m_.cores, c.l1_bytes), c.drain};
     l.ready = false;
     ++l.next;
-    plan(issue_free_, Happens::kLine, chosen);
-    bus_planned_ = true;
-    plan(issue_free_, Happens::kBus, 0);
+    issuing_ = true;
+    issued_ = chosen;
+    alone_free_ = std::max(std::max(alone_free_, arrival) + std::max(copy.bursts, copy.bus), copy.l1_free);
+    if (copies_.empty()) plan(std::max(bus_free_, arrival), Happens::kBegin, 0);
+    copies_.push_back(copy);
+    chosen_ += copy.bus;
+    next_at_ = chosen_ - window_ * share_;
+    if (next_at_ <= done_) {
+      plan(std::max(now_, alone_free_ - window_), Happens::kIssue, issued_);
+    } else if (under_way_) {
+      mark_next();
+    }
+  }
+  // The next one is issued when the last bursts of those before are under way.
+  void mark_next() {
+    if (next_at_ <= done_ + copies_.front().bus) shared_.mark({began_at_ + (next_at_ - done_), number_, false});
+  }
+  void begin() {
+    under_way_ = true;
+    began_ = now_;
+    shared_.enter();
+    began_at_ = shared_.served();
+    if (issuing_ && next_at_ > done_) mark_next();
+    shared_.mark({began_at_ + copies_.front().bus, number_, true});
+  }
+  void end() {
+    const Copy copy = copies_.front();
+    copies_.pop_front();
+    under_way_ = false;
+    shared_.leave();
+    done_ += copy.bus;
+    bus_free_ = std::max({now_, began_ + copy.bursts, copy.l1_free});
+    plan(bus_free_ + copy.drain, Happens::kSignal, copy.command);
+    if (!copies_.empty()) plan(std::max(bus_free_, copies_.front().arrival), Happens::kBegin, 0);
   }
 
+  struct Copy {  // that the DMA has chosen
+    std::uint32_t command;
+    double arrival;  // of its first burst at the bus
+    double bus, bursts, l1_free, drain;
+  };
+
+  std::uint32_t number_;
   const Recording& r_;
   const Costs& costs_;
   const MachineConfig& m_;
   bool bound_, possible_ = true;
   double share_;  // of the bus: one in so many bytes is this cluster's
-  double bytes_per_cycle_ = 1, beat_ = 0, boot_ = 0, push_ = 0;
+  Agenda& agenda_;
+  SharedBus& shared_;
+  double window_ = 0;  // cycles of the bus for all bursts that may be under way
+  double beat_ = 0, boot_ = 0, push_ = 0;
   std::vector<Line> lines_;  // MAC and VEC of each core, then the DMA's channels
   std::vector<Event> events_;
-  std::priority_queue<Happening, std::vector<Happening>, std::greater<>> heap_;
-  std::uint64_t order_ = 0;
   double now_ = 0;
-  double bus_free_ = 0, issue_free_ = 0;
-  bool bus_planned_ = false;
+  // The DMA: copies on their way, one after the other; a cycle of the bus is what it carries in it.
+  std::deque<Copy> copies_;
+  bool under_way_ = false;         // the first of them
+  double began_ = 0;               // when,
+  double began_at_ = 0;            //   and what the bus had served
+  double bus_free_ = 0;            // from the last one that is over
+  double alone_free_ = 0;          // from all, were there no other clusters
+  double chosen_ = 0, done_ = 0;   // cycles of the bus for all, and for those that are over
+  bool issuing_ = false;           // the last one that was chosen has bursts to issue,
+  double next_at_ = 0;             //   until so many of `chosen_` are served
+  std::uint32_t issued_ = 0;       // its line
   std::vector<double> port_free_;  // of L1
   double banks_free_ = 0;
   std::size_t step_ = 0;       // of the processor
@@ -312,8 +381,42 @@ class Machine {
 
 }  // namespace
 
+Replay replay(const std::vector<const Recording*>& clusters, const Costs& costs, Contention contention, double share) {
+  const MachineConfig& m = costs.machine();
+  const double burst = m.dma.burst_bytes / (m.dram.bytes_per_second / m.clock_hz);
+  Agenda agenda;
+  SharedBus bus(agenda);
+  std::vector<Cluster> all;
+  all.reserve(clusters.size());
+  for (const Recording* r : clusters) {
+    all.emplace_back(static_cast<std::uint32_t>(all.size()), *r, costs, contention, share, agenda, bus);
+    // One after the other, by a burst each: those in step would stay so, where the bus has them drift apart.
+    agenda.plan(static_cast<double>(all.size() - 1) * burst, Happens::kCpu, static_cast<std::uint32_t>(all.size() - 1),
+                0);
+  }
+  const auto released = [&] {
+    return std::count_if(all.begin(), all.end(), [](Cluster& c) { return c.release_processor(); }) > 0;
+  };
+  while (!agenda.empty() || released()) {
+    const Happening h = agenda.next();
+    Mark mark{};
+    if (h.what != Happens::kMark) {
+      all[h.cluster].happen(h);
+    } else if (bus.reached(h.id, mark)) {
+      all[mark.cluster].served(mark.over);
+    }
+  }
+  Replay longest;
+  for (const Cluster& c : all) {
+    const Replay r = c.result();
+    longest.cycles = std::max(longest.cycles, r.cycles);
+    longest.finished = longest.finished && r.finished;
+  }
+  return longest;
+}
+
 Replay replay(const Recording& recording, const Costs& costs, Contention contention, double share) {
-  return Machine(recording, costs, contention, share).run();
+  return replay(std::vector<const Recording*>{&recording}, costs, contention, share);
 }
 
 }  // namespace attnvp::mapping

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 #include "mapping/costs.h"
 #include "mapping/recording.h"
@@ -27,5 +28,9 @@ struct Replay {
 };
 // `share`: what all clusters load and store, over what this one does (estimate).
 Replay replay(const Recording& recording, const Costs& costs, Contention contention, double share = 1);
+// Several clusters side by side, to the end of the last one. Those that have a transfer under way share DRAM's bus
+// equally.
+Replay replay(const std::vector<const Recording*>& clusters, const Costs& costs, Contention contention,
+              double share = 1);
 
 }  // namespace attnvp::mapping

@@ -278,8 +278,8 @@ Section findings_section(const FusemaxStudy& s, const std::vector<Entry>& all) {
   }
   if (streamed_from > 0) {
     t.notes.push_back(
-        fmt::format("From {} on, K and V no longer fit beside layerwise's tiles of scores and come anew for every row "
-                    "block, where the paper's model counts them once; it takes up to {:.1f}% longer there.",
+        fmt::format("Where layerwise streams K and V, from {} on, they come anew for every row block, and the paper's "
+                    "model counts them once; it takes up to {:.1f}% longer there.",
                     tokens_text(streamed_from), 100 * (streamed - 1)));
   }
   for (const Entry& e : all) {

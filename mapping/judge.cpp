@@ -1,0 +1,176 @@
+#include "mapping/judge.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "mapping/programs.h"
+#include "mapping/replay.h"
+
+namespace attnvp::mapping {
+
+namespace {
+
+// How many commands of a stream are looked at: of all schedules at first, then of the best ones of those.
+struct Look {
+  std::size_t schedules, commands;
+};
+constexpr std::size_t kCommands = 1000;
+constexpr std::size_t kMore = 16, kOfEachName = 2;
+constexpr Look kCloser[] = {{12, 4000}, {3, 20000}};
+constexpr std::size_t kSure = 8000;  // before a choice ends early
+
+// Of schedules that take nearly as long, the one that moves less: energy, and what others leave of the bus.
+// The K and V of a group are to come once for all its queries: what brings them again is to save half of its bus time.
+// A dataflow of many ways is there for its speed.
+constexpr double kBusShare = 1.0 / 30, kBusShareOfGroups = 1.0 / 2, kBusShareOfMany = 1.0 / 100;
+
+// And of those the one with fewer commands: each has a little that no estimate knows of, cycles of an engine, or of
+// what plays a list. Not of those whose scores go by way of DRAM: there, small pieces keep the bus busy.
+constexpr double kOfACommand = 1, kOfAListed = 4;
+
+double command_of(const firmware::Dataflow& dataflow, const MachineConfig& machine) {
+  const bool listed = machine.control.cpu == "riscv" && machine.control.lists;
+  const double native = dataflow.scores == hal::kScoresOnChip ? kOfACommand : 0;
+  return (listed ? kOfAListed : native) / (2.0 * machine.cores);
+}
+
+double bus_share_of(const firmware::Dataflow& dataflow, const Job& job) {
+  double share = kBusShare;
+  for (std::size_t i = 0; dataflow.parameters[i] != nullptr; ++i) {
+    const firmware::Parameter& p = *dataflow.parameters[i];
+    if (p.named != nullptr) return kBusShareOfMany;
+    const auto keeps = [&](std::uint32_t value) { return keeps_heads(p, value) && worth_trying(p, value, job); };
+    if (std::any_of(std::begin(p.tries), std::end(p.tries), keeps)) share = kBusShareOfGroups;
+  }
+  return share;
+}
+
+}  // namespace
+
+Judge::Judge(const Job& job, const firmware::Dataflow& dataflow, const MachineConfig& machine)
+    : job_(job),
+      dataflow_(dataflow),
+      costs_(machine),
+      bus_share_(bus_share_of(dataflow, job)),
+      command_(command_of(dataflow, machine)),
+      least_(kNever) {
+  while (dataflow.parameters[count_] != nullptr) ++count_;
+}
+
+Job Judge::with(const Words& words) const {
+  Job job = job_;
+  std::copy(words.begin(), words.end(), job.block.parameter);
+  return job;
+}
+
+const Need& Judge::need(const Words& words) {
+  const auto found = needs_.find(words);
+  if (found != needs_.end()) return found->second;
+  const Need& n = needs_[words] = need_of(with(words));
+  if (nearest_.result.status == hal::Status::kIdle || nearer(n, nearest_)) {
+    nearest_ = n;
+    nearest_words_ = words;
+  }
+  return n;
+}
+
+bool Judge::nearer(const Need& a, const Need& b) {
+  const auto rank = [](const Need& n) {
+    switch (n.result.status) {
+      case hal::Status::kDone:
+        return 0;
+      case hal::Status::kL1TooSmall:
+      case hal::Status::kL0TooSmall:
+      case hal::Status::kL2TooSmall:
+      case hal::Status::kTooFewEvents:
+        return 1;
+      default:
+        return 2;
+    }
+  };
+  if (rank(a) != rank(b)) return rank(a) < rank(b);
+  return rank(a) == 0 ? a.l1_bytes < b.l1_bytes : a.result.detail[0] < b.result.detail[0];
+}
+
+hal::JobResult Judge::word_on_nearest() const {
+  if (!nearest_.fits(job_)) return nearest_.result;
+  struct Deaf final : Reader {
+    void command(const Queue& /*queue*/, const hal::Descriptor& /*descriptor*/) override {}
+  } reader;
+  return read_stream(with(nearest_words_), 0, reader);
+}
+
+double Judge::merit(const Words& words) {
+  const auto found = merits_.find(words);
+  if (found != merits_.end()) return found->second;
+  const double merit = fits(words) ? closely(words, kCommands) : kNever;
+  merits_[words] = merit;
+  if (merit < kNever) found_.emplace_back(merit, words);
+  least_ = std::min(least_, merit);
+  return merit;
+}
+
+std::pair<double, Words> Judge::first() const { return *std::min_element(found_.begin(), found_.end()); }
+
+bool Judge::surely(double merit) {
+  const auto [known, added] = sure_.try_emplace(first().second, kNever);
+  if (added) known->second = closely(known->first, kSure);
+  return known->second < merit;
+}
+
+double Judge::closely(const Words& words, std::size_t commands) {
+  const Job job = with(words);
+  costs_.set_control(control_of(words, job));
+  return merit(estimate(job, costs_, commands));
+}
+
+// What firmware takes for a command, of schedules of one structure: words in place of numbers, heads taken together.
+double Judge::control_of(const Words& words, const Job& job) {
+  Words structure = words;
+  for (std::size_t i = 0; i < count_; ++i) {
+    const firmware::Parameter& p = *dataflow_.parameters[i];
+    if (p.extent == firmware::Extent::kBatch || p.extent == firmware::Extent::kHeads)
+      structure[i] = std::min(words[i], 2U);
+    else if (words[i] != hal::kWord && p.named == nullptr)
+      structure[i] = 0;
+  }
+  const auto found = control_.find(structure);
+  if (found != control_.end()) return found->second;
+  return control_[structure] = cycles_of_a_command(job, costs_.machine(), kCommands);
+}
+
+// Of the parameters, those that have names for their values.
+Words Judge::named(Words words) const {
+  for (std::size_t i = 0; i < count_; ++i) {
+    if (dataflow_.parameters[i]->named == nullptr) words[i] = 0;
+  }
+  return words;
+}
+
+Words Judge::best() {
+  std::vector<std::pair<double, Words>> looked_at;
+  for (const Look& look : kCloser) {
+    std::stable_sort(found_.begin(), found_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    double best = kNever;
+    std::map<Words, std::size_t> of_name;
+    looked_at.clear();
+    for (auto& [merit, words] : found_) {
+      // More of them where those before turn out to be worse than they promised; and the first ones of each name.
+      const std::size_t most = merit < best ? kMore * look.schedules : look.schedules;
+      if (of_name[named(words)]++ >= kOfEachName && looked_at.size() >= most) continue;
+      merit = closely(words, look.commands);
+      best = std::min(best, merit);
+      looked_at.emplace_back(merit, words);
+    }
+  }
+  double least = kNever;
+  Words chosen;
+  for (const auto& [merit, words] : looked_at) {
+    if (!chosen.empty() && merit >= least * kBetter) continue;
+    chosen = words;
+    least = merit;
+  }
+  return chosen;
+}
+
+}  // namespace attnvp::mapping

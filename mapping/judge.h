@@ -1,0 +1,61 @@
+// What is known of a job's schedules: whether firmware takes them and they fit, and how long they take, the first
+// commands of their streams looked at, then more of those of the best.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "mapping/candidates.h"
+#include "mapping/costs.h"
+#include "mapping/estimate.h"
+#include "models/machine.h"
+
+namespace attnvp::mapping {
+
+constexpr double kBetter = 1 - 5e-4;  // an estimate is no exact number: what gains less is left as it is
+
+class Judge {
+ public:
+  Judge(const Job& job, const firmware::Dataflow& dataflow, const MachineConfig& machine);
+
+  const Need& need(const Words& words);
+  bool fits(const Words& words) { return need(words).fits(job_); }
+  // Nearer to what the machine can do: firmware has nothing against it, then what there is too little of.
+  static bool nearer(const Need& a, const Need& b);
+  // Of all that were asked for, the nearest one, and what firmware says of it when it does the work, too.
+  const Need& nearest() const { return nearest_; }
+  hal::JobResult word_on_nearest() const;
+
+  // Cycles, and a little for the bus and for every command, by the first commands; infinite where they do not fit.
+  double merit(const Words& words);
+  double merit(const Estimate& e) const { return e.cycles + e.bus * bus_share_ + e.commands * command_; }
+  double least() const { return least_; }  // of all that were asked for
+  bool any() const { return !found_.empty(); }
+  std::pair<double, Words> first() const;  // the best by those
+  // Whether that one is below `merit` by more of its stream, too.
+  bool surely(double merit);
+  // The best of all by more of their streams; empty where none fits.
+  Words best();
+
+ private:
+  Job with(const Words& words) const;
+  double closely(const Words& words, std::size_t commands);
+  double control_of(const Words& words, const Job& job);
+  Words named(Words words) const;
+
+  const Job& job_;
+  const firmware::Dataflow& dataflow_;
+  Costs costs_;
+  std::size_t count_ = 0;  // parameters
+  double bus_share_, command_;
+  std::map<Words, Need> needs_;
+  std::map<Words, double> merits_, sure_, control_;
+  std::vector<std::pair<double, Words>> found_;
+  double least_;
+  Need nearest_;
+  Words nearest_words_;
+};
+
+}  // namespace attnvp::mapping
