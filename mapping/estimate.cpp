@@ -44,6 +44,9 @@ double work(const Job& job, const Deal& deal) {
   return all / rows * (rows - left + 1.0 * std::min(left, deal.core) * (deal.rows / deal.core));
 }
 
+// Matmuls of the job, each of as many multiply-accumulates.
+double products_of(const Job& job) { return find_dataflow(job.block.dataflow)->is(firmware::kOneStep) ? 1 : 2; }
+
 // Half of the layer's batches, or heads. False: there is no half.
 bool halve_heads(Job& job, const Deal& deal) {
   hal::Layer& l = job.block.layer;
@@ -97,16 +100,19 @@ double replayed(const Recording& r, const Costs& costs, double share) {
 }
 
 // Of the bus time of all copies, what is left where a cache before DRAM has what is read again: as much as DRAM takes
-// for what the layer has, or the cache for all of it.
+// for what the layer has, or the cache for all of it. Of a step by itself nothing is known to come again.
 double missed(const Job& job, const MachineConfig& m, double bus) {
+  const double least = layer_demand(job, m).bus;
+  if (m.dram.policy != "cached" || bus == 0 || least == 0) return 1;
   const auto& cache = m.own<CacheConfig>();
   const hal::Layer& l = job.block.layer;
-  const double heads = std::min<double>(1.0 * l.batch * l.heads, m.clusters);
-  const double keys = job.key_rows() / std::max(1.0 * l.batch * l.heads, 1.0) * heads;
-  if (m.dram.policy != "cached" || bus == 0) return 1;
-  if (2.0 * keys * l.emb * hal::element_bytes(job.types.operand) > static_cast<double>(cache.size_bytes)) return 1;
+  // K and V of the heads that all clusters have at hand.
+  const double share = std::min(1.0, m.clusters / std::max(1.0 * l.batch * l.heads, 1.0));
+  const std::uint32_t value_emb = job.types.value_emb > 0 ? job.types.value_emb : l.emb;
+  const double bytes = share * job.key_rows() * (1.0 * l.emb + value_emb) * hal::element_bytes(job.types.operand);
+  if (bytes > static_cast<double>(cache.size_bytes)) return 1;
   const double hits = bus * m.dram.bytes_per_second / cache.bytes_per_second;
-  return std::min(std::max(layer_demand(job, m).bus, hits) / bus, 1.0);
+  return std::min(std::max(least, hits) / bus, 1.0);
 }
 
 // All clusters, in the order in which they are looked at: some of them evenly spread, first and last among them, then
@@ -191,7 +197,8 @@ Estimate sampled(const Job& job, const Deal& deal, std::uint32_t cluster, std::u
   Job sample = job;
   while (!r.complete) {
     // As much less as that many commands did too little; but loads may come first, and products later.
-    const double enough = work(sample, deal) * std::clamp(clusters * r.macs / (2 * work(sample, deal)), kLeast, 0.5);
+    const double tried = clusters * r.macs / (products_of(job) * work(sample, deal));
+    const double enough = work(sample, deal) * std::clamp(tried, kLeast, 0.5);
     Job half = sample, smaller = sample;
     if (!halve(half, deal)) break;
     do {
@@ -227,8 +234,9 @@ Estimate sampled(const Job& job, const Deal& deal, std::uint32_t cluster, std::u
     smaller = less.result.status == hal::Status::kDone && less.complete;
   }
   if (!smaller) less = record(sample, cluster, costs, r.commands.size() / 2);
-  const double more = work(tall, deal), done = r.complete ? here : std::min(clusters * r.macs / 2, more);
-  const double before = smaller ? work(half, deal) : clusters * less.macs / 2;
+  const double more = work(tall, deal);
+  const double done = r.complete ? here : std::min(clusters * r.macs / products_of(job), more);
+  const double before = smaller ? work(half, deal) : done * less.macs / std::max(r.macs, 1.0);
   const auto extrapolated = [&](double of_less, double of_sample) {
     const double added = done > before ? (of_sample - of_less) / (done - before) : of_sample / std::max(done, 1.0);
     return (of_sample + added * (more - done)) * all / more;

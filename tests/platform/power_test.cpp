@@ -51,12 +51,14 @@ TEST(Power, LeakageIsPowerTimesTime) {
   const job::Result r = run({});
   const job::Result slow = run({"dram.bandwidth=3 GB/s"});
   ASSERT_GT(slow.cycles, r.cycles);
-  EXPECT_NEAR(slow.energy_pj("leakage") / r.energy_pj("leakage"), static_cast<double>(slow.cycles) / static_cast<double>(r.cycles), 1e-9);
+  EXPECT_NEAR(slow.energy_pj("leakage") / r.energy_pj("leakage"),
+              static_cast<double>(slow.cycles) / static_cast<double>(r.cycles), 1e-9);
 }
 
 TEST(Power, WhatIsGatedNeitherLeaksNorIsClocked) {
   const job::Result on = run({}, "flat"), clock = run({"gating=clock", "wake_cycles=0"}, "flat"),
-                    off = run({"gating=power", "wake_cycles=0"}, "flat"), late = run({"gating=power", "wake_cycles=1000"}, "flat");
+                    off = run({"gating=power", "wake_cycles=0"}, "flat"),
+                    late = run({"gating=power", "wake_cycles=1000"}, "flat");
   EXPECT_EQ(on.cycles, off.cycles);
   EXPECT_GT(off.sum("vec", "gated_cycles"), 0U);
   EXPECT_EQ(on.sum("vec", "gated_cycles"), 0U);
