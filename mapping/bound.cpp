@@ -6,6 +6,7 @@
 #include "mapping/programs.h"
 #include "mapping/recording.h"
 #include "mapping/replay.h"
+#include "models/cached_dram/config.h"
 #include "models/mac_engine/mac_rate.h"
 
 namespace attnvp::mapping {
@@ -23,10 +24,16 @@ LayerDemand layer_demand(const Job& job, const MachineConfig& m) {
   const std::uint32_t value_emb = job.types.value_emb > 0 ? job.types.value_emb : l.emb;
   const double macs = job.scores() * (1.0 * l.emb + value_emb);
   const double bytes_in = hal::element_bytes(job.types.operand), bytes_out = hal::element_bytes(job.types.out);
-  const double bytes = bytes_in * (job.query_rows() * l.emb + job.key_rows() * (1.0 * l.emb + value_emb)) +
-                       bytes_out * job.query_rows() * value_emb;
+  const double in = bytes_in * (job.query_rows() * l.emb + job.key_rows() * (1.0 * l.emb + value_emb));
+  const double out = bytes_out * job.query_rows() * value_emb;
+  double bus = (in + out) / m.dram.bytes_per_second;
+  if (m.dram.policy == "cached") {  // nobody waits for what is written, nor, where it is warm, for DRAM
+    const auto& cache = m.own<CacheConfig>();
+    const double fastest = std::max(m.dram.bytes_per_second, cache.bytes_per_second);
+    bus = (cache.warm ? in / fastest : in / m.dram.bytes_per_second) + out / fastest;
+  }
   const double rate = static_cast<double>(mac_rate(m.mac, job.types.operand));
-  return {bytes * m.clock_hz / m.dram.bytes_per_second, macs / (cores * m.mac.rows * m.mac.columns * rate), macs};
+  return {bus * m.clock_hz, macs / (cores * m.mac.rows * m.mac.columns * rate), macs};
 }
 
 namespace {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "models/cached_dram/config.h"
 #include "models/dma_controller/transfer.h"
 #include "models/network/config.h"
 #include "models/register_file/share.h"
@@ -94,7 +95,13 @@ Cost Costs::copy(const hal::Descriptor& d) const {
   if (cost.l2 == 0 || stage) cost.dram = bytes / (m.dram.bytes_per_second / m.clock_hz);
   cost.bus = std::max(cost.dram, cost.l2);
   const double rate = bytes / cost.bus;
-  if (load || stage) cost.latency = (in_l2(from) ? m.l2.latency_seconds : m.dram.latency_seconds) * m.clock_hz;
+  double latency = in_l2(from) ? m.l2.latency_seconds : m.dram.latency_seconds;
+  if (m.dram.policy == "cached" && cost.dram > 0) {  // most of what is read has been read before
+    const auto& cache = m.own<CacheConfig>();
+    cost.dram = std::min(cost.dram, bytes * m.clock_hz / cache.bytes_per_second);
+    latency = std::min(latency, cache.latency_seconds);
+  }
+  if (load || stage) cost.latency = latency * m.clock_hz;
   cost.shared = (load || stage) && !in_l2(from) && m.clusters > 1 && m.own<NetworkConfig>().multicast;
   // Bursts, of which only so many are under way, each as long as DRAM's latency, its own transfer and its way over the
   // L1 port, in whole cycles.

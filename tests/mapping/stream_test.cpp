@@ -230,6 +230,30 @@ TEST(Estimate, IsNearTheSimulation) {
   EXPECT_GE(ratios.back(), 0.5);
 }
 
+// Of a cache before DRAM a run may find everything in it but what it reads first.
+TEST(Bound, HoldsBehindACache) {
+  const std::vector<std::vector<std::string>> machines = {
+      {"dram.latency=2us"},
+      {"dram.bandwidth=5GB/s"},
+      {"dram.bandwidth=5GB/s", "dram.l2_warm=true"},
+      {"dram.bandwidth=5GB/s", "dram.l2_write_back=true"},
+      {"dram.bandwidth=20GB/s", "dram.l2_bandwidth=10GB/s", "dram.l2_latency=1us"}};
+  for (std::vector<std::string> keys : machines) {
+    keys.emplace_back("clusters=4");
+    const MachineConfig machine = config::load_hardware("a100", keys);
+    for (const char* dataflow : {"mas", "flat", "fusemax", "flash2", "layerwise", "lean"}) {
+      for (const char* layer : {"H=8,N=256,E=64", "H=4,HKV=1,N=512,E=64,causal=1"}) {
+        const config::Network network = config::load_network(layer);
+        const job::Schedule chosen = job::complete(machine, network, job::parse_dataflow(dataflow));
+        const double least = mapping::least_cycles(job::make_job(machine, network, chosen), machine);
+        job::Runner runner(machine, config::load_energy(machine.energy), false);
+        EXPECT_LE(least, static_cast<double>(runner.run(network, chosen, nullptr, {}).cycles))
+            << keys[0] << " " << dataflow << " " << layer;
+      }
+    }
+  }
+}
+
 // A stream that is too long is judged by a part of it: loads that come long before products, rows that attend to few
 // keys, a matmul by itself.
 TEST(Estimate, OfAPartIsNearThatOfTheWhole) {
