@@ -8,12 +8,22 @@
 #include "mapping/replay.h"
 #include "models/cached_dram/config.h"
 #include "models/mac_engine/mac_rate.h"
+#include "models/vec_engine/row_ops.h"
 
 namespace attnvp::mapping {
 
 namespace {
 
 constexpr std::size_t kReplayed = 24000;  // of a stream that are replayed
+
+// Lane-cycles that softmax takes of the VEC engines: of whole rows, or in one pass, which leaves a quotient for each
+// element of O (models/vec_engine/row_ops.h).
+double least_lane_cycles(const Job& job, const MachineConfig& m, std::uint32_t value_emb) {
+  if ((job.block.flags & hal::kPlain) != 0 || m.mac.resident_tiles > 0) return 0;  // the arrays can take it
+  const double quotients = 1.0 * m.vec.div_lane_cycles * job.query_rows() * value_emb;
+  const auto online = static_cast<double>(kOnlineSoftmaxOfAScore.lane_cycles(m.vec));
+  return std::min(job.scores() * m.vec.softmax_lane_cycles, job.scores() * online + quotients);
+}
 
 }  // namespace
 
@@ -33,7 +43,8 @@ LayerDemand layer_demand(const Job& job, const MachineConfig& m) {
     bus = (cache.warm ? in / fastest : in / m.dram.bytes_per_second) + out / fastest;
   }
   const double rate = static_cast<double>(mac_rate(m.mac, job.types.operand));
-  return {bus * m.clock_hz, macs / (cores * m.mac.rows * m.mac.columns * rate), macs};
+  const double lanes = least_lane_cycles(job, m, value_emb) / (cores * m.vec.lanes);
+  return {bus * m.clock_hz, macs / (cores * m.mac.rows * m.mac.columns * rate), lanes, macs};
 }
 
 namespace {

@@ -1,23 +1,26 @@
 // No run of a schedule takes fewer cycles. Two arguments, neither of which knows the dataflow:
 //
-// (1) Work: all of a layer's multiply-accumulates go through the MAC arrays, all of Q, K, V and O over the DRAM bus,
-// and
-//     what the commands themselves move and compute through theirs.
+// (1) Work: all of a layer's multiply-accumulates go through the MAC arrays, all of its scores through the lanes of the
+//     VEC engines, all of Q, K, V and O over the DRAM bus, and what the commands themselves move and compute through
+//     theirs.
 // (2) Order: the command stream, replayed with every resource that queues share given to each of them alone
 //     (replay.h, Contention::kBound). Commands begin no earlier than their tokens and the commands before them in their
 //     queue let them, and take no less than their units need; all of these only ever delay each other, so that what is
 //     left out cannot have made anything later.
 #pragma once
 
+#include <algorithm>
+
 #include "mapping/bus.h"
 #include "models/machine.h"
 
 namespace attnvp::mapping {
 
-// What any schedule of the layer must move and compute: cycles of the DRAM bus and of the arrays, multiply-accumulates.
+// What any schedule of the layer must move and compute: cycles of the DRAM bus, of the arrays and of the lanes,
+// multiply-accumulates.
 struct LayerDemand {
-  double bus = 0, arrays = 0, macs = 0;
-  double cycles() const { return bus > arrays ? bus : arrays; }
+  double bus = 0, arrays = 0, lanes = 0, macs = 0;
+  double cycles() const { return std::max({bus, arrays, lanes}); }
 };
 LayerDemand layer_demand(const Job& job, const MachineConfig& machine);
 

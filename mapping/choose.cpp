@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <initializer_list>
 #include <iterator>
+#include <map>
 #include <tuple>
 
 #include "mapping/bound.h"
@@ -13,12 +14,12 @@ namespace attnvp::mapping {
 
 namespace {
 
-constexpr int kRounds = 3;            // over all parameters
+constexpr int kRounds = 8;            // over all parameters
 constexpr std::size_t kFollowed = 3;  // sizes of row blocks that the others are fitted to,
 constexpr double kPromising = 1.5;    //   unless that is so much worse to begin with
 
-// Ways that begin so much worse than the best that was found are not gone.
-constexpr double kHopeless = 20;
+// Ways that begin so much worse than the best that was found are not gone, nor on with where they are followed to there.
+constexpr double kHopeless = 20, kBehind = 1.1;
 constexpr double kNearLeast = 1.02;  // of what the layer takes of the machine whatever the schedule
 
 class Chooser {
@@ -71,6 +72,35 @@ class Chooser {
     for (const Ways& w : all) {
       if (enough() || w.starts.best() > kHopeless * judge_.least()) break;
       descend(w.starts);
+    }
+    if (judge_.any() && !enough()) restructure();
+  }
+
+  // What was found, with other structures: a few of those are followed from there, of each other name one.
+  void restructure() {
+    const Words best = judge_.first().second;
+    std::vector<std::pair<double, Words>> others;
+    each_name(0, given_, [&](const Words& named) {
+      each_structure(0, named, [&](const Words& fixed) {
+        Words words = guess(fixed);
+        for (std::size_t i = 0; i < count_; ++i) {
+          if (fixed[i] == 0 && best[i] != hal::kWord) words[i] = best[i];
+        }
+        if (words != best && shrink(words, fixed)) others.emplace_back(judge_.merit(words), words);
+        return false;
+      });
+    });
+    std::stable_sort(others.begin(), others.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::map<Words, std::size_t> followed;  // by name
+    double last = 0;
+    for (const auto& [merit, words] : others) {
+      if (merit > kPromising * judge_.least()) break;
+      const Words name = Judge::named(dataflow_, words);
+      const std::size_t most = name == Judge::named(dataflow_, best) ? kFollowed : 1;
+      if (merit == last || followed[name] == most) continue;  // structures that do not differ here are one
+      ++followed[name];
+      last = merit;
+      follow(words);
     }
   }
 
@@ -227,12 +257,13 @@ class Chooser {
 
   void descend(const Starts& starts) {
     for (const Start* s : {&starts.modest, &starts.large, &starts.deep}) {
-      if (!s->words.empty()) descend(s->words);
+      if (!s->words.empty() && descend(s->words) > kBehind * judge_.least()) break;
     }
   }
 
-  // Rows of a row block decide most, and not smoothly: all of their values are tried, and the best few followed.
-  void descend(const Words& words) {
+  // Rows of a row block decide most, and not smoothly: all of their values are tried, and the best few followed. The
+  // best that was found.
+  double descend(const Words& words) {
     std::vector<std::pair<double, Words>> from{{judge_.merit(words), words}};
     if (nq_ >= 0 && open(static_cast<std::size_t>(nq_)) && words[static_cast<std::size_t>(nq_)] != hal::kWord) {
       for (const std::uint32_t value : values(static_cast<std::size_t>(nq_), words)) {
@@ -242,12 +273,15 @@ class Chooser {
     }
     std::stable_sort(from.begin(), from.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     std::vector<std::uint32_t> rows;
+    double best = kNever;
     for (const auto& [cycles, start] : from) {
       if (rows.size() == kFollowed || cycles > kPromising * from[0].first) break;
+      if (!rows.empty() && best > kBehind * judge_.least()) break;
       if (std::find(rows.begin(), rows.end(), nq(start)) != rows.end()) continue;
       rows.push_back(nq(start));
-      follow(start);
+      best = std::min(best, follow(start));
     }
+    return best;
   }
 
   // What does not fit makes others give way.
@@ -260,8 +294,8 @@ class Chooser {
     return shrink(words, fixed);
   }
 
-  // Parameter by parameter, of each the neighbours, as long as they are better.
-  void follow(Words words) {
+  // Parameter by parameter, of each the neighbours, as long as they are better. Where that ends.
+  double follow(Words words) {
     double here = judge_.merit(words);
     bool better = true;
     const auto take = [&](const Words& other) {
@@ -317,6 +351,7 @@ class Chooser {
         }
       }
     }
+    return here;
   }
 
   const Job& job_;

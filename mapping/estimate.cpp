@@ -283,9 +283,10 @@ Estimate estimate(const Job& job, Costs& costs, std::size_t most) {
   // With few pieces any cluster may have most.
   const std::uint32_t between = share < job.block.machine.clusters ? std::min(share, kClusters) : 0;
   for (std::uint32_t i = 1; i + 1 < between; ++i) look_at(busy[i * (share - 1) / (between - 1)]);
-  // Those that have nothing to do leave the layer's products to the others.
-  const double arrays = layer_demand(job, costs.machine()).arrays * job.block.machine.clusters / share;
-  return {std::max(most_of_all.cycles, arrays), most_of_all.bus, most_of_all.commands};
+  // Those that have nothing to do leave the layer's products and scores to the others.
+  const LayerDemand layer = layer_demand(job, costs.machine());
+  const double engines = std::max(layer.arrays, layer.lanes) * job.block.machine.clusters / share;
+  return {std::max(most_of_all.cycles, engines), most_of_all.bus, most_of_all.commands};
 }
 
 }  // namespace attnvp::mapping

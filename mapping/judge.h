@@ -38,12 +38,13 @@ class Judge {
   bool surely(double merit);
   // The best of all by more of their streams; empty where none fits.
   Words best();
+  // Of the parameters, those that have names for their values.
+  static Words named(const firmware::Dataflow& dataflow, Words words);
 
  private:
   Job with(const Words& words) const;
   double closely(const Words& words, std::size_t commands);
   double control_of(const Words& words, const Job& job);
-  Words named(Words words) const;
 
   const Job& job_;
   const firmware::Dataflow& dataflow_;

@@ -28,6 +28,9 @@ struct LaneOperations {
   }
 };
 
+// Of each score in a one-pass softmax: maximum, difference, exponential, sum.
+constexpr LaneOperations kOnlineSoftmaxOfAScore{1, 2, 0, 1, 0};
+
 inline LaneOperations& operator+=(LaneOperations& a, const LaneOperations& b) {
   a.max += b.max;
   a.add += b.add;
