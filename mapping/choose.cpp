@@ -45,6 +45,10 @@ class Chooser {
     } else if (far) {
       search();
       choice.words = judge_.best();
+      if (!choice.words.empty() && judge_.looks_closer(choice.words)) {
+        follow(choice.words);
+        choice.words = judge_.best();
+      }
       choice.fits = !choice.words.empty();
     } else {
       ways();

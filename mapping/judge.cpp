@@ -51,7 +51,8 @@ Judge::Judge(const Job& job, const firmware::Dataflow& dataflow, const MachineCo
       costs_(machine),
       bus_share_(bus_share_of(dataflow, job)),
       command_(command_of(dataflow, machine)),
-      least_(kNever) {
+      least_(kNever),
+      commands_(kCommands) {
   while (dataflow.parameters[count_] != nullptr) ++count_;
 }
 
@@ -101,7 +102,7 @@ hal::JobResult Judge::word_on_nearest() const {
 double Judge::merit(const Words& words) {
   const auto found = merits_.find(words);
   if (found != merits_.end()) return found->second;
-  const double merit = fits(words) ? closely(words, kCommands) : kNever;
+  const double merit = fits(words) ? closely(words, commands_) : kNever;
   merits_[words] = merit;
   if (merit < kNever) found_.emplace_back(merit, words);
   least_ = std::min(least_, merit);
@@ -109,6 +110,16 @@ double Judge::merit(const Words& words) {
 }
 
 std::pair<double, Words> Judge::first() const { return *std::min_element(found_.begin(), found_.end()); }
+
+bool Judge::looks_closer(const Words& words) {
+  const Job job = with(words);
+  if (estimate(job, costs_, kCommands).commands <= kCommands) return false;
+  commands_ = kCloser[0].commands;
+  merits_.clear();
+  found_.clear();
+  least_ = kNever;
+  return merit(words) < kNever;
+}
 
 bool Judge::surely(double merit) {
   const auto [known, added] = sure_.try_emplace(first().second, kNever);

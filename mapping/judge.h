@@ -38,6 +38,8 @@ class Judge {
   bool surely(double merit);
   // The best of all by more of their streams; empty where none fits.
   Words best();
+  // From here on all are looked at as closely as the best few were, that one first. False: there was all of it to see.
+  bool looks_closer(const Words& words);
   // Of the parameters, those that have names for their values.
   static Words named(const firmware::Dataflow& dataflow, Words words);
 
@@ -55,6 +57,7 @@ class Judge {
   std::map<Words, double> merits_, sure_, control_;
   std::vector<std::pair<double, Words>> found_;
   double least_;
+  std::size_t commands_;  // that a merit is for
   Need nearest_;
   Words nearest_words_;
 };
