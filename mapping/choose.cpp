@@ -252,11 +252,16 @@ class Chooser {
     return true;
   }
 
-  bool trades(std::size_t i, const Words& words) const {
+  // Of which memory's room that parameter's values are, and one of them may have more for less of another.
+  enum class Room : std::uint8_t { kNone, kL0, kL1 };
+  Room room(std::size_t i, const Words& words) const {
     using firmware::Extent;
-    const Extent e = parameter(i).extent;
-    return open(i) && words[i] != hal::kWord &&
-           (e == Extent::kQueries || e == Extent::kKeys || (deep_ ? e == Extent::kDepth : e == Extent::kBlocks));
+    const firmware::Parameter& p = parameter(i);
+    if (!open(i) || words[i] == hal::kWord) return Room::kNone;
+    if (p.extent == Extent::kCount) return p.grain != firmware::Grain::kOne || p.in_command ? Room::kL0 : Room::kNone;
+    const bool l1 = p.extent == Extent::kQueries || p.extent == Extent::kKeys ||
+                    p.extent == (deep_ ? Extent::kDepth : Extent::kBlocks);
+    return l1 ? Room::kL1 : Room::kNone;
   }
 
   void descend(const Starts& starts) {
@@ -350,7 +355,7 @@ class Chooser {
       }
       for (std::size_t i = 0; !better && i < count_; ++i) {
         for (std::size_t j = 0; j < count_; ++j) {
-          while (i != j && trades(i, words) && trades(j, words) && trade(i, j)) {
+          while (i != j && room(i, words) != Room::kNone && room(i, words) == room(j, words) && trade(i, j)) {
           }
         }
       }
