@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <initializer_list>
 #include <iterator>
-#include <map>
 #include <tuple>
 
 #include "mapping/bound.h"
@@ -19,7 +18,7 @@ constexpr std::size_t kFollowed = 3;  // sizes of row blocks that the others are
 constexpr double kPromising = 1.5;    //   unless that is so much worse to begin with
 
 // Ways that begin so much worse than the best that was found are not gone, nor on with where they are followed to there.
-constexpr double kHopeless = 20, kBehind = 1.1;
+constexpr double kHopeless = 20, kBehind = 1.3;
 constexpr double kNearLeast = 1.02;  // of what the layer takes of the machine whatever the schedule
 
 class Chooser {
@@ -61,57 +60,12 @@ class Chooser {
   }
 
  private:
-  void search() {
-    std::vector<Ways> all = ways();
-    const LayerDemand layer = layer_demand(job_, machine_);
-    const double near = kNearLeast * judge_.merit(Estimate{layer.cycles(), layer.bus, 0});
-    // Where one is nearly as fast as any schedule can be there is nothing left to win with others.
-    const auto enough = [&] { return judge_.least() < near && judge_.surely(near); };
-    for (std::size_t i = 0; i < all.size() && (i == 0 || !enough()); ++i) {
-      each_structure(0, all[i].fixed, [&](const Words& fixed) { return begin(all[i].starts, fixed), false; });
-      if (i == 0) descend(all[0].starts);
-    }
-    if (!all.empty()) all.erase(all.begin());
-    std::stable_sort(all.begin(), all.end());
-    for (const Ways& w : all) {
-      if (enough() || w.starts.best() > kHopeless * judge_.least()) break;
-      descend(w.starts);
-    }
-    if (judge_.any() && !enough()) restructure();
-  }
-
-  // What was found, with other structures: a few of those are followed from there, of each other name one.
-  void restructure() {
-    const Words best = judge_.first().second;
-    std::vector<std::pair<double, Words>> others;
-    each_name(0, given_, [&](const Words& named) {
-      each_structure(0, named, [&](const Words& fixed) {
-        Words words = guess(fixed);
-        for (std::size_t i = 0; i < count_; ++i) {
-          if (fixed[i] == 0 && best[i] != hal::kWord) words[i] = best[i];
-        }
-        if (words != best && shrink(words, fixed)) others.emplace_back(judge_.merit(words), words);
-        return false;
-      });
-    });
-    std::stable_sort(others.begin(), others.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    std::map<Words, std::size_t> followed;  // by name
-    double last = 0;
-    for (const auto& [merit, words] : others) {
-      if (merit > kPromising * judge_.least()) break;
-      const Words name = Judge::named(dataflow_, words);
-      const std::size_t most = name == Judge::named(dataflow_, best) ? kFollowed : 1;
-      if (merit == last || followed[name] == most) continue;  // structures that do not differ here are one
-      ++followed[name];
-      last = merit;
-      follow(words);
-    }
-  }
-
   struct Start {
     double merit = kNever;
     Words words;
+    bool operator<(const Start& other) const { return merit < other.merit; }
   };
+
   // Where it is begun with one name, or one set of them.
   struct Starts {
     Start modest, large, deep;
@@ -124,6 +78,57 @@ class Chooser {
     Starts starts;
     bool operator<(const Ways& other) const { return starts.best() < other.starts.best(); }
   };
+  void search() {
+    std::vector<Ways> all = ways();
+    const LayerDemand layer = layer_demand(job_, machine_);
+    const double near = kNearLeast * judge_.merit(Estimate{layer.cycles(), layer.bus, 0});
+    // Where one is nearly as fast as any schedule can be there is nothing left to win with others.
+    const auto enough = [&] { return judge_.least() < near && judge_.surely(near); };
+    for (std::size_t i = 0; i < all.size() && (i == 0 || !enough()); ++i) {
+      each_structure(0, all[i].fixed, [&](const Words& fixed) { return begin(all[i].starts, fixed), false; });
+      if (i == 0) go(all[0], enough);
+    }
+    if (!all.empty()) std::stable_sort(all.begin() + 1, all.end());
+    for (std::size_t i = 1; i < all.size(); ++i) {
+      if (enough() || all[i].starts.best() > kHopeless * judge_.least()) break;
+      go(all[i], enough);
+    }
+    if (all.size() < 2 || !judge_.any() || enough()) return;
+    // What was found with each of the names.
+    const Words best = judge_.first().second;
+    for (const Ways& w : all) {
+      for (const Start& other : restructured(best, w.fixed, 1)) follow(other.words);
+    }
+  }
+
+  // One way to where it leads, then from there with other structures.
+  template <typename Enough>
+  void go(const Ways& way, const Enough& enough) {
+    const Start found = descend(way.starts);
+    if (found.words.empty() || enough() || found.merit > kBehind * judge_.least()) return;
+    for (const Start& other : restructured(found.words, way.fixed, kFollowed)) follow(other.words);
+  }
+
+  // The likeliest of a schedule's values with other structures of the same names.
+  std::vector<Start> restructured(const Words& from, const Words& names, std::size_t most) {
+    std::vector<Start> others;
+    each_structure(0, names, [&](const Words& fixed) {
+      Words words = guess(fixed);
+      for (std::size_t i = 0; i < count_; ++i) {
+        if (fixed[i] == 0 && from[i] != hal::kWord) words[i] = from[i];
+      }
+      if (words == from || !shrink(words, fixed)) return false;
+      const Start other{judge_.merit(words), words};
+      const auto same = [&](const Start& s) { return s.merit == other.merit; };  // structures that do not differ here
+      const bool known = std::any_of(others.begin(), others.end(), same);
+      if (!known && other.merit < kPromising * judge_.least()) others.push_back(other);
+      return false;
+    });
+    std::stable_sort(others.begin(), others.end());
+    if (others.size() > most) others.resize(most);
+    return others;
+  }
+
   // The likeliest first.
   std::vector<Ways> ways() {
     std::vector<Ways> all;
@@ -264,15 +269,19 @@ class Chooser {
     return l1 ? Room::kL1 : Room::kNone;
   }
 
-  void descend(const Starts& starts) {
+  Start descend(const Starts& starts) {
+    Start best;
     for (const Start* s : {&starts.modest, &starts.large, &starts.deep}) {
-      if (!s->words.empty() && descend(s->words) > kBehind * judge_.least()) break;
+      if (s->words.empty()) continue;
+      best = std::min(best, descend(s->words));
+      if (best.merit > kBehind * judge_.least()) break;
     }
+    return best;
   }
 
   // Rows of a row block decide most, and not smoothly: all of their values are tried, and the best few followed. The
   // best that was found.
-  double descend(const Words& words) {
+  Start descend(const Words& words) {
     std::vector<std::pair<double, Words>> from{{judge_.merit(words), words}};
     if (nq_ >= 0 && open(static_cast<std::size_t>(nq_)) && words[static_cast<std::size_t>(nq_)] != hal::kWord) {
       for (const std::uint32_t value : values(static_cast<std::size_t>(nq_), words)) {
@@ -282,10 +291,10 @@ class Chooser {
     }
     std::stable_sort(from.begin(), from.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     std::vector<std::uint32_t> rows;
-    double best = kNever;
+    Start best;
     for (const auto& [cycles, start] : from) {
       if (rows.size() == kFollowed || cycles > kPromising * from[0].first) break;
-      if (!rows.empty() && best > kBehind * judge_.least()) break;
+      if (!rows.empty() && best.merit > kBehind * judge_.least()) break;
       if (std::find(rows.begin(), rows.end(), nq(start)) != rows.end()) continue;
       rows.push_back(nq(start));
       best = std::min(best, follow(start));
@@ -304,7 +313,7 @@ class Chooser {
   }
 
   // Parameter by parameter, of each the neighbours, as long as they are better. Where that ends.
-  double follow(Words words) {
+  Start follow(Words words) {
     double here = judge_.merit(words);
     bool better = true;
     const auto take = [&](const Words& other) {
@@ -360,7 +369,7 @@ class Chooser {
         }
       }
     }
-    return here;
+    return {here, words};
   }
 
   const Job& job_;

@@ -148,9 +148,10 @@ double Judge::control_of(const Words& words, const Job& job) {
   return control_[structure] = cycles_of_a_command(job, costs_.machine(), kCommands);
 }
 
-Words Judge::named(const firmware::Dataflow& dataflow, Words words) {
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (dataflow.parameters[i]->named == nullptr) words[i] = 0;
+// Of the parameters, those that have names for their values.
+Words Judge::named(Words words) const {
+  for (std::size_t i = 0; i < count_; ++i) {
+    if (dataflow_.parameters[i]->named == nullptr) words[i] = 0;
   }
   return words;
 }
@@ -165,7 +166,7 @@ Words Judge::best() {
     for (auto& [merit, words] : found_) {
       // More of them where those before turn out to be worse than they promised; and the first ones of each name.
       const std::size_t most = merit < best ? kMore * look.schedules : look.schedules;
-      if (of_name[named(dataflow_, words)]++ >= kOfEachName && looked_at.size() >= most) continue;
+      if (of_name[named(words)]++ >= kOfEachName && looked_at.size() >= most) continue;
       merit = closely(words, look.commands);
       best = std::min(best, merit);
       looked_at.emplace_back(merit, words);

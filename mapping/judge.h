@@ -40,13 +40,12 @@ class Judge {
   Words best();
   // From here on all are looked at as closely as the best few were, that one first. False: there was all of it to see.
   bool looks_closer(const Words& words);
-  // Of the parameters, those that have names for their values.
-  static Words named(const firmware::Dataflow& dataflow, Words words);
 
  private:
   Job with(const Words& words) const;
   double closely(const Words& words, std::size_t commands);
   double control_of(const Words& words, const Job& job);
+  Words named(Words words) const;
 
   const Job& job_;
   const firmware::Dataflow& dataflow_;
