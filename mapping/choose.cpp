@@ -81,7 +81,7 @@ class Chooser {
   void search() {
     std::vector<Ways> all = ways();
     const LayerDemand layer = layer_demand(job_, machine_);
-    const double near = kNearLeast * judge_.merit(Estimate{layer.cycles(), layer.bus, 0});
+    const double near = kNearLeast * judge_.merit(Estimate{layer.cycles(), layer.bus});
     // Where one is nearly as fast as any schedule can be there is nothing left to win with others.
     const auto enough = [&] { return judge_.least() < near && judge_.surely(near); };
     for (std::size_t i = 0; i < all.size() && (i == 0 || !enough()); ++i) {

@@ -148,7 +148,7 @@ std::vector<std::uint32_t> busy_ones(const Job& job, Costs& costs) {
 // all.
 std::optional<Estimate> whole(const Job& job, Costs& costs, std::size_t most, std::vector<Recording>& some) {
   const std::uint32_t clusters = job.block.machine.clusters;
-  double bus = 0, macs = 0, commands = 0;
+  double bus = 0, macs = 0, commands = 0, l1 = 0;
   std::uint32_t busy = 0;
   bool alike = true;
   for (const std::uint32_t cluster : in_order(clusters)) {
@@ -159,9 +159,10 @@ std::optional<Estimate> whole(const Job& job, Costs& costs, std::size_t most, st
     some.push_back(std::move(r));
     const Recording& last = some.back();
     if (!last.complete) return std::nullopt;
-    if (last.result.status != hal::Status::kDone) return Estimate{kNever, 0, 0};
+    if (last.result.status != hal::Status::kDone) return Estimate{kNever};
     most -= last.commands.size();
     commands = std::max(commands, static_cast<double>(last.commands.size()));
+    l1 = std::max(l1, last.l1);
     busy += last.commands.empty() ? 0 : 1;
     bus += last.bus;
     macs += last.macs;
@@ -174,7 +175,8 @@ std::optional<Estimate> whole(const Job& job, Costs& costs, std::size_t most, st
       if (!r.commands.empty()) all.push_back(&r);
     }
     const double part = missed(job, costs.machine(), bus);
-    return Estimate{std::max(replay(all, costs, Contention::kEstimate, part).cycles, bus * part), bus * part, commands};
+    const double cycles = replay(all, costs, Contention::kEstimate, part).cycles;
+    return Estimate{std::max(cycles, bus * part), bus * part, commands, l1};
   }
   const double share = 1.0 * clusters / static_cast<double>(some.size());
   bus *= share;
@@ -188,7 +190,7 @@ std::optional<Estimate> whole(const Job& job, Costs& costs, std::size_t most, st
   // Of uneven row blocks those looked at may be the short ones: the others have what is missing of the layer.
   const double missing = layer_demand(job, costs.machine()).macs / share / std::max(macs, 1.0);
   if (some.size() < clusters && job.rules.mask.any()) cycles *= std::max(missing, 1.0);
-  return Estimate{std::max(cycles, bus * part), bus * part, commands};
+  return Estimate{std::max(cycles, bus * part), bus * part, commands, l1};
 }
 
 // As seen by one of `clusters` that share the work; `r`: the first of its stream.
@@ -213,7 +215,7 @@ Estimate sampled(const Job& job, const Deal& deal, std::uint32_t cluster, std::u
   if (!r.complete) r = record(sample, cluster, costs, 4 * most);
   // A schedule that takes all scores first, by way of DRAM, has only begun.
   if (!r.complete && r.score_macs > 0.75 * r.macs) r = record(sample, cluster, costs, 32 * most);
-  if (r.complete && r.result.status != hal::Status::kDone) return {kNever, 0, 0};
+  if (r.complete && r.result.status != hal::Status::kDone) return {kNever};
   const double all = work(job, deal), here = work(sample, deal);
   // Rows that are added share the keys that come from DRAM for them, heads that are added do not.
   Job half = sample, tall = job;
@@ -223,7 +225,8 @@ Estimate sampled(const Job& job, const Deal& deal, std::uint32_t cluster, std::u
   if (!rows) tall = job;
   if (r.complete && here == all) {
     const double part = missed(job, costs.machine(), clusters * r.bus);
-    return {replayed(r, costs, clusters * part), clusters * r.bus * part, static_cast<double>(r.commands.size())};
+    return {replayed(r, costs, clusters * part), clusters * r.bus * part, static_cast<double>(r.commands.size()),
+            r.l1};
   }
   // What has been added from a smaller sample to this one, or to this one's stream from a part of it, is added as often
   // as the rest takes.
@@ -245,7 +248,7 @@ Estimate sampled(const Job& job, const Deal& deal, std::uint32_t cluster, std::u
   const double whole = extrapolated(replayed(less, costs, clusters * part), replayed(r, costs, clusters * part));
   // Less than what the layer takes of each resource it cannot be.
   return {std::max(whole, layer_demand(job, costs.machine()).cycles()), bus * part,
-          static_cast<double>(r.commands.size()) * all / std::max(done, 1.0)};
+          static_cast<double>(r.commands.size()) * all / std::max(done, 1.0), r.l1 * all / std::max(done, 1.0)};
 }
 
 }  // namespace
@@ -267,7 +270,7 @@ Estimate estimate(const Job& job, Costs& costs, std::size_t most) {
   if (const std::optional<Estimate> all = whole(job, costs, shares * most, some)) return *all;
   const Deal deal = deal_of(job);
   const std::vector<std::uint32_t> busy = busy_ones(job, costs);
-  if (busy.empty()) return {kNever, 0, 0};  // firmware has refused it
+  if (busy.empty()) return {kNever};  // firmware has refused it
   const auto share = static_cast<std::uint32_t>(busy.size());
   // Where work is dealt unevenly, the first cluster or the last one has most.
   const bool begun = some.size() == 1 && busy[0] == 0;  // by the first cluster, with as many commands
@@ -277,7 +280,7 @@ Estimate estimate(const Job& job, Costs& costs, std::size_t most) {
   const auto look_at = [&](std::uint32_t cluster) {
     const Estimate e = sampled(job, deal, cluster, share, costs, most, record(job, cluster, costs, most));
     most_of_all = {std::max(most_of_all.cycles, e.cycles), std::max(most_of_all.bus, e.bus),
-                   std::max(most_of_all.commands, e.commands)};
+                   std::max(most_of_all.commands, e.commands), std::max(most_of_all.l1, e.l1)};
   };
   if (share > 1) look_at(busy.back());
   // With few pieces any cluster may have most.
@@ -286,7 +289,8 @@ Estimate estimate(const Job& job, Costs& costs, std::size_t most) {
   // Those that have nothing to do leave the layer's products and scores to the others.
   const LayerDemand layer = layer_demand(job, costs.machine());
   const double engines = std::max(layer.arrays, layer.lanes) * job.block.machine.clusters / share;
-  return {std::max(most_of_all.cycles, engines), most_of_all.bus, most_of_all.commands};
+  return {std::max(most_of_all.cycles, engines), most_of_all.bus, most_of_all.commands,
+          most_of_all.l1};
 }
 
 }  // namespace attnvp::mapping

@@ -13,6 +13,7 @@ struct Estimate {
   double cycles = 0;    // infinite where firmware refuses the schedule or it would never end
   double bus = 0;       // cycles of the DRAM bus that all copies take
   double commands = 0;  // of the cluster that has most
+  double l1 = 0;        // cycles of a port of its L1 that all of them take
 };
 // `most`: commands that are looked at.
 Estimate estimate(const Job& job, Costs& costs, std::size_t most);

@@ -24,6 +24,9 @@ constexpr std::size_t kSure = 8000;  // before a choice ends early
 // A dataflow of many ways is there for its speed.
 constexpr double kBusShare = 1.0 / 30, kBusShareOfGroups = 1.0 / 2, kBusShareOfMany = 1.0 / 100;
 
+// Likewise of what is read and written in L1, of which each core has its part.
+constexpr double kL1Share = 1.0 / 100;
+
 // And of those the one with fewer commands: each has a little that no estimate knows of, cycles of an engine. Not of
 // those whose scores go by way of DRAM: 12 networks on edge were tried, and it made those up to 3.7% slower.
 constexpr double kOfACommand = 1;
@@ -50,6 +53,7 @@ Judge::Judge(const Job& job, const firmware::Dataflow& dataflow, const MachineCo
       dataflow_(dataflow),
       costs_(machine),
       bus_share_(bus_share_of(dataflow, job)),
+      l1_share_(kL1Share / machine.cores),
       command_(command_of(dataflow, machine)),
       least_(kNever),
       commands_(kCommands) {

@@ -28,9 +28,11 @@ class Judge {
   const Need& nearest() const { return nearest_; }
   hal::JobResult word_on_nearest() const;
 
-  // Cycles, and a little for the bus and for every command, by the first commands; infinite where they do not fit.
+  // Cycles, and a little for the bus, L1 and every command, by the first commands; infinite where they do not fit.
   double merit(const Words& words);
-  double merit(const Estimate& e) const { return e.cycles + e.bus * bus_share_ + e.commands * command_; }
+  double merit(const Estimate& e) const {
+    return e.cycles + e.bus * bus_share_ + e.l1 * l1_share_ + e.commands * command_;
+  }
   double least() const { return least_; }  // of all that were asked for
   bool any() const { return !found_.empty(); }
   std::pair<double, Words> first() const;  // the best by those
@@ -51,7 +53,7 @@ class Judge {
   const firmware::Dataflow& dataflow_;
   Costs costs_;
   std::size_t count_ = 0;  // parameters
-  double bus_share_, command_;
+  double bus_share_, l1_share_, command_;
   std::map<Words, Need> needs_;
   std::map<Words, double> merits_, sure_, control_;
   std::vector<std::pair<double, Words>> found_;

@@ -19,6 +19,7 @@ class Recorder final : public Reader {
     c.cost = costs_.number_of(queue.unit, d);
     c.transfer = d.opcode == hal::Opcode::kCopy;
     if (c.transfer) r_.bus += costs_.of(c.cost).bus;
+    r_.l1 += costs_.of(c.cost).l1_bytes / costs_.machine().l1.port_bytes_per_cycle;
     c.deferrable = c.transfer && (d.flags & hal::kDeferrable) != 0;
     if (queue.unit == Unit::kMac && d.opcode != hal::Opcode::kNop) {
       const hal::Product p = hal::product_of(d);

@@ -34,6 +34,7 @@ struct Recording {
   double macs = 0;               // multiply-accumulates of the commands,
   double score_macs = 0;         //   and of those that make scores
   double bus = 0;                // cycles of the DRAM bus that their copies take
+  double l1 = 0;                 // and of a port of L1 that all of them take
   bool complete = true;          // false: the stream is longer than was asked for
   hal::JobResult result{};
 };
