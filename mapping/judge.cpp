@@ -24,15 +24,13 @@ constexpr std::size_t kSure = 8000;  // before a choice ends early
 // A dataflow of many ways is there for its speed.
 constexpr double kBusShare = 1.0 / 30, kBusShareOfGroups = 1.0 / 2, kBusShareOfMany = 1.0 / 100;
 
-// Likewise of what is read and written in L1, of which each core has its part.
-constexpr double kL1Share = 1.0 / 100;
+// Likewise of what is read and written in L1, of which each core has its part. And the one with fewer commands: each
+// has a little that no estimate knows of, cycles of an engine. Neither of those whose scores go by way of DRAM: 12
+// networks on edge were tried, and it made those up to 3.7% slower.
+constexpr double kL1Share = 1.0 / 100, kOfACommand = 1;
 
-// And of those the one with fewer commands: each has a little that no estimate knows of, cycles of an engine. Not of
-// those whose scores go by way of DRAM: 12 networks on edge were tried, and it made those up to 3.7% slower.
-constexpr double kOfACommand = 1;
-
-double command_of(const firmware::Dataflow& dataflow, const MachineConfig& machine) {
-  return dataflow.scores == hal::kScoresOnChip ? kOfACommand / (2.0 * machine.cores) : 0;
+double on_chip(const firmware::Dataflow& dataflow, double share) {
+  return dataflow.scores == hal::kScoresOnChip ? share : 0;
 }
 
 double bus_share_of(const firmware::Dataflow& dataflow, const Job& job) {
@@ -53,8 +51,8 @@ Judge::Judge(const Job& job, const firmware::Dataflow& dataflow, const MachineCo
       dataflow_(dataflow),
       costs_(machine),
       bus_share_(bus_share_of(dataflow, job)),
-      l1_share_(kL1Share / machine.cores),
-      command_(command_of(dataflow, machine)),
+      l1_share_(on_chip(dataflow, kL1Share / machine.cores)),
+      command_(on_chip(dataflow, kOfACommand / (2.0 * machine.cores))),
       least_(kNever),
       commands_(kCommands) {
   while (dataflow.parameters[count_] != nullptr) ++count_;
