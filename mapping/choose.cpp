@@ -68,7 +68,7 @@ class Chooser {
 
   // Where it is begun with one name, or one set of them.
   struct Starts {
-    Start modest, large, deep;
+    Start modest, large, deep, wide;  // wide: with all heads, too; only followed
     double best() const { return std::min({modest.merit, large.merit, deep.merit}); }
   };
 
@@ -147,9 +147,12 @@ class Chooser {
   void begin(Starts& starts, const Words& fixed) {
     using firmware::Extent;
     const Words first = guess(fixed), whole = with_largest(first, {Extent::kDepth});
+    const Words large = with_largest(first, {Extent::kKeys, Extent::kQueries, Extent::kDepth});
+    const Words wide = with_largest(large, {Extent::kHeads});
     start(starts.modest, first, fixed);
-    start(starts.large, with_largest(first, {Extent::kKeys, Extent::kQueries, Extent::kDepth}), fixed);
+    start(starts.large, large, fixed);
     if (whole != first) start(starts.deep, whole, fixed);
+    if (wide != large) start(starts.wide, wide, fixed);
   }
 
   const firmware::Parameter& parameter(std::size_t i) const { return *dataflow_.parameters[i]; }
@@ -276,6 +279,7 @@ class Chooser {
       best = std::min(best, descend(s->words));
       if (best.merit > kBehind * judge_.least()) break;
     }
+    if (!starts.wide.words.empty()) best = std::min(best, follow(starts.wide.words));
     return best;
   }
 
