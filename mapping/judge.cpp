@@ -22,7 +22,7 @@ constexpr std::size_t kSure = 8000;  // before a choice ends early
 // Of schedules that take nearly as long, the one that moves less: energy, and what others leave of the bus.
 // The K and V of a group are to come once for all its queries: what brings them again is to save half of its bus time.
 // A dataflow of many ways is there for its speed.
-constexpr double kBusShare = 1.0 / 30, kBusShareOfGroups = 1.0 / 2, kBusShareOfMany = 1.0 / 100;
+constexpr double kBusShare = 1.0 / 30, kBusShareOfGroups = 1.0 / 2;
 
 // Likewise of what is read and written in L1, of which each core has its part. And the one with fewer commands: each
 // has a little that no estimate knows of, cycles of an engine. Neither of those whose scores go by way of DRAM: 12
@@ -37,7 +37,7 @@ double bus_share_of(const firmware::Dataflow& dataflow, const Job& job) {
   double share = kBusShare;
   for (std::size_t i = 0; dataflow.parameters[i] != nullptr; ++i) {
     const firmware::Parameter& p = *dataflow.parameters[i];
-    if (p.named != nullptr) return kBusShareOfMany;
+    if (p.named != nullptr) return kBusShare;
     const auto keeps = [&](std::uint32_t value) { return keeps_heads(p, value) && worth_trying(p, value, job); };
     if (std::any_of(std::begin(p.tries), std::end(p.tries), keeps)) share = kBusShareOfGroups;
   }
