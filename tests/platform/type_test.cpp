@@ -11,10 +11,14 @@ namespace {
 
 using hal::ElementType;
 
-job::Result run(const MachineConfig& machine, const config::Network& n, const std::string& dataflow,
+job::Result run(const MachineConfig& machine, const config::Network& n, const job::Schedule& schedule,
                 const job::Tensors* tensors = nullptr) {
   job::Runner runner(machine, config::load_energy("pat"), tensors != nullptr);
-  return runner.run(n, job::parse_dataflow(dataflow), tensors, {});
+  return runner.run(n, schedule, tensors, {});
+}
+job::Result run(const MachineConfig& machine, const config::Network& n, const std::string& dataflow,
+                const job::Tensors* tensors = nullptr) {
+  return run(machine, n, job::parse_dataflow(dataflow), tensors);
 }
 
 // An edge machine that only its arrays limit.
@@ -166,12 +170,13 @@ TEST(SoftCap, LimitsScoresAndCostsExponentials) {
                         capped = config::load_network("H=2,N=96,E=32,softcap=2");
   const job::Tensors tensors = job::random_tensors(plain, 1);
   for (const char* dataflow : {"mas", "layerwise", "cascade", "flash2"}) {
-    const job::Result a = run(edge, plain, dataflow, &tensors), b = run(edge, capped, dataflow, &tensors);
+    const job::Schedule same = job::complete(edge, plain, job::parse_dataflow(dataflow));
+    const job::Result a = run(edge, plain, same, &tensors), b = run(edge, capped, same, &tensors);
     EXPECT_TRUE(b.golden.passed) << b.golden.to_string();
     EXPECT_NE(a.output, b.output);
     EXPECT_EQ(a.sum("mac", "exp_ops"), 0U);
     EXPECT_EQ(b.sum("mac", "exp_ops"), 2U * 96 * 96);
-    EXPECT_GE(b.cycles, a.cycles);
+    EXPECT_GE(b.sum("mac", "busy_cycles"), a.sum("mac", "busy_cycles"));
   }
 }
 
