@@ -19,7 +19,8 @@ constexpr double kPromising = 1.5;    //   unless that is so much worse to begin
 
 // Ways that begin so much worse than the best that was found are not gone, nor on with where they are followed to there.
 constexpr double kHopeless = 20, kBehind = 1.3;
-constexpr double kNearLeast = 1.02;  // of what the layer takes of the machine whatever the schedule
+// Of what the layer takes of the machine whatever the schedule; of a dataflow of many ways, which is there for its speed.
+constexpr double kNearLeast = 1.02, kNearLeastOfMany = 1.01;
 
 class Chooser {
  public:
@@ -81,7 +82,7 @@ class Chooser {
   void search() {
     std::vector<Ways> all = ways();
     const LayerDemand layer = layer_demand(job_, machine_);
-    const double near = kNearLeast * judge_.merit(Estimate{layer.cycles(), layer.bus});
+    const double near = (of_many_ ? kNearLeastOfMany : kNearLeast) * judge_.merit(Estimate{layer.cycles(), layer.bus});
     // Where one is nearly as fast as any schedule can be there is nothing left to win with others.
     const auto enough = [&] { return judge_.least() < near && judge_.surely(near); };
     for (std::size_t i = 0; i < all.size() && (i == 0 || !enough()); ++i) {

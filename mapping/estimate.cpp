@@ -266,7 +266,8 @@ Need need_of(const Job& job) {
 
 Estimate estimate(const Job& job, Costs& costs, std::size_t most) {
   std::vector<Recording> some;
-  const std::uint32_t shares = std::min(job.block.machine.clusters, kShares);
+  // Smaller samples of a stream that is little longer would take as long, and not be exact.
+  const std::uint32_t shares = std::clamp(job.block.machine.clusters, 2U, kShares);
   if (const std::optional<Estimate> all = whole(job, costs, shares * most, some)) return *all;
   const Deal deal = deal_of(job);
   const std::vector<std::uint32_t> busy = busy_ones(job, costs);
