@@ -13,14 +13,18 @@ namespace {
 
 using testing::TemporaryFolder;
 
-job::Result run(const config::Network& n, const std::string& dataflow, bool full, const std::string& tiling = "",
-                const char* hardware = "edge") {
+job::Result run(const config::Network& n, const job::Schedule& schedule, bool full, const char* hardware = "edge") {
   const MachineConfig machine = config::load_hardware(hardware);
   job::Runner runner(machine, config::load_energy(machine.energy), full);
-  job::Schedule schedule = job::parse_dataflow(dataflow);
-  if (!tiling.empty()) schedule.tiling = job::parse_tiling(tiling);
   const job::Tensors tensors = full ? job::random_tensors(n, 11) : job::Tensors{};
   return runner.run(n, schedule, full ? &tensors : nullptr, {});
+}
+
+job::Result run(const config::Network& n, const std::string& dataflow, bool full, const std::string& tiling = "",
+                const char* hardware = "edge") {
+  job::Schedule schedule = job::parse_dataflow(dataflow);
+  if (!tiling.empty()) schedule.tiling = job::parse_tiling(tiling);
+  return run(n, schedule, full, hardware);
 }
 
 std::string refusal(const std::string& network) {
@@ -179,7 +183,7 @@ TEST_P(Appending, CostsReadsAndWritesOfTheNewRows) {
                                    {100, ",N=100,causal=1,history=156"}}) {
     const std::string shape = std::string("B=2,H=4,HKV=2,E=64") + more;
     const job::Result with = run(config::load_network(shape), GetParam(), true),
-                      without = run(config::load_network(shape + ",append=off"), GetParam(), true);
+                      without = run(config::load_network(shape + ",append=off"), with.schedule, true);
     EXPECT_TRUE(with.golden.passed) << shape << with.golden.to_string();
     EXPECT_EQ(with.output, without.output);
     const std::uint64_t words = 2 * 2 * 2 * rows * 64;  // of FP16: K and V of two heads, twice
