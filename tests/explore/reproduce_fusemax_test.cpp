@@ -89,7 +89,7 @@ TEST(ReproduceFusemax, IsNearThePaper) {
             (std::vector<std::string>{"fusemax", "fusemax:binding=serial", "cascade", "flat", "layerwise"}));
   for (const Entry& e : fusemax_entries(s)) {
     if (e.quantity == "cycles") {
-      EXPECT_NEAR(e.ratio(), 1, e.dataflow == "layerwise" ? 0.035 : 0.021) << e.network << " " << e.dataflow;
+      EXPECT_NEAR(e.ratio(), 1, e.dataflow == "layerwise" ? 0.03 : 0.021) << e.network << " " << e.dataflow;
     }
     if (e.quantity == "mac_utilization") {
       EXPECT_NEAR(e.ours, e.paper, 0.01) << e.network;
