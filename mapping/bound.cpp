@@ -16,13 +16,16 @@ namespace {
 
 constexpr std::size_t kReplayed = 24000;  // of a stream that are replayed
 
-// Lane-cycles that softmax takes of the VEC engines: of whole rows, or in one pass, which leaves a quotient for each
-// element of O (models/vec_engine/row_ops.h).
+// Lane-cycles that softmax takes of the VEC engines, each row in the cheaper way: whole, or in one pass, which leaves a
+// quotient for each element of O (models/vec_engine/row_ops.h). As a quotient is shared by a row's scores, of no score
+// it is less than of one of the longest row there can be.
 double least_lane_cycles(const Job& job, const MachineConfig& m, std::uint32_t value_emb) {
   if ((job.block.flags & hal::kPlain) != 0 || m.mac.resident_tiles > 0) return 0;  // the arrays can take it
-  const double quotients = 1.0 * m.vec.div_lane_cycles * job.query_rows() * value_emb;
+  std::uint32_t longest = std::max(job.block.layer.seq_kv, 1U);
+  for (const std::uint32_t keys : job.contexts) longest = std::max(longest, keys);
+  const double quotients = 1.0 * m.vec.div_lane_cycles * value_emb / longest;
   const auto online = static_cast<double>(kOnlineSoftmaxOfAScore.lane_cycles(m.vec));
-  return std::min(job.scores() * m.vec.softmax_lane_cycles, job.scores() * online + quotients);
+  return job.scores() * std::min<double>(m.vec.softmax_lane_cycles, online + quotients);
 }
 
 }  // namespace

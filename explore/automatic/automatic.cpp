@@ -11,7 +11,7 @@ namespace attnvp::explore {
 
 namespace {
 
-constexpr double kNear = 1.05;           // of the best, what begins that near is gone after,
+constexpr double kNear = 1.05;           // of the best, what begins that near is gone after (1.3: slower, no better),
 constexpr std::size_t kSimulations = 3;  //   so many at most,
 constexpr double kNearLeast = 1.02;      //   until one is that near what any schedule takes
 

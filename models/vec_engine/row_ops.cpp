@@ -186,7 +186,7 @@ RowOp row_op_of(const hal::Descriptor& d) {
     case hal::Opcode::kOnlineSoftmax: {
       op.reduces = true;
       op.per_element = kOnlineSoftmaxOfAScore;
-      op.per_row = {1, 1, 0, 1, 0};      // running maximum and scale
+      op.per_row = {1, 1, 0, 1, 0};  // running maximum and scale
       refuse(op, check_rules(d));
       add_part(op, d, 0, op.elements, ElementType::kFp16, kIn);
       refuse(op, check_probabilities(d, 1, op.elements));

@@ -1,0 +1,135 @@
+#include "mapping/steps.h"
+
+#include <algorithm>
+
+namespace attnvp::mapping {
+
+namespace {
+constexpr int kRounds = 8;  // over all parameters
+}  // namespace
+
+Steps::Steps(const Job& job, const firmware::Dataflow& dataflow, Judge& judge)
+    : job_(job), dataflow_(dataflow), judge_(judge) {
+  while (dataflow.parameters[count_] != nullptr) ++count_;
+  given_.assign(job.block.parameter, job.block.parameter + count_);
+  nq_ = index_of(dataflow, "nq");
+  for (std::size_t i = 0; i < count_; ++i) {
+    deep_ = deep_ || parameter(i).extent == firmware::Extent::kDepth;
+    of_many_ = of_many_ || parameter(i).named != nullptr;
+  }
+}
+
+std::vector<std::uint32_t> Steps::values(std::size_t i, const Words& words) const {
+  std::vector<std::uint32_t> all = candidates(parameter(i), job_, nq(words));
+  if (!all.empty() && all.back() == hal::kWord) all.pop_back();
+  return all;
+}
+
+bool Steps::shrink(Words& words, const Words& fixed) {
+  while (!judge_.fits(words)) {
+    Words next;
+    for (std::size_t i = 0; i < count_; ++i) {
+      if (fixed[i] != 0) continue;
+      const std::vector<std::uint32_t> all = values(i, words);
+      auto at = std::lower_bound(all.begin(), all.end(), words[i]);
+      const bool refused =
+          judge_.need(words).result.status == hal::Status::kBadTiling && judge_.need(words).result.detail[0] == i;
+      for (auto v = all.begin(); refused && v != all.end(); ++v) {  // which values it takes, nobody says
+        Words other = words;
+        other[i] = *v;
+        if (next.empty() ? Judge::nearer(judge_.need(other), judge_.need(words))
+                         : Judge::nearer(judge_.need(other), judge_.need(next)))
+          next = other;
+      }
+      if (refused || at == all.begin()) continue;
+      Words smaller = words;
+      smaller[i] = *--at;
+      if (next.empty() ? Judge::nearer(judge_.need(smaller), judge_.need(words))
+                       : Judge::nearer(judge_.need(smaller), judge_.need(next)))
+        next = smaller;
+    }
+    if (next.empty()) return false;
+    words = next;
+  }
+  return true;
+}
+
+Steps::Room Steps::room(std::size_t i, const Words& words) const {
+  using firmware::Extent;
+  const firmware::Parameter& p = parameter(i);
+  if (!open(i) || words[i] == hal::kWord) return Room::kNone;
+  if (p.extent == Extent::kCount) return p.grain != firmware::Grain::kOne || p.in_command ? Room::kL0 : Room::kNone;
+  const bool l1 = p.extent == Extent::kQueries || p.extent == Extent::kKeys ||
+                  p.extent == (deep_ ? Extent::kDepth : Extent::kBlocks);
+  return l1 ? Room::kL1 : Room::kNone;
+}
+
+bool Steps::with_value(Words& words, std::size_t i, std::uint32_t value) {
+  Words fixed = given_;
+  words[i] = fixed[i] = value;
+  for (std::size_t k = 0; k < count_; ++k) {
+    if (words[k] == hal::kWord || parameter(k).named != nullptr) fixed[k] = words[k];
+  }
+  return shrink(words, fixed);
+}
+
+Start Steps::follow(Words words) {
+  double here = judge_.merit(words);
+  bool better = true;
+  const auto take = [&](const Words& other) {
+    const double there = judge_.merit(other);
+    if (there >= here * kBetter) return false;
+    here = there;
+    words = other;
+    return better = true;
+  };
+  const auto try_value = [&](std::size_t i, std::uint32_t value) {
+    Words other = words;
+    return with_value(other, i, value) && take(other);
+  };
+  // More of one extent for less of another.
+  const auto trade = [&](std::size_t i, std::size_t j) {
+    const std::vector<std::uint32_t> all = values(i, words);
+    const auto next = std::upper_bound(all.begin(), all.end(), words[i]);
+    if (next == all.end()) return false;
+    Words other = words, fixed = words;
+    other[i] = fixed[i] = *next;
+    fixed[j] = 0;
+    return !judge_.fits(other) && shrink(other, fixed) && take(other);
+  };
+  for (int round = 0; better && round < kRounds; ++round) {
+    better = false;
+    for (std::size_t i = 0; i < count_; ++i) {
+      if (!open(i) || parameter(i).named != nullptr) continue;
+      if (of_many_ && parameter(i).none != nullptr && parameter(i).extent == firmware::Extent::kCount) {
+        for (const std::uint32_t value : parameter(i).tries) {
+          if (value != 0 && value != words[i] && worth_trying(parameter(i), value, job_)) try_value(i, value);
+        }
+        continue;
+      }
+      if (words[i] == hal::kWord) continue;
+      const std::vector<std::uint32_t> all = values(i, words);
+      for (const int step : {1, -1}) {
+        auto at = std::lower_bound(all.begin(), all.end(), words[i]) - all.begin() + step;
+        while (at >= 0 && at < static_cast<std::ptrdiff_t>(all.size()) &&
+               try_value(i, all[static_cast<std::size_t>(at)])) {
+          at += step;
+        }
+      }
+      // Further off, as ragged tiles make hills.
+      for (const bool up : {true, false}) {
+        const auto far = [&] { return std::lower_bound(all.begin(), all.end(), up ? 2 * words[i] : words[i] / 2); };
+        for (auto at = far(); at != all.end() && *at != words[i] && try_value(i, *at);) at = far();
+      }
+    }
+    for (std::size_t i = 0; !better && i < count_; ++i) {
+      for (std::size_t j = 0; j < count_; ++j) {
+        while (i != j && room(i, words) != Room::kNone && room(i, words) == room(j, words) && trade(i, j)) {
+        }
+      }
+    }
+  }
+  return {here, words};
+}
+
+}  // namespace attnvp::mapping

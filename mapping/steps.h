@@ -1,0 +1,59 @@
+// From one schedule of a dataflow to those next to it: one or two values changed, others giving way where that does not
+// fit.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "mapping/judge.h"
+#include "mapping/replay.h"
+
+namespace attnvp::mapping {
+
+// A schedule that is gone on from, or where that led.
+struct Start {
+  double merit = kNever;
+  Words words;
+  bool operator<(const Start& other) const { return merit < other.merit; }
+};
+
+class Steps {
+ public:
+  // What the job's block has for parameters stays; 0 is open.
+  Steps(const Job& job, const firmware::Dataflow& dataflow, Judge& judge);
+
+  std::size_t count() const { return count_; }  // parameters
+  const Words& given() const { return given_; }
+  const firmware::Parameter& parameter(std::size_t i) const { return *dataflow_.parameters[i]; }
+  bool open(std::size_t i) const { return given_[i] == 0; }
+  int nq_index() const { return nq_; }  // negative: there is none
+  std::uint32_t nq(const Words& words) const { return nq_ < 0 ? 1 : words[static_cast<std::size_t>(nq_)]; }
+  // Some parameter's values have names: where each of those begins is no more than a beginning, words included.
+  bool of_many() const { return of_many_; }
+  // Worth trying for a parameter beside the others' values, ascending, without the word.
+  std::vector<std::uint32_t> values(std::size_t i, const Words& words) const;
+
+  // Smaller values of what is not `fixed`, one at a time, whichever helps most. False: it does not fit.
+  bool shrink(Words& words, const Words& fixed);
+  // What does not fit makes others give way. False: it does not fit at all.
+  bool with_value(Words& words, std::size_t i, std::uint32_t value);
+  // Parameter by parameter, of each the neighbours, as long as they are better. Where that ends.
+  Start follow(Words words);
+
+ private:
+  // Of which memory's room that parameter's values are, and one of them may have more for less of another.
+  enum class Room : std::uint8_t { kNone, kL0, kL1 };
+  Room room(std::size_t i, const Words& words) const;
+
+  const Job& job_;
+  const firmware::Dataflow& dataflow_;
+  Judge& judge_;
+  std::size_t count_ = 0;
+  int nq_ = -1;
+  bool deep_ = false;  // a product's three extents share L1
+  bool of_many_ = false;
+  Words given_;
+};
+
+}  // namespace attnvp::mapping
