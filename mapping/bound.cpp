@@ -39,15 +39,16 @@ LayerDemand layer_demand(const Job& job, const MachineConfig& m) {
   const double bytes_in = hal::element_bytes(job.types.operand), bytes_out = hal::element_bytes(job.types.out);
   const double in = bytes_in * (job.query_rows() * l.emb + job.key_rows() * (1.0 * l.emb + value_emb));
   const double out = bytes_out * job.query_rows() * value_emb;
-  double bus = (in + out) / m.dram.bytes_per_second;
+  double bus = (in + out) / m.dram.bytes_per_second, store = out / m.dram.bytes_per_second;
   if (m.dram.policy == "cached") {  // nobody waits for what is written, nor, where it is warm, for DRAM
     const auto& cache = m.own<CacheConfig>();
     const double fastest = std::max(m.dram.bytes_per_second, cache.bytes_per_second);
     bus = (cache.warm ? in / fastest : in / m.dram.bytes_per_second) + out / fastest;
+    store = out / fastest;
   }
   const double rate = static_cast<double>(mac_rate(m.mac, job.types.operand));
   const double lanes = least_lane_cycles(job, m, value_emb) / (cores * m.vec.lanes);
-  return {bus * m.clock_hz, macs / (cores * m.mac.rows * m.mac.columns * rate), lanes, macs};
+  return {bus * m.clock_hz, macs / (cores * m.mac.rows * m.mac.columns * rate), lanes, macs, store * m.clock_hz};
 }
 
 namespace {

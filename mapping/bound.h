@@ -20,6 +20,7 @@ namespace attnvp::mapping {
 // multiply-accumulates.
 struct LayerDemand {
   double bus = 0, arrays = 0, lanes = 0, macs = 0;
+  double out = 0;  // of the bus, what O takes
   double cycles() const { return std::max({bus, arrays, lanes}); }
 };
 LayerDemand layer_demand(const Job& job, const MachineConfig& machine);

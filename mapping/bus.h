@@ -18,19 +18,19 @@ struct Job {
   hal::Scratch scratch{};                       // DRAM behind the tensors
   std::vector<std::uint32_t> contexts;          // keys of each batch, where they differ
   hal::Rules rules{{}, hal::kUnitScale, 1, 0};  // where the block's flags say so
-  std::vector<std::uint32_t> pages;     // of the cache, where it has them
+  std::vector<std::uint32_t> pages;             // of the cache, where it has them
   hal::Types types{hal::ElementType::kFp16, hal::ElementType::kFp16, 0, 0, hal::kUnitScale, 0, 0};
   std::vector<hal::HeadScales> scales;  // of every head, where the types say so
-  struct Table {  // further words of the mailbox, where the block's flags say so
+  struct Table {                        // further words of the mailbox, where the block's flags say so
     std::uint64_t address;
     std::vector<std::uint32_t> words;
     std::uint64_t end() const { return address + words.size() * sizeof(std::uint32_t); }
   };
   std::vector<Table> tables;
   const Table* table_at(std::uint64_t address) const;
-  double scores() const;                // of the layer, that no mask hides
-  double query_rows() const;            // of all batches and heads of K and V
-  double key_rows() const;              // likewise, that some query attends to
+  double scores() const;      // of the layer, that no mask hides
+  double query_rows() const;  // of all batches and heads of K and V
+  double key_rows() const;    // likewise, that some query attends to
 };
 
 enum class Unit : std::uint8_t { kMac, kVec, kDma };

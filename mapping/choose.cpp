@@ -19,7 +19,8 @@ constexpr double kPromising = 1.5;    //   unless that is so much worse to begin
 // Ways that begin so much worse than the best that was found are not gone, nor on with where they have been followed.
 // 100 random jobs of five dataflows: 1.3 lost nothing, 1.03 up to 26%.
 constexpr double kHopeless = 20, kBehind = 1.3;
-// Of what the layer takes of the machine whatever the schedule; of a dataflow of many ways, which is there for its speed.
+// Of what the layer takes of the machine whatever the schedule; of a dataflow of many ways, which is there for its
+// speed.
 constexpr double kNearLeast = 1.02, kNearLeastOfMany = 1.01;
 
 class Chooser {
@@ -69,7 +70,8 @@ class Chooser {
   void search() {
     std::vector<Ways> all = ways();
     const LayerDemand layer = layer_demand(job_, machine_);
-    const double near = (steps_.of_many() ? kNearLeastOfMany : kNearLeast) * judge_.merit(Estimate{layer.cycles(), layer.bus});
+    const double near =
+        (steps_.of_many() ? kNearLeastOfMany : kNearLeast) * judge_.merit(Estimate{layer.cycles(), layer.bus});
     // Where one is nearly as fast as any schedule can be there is nothing left to win with others.
     const auto enough = [&] { return judge_.least() < near && judge_.surely(near); };
     for (std::size_t i = 0; i < all.size() && (i == 0 || !enough()); ++i) {
@@ -223,10 +225,12 @@ class Chooser {
   // best that was found.
   Start descend(const Words& words) {
     std::vector<std::pair<double, Words>> from{{judge_.merit(words), words}};
-    if (steps_.nq_index() >= 0 && steps_.open(static_cast<std::size_t>(steps_.nq_index())) && words[static_cast<std::size_t>(steps_.nq_index())] != hal::kWord) {
+    if (steps_.nq_index() >= 0 && steps_.open(static_cast<std::size_t>(steps_.nq_index())) &&
+        words[static_cast<std::size_t>(steps_.nq_index())] != hal::kWord) {
       for (const std::uint32_t value : steps_.values(static_cast<std::size_t>(steps_.nq_index()), words)) {
         Words other = words;
-        if (steps_.with_value(other, static_cast<std::size_t>(steps_.nq_index()), value)) from.emplace_back(judge_.merit(other), other);
+        if (steps_.with_value(other, static_cast<std::size_t>(steps_.nq_index()), value))
+          from.emplace_back(judge_.merit(other), other);
       }
     }
     std::stable_sort(from.begin(), from.end(), [](const auto& a, const auto& b) { return a.first < b.first; });

@@ -21,6 +21,10 @@ namespace {
 constexpr std::uint32_t kClusters = 8;  // of many, that are looked at
 constexpr std::uint32_t kShares = 4;    // so much more is looked at of them together
 constexpr double kLeast = 1.0 / 8;      // of a layer that turned out to be too long, what is tried next
+// Where that much of the time is DRAM's, and so many commands are looked at, copies are counted in whole streams, if
+// those are no longer than this.
+constexpr double kBusBound = 0.9;
+constexpr std::size_t kClose = 4000, kCounted = 100'000;
 
 class Nothing final : public Reader {
  public:
@@ -28,6 +32,31 @@ class Nothing final : public Reader {
   void allocated(std::uint64_t bytes) override { peak = std::max(peak, bytes); }
   std::uint64_t peak = 0;
 };
+
+class BusTime final : public Reader {
+ public:
+  BusTime(Costs& costs, std::size_t most) : costs_(costs), left_(most) {}
+  void command(const Queue& queue, const hal::Descriptor& d) override {
+    if (left_ > 0) --left_;
+    if (d.opcode == hal::Opcode::kCopy) cycles += costs_.of(costs_.number_of(queue.unit, d)).bus;
+  }
+  bool enough() const override { return left_ == 0; }
+  double cycles = 0;
+
+ private:
+  Costs& costs_;
+  std::size_t left_;
+};
+
+// Cycles of the DRAM bus that the copies of all clusters take; nothing where their streams are too long.
+std::optional<double> bus_time(const Job& job, Costs& costs) {
+  BusTime reader(costs, kCounted);
+  for (std::uint32_t c = 0; c < job.block.machine.clusters; ++c) {
+    read_stream(job, c, reader);
+    if (reader.enough()) return std::nullopt;
+  }
+  return reader.cycles;
+}
 
 // What of a layer is dealt at a time.
 struct Deal {
@@ -225,8 +254,7 @@ Estimate sampled(const Job& job, const Deal& deal, std::uint32_t cluster, std::u
   if (!rows) tall = job;
   if (r.complete && here == all) {
     const double part = missed(job, costs.machine(), clusters * r.bus);
-    return {replayed(r, costs, clusters * part), clusters * r.bus * part, static_cast<double>(r.commands.size()),
-            r.l1};
+    return {replayed(r, costs, clusters * part), clusters * r.bus * part, static_cast<double>(r.commands.size()), r.l1};
   }
   // What has been added from a smaller sample to this one, or to this one's stream from a part of it, is added as often
   // as the rest takes.
@@ -244,11 +272,23 @@ Estimate sampled(const Job& job, const Deal& deal, std::uint32_t cluster, std::u
     const double added = done > before ? (of_sample - of_less) / (done - before) : of_sample / std::max(done, 1.0);
     return (of_sample + added * (more - done)) * all / more;
   };
-  const double bus = extrapolated(clusters * less.bus, clusters * r.bus), part = missed(job, costs.machine(), bus);
+  const LayerDemand layer = layer_demand(job, costs.machine());
+  // O may be written after all that was looked at.
+  const double out = r.complete ? 0 : layer.out - extrapolated(clusters * less.out, clusters * r.out);
+  const double bus = extrapolated(clusters * less.bus, clusters * r.bus) + std::max(out, 0.0);
+  const double part = missed(job, costs.machine(), bus);
   const double whole = extrapolated(replayed(less, costs, clusters * part), replayed(r, costs, clusters * part));
   // Less than what the layer takes of each resource it cannot be.
-  return {std::max(whole, layer_demand(job, costs.machine()).cycles()), bus * part,
-          static_cast<double>(r.commands.size()) * all / std::max(done, 1.0), r.l1 * all / std::max(done, 1.0)};
+  double cycles = std::max(whole, out > 0 ? bus * part : 0.0), taken = bus * part;
+  // Rows of a mask see more keys, or fewer, than those before them.
+  if (!r.complete && most >= kClose && job.rules.mask.any() && taken > kBusBound * cycles) {
+    if (const std::optional<double> exact = bus_time(job, costs)) {
+      cycles *= *exact * part / taken;
+      taken = *exact * part;
+    }
+  }
+  return {std::max(cycles, layer.cycles()), taken, static_cast<double>(r.commands.size()) * all / std::max(done, 1.0),
+          r.l1 * all / std::max(done, 1.0)};
 }
 
 }  // namespace
@@ -290,8 +330,7 @@ Estimate estimate(const Job& job, Costs& costs, std::size_t most) {
   // Those that have nothing to do leave the layer's products and scores to the others.
   const LayerDemand layer = layer_demand(job, costs.machine());
   const double engines = std::max(layer.arrays, layer.lanes) * job.block.machine.clusters / share;
-  return {std::max(most_of_all.cycles, engines), most_of_all.bus, most_of_all.commands,
-          most_of_all.l1};
+  return {std::max(most_of_all.cycles, engines), most_of_all.bus, most_of_all.commands, most_of_all.l1};
 }
 
 }  // namespace attnvp::mapping

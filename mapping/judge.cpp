@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "mapping/programs.h"
 #include "mapping/replay.h"
@@ -15,8 +16,9 @@ struct Look {
   std::size_t schedules, commands;
 };
 constexpr std::size_t kCommands = 1000;
-constexpr std::size_t kMore = 16, kOfEachName = 2;
 constexpr Look kCloser[] = {{12, 4000}, {3, 20000}};
+constexpr std::size_t kMore = 5, kOfEachName = 2, kOfEachMerit = 2;
+constexpr double kNearBest = 1.3;
 constexpr std::size_t kSure = 8000;  // before a choice ends early
 
 // Of schedules that take nearly as long, the one that moves less: energy, and what others leave of the bus.
@@ -158,17 +160,27 @@ Words Judge::named(Words words) const {
   return words;
 }
 
+namespace {
+std::vector<std::pair<double, Words>> sorted(std::vector<std::pair<double, Words>> all) {
+  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  return all;
+}
+}  // namespace
+
 Words Judge::best() {
-  std::vector<std::pair<double, Words>> looked_at;
+  std::vector<std::pair<double, Words>> looked_at = found_;
   for (const Look& look : kCloser) {
-    std::stable_sort(found_.begin(), found_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    const std::vector<std::pair<double, Words>> from = sorted(std::exchange(looked_at, {}));
     double best = kNever;
     std::map<Words, std::size_t> of_name;
-    looked_at.clear();
-    for (auto& [merit, words] : found_) {
-      // More of them where those before turn out to be worse than they promised; and the first ones of each name.
+    std::map<double, std::size_t> of_merit;
+    for (auto [merit, words] : from) {
+      // More of them where those before turn out to be worse than they promised; and, if they are near, the first ones
+      // of each name and those where steps ended.
       const std::size_t most = merit < best ? kMore * look.schedules : look.schedules;
-      if (of_name[named(words)]++ >= kOfEachName && looked_at.size() >= most) continue;
+      if (of_merit[merit]++ >= kOfEachMerit) continue;  // where a parameter makes no difference
+      const bool one = of_name[named(words)]++ < kOfEachName || ends_.count(words) > 0;
+      if (looked_at.size() >= most && !(one && merit < kNearBest * best)) continue;
       merit = closely(words, look.commands);
       best = std::min(best, merit);
       looked_at.emplace_back(merit, words);

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -38,6 +39,8 @@ class Judge {
   std::pair<double, Words> first() const;  // the best by those
   // Whether that one is below `merit` by more of its stream, too.
   bool surely(double merit);
+  // Where steps ended: worth a closer look, whatever others promise.
+  void keep(const Words& words) { ends_.insert(words); }
   // The best of all by more of their streams; empty where none fits.
   Words best();
   // From here on all are looked at as closely as the best few were, that one first. False: there was all of it to see.
@@ -58,6 +61,7 @@ class Judge {
   std::map<Words, double> merits_, sure_, control_;
   std::vector<std::pair<double, Words>> found_;
   double least_;
+  std::set<Words> ends_;
   std::size_t commands_;  // that a merit is for
   Need nearest_;
   Words nearest_words_;

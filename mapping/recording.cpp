@@ -18,7 +18,10 @@ class Recorder final : public Reader {
     if (d.remote != 0 && d.remote != cluster_ + 1) c.signal[hal::kSignals - 1] = {0};
     c.cost = costs_.number_of(queue.unit, d);
     c.transfer = d.opcode == hal::Opcode::kCopy;
-    if (c.transfer) r_.bus += costs_.of(c.cost).bus;
+    if (c.transfer) {
+      r_.bus += costs_.of(c.cost).bus;
+      if (d.operand[1].address < hal::kL2Base) r_.out += costs_.of(c.cost).dram;
+    }
     r_.l1 += costs_.of(c.cost).l1_bytes / costs_.machine().l1.port_bytes_per_cycle;
     c.deferrable = c.transfer && (d.flags & hal::kDeferrable) != 0;
     if (queue.unit == Unit::kMac && d.opcode != hal::Opcode::kNop) {

@@ -33,7 +33,8 @@ struct Recording {
   std::uint64_t peak_bytes = 0;  // of L1
   double macs = 0;               // multiply-accumulates of the commands,
   double score_macs = 0;         //   and of those that make scores
-  double bus = 0;                // cycles of the DRAM bus that their copies take
+  double bus = 0;                // cycles of the DRAM bus that their copies take,
+  double out = 0;                //   and of those that write it
   double l1 = 0;                 // and of a port of L1 that all of them take
   bool complete = true;          // false: the stream is longer than was asked for
   hal::JobResult result{};

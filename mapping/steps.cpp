@@ -64,6 +64,15 @@ Steps::Room Steps::room(std::size_t i, const Words& words) const {
   return l1 ? Room::kL1 : Room::kNone;
 }
 
+bool Steps::gives_way(std::size_t j, std::size_t i, const Words& words) const {
+  const firmware::Parameter& p = parameter(j);
+  if (i == j || room(i, words) == Room::kNone) return false;
+  const bool in_l1 = p.extent == firmware::Extent::kCount && p.grain == firmware::Grain::kOne && !p.in_command;
+  const bool buffers = of_many_ && in_l1 && open(j) && p.named == nullptr && words[j] != hal::kWord;
+  if (buffers) return room(i, words) == Room::kL1;
+  return room(i, words) == room(j, words);
+}
+
 bool Steps::with_value(Words& words, std::size_t i, std::uint32_t value) {
   Words fixed = given_;
   words[i] = fixed[i] = value;
@@ -87,10 +96,10 @@ Start Steps::follow(Words words) {
     Words other = words;
     return with_value(other, i, value) && take(other);
   };
-  // More of one extent for less of another.
-  const auto trade = [&](std::size_t i, std::size_t j) {
+  // More of one extent for less of another: the next value, or one further off.
+  const auto trade = [&](std::size_t i, std::size_t j, std::uint32_t least) {
     const std::vector<std::uint32_t> all = values(i, words);
-    const auto next = std::upper_bound(all.begin(), all.end(), words[i]);
+    const auto next = std::lower_bound(all.begin(), all.end(), least);
     if (next == all.end()) return false;
     Words other = words, fixed = words;
     other[i] = fixed[i] = *next;
@@ -124,11 +133,12 @@ Start Steps::follow(Words words) {
     }
     for (std::size_t i = 0; !better && i < count_; ++i) {
       for (std::size_t j = 0; j < count_; ++j) {
-        while (i != j && room(i, words) != Room::kNone && room(i, words) == room(j, words) && trade(i, j)) {
+        while (gives_way(j, i, words) && (trade(i, j, words[i] + 1) || trade(i, j, 2 * words[i]))) {
         }
       }
     }
   }
+  judge_.keep(words);
   return {here, words};
 }
 

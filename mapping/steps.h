@@ -45,6 +45,8 @@ class Steps {
   // Of which memory's room that parameter's values are, and one of them may have more for less of another.
   enum class Room : std::uint8_t { kNone, kL0, kL1 };
   Room room(std::size_t i, const Words& words) const;
+  // Whether there may be less of j for more of i.
+  bool gives_way(std::size_t j, std::size_t i, const Words& words) const;
 
   const Job& job_;
   const firmware::Dataflow& dataflow_;

@@ -20,21 +20,42 @@ TEST(Choice, IsNoSlowerThanWhatWasMissed) {
   const struct {
     std::vector<std::string> keys;
     const char *network, *dataflow, *tiling;
-  } cases[] = {
-      // K and V come to each of 16 clusters, unless two heads share them: 1.67 times.
-      {{"clusters=16", "cores=4", "mac.rows=16", "mac.columns=16", "vec.lanes=64", "l0.size=48KiB", "l1.size=16MiB",
-        "dram.bandwidth=10GB/s"},
-       "H=4,N=128,E=32", "mas", "bb=1,hh=2,nq=128,nkv=128,m0=32,n0=32,k0=64,kv=1,rb=2"},
-      // Sub-tiles of L0 that are wider for less depth: 1.25 times.
-      {{"mac.rows=32", "mac.columns=32", "vec.lanes=256", "l0.size=48KiB", "l1.size=512KiB", "dram.bandwidth=500GB/s",
-        "mac.resident_tiles=32"},
-       "H=8,N=512,E=64", "weave",
-       "bb=1,hh=1,nq=64,nkv=256,m0=64,n0=64,k0=16,kv=1,rb=2,steps=1,spare=none,walk=rows"},
-      // More steps under way with smaller slabs: 1.23 times.
-      {{"clusters=2", "cores=4", "mac.rows=128", "mac.columns=128", "vec.lanes=64", "l0.size=256KiB", "l1.size=512KiB",
-        "dram.bandwidth=100GB/s"},
-       "H=2,N=1024,E=64,causal=1", "weave",
-       "bb=1,hh=1,nq=32,nkv=128,m0=128,n0=128,k0=32,kv=2,rb=4,steps=2,spare=none,walk=tiles"}};
+  } cases[] = {// K and V come to each of 16 clusters, unless two heads share them: 1.67 times.
+               {{"clusters=16", "cores=4", "mac.rows=16", "mac.columns=16", "vec.lanes=64", "l0.size=48KiB",
+                 "l1.size=16MiB", "dram.bandwidth=10GB/s"},
+                "H=4,N=128,E=32",
+                "mas",
+                "bb=1,hh=2,nq=128,nkv=128,m0=32,n0=32,k0=64,kv=1,rb=2"},
+               // Sub-tiles of L0 that are wider for less depth: 1.25 times.
+               {{"mac.rows=32", "mac.columns=32", "vec.lanes=256", "l0.size=48KiB", "l1.size=512KiB",
+                 "dram.bandwidth=500GB/s", "mac.resident_tiles=32"},
+                "H=8,N=512,E=64",
+                "weave",
+                "bb=1,hh=1,nq=64,nkv=256,m0=64,n0=64,k0=16,kv=1,rb=2,steps=1,spare=none,walk=rows"},
+               // More steps under way with smaller slabs: 1.23 times.
+               {{"clusters=2", "cores=4", "mac.rows=128", "mac.columns=128", "vec.lanes=64", "l0.size=256KiB",
+                 "l1.size=512KiB", "dram.bandwidth=100GB/s"},
+                "H=2,N=1024,E=64,causal=1",
+                "weave",
+                "bb=1,hh=1,nq=32,nkv=128,m0=128,n0=128,k0=32,kv=2,rb=4,steps=2,spare=none,walk=tiles"},
+               // One cluster with all rows reads K and V once; O, which is written last, takes the bus, too: 1.2 times.
+               {{"clusters=4", "cores=4", "mac.rows=16", "mac.columns=16", "vec.lanes=64", "l0.size=48KiB",
+                 "l1.size=16MiB", "dram.bandwidth=4GB/s"},
+                "H=4,N=1024,E=64,HKV=1",
+                "weave",
+                "bb=1,hh=1,nq=256,nkv=1024,m0=32,n0=32,k0=64,kv=2,rb=4,steps=1,spare=2,walk=tiles"},
+               // Twice the keys for one slab less: 1.07 times.
+               {{"clusters=16", "cores=1", "mac.rows=256", "mac.columns=256", "vec.lanes=64", "l0.size=1MiB",
+                 "l1.size=2MiB", "dram.bandwidth=30GB/s"},
+                "H=8,N=1024,E=128",
+                "weave",
+                "bb=1,hh=1,nq=256,nkv=256,m0=256,n0=256,k0=64,kv=2,rb=4,steps=2,spare=1,walk=tiles"},
+               // Later rows of a causal mask read more keys: 1.46 times.
+               {{"clusters=2", "cores=1", "mac.rows=16", "mac.columns=16", "vec.lanes=256", "l0.size=48KiB",
+                 "l1.size=1MiB", "dram.bandwidth=100GB/s", "mac.resident_tiles=8"},
+                "H=8,N=256,E=32,causal=1",
+                "fusemax",
+                "bb=1,hh=1,nq=32,nkv=32,m0=32,n0=32,k0=64,kv=2,rb=8,steps=2,spare=2"}};
   for (const auto& c : cases) {
     const MachineConfig machine = config::load_hardware("edge", c.keys);
     const config::Network network = config::load_network(c.network);
