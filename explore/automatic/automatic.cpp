@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
+#include "explore/search/descent.h"
 #include "mapping/programs.h"
 #include "platform/job/job.h"
 
@@ -11,9 +13,11 @@ namespace attnvp::explore {
 
 namespace {
 
-constexpr double kNear = 1.05;           // of the best, what begins that near is gone after (1.3: slower, no better),
+constexpr double kNear = 1.05;  // of the likeliest, what begins that near is gone after (1.3: slower, no better),
 constexpr std::size_t kSimulations = 3;  //   so many at most,
-constexpr double kNearLeast = 1.02;      //   until one is that near what any schedule takes
+constexpr double kNearLeast = 1.02;      //   until one is that near what any schedule takes;
+constexpr std::uint32_t kTries = 14;     // then simulations of tiles beside the best one's,
+constexpr double kWorth = 0.995;         //   which are to win more than that
 
 // Parameters with names for their values (firmware/runtime/dataflow.h).
 bool has_ways(const Contender& c) {
@@ -57,9 +61,13 @@ Automatic pick_dataflow(const MachineConfig& machine, const config::Network& net
   }
   job::Runner runner(machine, energy, false);
   std::size_t simulated = 0;
-  double best = all.contenders.front().estimate;
+  const auto likeliest = std::find_if_not(all.contenders.begin(), all.contenders.end(), has_ways);
+  const double near = likeliest == all.contenders.end() ? 0 : kNear * likeliest->estimate;
+  double best = 0;
+  std::set<double> begun;
   for (Contender& c : all.contenders) {
-    if (simulated == kSimulations || (c.estimate > kNear * best && !has_ways(c))) break;
+    if (!begun.insert(c.estimate).second && !has_ways(c)) continue;  // a schedule of the same kind
+    if (simulated == kSimulations || (c.estimate > near && !has_ways(c))) break;
     if (simulated > 0 && best <= kNearLeast * all.least_cycles) break;
     c.schedule = job::complete(machine, layer, c.open);
     if (all.contenders.size() == 1) break;
@@ -67,7 +75,18 @@ Automatic pick_dataflow(const MachineConfig& machine, const config::Network& net
     best = simulated == 0 ? c.rank() : std::min(best, c.rank());
     ++simulated;
   }
-  std::stable_sort(all.contenders.begin(), all.contenders.begin() + static_cast<std::ptrdiff_t>(simulated), by_rank);
+  const auto run = [](const Contender& c) { return c.cycles > 0; };
+  const auto others = std::stable_partition(all.contenders.begin(), all.contenders.end(), run);
+  std::stable_sort(all.contenders.begin(), others, by_rank);
+  Contender& first = all.contenders.front();
+  if (first.cycles > 0 && static_cast<double>(first.cycles) > kNearLeast * all.least_cycles) {
+    const Problem problem{machine, layer, first.open, energy};
+    const job::Result found = descend(runner, problem, first.schedule, kTries).best;
+    if (static_cast<double>(found.cycles) < kWorth * static_cast<double>(first.cycles)) {
+      first.schedule = found.schedule;
+      first.cycles = found.cycles;
+    }
+  }
   return all;
 }
 

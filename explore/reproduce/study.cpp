@@ -72,7 +72,7 @@ void find_best(Study& study, const StudyProgress& progress) {
       progress(network, dataflow + " at its best");
       const explore::Problem problem{study.machine, config::load_network(network), job::parse_dataflow(dataflow),
                                      energy};
-      explore::Descent found = explore::descend(runner, problem, kBestBudget);
+      explore::Descent found = explore::descend(runner, problem, problem.schedule, kBestBudget);
       study.best[{network, dataflow}] = {std::move(found.best), found.simulations};
     }
   }

@@ -7,11 +7,11 @@
 
 namespace attnvp::explore {
 
-Descent descend(job::Runner& runner, const Problem& problem, std::uint32_t budget) {
+Descent descend(job::Runner& runner, const Problem& problem, const job::Schedule& from, std::uint32_t budget) {
   const Space space(problem);
   const Bound bound(problem);
   Descent d;
-  job::Schedule schedule = problem.schedule;
+  job::Schedule schedule = from;
   d.best = runner.run(problem.network, schedule, nullptr, {});
   d.simulations = 1;
   std::set<std::string> tried;
@@ -31,6 +31,7 @@ Descent descend(job::Runner& runner, const Problem& problem, std::uint32_t budge
   for (bool better = true; better && d.simulations < budget;) {
     better = false;
     for (std::size_t i = 0; i < space.dimensions(); ++i) {
+      if (problem.schedule.tiling[space.name(i)] != 0) continue;
       const std::vector<std::uint32_t>& values = space.values(i);
       for (const int step : {1, -1}) {
         const auto here = static_cast<std::ptrdiff_t>(space.nearest(d.best.schedule.tiling)[i]);

@@ -11,7 +11,7 @@ struct Descent {
   std::uint32_t simulations = 0;
 };
 
-// At most `budget` simulations. `runner` is of the problem's machine. Throws job::RunError.
-Descent descend(job::Runner& runner, const Problem& problem, std::uint32_t budget);
+// At most `budget` simulations, the first one of `from`; what the problem's tiling gives stays. `runner` is of the problem's machine. Throws job::RunError.
+Descent descend(job::Runner& runner, const Problem& problem, const job::Schedule& from, std::uint32_t budget);
 
 }  // namespace attnvp::explore
