@@ -5,9 +5,14 @@
 #include "mapping/bound.h"
 #include "mapping/counter.h"
 #include "mapping/estimate.h"
+#include "mapping/programs.h"
 #include "platform/energy/machine_model.h"
 
 namespace attnvp::explore {
+
+namespace {
+constexpr std::size_t kCommands = 2000;  // that an estimate looks at
+}  // namespace
 
 Bound::Bound(const Problem& problem) : problem_(problem), energy_(energy::resolved(problem.energy, problem.machine)) {
   if (!problem.energy.is_model() || problem.machine.technology.gating != "none") return;
@@ -34,6 +39,13 @@ bool Bound::fits(const job::Tiling& tiling) const {
 
 double Bound::cycles(const job::Tiling& tiling) const {
   return std::ceil(mapping::least_cycles(job(tiling), problem_.machine) - 1e-6);
+}
+
+double Bound::estimate(const job::Tiling& tiling) const {
+  const mapping::Job made = job(tiling);
+  mapping::Costs costs(problem_.machine);
+  costs.set_control(mapping::cycles_of_a_command(made, problem_.machine, kCommands));
+  return mapping::estimate(made, costs, kCommands).cycles;
 }
 
 double Bound::energy_pj(const job::Tiling& tiling) const {

@@ -14,6 +14,8 @@ class Bound {
   bool fits(const job::Tiling& tiling) const;
   // No run takes fewer (mapping/bound.h); whole, and the same for tilings that differ only within their commands.
   double cycles(const job::Tiling& tiling) const;
+  // What a run takes, roughly: a few percent, where L1's ports or long streams matter more (mapping/estimate.h).
+  double estimate(const job::Tiling& tiling) const;
   // What no run takes less than: the command stream's counts (mapping/counter.h) are a run's; of what costs energy by
   // the cycle, the least cycles' worth.
   double energy_pj(const job::Tiling& tiling) const;

@@ -14,7 +14,9 @@ Contexts::Contexts(Runtime& rt, uint32_t nq, uint32_t nkv, bool by_head)
       page_(rt.rules().page),
       mask_(rt.mask()),
       map_(rt.map()),
-      by_head_(by_head) {
+      by_head_(by_head),
+      blocks_(mask_, seq_q_, all_keys_, nq, nq, 1, map_),
+      cut_(mask_, seq_q_, all_keys_, nkv, map_) {
   first_[0] = 0;
   if (batches_ > kMostBatches) {
     rt.fail(Status::kBadJob);
@@ -29,10 +31,12 @@ Contexts::Contexts(Runtime& rt, uint32_t nq, uint32_t nkv, bool by_head)
   }
   if (ragged_ == 1 || mask_.padded != 0) rt.read(hal::kContextsAddress, keys_, batches_ * sizeof(uint32_t));
   if (!rt.ok()) batches_ = 0;
-  for (uint32_t b = 0; b < batches_; ++b) {
-    const RowBlocks cut = blocks(b);
-    first_[b + 1] = first_[b] + cut.count();
+  for (uint32_t b = 0; b < batches_; ++b) first_[b + 1] = first_[b] + blocks(b).count();
+  const uint32_t alike_blocks = alike() && batches_ > 0 ? first_[1] : 0;
+  for (uint32_t block = 0; alike_blocks <= kMostKnown && block < alike_blocks; ++block) {
+    tiles_[block] = count_tiles(context_of(0, block));
   }
+  if (alike_blocks <= kMostKnown) tiles_known_ = alike_blocks;
   for (uint32_t b = 0; b < batches_; ++b) {
     uint32_t of_batch = 0;
     for (uint32_t block = 0; block < first_[b + 1] - first_[b]; ++block) {
@@ -108,20 +112,34 @@ uint64_t Contexts::query_row(uint32_t context, const Item& item) const {
   return rows * heads_ + uint64_t{item.head - b * heads_} * rows_of(b) + item.row;
 }
 
+void Contexts::cut_up(uint32_t batch) const {
+  blocks_ = RowBlocks(mask_of(batch), rows_of(batch), keys_of(batch), nq_, nq_, 1, map_);
+  cut_ = KeyBlocks(mask_of(batch), rows_of(batch), keys_of(batch), nkv_, map_);
+  known_ = batch;
+}
+
+uint32_t Contexts::head_with(uint32_t tile, uint32_t& before) const {
+  before = 0;
+  if (!alike()) return 0;
+  const uint32_t of_head = total_tiles_ / (batches_ * heads_), head = tile / of_head;
+  before = head * of_head;
+  return head * first_[1];
+}
+
 void Contexts::in_order(uint32_t i, uint32_t& context, uint32_t& head) const {
   uint32_t b = 0;
   for (; i >= heads_ * (first_[b + 1] - first_[b]); ++b) i -= heads_ * (first_[b + 1] - first_[b]);
-  const RowBlocks cut = blocks(b);
+  const RowBlocks& cut = blocks(b);
   const uint32_t group = cut.heads(), places = cut.count() / group;
   const uint32_t place = i % places, query_head = i / places;
   head = query_head / group;
   context = context_of(b, place * group + query_head % group);
 }
 
-uint32_t Contexts::tiles(uint32_t context) const { return cut(batch(context)).parts(rows(context, 0)); }
+uint32_t Contexts::count_tiles(uint32_t context) const { return cut(batch(context)).parts(rows(context, 0)); }
 
 KeyBlocks::Part Contexts::keys(uint32_t context, uint32_t tile) const {
-  const KeyBlocks cut = this->cut(batch(context));
+  const KeyBlocks& cut = this->cut(batch(context));
   const Item item = rows(context, 0);
   return cut.part(item, cut.block_of(item, tile));
 }
@@ -131,7 +149,7 @@ uint32_t Contexts::block(uint32_t context, uint32_t tile) const {
 }
 
 KeyBlocks::Part Contexts::whole(uint32_t context, uint32_t block) const {
-  const KeyBlocks cut = this->cut(batch(context));
+  const KeyBlocks& cut = this->cut(batch(context));
   return {cut.row(block), cut.rows(block), false, false};
 }
 
@@ -199,8 +217,9 @@ uint32_t StreamK::worker_of(uint32_t tile) const {
 Segment StreamK::by_head(uint32_t worker, uint32_t n) const {
   if (worker >= workers_) return {};
   const uint32_t begin = first_tile(worker), end = first_tile(worker + 1);
+  const uint32_t all = contexts_.heads() * contexts_.count();
   uint32_t start = 0;  // tiles before
-  for (uint32_t i = 0, own = 0; start < end && i < contexts_.heads() * contexts_.count(); ++i) {
+  for (uint32_t i = contexts_.head_with(begin, start), own = 0; start < end && i < all; ++i) {
     Segment s;
     contexts_.in_order(i, s.context, s.head);
     const uint32_t tiles = contexts_.tiles(s.context), from = max(start, begin), to = min(start + tiles, end);

@@ -26,7 +26,7 @@ struct Segment {
 
 class Contexts {
  public:
-  static constexpr uint32_t kMostBatches = 1024;
+  static constexpr uint32_t kMostBatches = 1024, kMostKnown = 256;
   // `by_head`: workers' walks have all row blocks of a head before the next head.
   Contexts(Runtime& rt, uint32_t nq, uint32_t nkv, bool by_head = false);
   bool by_head() const { return by_head_; }
@@ -36,7 +36,9 @@ class Contexts {
   Item rows(uint32_t context, uint32_t head) const;              // queries of a head of its batch, and keys
   uint64_t query_row(uint32_t context, const Item& item) const;  // of all rows of Q: the item's first one
   hal::Mask mask(uint32_t context) const;                        // where it has none, the places of its queries
-  uint32_t tiles(uint32_t context) const;
+  uint32_t tiles(uint32_t context) const {
+    return tiles_known_ > 0 ? tiles_[block_of(context)] : count_tiles(context);
+  }
   KeyBlocks::Part keys(uint32_t context, uint32_t tile) const;  // of that tile
   uint32_t block(uint32_t context, uint32_t tile) const;        // of keys, which that tile is (a part) of,
   KeyBlocks::Part whole(uint32_t context, uint32_t block) const;  //   and all of its keys
@@ -52,18 +54,24 @@ class Contexts {
   bool uneven() const { return mask_.any() && count() > batches_; }
   // The i-th of all contexts' heads as public kernels have them: row block by row block, then the next head.
   void in_order(uint32_t i, uint32_t& context, uint32_t& head) const;
+  // In that order, the first of a head's that has tile `tile` of all of them, and the tiles before that head.
+  uint32_t head_with(uint32_t tile, uint32_t& before) const;
   uint32_t total_tiles() const { return total_tiles_; }
   uint32_t most_tiles() const { return most_tiles_; }
 
  private:
+  static constexpr uint32_t kNoBatch = 0xFFFF'FFFF;
   uint32_t rows_of(uint32_t batch) const { return ragged_ == 2 ? group_ * queries_[batch] : seq_q_; }
   bool alike() const { return ragged_ == 0 && mask_.padded == 0; }  // all batches' keys
   uint32_t keys_of(uint32_t batch) const { return alike() ? all_keys_ : keys_[batch]; }
   hal::Mask mask_of(uint32_t batch) const;
-  RowBlocks blocks(uint32_t batch) const {
-    return RowBlocks(mask_of(batch), rows_of(batch), keys_of(batch), nq_, nq_, 1, map_);
+  const RowBlocks& blocks(uint32_t batch) const { return know(batch), blocks_; }
+  const KeyBlocks& cut(uint32_t batch) const { return know(batch), cut_; }
+  void know(uint32_t batch) const {
+    if (!alike() && known_ != batch) cut_up(batch);
   }
-  KeyBlocks cut(uint32_t batch) const { return KeyBlocks(mask_of(batch), rows_of(batch), keys_of(batch), nkv_, map_); }
+  void cut_up(uint32_t batch) const;
+  uint32_t count_tiles(uint32_t context) const;
   // Contexts alike in all batches: row block by row block over them; otherwise batch by batch. Most keys first.
   uint32_t context_of(uint32_t batch, uint32_t block) const;
   uint32_t block_of(uint32_t context) const;
@@ -73,6 +81,12 @@ class Contexts {
   hal::BlockMask map_;
   bool by_head_;
   uint32_t total_tiles_ = 0, most_tiles_ = 0;
+  // How the batch that was asked for last is cut up; of batches that are alike: any of them.
+  mutable RowBlocks blocks_;
+  mutable KeyBlocks cut_;
+  mutable uint32_t known_ = kNoBatch;
+  uint32_t tiles_known_ = 0;    // of batches that are alike: tiles of their row blocks, where there are no more of them
+  uint32_t tiles_[kMostKnown];
   uint32_t queries_[kMostBatches], keys_[kMostBatches];
   uint32_t first_[kMostBatches + 1];  // context of each batch; of batches that are alike: as if they were not
 };
