@@ -43,6 +43,7 @@ class Chooser {
         choice.words = judge_.best();
       }
       choice.fits = !choice.words.empty();
+      if (choice.fits) choice.words = steps_.roomy(choice.words);
     } else {
       ways();
       choice.fits = judge_.any();

@@ -16,9 +16,10 @@ struct Look {
   std::size_t schedules, commands;
 };
 constexpr std::size_t kCommands = 1000;
-constexpr Look kCloser[] = {{12, 4000}, {3, 20000}};
+constexpr Look kCloser[] = {{12, 4000}, {3, 40000}};
 constexpr std::size_t kMore = 5, kOfEachName = 2, kOfEachMerit = 2;
 constexpr double kNearBest = 1.3;
+constexpr double kLess = 0.99;  // of the bus: worth larger buffers
 constexpr std::size_t kSure = 8000;  // before a choice ends early
 
 // Of schedules that take nearly as long, the one that moves less: energy, and what others leave of the bus.
@@ -131,10 +132,16 @@ bool Judge::surely(double merit) {
   return known->second < merit;
 }
 
-double Judge::closely(const Words& words, std::size_t commands) {
+Estimate Judge::look(const Words& words, std::size_t commands) {
   const Job job = with(words);
   costs_.set_control(control_of(words, job));
-  return merit(estimate(job, costs_, commands));
+  return estimate(job, costs_, commands);
+}
+
+bool Judge::spares(const Words& words, const Words& than) {
+  const std::size_t commands = kCloser[1].commands;
+  const Estimate one = look(words, commands), other = look(than, commands);
+  return one.bus < kLess * other.bus && merit(one) <= merit(other);
 }
 
 // What firmware takes for a command, of schedules of one structure: words in place of numbers, heads taken together.

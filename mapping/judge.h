@@ -43,12 +43,15 @@ class Judge {
   void keep(const Words& words) { ends_.insert(words); }
   // The best of all by more of their streams; empty where none fits.
   Words best();
+  // By as much of their streams: as fast, and moves less over the bus.
+  bool spares(const Words& words, const Words& than);
   // From here on all are looked at as closely as the best few were, that one first. False: there was all of it to see.
   bool looks_closer(const Words& words);
 
  private:
   Job with(const Words& words) const;
-  double closely(const Words& words, std::size_t commands);
+  Estimate look(const Words& words, std::size_t commands);
+  double closely(const Words& words, std::size_t commands) { return merit(look(words, commands)); }
   double control_of(const Words& words, const Job& job);
   Words named(Words words) const;
 

@@ -82,6 +82,50 @@ bool Steps::with_value(Words& words, std::size_t i, std::uint32_t value) {
   return shrink(words, fixed);
 }
 
+std::uint32_t Steps::nearest(std::size_t i, const Words& words, std::uint32_t value) const {
+  const std::vector<std::uint32_t> all = values(i, words);
+  const auto at = std::lower_bound(all.begin(), all.end(), value);
+  return at == all.end() ? words[i] : *at;
+}
+
+bool Steps::blocks_of_rows(std::size_t j, const Words& words) const {
+  const auto counted = [&](std::size_t k) { return open(k) && words[k] != hal::kWord; };
+  return parameter(j).extent == firmware::Extent::kBlocks && counted(j) && nq_ >= 0 &&
+         counted(static_cast<std::size_t>(nq_));
+}
+
+bool Steps::exchange(std::size_t i, std::size_t j, bool up, Words words, const Take& take) {
+  Words other = words, fixed = given_;
+  other[i] = fixed[i] = nearest(i, words, up ? 2 * words[i] : words[i] / 2);
+  other[j] = fixed[j] = nearest(j, words, up ? (words[j] + 1) / 2 : 2 * words[j]);
+  if (other[i] == words[i] || other[j] == words[j]) return false;
+  std::vector<std::size_t> buffers;
+  std::size_t steps = count_;
+  for (std::size_t k = 0; k < count_; ++k) {
+    const firmware::Parameter& p = parameter(k);
+    if (words[k] == hal::kWord || p.named != nullptr) fixed[k] = words[k];
+    if (!open(k) || p.named != nullptr || p.extent != firmware::Extent::kCount) continue;
+    if (p.none != nullptr) buffers.push_back(k);
+    if (p.none == nullptr && p.grain == firmware::Grain::kOne && !p.in_command) steps = k;
+  }
+  bool taken = false;
+  const auto try_it = [&](Words one, const Words& keep) { taken = (shrink(one, keep) && take(one)) || taken; };
+  if (steps == count_) try_it(other, fixed);
+  for (std::size_t c = 0; steps < count_ && parameter(steps).tries[c] != 0; ++c) {
+    other[steps] = fixed[steps] = parameter(steps).tries[c];
+    try_it(other, fixed);
+    for (const std::size_t k : buffers) {
+      for (const std::uint32_t value : parameter(k).tries) {
+        if (value == 0 || value == words[k] || !worth_trying(parameter(k), value, job_)) continue;
+        Words one = other, keep = fixed;
+        one[k] = keep[k] = value;
+        try_it(one, keep);
+      }
+    }
+  }
+  return taken;
+}
+
 Start Steps::follow(Words words) {
   double here = judge_.merit(words);
   bool better = true;
@@ -105,6 +149,20 @@ Start Steps::follow(Words words) {
     other[i] = fixed[i] = *next;
     fixed[j] = 0;
     return !judge_.fits(other) && shrink(other, fixed) && take(other);
+  };
+  // Twice the keys for half of the rows, or the other way round: a tile of another shape, as ragged as before.
+  const auto shape = [&](std::size_t i, std::size_t j) {
+    Words other = words;
+    other[i] = nearest(i, words, 2 * words[i]);
+    other[j] = nearest(j, words, words[j] / 2);
+    return other[i] != words[i] && other[j] != words[j] && judge_.fits(other) && take(other);
+  };
+  // Of scores that go by way of DRAM the first commands say too little for it: tiles of 8 keys were the outcome.
+  const auto side = [&](std::size_t i) {
+    using firmware::Extent;
+    const Extent e = parameter(i).extent;
+    return dataflow_.scores == hal::kScoresOnChip && room(i, words) == Room::kL1 &&
+           (e == Extent::kKeys || e == Extent::kQueries);
   };
   for (int round = 0; better && round < kRounds; ++round) {
     better = false;
@@ -137,9 +195,37 @@ Start Steps::follow(Words words) {
         }
       }
     }
+    for (std::size_t i = 0; !better && i < count_; ++i) {
+      for (std::size_t j = 0; j < count_; ++j) {
+        while (i != j && side(i) && side(j) && shape(i, j)) {
+        }
+      }
+    }
+    for (std::size_t j = 0; !better && j < count_; ++j) {
+      if (!blocks_of_rows(j, words)) continue;
+      for (const bool up : {true, false}) {
+        while (exchange(static_cast<std::size_t>(nq_), j, up, words, take)) {
+        }
+      }
+    }
   }
   judge_.keep(words);
   return {here, words};
+}
+
+Words Steps::roomy(Words words) {
+  for (std::size_t i = 0; i < count_; ++i) {
+    if (parameter(i).extent != firmware::Extent::kBlocks || !open(i) || words[i] == hal::kWord) continue;
+    const std::vector<std::uint32_t> all = values(i, words);
+    for (auto value = all.rbegin(); value != all.rend() && *value > words[i]; ++value) {
+      Words other = words;
+      other[i] = *value;
+      if (!judge_.fits(other)) continue;
+      if (judge_.spares(other, words)) words = other;
+      break;
+    }
+  }
+  return words;
 }
 
 }  // namespace attnvp::mapping

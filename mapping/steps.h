@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "mapping/judge.h"
@@ -40,6 +41,8 @@ class Steps {
   bool with_value(Words& words, std::size_t i, std::uint32_t value);
   // Parameter by parameter, of each the neighbours, as long as they are better. Where that ends.
   Start follow(Words words);
+  // As many blocks of rows at a time as there is room for, where what streams past them comes the less often for it.
+  Words roomy(Words words);
 
  private:
   // Of which memory's room that parameter's values are, and one of them may have more for less of another.
@@ -47,6 +50,14 @@ class Steps {
   Room room(std::size_t i, const Words& words) const;
   // Whether there may be less of j for more of i.
   bool gives_way(std::size_t j, std::size_t i, const Words& words) const;
+  // The least of a parameter's values that is no less; what it has, where there is none.
+  std::uint32_t nearest(std::size_t i, const Words& words, std::uint32_t value) const;
+  // Blocks of rows, neither of them given.
+  bool blocks_of_rows(std::size_t j, const Words& words) const;
+  // What no step by itself comes by: twice the rows of a block (`up`, otherwise half of them) in half as many blocks,
+  // with any count of steps, and with other buffers. Whether any was taken.
+  using Take = std::function<bool(const Words&)>;
+  bool exchange(std::size_t i, std::size_t j, bool up, Words words, const Take& take);
 
   const Job& job_;
   const firmware::Dataflow& dataflow_;

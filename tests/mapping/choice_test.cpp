@@ -55,7 +55,25 @@ TEST(Choice, IsNoSlowerThanWhatWasMissed) {
                  "l1.size=1MiB", "dram.bandwidth=100GB/s", "mac.resident_tiles=8"},
                 "H=8,N=256,E=32,causal=1",
                 "fusemax",
-                "bb=1,hh=1,nq=32,nkv=32,m0=32,n0=32,k0=64,kv=2,rb=8,steps=2,spare=2"}};
+                "bb=1,hh=1,nq=32,nkv=32,m0=32,n0=32,k0=64,kv=2,rb=8,steps=2,spare=2"},
+               // Half the rows in twice as many slabs, with two steps and two buffers, none of which helps alone: 1.21 times.
+               {{"clusters=64", "cores=1", "mac.rows=64", "mac.columns=64", "vec.lanes=16", "l0.size=64KiB",
+                 "l1.size=2MiB", "dram.bandwidth=100GB/s"},
+                "H=4,N=128,E=80,causal=1",
+                "weave",
+                "bb=1,hh=1,nq=20,nkv=40,m0=64,n0=64,k0=16,kv=2,rb=4,steps=2,spare=2,walk=tiles"},
+               // Likewise where L1 is small: 1.14 times.
+               {{"clusters=1", "cores=1", "mac.rows=32", "mac.columns=32", "vec.lanes=256", "l0.size=48KiB",
+                 "l1.size=96KiB", "dram.bandwidth=100GB/s"},
+                "H=2,N=1024,E=64",
+                "weave",
+                "bb=1,hh=1,nq=32,nkv=64,m0=32,n0=64,k0=16,kv=2,rb=2,steps=2,spare=none,walk=tiles"},
+               // Fewer rows in a tile of more keys: 1.32 times.
+               {{"clusters=1", "cores=2", "mac.rows=16", "mac.columns=16", "vec.lanes=256", "l0.size=48KiB",
+                 "l1.size=128KiB", "dram.bandwidth=500GB/s", "mac.resident_tiles=8"},
+                "H=2,N=512,E=32",
+                "fusemax",
+                "bb=1,hh=1,nq=16,nkv=64,m0=32,n0=32,k0=64,kv=stream,rb=8,steps=2,spare=1"}};
   for (const auto& c : cases) {
     const MachineConfig machine = config::load_hardware("edge", c.keys);
     const config::Network network = config::load_network(c.network);
