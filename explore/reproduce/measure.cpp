@@ -11,7 +11,7 @@ namespace attnvp::reproduce {
 
 namespace {
 
-constexpr std::uint32_t kFewKeys = 1024;           // of one-pass dataflows: four tiles, and more where those are larger
+constexpr std::uint32_t kFewKeys = 1024;           // of one-pass dataflows: whole tiles, at least four
 constexpr std::uint32_t kWholeHeads = 16384;       // tokens up to which heads are simulated whole,
 constexpr std::uint32_t kWholeUnfused = 65536;     // of dataflows that keep scores in DRAM, whose commands are larger
 constexpr std::uint32_t kWholeRows = 65536;        // tokens up to which the others' rows of scores stay on chip
@@ -99,7 +99,7 @@ std::string sample_text(const job::Schedule& schedule, std::uint32_t tokens) {
     case Sample::kHeads:
       return fmt::format("{} and {} whole heads", heads_of(tokens), 2 * heads_of(tokens));
     case Sample::kHeadsAndKeys:
-      return fmt::format("1 and 2 heads, all queries, {} and {} keys (four and eight tiles where those are larger)",
+      return fmt::format("1 and 2 heads, all queries, some {} and {} keys (four and eight tiles where those are larger)",
                          kFewKeys, 2 * kFewKeys);
     case Sample::kQueries:
       break;
@@ -120,18 +120,18 @@ Line sampled(job::Runner& runner, const job::Schedule& schedule, std::uint32_t t
     line.high = run(runner, schedule, 2 * heads, tokens, tokens, emb, {});
     line.low = run(runner, schedule, heads, tokens, tokens, emb, line.high.tiling);
   } else if (sample == Sample::kHeadsAndKeys) {
-    job::Schedule chosen = schedule;
-    const config::Network n = layer(1, tokens, 2 * kFewKeys, emb);
-    chosen.tiling = job::complete(runner.platform().machine(), n, schedule).tiling;
-    const std::uint32_t few = std::max(kFewKeys, 4 * chosen.tiling["nkv"]);
+    const job::Schedule chosen = job::complete(runner.platform().machine(), layer(1, tokens, tokens, emb), schedule);
+    const std::uint32_t nkv = chosen.tiling["nkv"], last = tokens % nkv;  // as many tiles' keys, and the last one's
+    const std::uint32_t few = std::max(kFewKeys / nkv, 4U) * nkv;
+    const std::uint32_t some = few + last, more = 2 * few + last, most = 3 * few + last;
     for (std::uint32_t heads = 1; heads <= 2; ++heads) {
-      const Measure high = run(runner, chosen, heads, tokens, 2 * few, emb, {});
-      const Measure low = run(runner, chosen, heads, tokens, few, emb, {});
-      (heads == 1 ? line.low : line.high) = extrapolated(low, few, high, 2 * few, tokens);
+      const Measure high = run(runner, chosen, heads, tokens, more, emb, {});
+      const Measure low = run(runner, chosen, heads, tokens, some, emb, {});
+      (heads == 1 ? line.low : line.high) = extrapolated(low, some, high, more, tokens);
       if (heads == 2) continue;
-      line.third = fmt::format("{} keys", 3 * few);
+      line.third = fmt::format("{} keys", most);
       line.residual =
-          off(extrapolated(low, few, high, 2 * few, 3 * few), run(runner, chosen, heads, tokens, 3 * few, emb, {}));
+          off(extrapolated(low, some, high, more, most), run(runner, chosen, heads, tokens, most, emb, {}));
     }
   } else {
     const std::uint32_t some = rows_of(schedule, tokens);
