@@ -19,7 +19,7 @@ constexpr std::size_t kCommands = 1000;
 constexpr Look kCloser[] = {{12, 4000}, {3, 40000}};
 constexpr std::size_t kMore = 5, kOfEachName = 2, kOfEachMerit = 2;
 constexpr double kNearBest = 1.3;
-constexpr double kLess = 0.99;  // of the bus: worth larger buffers
+constexpr double kLess = 0.99;       // of the bus: worth larger buffers
 constexpr std::size_t kSure = 8000;  // before a choice ends early
 
 // Of schedules that take nearly as long, the one that moves less: energy, and what others leave of the bus.

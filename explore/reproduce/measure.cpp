@@ -99,8 +99,9 @@ std::string sample_text(const job::Schedule& schedule, std::uint32_t tokens) {
     case Sample::kHeads:
       return fmt::format("{} and {} whole heads", heads_of(tokens), 2 * heads_of(tokens));
     case Sample::kHeadsAndKeys:
-      return fmt::format("1 and 2 heads, all queries, some {} and {} keys (four and eight tiles where those are larger)",
-                         kFewKeys, 2 * kFewKeys);
+      return fmt::format(
+          "1 and 2 heads, all queries, some {} and {} keys (four and eight tiles where those are larger)", kFewKeys,
+          2 * kFewKeys);
     case Sample::kQueries:
       break;
   }
@@ -130,8 +131,7 @@ Line sampled(job::Runner& runner, const job::Schedule& schedule, std::uint32_t t
       (heads == 1 ? line.low : line.high) = extrapolated(low, some, high, more, tokens);
       if (heads == 2) continue;
       line.third = fmt::format("{} keys", most);
-      line.residual =
-          off(extrapolated(low, some, high, more, most), run(runner, chosen, heads, tokens, most, emb, {}));
+      line.residual = off(extrapolated(low, some, high, more, most), run(runner, chosen, heads, tokens, most, emb, {}));
     }
   } else {
     const std::uint32_t some = rows_of(schedule, tokens);

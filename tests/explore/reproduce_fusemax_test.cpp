@@ -165,7 +165,8 @@ TEST(ReproduceFusemax, PageIsFresh) {
   for (const auto& e : report["entries"]) {
     if (e["quantity"] != "cycles") continue;
     EXPECT_GE(e["ratio"], 1.0) << e;
-    // K and V of layerwise come anew for every row block where a row of scores fills the buffer; the paper counts them once.
+    // K and V of layerwise come anew for every row block where a row of scores fills the buffer; the paper counts them
+    // once.
     EXPECT_LE(e["ratio"], e["dataflow"] == "layerwise" ? 1.035 : e["dataflow"] == "flat" ? 1.03 : 1.02) << e;
   }
   const std::string lines = config::read_text_file(a.csv);
