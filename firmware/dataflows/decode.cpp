@@ -13,6 +13,7 @@ void run(Runtime& rt, Deal deal) {
   if (rt.ok() && deal == Deal::kPipelined && plan.lag == 0) rt.refuse(7, plan.kv_ring);
   if (!rt.ok()) return;
   const Contexts contexts(rt, plan.tiling.nq, plan.tiling.nkv, plan.resident);
+  if (!rt.ok()) return;
   const uint32_t slots = rt.machine().clusters * rt.cores() * plan.share;
   const uint32_t heads = contexts.heads() * contexts.count();
   // The public kernels reckon with two thread blocks on a multiprocessor, however many there are.

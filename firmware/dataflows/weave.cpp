@@ -47,6 +47,7 @@ void by_cores(Runtime& rt, uint32_t pieces) {
   const DecodePlan plan = plan_decode(rt, false);
   if (!rt.ok()) return;
   const Contexts contexts(rt, plan.tiling.nq, plan.tiling.nkv, plan.resident);
+  if (!rt.ok()) return;
   const StreamK work(contexts, rt.machine().clusters * rt.cores(), pieces);
   Decode decode(rt, plan, contexts, work);
   if (rt.ok()) decode.run();

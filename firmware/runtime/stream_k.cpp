@@ -120,7 +120,7 @@ void Contexts::cut_up(uint32_t batch) const {
 
 uint32_t Contexts::head_with(uint32_t tile, uint32_t& before) const {
   before = 0;
-  if (!alike()) return 0;
+  if (!alike() || batches_ == 0) return 0;
   const uint32_t of_head = total_tiles_ / (batches_ * heads_), head = tile / of_head;
   before = head * of_head;
   return head * first_[1];

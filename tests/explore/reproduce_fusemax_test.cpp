@@ -70,7 +70,8 @@ INSTANTIATE_TEST_SUITE_P(Layers, Sampled,
                                          Case{"flat", 48, 4096, 128, Sample::kHeads, kExact},
                                          Case{"layerwise:spills=fusemax", 48, 4096, 128, Sample::kHeads, 1e-5},
                                          Case{"fusemax", 3, 16384, 64, Sample::kHeadsAndKeys, kExact},
-                                         Case{"fusemax", 2, 20011, 64, Sample::kHeadsAndKeys, kExact},  // a prime: ragged
+                                         Case{"fusemax", 2, 20011, 64, Sample::kHeadsAndKeys,
+                                              kExact},  // a prime: ragged
                                          Case{"fusemax", 2, 65536, 64, Sample::kHeadsAndKeys, kExact},
                                          Case{"fusemax:binding=serial", 3, 16384, 64, Sample::kHeadsAndKeys, kExact},
                                          Case{"cascade", 2, 65536, 128, Sample::kHeadsAndKeys, kExact},

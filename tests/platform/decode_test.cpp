@@ -44,6 +44,14 @@ void expect_tiles_once(const job::Result& r, std::uint64_t tile_cycles) {
   EXPECT_EQ(with_most, r.statistic("partition.high_load"));
 }
 
+// More contexts than firmware can keep track of are refused, whoever deals them out.
+TEST(Decode, RefusesMoreRequestsThanItHasRoomFor) {
+  for (const char* dataflow : {"lean", "flash-decoding", "flash2", "flash3"}) {
+    EXPECT_THROW(run("edge", "H=2,N=1,E=16,phase=decode,batch=1025,cache=32", dataflow), job::RunError) << dataflow;
+    EXPECT_GT(run("edge", "H=2,N=1,E=16,phase=decode,batch=1024,cache=32", dataflow).cycles, 0U) << dataflow;
+  }
+}
+
 struct Row {  // of the paper's machine: 108 SMs, two workers each
   const char* net;
   std::uint32_t tiles, most, high_load;
