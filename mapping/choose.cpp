@@ -23,6 +23,8 @@ constexpr double kHopeless = 20, kBehind = 1.3;
 // speed.
 constexpr double kNearLeast = 1.02, kNearLeastOfMany = 1.01;
 
+constexpr int kWider = 2;  // times that is gone on from the best one by what no step does
+
 class Chooser {
  public:
   Chooser(const Job& job, const firmware::Dataflow& dataflow, const MachineConfig& machine)
@@ -38,9 +40,14 @@ class Chooser {
     } else if (far) {
       search();
       choice.words = judge_.best();
+      if (!choice.words.empty()) {
+        wider();
+        better(choice.words);
+      }
       if (!choice.words.empty() && judge_.looks_closer(choice.words)) {
         steps_.follow(choice.words);
-        choice.words = judge_.best();
+        other_counts();
+        better(choice.words);
       }
       choice.fits = !choice.words.empty();
       if (choice.fits) choice.words = steps_.roomy(choice.words);
@@ -65,24 +72,22 @@ class Chooser {
   struct Ways {
     Words fixed;
     Starts starts;
+    double found = kNever;  // the merit of where that led
     bool operator<(const Ways& other) const { return starts.best() < other.starts.best(); }
   };
 
   void search() {
-    std::vector<Ways> all = ways();
     const LayerDemand layer = layer_demand(job_, machine_);
-    const double near =
-        (steps_.of_many() ? kNearLeastOfMany : kNearLeast) * judge_.merit(Estimate{layer.cycles(), layer.bus});
-    // Where one is nearly as fast as any schedule can be there is nothing left to win with others.
-    const auto enough = [&] { return judge_.least() < near && judge_.surely(near); };
+    near_ = (steps_.of_many() ? kNearLeastOfMany : kNearLeast) * judge_.merit(Estimate{layer.cycles(), layer.bus});
+    std::vector<Ways>& all = ways_ = ways();
     for (std::size_t i = 0; i < all.size() && (i == 0 || !enough()); ++i) {
       each_structure(0, all[i].fixed, [&](const Words& fixed) { return begin(all[i].starts, fixed), false; });
-      if (i == 0) go(all[0], enough);
+      if (i == 0) go(all[0]);
     }
     if (!all.empty()) std::stable_sort(all.begin() + 1, all.end());
     for (std::size_t i = 1; i < all.size(); ++i) {
       if (enough() || all[i].starts.best() > kHopeless * judge_.least()) break;
-      go(all[i], enough);
+      go(all[i]);
     }
     if (all.size() < 2 || !judge_.any() || enough()) return;
     // What was found with each of the names.
@@ -92,10 +97,48 @@ class Chooser {
     }
   }
 
+  // What no step does: as many rows in all, in blocks of every size, from where the ways begin that led near the best;
+  // from the best, that and all counts of buffers and steps at once.
+  void wider() {
+    for (const Ways& w : ways_) {
+      for (const Start* s : {&w.starts.modest, &w.starts.large, &w.starts.deep}) {
+        if (s->words.empty() || w.found > kBehind * judge_.least() || enough()) break;
+        split(s->words);
+      }
+    }
+    double before = kNever;
+    for (int i = 0; i < kWider && judge_.least() < before * kBetter && !enough(); ++i) {
+      before = judge_.least();
+      other_counts();
+      split(judge_.first().second);
+    }
+  }
+
+  void split(const Words& words) {
+    std::vector<Start> found;
+    steps_.each_split(words, [&](const Words& w) { found.push_back({judge_.merit(w), w}); });
+    follow_best(found, 1);
+  }
+
+  void other_counts() {
+    std::vector<Start> found;
+    steps_.each_count(judge_.first().second, [&](const Words& w) { found.push_back({judge_.merit(w), w}); });
+    follow_best(found, 1);
+  }
+
+  // What has been found since, if that is clearly better.
+  void better(Words& words) {
+    const Words other = judge_.best();
+    if (!other.empty() && judge_.beats(other, words)) words = other;
+  }
+
+  // Where one is nearly as fast as any schedule can be there is nothing left to win with others.
+  bool enough() { return judge_.least() < near_ && judge_.surely(near_); }
+
   // One way to where it leads, then from there with other structures.
-  template <typename Enough>
-  void go(const Ways& way, const Enough& enough) {
+  void go(Ways& way) {
     const Start found = descend(way.starts);
+    way.found = found.merit;
     if (found.words.empty() || enough() || found.merit > kBehind * judge_.least()) return;
     for (const Start& other : restructured(found.words, way.fixed, kFollowed)) steps_.follow(other.words);
   }
@@ -225,24 +268,28 @@ class Chooser {
   // Rows of a row block decide most, and not smoothly: all of their values are tried, and the best few followed. The
   // best that was found.
   Start descend(const Words& words) {
-    std::vector<std::pair<double, Words>> from{{judge_.merit(words), words}};
-    if (steps_.nq_index() >= 0 && steps_.open(static_cast<std::size_t>(steps_.nq_index())) &&
-        words[static_cast<std::size_t>(steps_.nq_index())] != hal::kWord) {
-      for (const std::uint32_t value : steps_.values(static_cast<std::size_t>(steps_.nq_index()), words)) {
+    std::vector<Start> from{{judge_.merit(words), words}};
+    if (steps_.nq_index() >= 0) {
+      const auto nq = static_cast<std::size_t>(steps_.nq_index());
+      for (const std::uint32_t value : steps_.open_values(nq, words)) {
         Words other = words;
-        if (steps_.with_value(other, static_cast<std::size_t>(steps_.nq_index()), value))
-          from.emplace_back(judge_.merit(other), other);
+        if (steps_.with_value(other, nq, value)) from.push_back({judge_.merit(other), other});
       }
     }
-    std::stable_sort(from.begin(), from.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    return follow_best(from, kFollowed);
+  }
+
+  // The best of them, of each size of row blocks one.
+  Start follow_best(std::vector<Start>& starts, std::size_t most) {
+    std::stable_sort(starts.begin(), starts.end());
     std::vector<std::uint32_t> rows;
     Start best;
-    for (const auto& [cycles, start] : from) {
-      if (rows.size() == kFollowed || cycles > kPromising * from[0].first) break;
+    for (const Start& start : starts) {
+      if (rows.size() == most || start.merit > kPromising * starts[0].merit) break;
       if (!rows.empty() && best.merit > kBehind * judge_.least()) break;
-      if (std::find(rows.begin(), rows.end(), steps_.nq(start)) != rows.end()) continue;
-      rows.push_back(steps_.nq(start));
-      best = std::min(best, steps_.follow(start));
+      if (std::find(rows.begin(), rows.end(), steps_.nq(start.words)) != rows.end()) continue;
+      rows.push_back(steps_.nq(start.words));
+      best = std::min(best, steps_.follow(start.words));
     }
     return best;
   }
@@ -251,6 +298,8 @@ class Chooser {
   const MachineConfig& machine_;
   Judge judge_;
   Steps steps_;
+  std::vector<Ways> ways_;
+  double near_ = 0;  // the merit of what is fast enough
 };
 
 }  // namespace

@@ -74,6 +74,8 @@ Cost Costs::engine(Unit unit, const hal::Descriptor& d) {
   cost.body = stage(plan.body);
   cost.last = stage(plan.last);
   cost.drain = stage(plan.drain);
+  const Stream* const streams[] = {&plan.fill, &plan.body, &plan.last, &plan.drain};
+  for (std::uint32_t i = 0; i < kStages; ++i) cost.stage[i] = {streams[i]->traffic(), streams[i]->pace_cycles};
   cost.l1_bytes =
       static_cast<double>(plan.fill.traffic() + plan.body.traffic() + plan.last.traffic() + plan.drain.traffic());
   cost.pace = static_cast<double>(plan.body.pace_cycles + plan.last.pace_cycles);

@@ -10,18 +10,23 @@
 
 #include "firmware/hal/descriptor.h"
 #include "mapping/bus.h"
+#include "mapping/shared_l1.h"
 #include "models/mac_engine/mac_plan.h"
 #include "models/machine.h"
 #include "models/vec_engine/vec_plan.h"
 
 namespace attnvp::mapping {
 
+// What an engine's stages do with L1 (models/engine/plan.h).
+enum Stage : std::uint32_t { kFill, kBody, kLast, kDrain, kStages };
+
 // Cycles of a command in an engine's stages, or of a copy on the DRAM bus.
 struct Cost {
   double fill = 0, body = 0, last = 0, drain = 0;  // drain: behind the pipeline
   double pipeline = 0;
-  double l1_bytes = 0;  // of all stages, or of a copy
-  double pace = 0;      // of body and last, what the units alone need
+  Crossing stage[kStages];  // likewise
+  double l1_bytes = 0;      // of all stages, or of a copy
+  double pace = 0;          // of body and last, what the units alone need
   // Of a copy: its bytes on the slower of the buses that it crosses; with its bursts one behind the other.
   double bus = 0, bursts = 0, latency = 0;
   double dram = 0, l2 = 0;  // on each of them, at least: a cache before DRAM may have it

@@ -324,6 +324,9 @@ Estimate estimate(const Job& job, Costs& costs, std::size_t most) {
                    std::max(most_of_all.commands, e.commands), std::max(most_of_all.l1, e.l1)};
   };
   if (share > 1) look_at(busy.back());
+  // One that has rows of two heads has more than those at the ends.
+  const std::uint32_t heads = std::max(job.block.layer.batch * job.block.layer.heads, 1U);
+  if (share == job.block.machine.clusters && heads < share && share % heads != 0 && heads > 1) look_at(share / heads);
   // With few pieces any cluster may have most.
   const std::uint32_t between = share < job.block.machine.clusters ? std::min(share, kClusters) : 0;
   for (std::uint32_t i = 1; i + 1 < between; ++i) look_at(busy[i * (share - 1) / (between - 1)]);

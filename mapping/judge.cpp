@@ -117,11 +117,12 @@ double Judge::merit(const Words& words) {
 std::pair<double, Words> Judge::first() const { return *std::min_element(found_.begin(), found_.end()); }
 
 bool Judge::looks_closer(const Words& words) {
-  const Job job = with(words);
-  if (estimate(job, costs_, kCommands).commands <= kCommands) return false;
+  const auto whole = [&](const Words& one) { return estimate(with(one), costs_, kCommands).commands <= kCommands; };
+  if (whole(words) && whole(first().second)) return false;
   commands_ = kCloser[0].commands;
   merits_.clear();
   found_.clear();
+  sure_.clear();
   least_ = kNever;
   return merit(words) < kNever;
 }
@@ -136,6 +137,11 @@ Estimate Judge::look(const Words& words, std::size_t commands) {
   const Job job = with(words);
   costs_.set_control(control_of(words, job));
   return estimate(job, costs_, commands);
+}
+
+bool Judge::beats(const Words& words, const Words& other) {
+  const std::size_t commands = kCloser[1].commands;
+  return words != other && closely(words, commands) < kBetter * closely(other, commands);
 }
 
 bool Judge::spares(const Words& words, const Words& than) {

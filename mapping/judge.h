@@ -43,7 +43,8 @@ class Judge {
   void keep(const Words& words) { ends_.insert(words); }
   // The best of all by more of their streams; empty where none fits.
   Words best();
-  // By as much of their streams: as fast, and moves less over the bus.
+  // By as much of their streams as those that are chosen: clearly better; as fast, and moves less over the bus.
+  bool beats(const Words& words, const Words& other);
   bool spares(const Words& words, const Words& than);
   // From here on all are looked at as closely as the best few were, that one first. False: there was all of it to see.
   bool looks_closer(const Words& words);

@@ -74,12 +74,57 @@ bool Steps::gives_way(std::size_t j, std::size_t i, const Words& words) const {
 }
 
 bool Steps::with_value(Words& words, std::size_t i, std::uint32_t value) {
+  words[i] = value;
+  Words fixed = fixed_words(words);
+  fixed[i] = value;
+  return shrink(words, fixed);
+}
+
+Words Steps::fixed_words(const Words& words) const {
   Words fixed = given_;
-  words[i] = fixed[i] = value;
   for (std::size_t k = 0; k < count_; ++k) {
     if (words[k] == hal::kWord || parameter(k).named != nullptr) fixed[k] = words[k];
   }
-  return shrink(words, fixed);
+  return fixed;
+}
+
+void Steps::each_count(const Words& words, const Visit& visit) {
+  std::vector<std::size_t> counts;
+  for (std::size_t k = 0; k < count_; ++k) {
+    const firmware::Parameter& p = parameter(k);
+    const bool count = p.extent == firmware::Extent::kCount && p.grain == firmware::Grain::kOne && !p.in_command;
+    if (open(k) && count && p.named == nullptr) counts.push_back(k);
+  }
+  const std::function<void(std::size_t, Words, Words)> each = [&](std::size_t i, Words one, Words fixed) {
+    if (i == counts.size()) {
+      if (one != words && shrink(one, fixed)) visit(one);
+      return;
+    }
+    for (const std::uint32_t value : parameter(counts[i]).tries) {
+      if (value == 0) break;
+      if (!worth_trying(parameter(counts[i]), value, job_)) continue;
+      one[counts[i]] = fixed[counts[i]] = value;
+      each(i + 1, one, fixed);
+    }
+  };
+  each(0, words, fixed_words(words));
+}
+
+void Steps::each_split(const Words& words, const Visit& visit) {
+  if (nq_ < 0) return;
+  const auto i = static_cast<std::size_t>(nq_);
+  for (const std::uint32_t rows : open_values(i, words)) {
+    Words other = words, fixed = fixed_words(words);
+    bool any = false;
+    other[i] = fixed[i] = rows;
+    for (std::size_t k = 0; k < count_; ++k) {
+      if (!blocks_of_rows(k, words)) continue;
+      const std::uint64_t blocks = std::uint64_t{words[i]} * words[k] / rows;
+      other[k] = fixed[k] = nearest(k, other, static_cast<std::uint32_t>(std::min<std::uint64_t>(blocks, UINT32_MAX)));
+      any = true;
+    }
+    if (any && other != words && shrink(other, fixed)) visit(other);
+  }
 }
 
 std::uint32_t Steps::nearest(std::size_t i, const Words& words, std::uint32_t value) const {
@@ -95,15 +140,14 @@ bool Steps::blocks_of_rows(std::size_t j, const Words& words) const {
 }
 
 bool Steps::exchange(std::size_t i, std::size_t j, bool up, Words words, const Take& take) {
-  Words other = words, fixed = given_;
+  Words other = words, fixed = fixed_words(words);
   other[i] = fixed[i] = nearest(i, words, up ? 2 * words[i] : words[i] / 2);
-  other[j] = fixed[j] = nearest(j, words, up ? (words[j] + 1) / 2 : 2 * words[j]);
+  other[j] = fixed[j] = nearest(j, other, up ? (words[j] + 1) / 2 : 2 * words[j]);
   if (other[i] == words[i] || other[j] == words[j]) return false;
   std::vector<std::size_t> buffers;
   std::size_t steps = count_;
   for (std::size_t k = 0; k < count_; ++k) {
     const firmware::Parameter& p = parameter(k);
-    if (words[k] == hal::kWord || p.named != nullptr) fixed[k] = words[k];
     if (!open(k) || p.named != nullptr || p.extent != firmware::Extent::kCount) continue;
     if (p.none != nullptr) buffers.push_back(k);
     if (p.none == nullptr && p.grain == firmware::Grain::kOne && !p.in_command) steps = k;

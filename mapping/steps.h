@@ -35,10 +35,20 @@ class Steps {
   // Worth trying for a parameter beside the others' values, ascending, without the word.
   std::vector<std::uint32_t> values(std::size_t i, const Words& words) const;
 
+  // None of what is given, or a word.
+  std::vector<std::uint32_t> open_values(std::size_t i, const Words& words) const {
+    return open(i) && words[i] != hal::kWord ? values(i, words) : std::vector<std::uint32_t>();
+  }
+
   // Smaller values of what is not `fixed`, one at a time, whichever helps most. False: it does not fit.
   bool shrink(Words& words, const Words& fixed);
   // What does not fit makes others give way. False: it does not fit at all.
   bool with_value(Words& words, std::size_t i, std::uint32_t value);
+  // That fit, and are others: with any counts of buffers and steps; with any size of row blocks, and so many of them
+  // that there are as many rows in all.
+  using Visit = std::function<void(const Words&)>;
+  void each_count(const Words& words, const Visit& visit);
+  void each_split(const Words& words, const Visit& visit);
   // Parameter by parameter, of each the neighbours, as long as they are better. Where that ends.
   Start follow(Words words);
   // As many blocks of rows at a time as there is room for, where what streams past them comes the less often for it.
@@ -50,6 +60,7 @@ class Steps {
   Room room(std::size_t i, const Words& words) const;
   // Whether there may be less of j for more of i.
   bool gives_way(std::size_t j, std::size_t i, const Words& words) const;
+  Words fixed_words(const Words& words) const;  // what is given, names, and words in place of numbers
   // The least of a parameter's values that is no less; what it has, where there is none.
   std::uint32_t nearest(std::size_t i, const Words& words, std::uint32_t value) const;
   // Blocks of rows, neither of them given.

@@ -230,6 +230,47 @@ TEST(Estimate, IsNearTheSimulation) {
   EXPECT_GE(ratios.back(), 0.5);
 }
 
+// Engines of four cores on five ports of L1, on fewer, and on few banks: who is in whose way is a matter of percents.
+TEST(Estimate, SharesL1AsTheSimulationDoes) {
+  const std::vector<std::string> small = {"clusters=2",   "cores=4",        "mac.rows=128",          "mac.columns=128",
+                                          "vec.lanes=64", "l0.size=256KiB", "dram.bandwidth=100GB/s"};
+  const std::vector<std::string> narrow = {"clusters=2",    "cores=4",       "mac.rows=16",   "mac.columns=16",
+                                           "vec.lanes=256", "l0.size=48KiB", "l1.size=32MiB", "dram.bandwidth=500GB/s"};
+  const auto with = [](std::vector<std::string> keys, const std::vector<std::string>& more) {
+    keys.insert(keys.end(), more.begin(), more.end());
+    return keys;
+  };
+  const char* const tiles = "bb=1,hh=1,nq=16,nkv=128,m0=128,n0=128,k0=64,kv=2,rb=4,steps=2,spare=2,walk=tiles";
+  struct {
+    std::vector<std::string> keys;
+    const char *network, *dataflow, *tiling;
+  } const cases[] = {
+      {small, "H=2,N=256,E=64", "weave", tiles},
+      {with(small, {"l1.ports=1"}), "H=2,N=256,E=64", "weave", tiles},
+      {with(small, {"l1.ports=2", "l1.banks=2"}), "H=2,N=256,E=64", "weave", tiles},
+      {with(small, {"l1.banks=4"}), "H=2,N=256,E=64", "weave", tiles},
+      {narrow, "H=8,N=2048,E=64,HKV=2", "weave",
+       "bb=1,hh=1,nq=128,nkv=352,m0=32,n0=32,k0=64,kv=16,rb=64,steps=1,spare=none,walk=rows"},
+      {narrow, "H=8,N=2048,E=64,HKV=2", "tileflow", "bb=1,hh=1,nq=16,nkv=800,m0=32,n0=32,k0=32,kv=2,rb=4"},
+      // Few bursts under way for DRAM's latency.
+      {{"clusters=4", "cores=4", "mac.rows=64", "mac.columns=64", "vec.lanes=256", "l1.size=128KiB",
+        "dram.bandwidth=2000GB/s"},
+       "H=4,N=128,E=128,HKV=1,causal=1",
+       "mas",
+       "bb=1,hh=1,nq=12,nkv=64,m0=64,n0=64,k0=16,kv=1,rb=1"}};
+  for (const auto& c : cases) {
+    const MachineConfig machine = config::load_hardware("edge", c.keys);
+    const config::Network network = config::load_network(c.network);
+    job::Schedule schedule = job::parse_dataflow(c.dataflow);
+    schedule.tiling = job::parse_tiling(c.tiling);
+    mapping::Costs costs(machine);
+    const double estimate = mapping::estimate(job::make_job(machine, network, schedule), costs, 100000).cycles;
+    job::Runner runner(machine, config::load_energy(machine.energy), false);
+    const auto simulated = static_cast<double>(runner.run(network, schedule, nullptr, {}).cycles);
+    EXPECT_NEAR(estimate / simulated, 1, 0.015) << c.network << " " << c.dataflow << ", " << simulated << " cycles";
+  }
+}
+
 // A stream that is too long is judged by a part of it: loads that come long before products, rows that attend to few
 // keys, a matmul by itself.
 TEST(Estimate, OfAPartIsNearThatOfTheWhole) {

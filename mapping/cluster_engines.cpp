@@ -1,0 +1,99 @@
+// Engines, as models/engine/engine.h has them: fetch, execute (all sub-tiles but the last, then the last one) and
+// drain.
+#include <algorithm>
+#include <utility>
+
+#include "mapping/cluster.h"
+
+namespace attnvp::mapping {
+
+void Cluster::engine(Line& l, std::uint32_t id, std::uint32_t command, const Cost& c) {
+  ++l.next;
+  if (l.shares) {
+    l.stages.filling = command;
+    return fill(l, id);
+  }
+  Alone& a = l.alone;
+  const double start = std::max({now_, a.buffer_free, c.after_previous ? a.drained : 0});
+  double fetched = start;
+  if (bound_) {
+    a.buffer_free = std::max(fetched, a.executed);
+    a.executed = a.buffer_free + c.pace;
+    a.drained = std::max(a.executed + c.pipeline, a.drained);
+  } else {
+    a.moved = std::max(a.moved, now_) + c.l1_bytes / port_rate_;
+    fetched += c.fill;
+    a.buffer_free = std::max(fetched, a.executed) + c.body;
+    a.executed = std::max(a.buffer_free + c.last, a.moved);
+    a.drained = std::max(a.executed + c.pipeline, a.drained) + c.drain;
+  }
+  plan(a.drained, Happens::kSignal, command);
+  plan(fetched, Happens::kLine, id);
+}
+
+void Cluster::cross(std::uint32_t id, Stage stage, std::uint32_t command) {
+  const Crossing& crossing = cost_of(command).stage[stage];
+  if (crossing.any()) return l1_.open(id * kStages + stage, id, crossing);
+  crossed(id * kStages + stage);
+}
+
+void Cluster::crossed(std::uint32_t crosser) {
+  const std::uint32_t id = crosser / kStages;
+  if (id == dma_) return copied();
+  Line& l = lines_[id];
+  Stages& s = l.stages;
+  switch (static_cast<Stage>(crosser % kStages)) {
+    case kFill:
+      s.filled = std::exchange(s.filling, kNone);
+      execute(l, id);
+      return line(id);
+    case kBody:
+      s.buffer_taken = false;
+      if (s.waits) fill(l, id);
+      return cross(id, kLast, s.executing);
+    case kLast:
+      s.blocked = s.results.full();
+      return s.blocked ? void() : executed(l, id);
+    default:
+      return drained(l, id);
+  }
+}
+
+void Cluster::fill(Line& l, std::uint32_t id) {
+  Stages& s = l.stages;
+  const bool others = !s.results.empty() || s.executing != kNone || s.filled != kNone;
+  s.waits = s.buffer_taken || (others && cost_of(s.filling).after_previous);
+  if (s.waits) return;
+  s.buffer_taken = true;
+  cross(id, kFill, s.filling);
+}
+
+void Cluster::execute(Line& l, std::uint32_t id) {
+  Stages& s = l.stages;
+  if (s.executing != kNone || s.filled == kNone) return;
+  s.executing = std::exchange(s.filled, kNone);
+  cross(id, kBody, s.executing);
+}
+
+void Cluster::executed(Line& l, std::uint32_t id) {
+  Stages& s = l.stages;
+  s.results.push_back({s.executing, now_ + cost_of(s.executing).pipeline});
+  if (s.results.size() == 1) plan(s.results.front().due, Happens::kDrain, id);
+  s.executing = kNone;
+  execute(l, id);
+}
+
+void Cluster::drain(std::uint32_t id) { cross(id, kDrain, lines_[id].stages.results.front().command); }
+
+void Cluster::drained(Line& l, std::uint32_t id) {
+  Stages& s = l.stages;
+  const std::uint32_t command = s.results.front().command;
+  s.results.pop_front();
+  if (!s.results.empty()) plan(std::max(now_, s.results.front().due), Happens::kDrain, id);
+  last_ = now_;
+  signal(r_.commands[command]);
+  if (std::exchange(s.blocked, false)) executed(l, id);
+  if (s.waits) fill(l, id);
+}
+
+}  // namespace attnvp::mapping
