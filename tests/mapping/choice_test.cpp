@@ -73,7 +73,19 @@ TEST(Choice, IsNoSlowerThanWhatWasMissed) {
                  "l1.size=128KiB", "dram.bandwidth=500GB/s", "mac.resident_tiles=8"},
                 "H=2,N=512,E=32",
                 "fusemax",
-                "bb=1,hh=1,nq=16,nkv=64,m0=32,n0=32,k0=64,kv=stream,rb=8,steps=2,spare=1"}};
+                "bb=1,hh=1,nq=16,nkv=64,m0=32,n0=32,k0=64,kv=stream,rb=8,steps=2,spare=1"},
+               // Half the rows in blocks that the whole rows have no number for: 1.19 times.
+               {{"clusters=2", "cores=4", "mac.rows=128", "mac.columns=128", "vec.lanes=64", "l0.size=256KiB",
+                 "dram.bandwidth=100GB/s"},
+                "H=2,N=256,E=64",
+                "fusemax",
+                "bb=1,hh=1,nq=32,nkv=128,m0=128,n0=128,k0=4,kv=2,rb=2,steps=2,spare=2"},
+               // As many rows in other blocks: 1.72 times.
+               {{"clusters=2", "cores=4", "mac.rows=64", "mac.columns=64", "vec.lanes=256", "l1.size=128KiB",
+                 "dram.bandwidth=100GB/s"},
+                "H=8,N=256,E=64",
+                "mas",
+                "bb=1,hh=1,nq=8,nkv=64,m0=64,n0=64,k0=4,kv=1,rb=2"}};
   for (const auto& c : cases) {
     const MachineConfig machine = config::load_hardware("edge", c.keys);
     const config::Network network = config::load_network(c.network);
