@@ -30,7 +30,7 @@ class Cluster {
  private:
   static constexpr std::uint32_t kProcessor = 0xFFFF'FFFF;  // in place of a line's number
   static constexpr std::uint32_t kNone = 0xFFFF'FFFF;       // in place of a command's
-  static constexpr std::size_t kResults = 8;                // out of an engine's pipeline and not yet stored
+  static constexpr std::size_t kResults = 8;  // out of an engine's pipeline and not yet stored, as Engine has it
 
   struct Entry {  // a command in a queue
     std::uint32_t command = 0;
