@@ -11,6 +11,8 @@ using firmware::Extent;
 using firmware::Grain;
 using firmware::Parameter;
 
+constexpr std::uint32_t kFew = 8;  // row blocks that a small L1 has room for: each such number
+
 std::uint32_t ceil_div(std::uint64_t a, std::uint64_t b) { return static_cast<std::uint32_t>((a + b - 1) / b); }
 
 std::uint32_t grain_of(const Parameter& p, const Job& job) {
@@ -85,6 +87,7 @@ std::vector<std::uint32_t> candidates(const Parameter& p, const Job& job, std::u
       for (std::uint32_t parts = 1; parts <= blocks; parts += parts < 8 ? 1 : parts / 2) {
         values.push_back(ceil_div(blocks, parts));
       }
+      for (std::uint32_t few = 1; few <= kFew; ++few) values.push_back(few);
       for (const std::uint32_t n : p.tries) values.push_back(std::max(n, 1U));
       break;
     }

@@ -46,7 +46,7 @@ class Chooser {
       }
       if (!choice.words.empty() && judge_.looks_closer(choice.words)) {
         steps_.follow(choice.words);
-        other_counts();
+        best_of(&Steps::each_count, judge_.first().second);
         better(choice.words);
       }
       choice.fits = !choice.words.empty();
@@ -72,7 +72,7 @@ class Chooser {
   struct Ways {
     Words fixed;
     Starts starts;
-    double found = kNever;  // the merit of where that led
+    Start found;  // where that led
     bool operator<(const Ways& other) const { return starts.best() < other.starts.best(); }
   };
 
@@ -92,38 +92,38 @@ class Chooser {
     if (all.size() < 2 || !judge_.any() || enough()) return;
     // What was found with each of the names.
     const Words best = judge_.first().second;
-    for (const Ways& w : all) {
-      for (const Start& other : restructured(best, w.fixed, 1)) steps_.follow(other.words);
+    for (Ways& w : all) {
+      for (const Start& other : restructured(best, w.fixed, 1)) w.found = std::min(w.found, steps_.follow(other.words));
     }
   }
 
-  // What no step does: as many rows in all, in blocks of every size, from where the ways begin that led near the best;
-  // from the best, that and all counts of buffers and steps at once.
+  // What no step does, from where each way led that led near the best (Steps::each_...).
   void wider() {
-    for (const Ways& w : ways_) {
-      for (const Start* s : {&w.starts.modest, &w.starts.large, &w.starts.deep}) {
-        if (s->words.empty() || w.found > kBehind * judge_.least() || enough()) break;
-        split(s->words);
-      }
+    for (Ways& w : ways_) {
+      if (enough()) return;
+      if (w.found.merit <= kBehind * judge_.least()) wider(w);
+    }
+  }
+
+  void wider(Ways& w) {
+    for (const Start* s : {&w.starts.modest, &w.starts.large, &w.starts.deep}) {
+      if (!s->words.empty() && !enough()) w.found = std::min(w.found, best_of(&Steps::each_split, s->words));
     }
     double before = kNever;
-    for (int i = 0; i < kWider && judge_.least() < before * kBetter && !enough(); ++i) {
-      before = judge_.least();
-      other_counts();
-      split(judge_.first().second);
+    for (int i = 0; i < kWider && w.found.merit < before * kBetter; ++i) {
+      before = w.found.merit;
+      for (const auto each : {&Steps::each_count, &Steps::each_split, &Steps::each_shape}) {
+        if (!enough()) w.found = std::min(w.found, best_of(each, w.found.words));
+      }
     }
   }
 
-  void split(const Words& words) {
+  // The best of those, and on from there.
+  using Each = void (Steps::*)(const Words&, const Steps::Visit&);
+  Start best_of(Each each, const Words& words) {
     std::vector<Start> found;
-    steps_.each_split(words, [&](const Words& w) { found.push_back({judge_.merit(w), w}); });
-    follow_best(found, 1);
-  }
-
-  void other_counts() {
-    std::vector<Start> found;
-    steps_.each_count(judge_.first().second, [&](const Words& w) { found.push_back({judge_.merit(w), w}); });
-    follow_best(found, 1);
+    (steps_.*each)(words, [&](const Words& w) { found.push_back({judge_.merit(w), w}); });
+    return follow_best(found, 1);
   }
 
   // What has been found since, if that is clearly better.
@@ -137,10 +137,11 @@ class Chooser {
 
   // One way to where it leads, then from there with other structures.
   void go(Ways& way) {
-    const Start found = descend(way.starts);
-    way.found = found.merit;
+    const Start found = way.found = descend(way.starts);
     if (found.words.empty() || enough() || found.merit > kBehind * judge_.least()) return;
-    for (const Start& other : restructured(found.words, way.fixed, kFollowed)) steps_.follow(other.words);
+    for (const Start& other : restructured(found.words, way.fixed, kFollowed)) {
+      way.found = std::min(way.found, steps_.follow(other.words));
+    }
   }
 
   // The likeliest of a schedule's values with other structures of the same names.

@@ -25,8 +25,7 @@ Cluster::Cluster(std::uint32_t number, const Recording& recording, const Costs& 
       dma_shares_(l1_.shared(dma_)) {
   for (std::uint32_t i = 0; i < lines_.size(); ++i) {
     lines_[i].room = i >= dma_ ? m_.dma.queue_depth : i % 2 == 1 ? m_.vec.queue_depth : m_.mac.queue_depth;
-    lines_[i].shares = !bound_ && i < dma_ && l1_.shared(i);
-    if (lines_[i].shares) lines_[i].stages.results.set_capacity(kResults);
+    if (i < dma_) lines_[i].stages.results.set_capacity(kResults);
   }
   for (const Queue& q : r_.asked) lines_[line_of(q)].room = ~std::size_t{0};
   window_ = m_.dma.outstanding * m_.dma.burst_bytes / (m_.dram.bytes_per_second / m_.clock_hz);

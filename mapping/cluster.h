@@ -36,12 +36,7 @@ class Cluster {
     std::uint32_t command = 0;
     double issued = 0;  // when firmware has written it
   };
-  // An engine with a way into L1 of its own: the descriptor before, stage by stage.
-  struct Alone {
-    double moved = 0;  // what all of them have in L1
-    double buffer_free = 0, executed = 0, drained = 0;
-  };
-  // One that shares it: who is where.
+  // Who is where in an engine.
   struct Stages {
     std::uint32_t filling = kNone, filled = kNone, executing = kNone;
     bool waits = false;         // to be filled: for room in L0, or for those before
@@ -63,10 +58,9 @@ class Cluster {
     std::uint32_t wait = 0, within = 0;  // its event reference and, in that, event
     bool ready = false;                  // DMA: it has its tokens and waits for the bus
     bool asleep = true;                  // nothing will wake it but a new command, or tokens
-    bool shares = false;                 // with others, its way into L1
-    Alone alone;
     Stages stages;
-    double dram_free = 0, l2_free = 0, copied = 0;  // DMA channel with the buses to itself
+    double began = 0, executed = 0, drained = 0;    // bound: of an engine, the command before
+    double dram_free = 0, l2_free = 0, copied = 0;  //   and of a DMA channel
   };
   struct Event {
     std::uint32_t tokens = 0;
@@ -97,6 +91,7 @@ class Cluster {
 
   // cluster_engines.cpp
   void engine(Line& line, std::uint32_t id, std::uint32_t command, const Cost& cost);
+  void units(Line& line, std::uint32_t id, std::uint32_t command, const Cost& cost);
   void cross(std::uint32_t id, Stage stage, std::uint32_t command);
   void crossed(std::uint32_t crosser);
   void fill(Line& line, std::uint32_t id);

@@ -9,26 +9,19 @@ namespace attnvp::mapping {
 
 void Cluster::engine(Line& l, std::uint32_t id, std::uint32_t command, const Cost& c) {
   ++l.next;
-  if (l.shares) {
-    l.stages.filling = command;
-    return fill(l, id);
-  }
-  Alone& a = l.alone;
-  const double start = std::max({now_, a.buffer_free, c.after_previous ? a.drained : 0});
-  double fetched = start;
-  if (bound_) {
-    a.buffer_free = std::max(fetched, a.executed);
-    a.executed = a.buffer_free + c.pace;
-    a.drained = std::max(a.executed + c.pipeline, a.drained);
-  } else {
-    a.moved = std::max(a.moved, now_) + c.l1_bytes / port_rate_;
-    fetched += c.fill;
-    a.buffer_free = std::max(fetched, a.executed) + c.body;
-    a.executed = std::max(a.buffer_free + c.last, a.moved);
-    a.drained = std::max(a.executed + c.pipeline, a.drained) + c.drain;
-  }
-  plan(a.drained, Happens::kSignal, command);
-  plan(fetched, Happens::kLine, id);
+  if (bound_) return units(l, id, command, c);
+  l.stages.filling = command;
+  fill(l, id);
+}
+
+// With L1 at no cost.
+void Cluster::units(Line& l, std::uint32_t id, std::uint32_t command, const Cost& c) {
+  const double filled = std::max({now_, l.began, c.after_previous ? l.drained : 0});
+  l.began = std::max(filled, l.executed);
+  l.executed = l.began + c.pace;
+  l.drained = std::max(l.executed + c.pipeline, l.drained);
+  plan(l.drained, Happens::kSignal, command);
+  plan(filled, Happens::kLine, id);
 }
 
 void Cluster::cross(std::uint32_t id, Stage stage, std::uint32_t command) {

@@ -66,14 +66,6 @@ Cost Costs::engine(Unit unit, const hal::Descriptor& d) {
   }
   const Refusal error = mac ? mac_.plan(d, plan) : vec_.plan(d, plan);
   cost.possible = !error.any();
-  const double port = machine_.l1.port_bytes_per_cycle;
-  const auto stage = [&](const Stream& s) {
-    return std::max(static_cast<double>(s.pace_cycles), static_cast<double>(s.traffic()) / port);
-  };
-  cost.fill = stage(plan.fill);
-  cost.body = stage(plan.body);
-  cost.last = stage(plan.last);
-  cost.drain = stage(plan.drain);
   const Stream* const streams[] = {&plan.fill, &plan.body, &plan.last, &plan.drain};
   for (std::uint32_t i = 0; i < kStages; ++i) cost.stage[i] = {streams[i]->traffic(), streams[i]->pace_cycles};
   cost.l1_bytes =

@@ -3,9 +3,8 @@
 // units, its L1 port and the DRAM bus have had the time that they need.
 //
 //   estimate  L1's ports and banks are shared as the scratchpad shares them (shared_l1.h), DRAM's bus serves one
-//   transfer
-//             of a cluster at a time, the oldest descriptor's first, and the processor's bus accesses take their time
-//             in the program's order. For comparing schedules with each other.
+//             transfer of a cluster at a time, the oldest descriptor's first, and the processor's bus accesses take
+//             their time in the program's order. For comparing schedules with each other.
 //   bound     every channel has the whole bus to itself, and a queue's descriptors wait for no other queue's to be
 //             written: no run of the schedule takes less.
 #pragma once

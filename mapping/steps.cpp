@@ -5,7 +5,8 @@
 namespace attnvp::mapping {
 
 namespace {
-constexpr int kRounds = 8;  // over all parameters
+constexpr int kRounds = 8;           // over all parameters
+constexpr std::uint32_t kShape = 4;  // rows or keys of a tile so many times as many, or as few
 }  // namespace
 
 Steps::Steps(const Job& job, const firmware::Dataflow& dataflow, Judge& judge)
@@ -127,6 +128,37 @@ void Steps::each_split(const Words& words, const Visit& visit) {
   }
 }
 
+void Steps::each_shape(const Words& words, const Visit& visit) {
+  if (nq_ < 0) return;
+  const auto i = static_cast<std::size_t>(nq_);
+  const auto near = [](std::uint32_t value, std::uint32_t here) {
+    return value >= here / kShape && value <= std::uint64_t{here} * kShape;
+  };
+  const auto each = [&](std::size_t k, std::uint32_t rows, std::uint32_t keys) {
+    Words other = words, fixed = words;
+    other[i] = fixed[i] = rows;
+    other[k] = fixed[k] = keys;
+    bool any = false;
+    for (std::size_t j = 0; j < count_; ++j) {
+      if (!blocks_of_rows(j, words)) continue;
+      other[j] = values(j, other).back();
+      fixed[j] = 0;
+      any = true;
+    }
+    if (any && other != words && shrink(other, fixed)) visit(other);
+  };
+  for (std::size_t k = 0; k < count_; ++k) {
+    if (parameter(k).extent != firmware::Extent::kKeys) continue;
+    for (const std::uint32_t rows : open_values(i, words)) {
+      if (!near(rows, words[i])) continue;
+      for (const std::uint32_t keys : open_values(k, words)) {
+        if (!near(keys, words[k])) continue;
+        each(k, rows, keys);
+      }
+    }
+  }
+}
+
 std::uint32_t Steps::nearest(std::size_t i, const Words& words, std::uint32_t value) const {
   const std::vector<std::uint32_t> all = values(i, words);
   const auto at = std::lower_bound(all.begin(), all.end(), value);
@@ -227,9 +259,11 @@ Start Steps::follow(Words words) {
           at += step;
         }
       }
-      // Further off, as ragged tiles make hills.
+      // Further off, as ragged tiles make hills; and the whole of it.
       for (const bool up : {true, false}) {
-        const auto far = [&] { return std::lower_bound(all.begin(), all.end(), up ? 2 * words[i] : words[i] / 2); };
+        const auto far = [&] {
+          return std::lower_bound(all.begin(), all.end(), up ? std::min(2 * words[i], all.back()) : words[i] / 2);
+        };
         for (auto at = far(); at != all.end() && *at != words[i] && try_value(i, *at);) at = far();
       }
     }

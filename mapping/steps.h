@@ -45,10 +45,11 @@ class Steps {
   // What does not fit makes others give way. False: it does not fit at all.
   bool with_value(Words& words, std::size_t i, std::uint32_t value);
   // That fit, and are others: with any counts of buffers and steps; with any size of row blocks, and so many of them
-  // that there are as many rows in all.
+  // that there are as many rows in all; with tiles of other shapes, and as many row blocks as there is room for then.
   using Visit = std::function<void(const Words&)>;
   void each_count(const Words& words, const Visit& visit);
   void each_split(const Words& words, const Visit& visit);
+  void each_shape(const Words& words, const Visit& visit);
   // Parameter by parameter, of each the neighbours, as long as they are better. Where that ends.
   Start follow(Words words);
   // As many blocks of rows at a time as there is room for, where what streams past them comes the less often for it.
