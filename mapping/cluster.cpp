@@ -54,6 +54,8 @@ void Cluster::happen(const Happening& h) {
     case Happens::kCrossed:
       if (std::uint32_t crosser = 0; l1_.over(h.id, crosser)) crossed(crosser);
       return;
+    case Happens::kPaced:
+      return crossed(h.id);
     case Happens::kDrain:
       return drain(h.id);
     case Happens::kMark:

@@ -1,6 +1,7 @@
 // Engines, as models/engine/engine.h has them: fetch, execute (all sub-tiles but the last, then the last one) and
 // drain.
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "mapping/cluster.h"
@@ -26,8 +27,10 @@ void Cluster::units(Line& l, std::uint32_t id, std::uint32_t command, const Cost
 
 void Cluster::cross(std::uint32_t id, Stage stage, std::uint32_t command) {
   const Crossing& crossing = cost_of(command).stage[stage];
-  if (crossing.any()) return l1_.open(id * kStages + stage, id, crossing);
-  crossed(id * kStages + stage);
+  const std::uint32_t crosser = id * kStages + stage;
+  if (crossing.bytes > 0) return l1_.open(crosser, id, crossing);
+  if (crossing.pace > 0) return plan(std::ceil(now_) + static_cast<double>(crossing.pace), Happens::kPaced, crosser);
+  crossed(crosser);
 }
 
 void Cluster::crossed(std::uint32_t crosser) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "mapping/untimed.h"
+
 namespace attnvp::mapping {
 
 namespace {
@@ -9,7 +11,7 @@ namespace {
 class Recorder final : public Reader {
  public:
   Recorder(Recording& recording, std::uint32_t cluster, Costs& costs, std::size_t most)
-      : r_(recording), cluster_(cluster), costs_(costs), word_(costs.machine().control.bus_bytes), most_(most) {}
+      : r_(recording), cluster_(cluster), costs_(costs), word_(costs.machine().control.bus_bytes), most_(most), untimed_(recording) {}
 
   void command(const Queue& queue, const hal::Descriptor& d) override {
     Recording::Command c;
@@ -32,19 +34,22 @@ class Recorder final : public Reader {
       if (scores) r_.score_macs += macs;
     }
     add({Recording::Kind::kCommand, queue, static_cast<std::uint32_t>(r_.commands.size()), 0, 0, 0});
+    untimed_.push(queue, static_cast<std::uint32_t>(r_.commands.size()));
     r_.commands.push_back(c);
     if (r_.commands.size() >= most_) r_.complete = false;
   }
   std::uint32_t level(const Queue& queue) override {
     const auto same = [&](const Queue& q) { return q.unit == queue.unit && q.index == queue.index; };
     if (std::none_of(r_.asked.begin(), r_.asked.end(), same)) r_.asked.push_back(queue);
-    return 0;
+    return untimed_.waiting(queue);
   }
   void give(std::uint32_t event, std::uint32_t tokens) override {
     add({Recording::Kind::kGive, {}, 0, event, tokens, 0});
+    untimed_.give(event, tokens);
   }
   void take(std::uint32_t event, std::uint32_t tokens) override {
     add({Recording::Kind::kTake, {}, 0, event, tokens, 0});
+    untimed_.take(event, tokens);
   }
   void allocated(std::uint64_t bytes) override { r_.peak_bytes = std::max(r_.peak_bytes, bytes); }
   void access(std::uint64_t bytes) override { r_.bus_bytes += (bytes + word_ - 1) / word_ * word_; }
@@ -61,6 +66,7 @@ class Recorder final : public Reader {
   Costs& costs_;
   std::uint32_t word_;
   std::size_t most_;
+  Untimed untimed_;
 };
 
 }  // namespace

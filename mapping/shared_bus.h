@@ -13,7 +13,7 @@ namespace attnvp::mapping {
 template <class T>
 using FirstOut = std::priority_queue<T, std::vector<T>, std::greater<>>;
 
-enum class Happens : std::uint8_t { kLine, kSignal, kIssue, kBegin, kMark, kCpu, kCrossed, kDrain };
+enum class Happens : std::uint8_t { kLine, kSignal, kIssue, kBegin, kMark, kCpu, kCrossed, kPaced, kDrain };
 struct Happening {
   double time;
   std::uint64_t order;  // of equals, the first one to be planned comes first

@@ -16,7 +16,6 @@ namespace attnvp::mapping {
 // Bytes that go through L1, at best evenly over so many cycles.
 struct Crossing {
   std::uint64_t bytes = 0, pace = 0;
-  bool any() const { return bytes > 0 || pace > 0; }
 };
 
 class SharedL1 {
@@ -51,16 +50,17 @@ class SharedL1 {
   bool over(std::uint32_t at, std::uint32_t& crosser) {
     Share& share = shares_[at];
     const auto now = static_cast<std::uint64_t>(agenda_.now());
-    if (share.next != now) return false;
+    if (share.planned != now) return false;
+    share.planned = UINT64_MAX;
     for (std::size_t slot = 0; slot < share.flows.slots(); ++slot) {
       if (!share.flows.active(slot) || share.flows.finish(slot) != now) continue;
       share.flows.close(now, slot);
       crosser = share.crosser[slot];
       open_[crosser] = false;
-      share.next = UINT64_MAX;
       plan(at);
       return true;
     }
+    plan(at);
     return false;
   }
   bool crosses(std::uint32_t crosser) const { return crosser < open_.size() && open_[crosser]; }
@@ -69,17 +69,18 @@ class SharedL1 {
   struct Share {
     FairShare flows;
     std::vector<std::uint32_t> crosser;  // of each slot
-    std::uint64_t next = UINT64_MAX;     // to be over, and planned
+    std::uint64_t planned = UINT64_MAX;  // when it is looked at what is over
   };
+  // What others have put off meanwhile is found to be so when it comes.
   void plan(std::uint32_t at) {
     Share& share = shares_[at];
     std::uint64_t next = UINT64_MAX;
     for (std::size_t slot = 0; slot < share.flows.slots(); ++slot) {
       if (share.flows.active(slot)) next = std::min(next, share.flows.finish(slot));
     }
-    if (next == share.next) return;
-    share.next = next;
-    if (next < UINT64_MAX) agenda_.plan(static_cast<double>(next), Happens::kCrossed, cluster_, at);
+    if (next >= share.planned) return;
+    share.planned = next;
+    agenda_.plan(static_cast<double>(next), Happens::kCrossed, cluster_, at);
   }
 
   std::uint32_t ports_, initiators_, cluster_;

@@ -85,7 +85,25 @@ TEST(Choice, IsNoSlowerThanWhatWasMissed) {
                  "dram.bandwidth=100GB/s"},
                 "H=8,N=256,E=64",
                 "mas",
-                "bb=1,hh=1,nq=8,nkv=64,m0=64,n0=64,k0=4,kv=1,rb=2"}};
+                "bb=1,hh=1,nq=8,nkv=64,m0=64,n0=64,k0=4,kv=1,rb=2"},
+               // Another walk by steps wider than any that led elsewhere: 1.45 times.
+               {{"clusters=4", "cores=4", "mac.rows=64", "mac.columns=64", "vec.lanes=16", "l0.size=64KiB",
+                 "l1.size=128KiB", "dram.bandwidth=4GB/s"},
+                "H=2,N=512,E=32",
+                "weave",
+                "bb=1,hh=1,nq=4,nkv=36,m0=64,n0=64,k0=32,kv=3,rb=32,steps=2,spare=none,walk=tiles"},
+               // All keys as one tile, which is less than twice as many: 1.08 times.
+               {{"clusters=4", "cores=4", "mac.rows=16", "mac.columns=16", "vec.lanes=64", "l0.size=48KiB",
+                 "l1.size=16MiB", "dram.bandwidth=4GB/s"},
+                "H=4,N=1024,E=64,HKV=1",
+                "weave",
+                "bb=1,hh=1,nq=272,nkv=1024,m0=32,n0=32,k0=64,kv=2,rb=4,steps=2,spare=2,walk=tiles"},
+               // Half the rows, twice the keys and five row blocks where there is room for them: 1.26 times.
+               {{"clusters=1", "cores=4", "mac.rows=64", "mac.columns=64", "vec.lanes=64", "l0.size=64KiB",
+                 "l1.size=128KiB", "dram.bandwidth=30GB/s", "mac.resident_tiles=32"},
+                "H=1,N=1024,E=128",
+                "weave",
+                "bb=1,hh=1,nq=4,nkv=36,m0=128,n0=128,k0=64,kv=2,rb=5,steps=2,spare=none,walk=array"}};
   for (const auto& c : cases) {
     const MachineConfig machine = config::load_hardware("edge", c.keys);
     const config::Network network = config::load_network(c.network);
