@@ -23,7 +23,8 @@ constexpr double kHopeless = 20, kBehind = 1.3;
 // speed.
 constexpr double kNearLeast = 1.02, kNearLeastOfMany = 1.01;
 
-constexpr int kWider = 2;  // times that is gone on from the best one by what no step does
+constexpr int kWider = 2;         // times that is gone on from where a way led by what no step does,
+constexpr double kNearby = 1.05;  //   to what is not so much worse
 
 class Chooser {
  public:
@@ -118,11 +119,14 @@ class Chooser {
     }
   }
 
-  // The best of those, and on from there.
+  // The best of those, and on from there, where it is not far behind.
   using Each = void (Steps::*)(const Words&, const Steps::Visit&);
   Start best_of(Each each, const Words& words) {
     std::vector<Start> found;
-    (steps_.*each)(words, [&](const Words& w) { found.push_back({judge_.merit(w), w}); });
+    const double most = kNearby * judge_.merit(words);
+    (steps_.*each)(words, [&](const Words& w) {
+      if (judge_.merit(w) < most) found.push_back({judge_.merit(w), w});
+    });
     return follow_best(found, 1);
   }
 

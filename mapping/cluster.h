@@ -103,7 +103,7 @@ class Cluster {
   // cluster_copies.cpp
   void copy_alone(Line& line, std::uint32_t id, const Entry& entry);
   void issue();
-  void mark_next();
+  double next_within() const;
   void begin();
   void end();
   void copied();
@@ -129,8 +129,7 @@ class Cluster {
   std::deque<Copy> copies_;
   bool dma_shares_ = false;       // its way into L1
   bool under_way_ = false;        // the first of them
-  double began_ = 0;              // when,
-  double began_at_ = 0;           //   and what the bus had served
+  double began_ = 0;              // when
   double bus_free_ = 0;           // from the last one that is over
   double alone_free_ = 0;         // from all, were there no other clusters
   double chosen_ = 0, done_ = 0;  // cycles of the bus for all, and for those that are over

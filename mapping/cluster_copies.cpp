@@ -56,26 +56,23 @@ void Cluster::issue() {
   chosen_ += copy.bus;
   lead_ = std::max(window_, c.latency);
   next_at_ = chosen_ - window_ * share_;
-  if (next_at_ <= done_) {
+  if (next_at_ <= done_ || (under_way_ && next_within() <= bus_.served(number_))) {
     plan(std::max(now_, alone_free_ - lead_), Happens::kIssue, issued_);
   } else if (under_way_) {
-    mark_next();
+    bus_.tell(number_, next_within());
   }
 }
 
 // The next one is issued when the last bursts of those before are under way.
-void Cluster::mark_next() {
-  if (next_at_ <= done_ + copies_.front().bus) bus_.mark({began_at_ + (next_at_ - done_), number_, false});
+double Cluster::next_within() const {
+  return next_at_ <= done_ + copies_.front().bus ? next_at_ - done_ : SharedBus::kNotTold;
 }
 
 void Cluster::begin() {
   under_way_ = true;
   began_ = now_;
-  bus_.enter();
-  began_at_ = bus_.served();
   const Copy& copy = copies_.front();
-  if (issuing_ && next_at_ > done_) mark_next();
-  bus_.mark({began_at_ + copy.bus, number_, true});
+  bus_.begin(number_, copy.bus, issuing_ && next_at_ > done_ ? next_within() : SharedBus::kNotTold);
   const auto bytes = static_cast<std::uint64_t>(cost_of(copy.command).l1_bytes);
   const auto pace = static_cast<std::uint64_t>(std::max(std::max(copy.bus, copy.bursts) - 1, 0.0));
   if (dma_shares_ && bytes > 0) l1_.open(dma_ * kStages, dma_, {bytes, pace});
@@ -83,7 +80,6 @@ void Cluster::begin() {
 
 void Cluster::end() {
   under_way_ = false;
-  bus_.leave();
   done_ += copies_.front().bus;
   if (!l1_.crosses(dma_ * kStages)) copied();
 }

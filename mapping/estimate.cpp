@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -19,6 +17,7 @@ namespace attnvp::mapping {
 namespace {
 
 constexpr std::uint32_t kClusters = 8;  // of many, that are looked at
+constexpr std::size_t kBeside = 4;      // of clusters that are alike, that are replayed beside each other
 constexpr std::uint32_t kShares = 4;    // so much more is looked at of them together
 constexpr double kLeast = 1.0 / 8;      // of a layer that turned out to be too long, what is tried next
 // Where that much of the time is DRAM's, and so many commands are looked at, copies are counted in whole streams, if
@@ -198,24 +197,19 @@ std::optional<Estimate> whole(const Job& job, Costs& costs, std::size_t most, st
     alike = alike && last.bus == some[0].bus && last.macs == some[0].macs &&
             last.commands.size() == some[0].commands.size();
   }
-  if (clusters > 1 && some.size() == clusters) {
-    std::vector<const Recording*> all;
-    for (const Recording& r : some) {
-      if (!r.commands.empty()) all.push_back(&r);
-    }
-    const double part = missed(job, costs.machine(), bus);
-    const double cycles = replay(all, costs, Contention::kEstimate, part).cycles;
-    return Estimate{std::max(cycles, bus * part), bus * part, commands, l1};
-  }
   const double share = 1.0 * clusters / static_cast<double>(some.size());
   bus *= share;
   const double part = missed(job, costs.machine(), bus);
-  double cycles = 0;
-  std::set<std::tuple<double, double, std::size_t>> known;
+  std::vector<const Recording*> all;
   for (const Recording& r : some) {
-    if (r.commands.empty() || !known.insert({r.bus, r.macs, r.commands.size()}).second) continue;
-    cycles = std::max(cycles, replayed(r, costs, r.bus > 0 ? std::max(bus / r.bus, 1.0) * part : 1));
+    if (!r.commands.empty()) all.push_back(&r);
   }
+  double beside = 1;  // of those that are alike some stand for all
+  if (alike && all.size() > kBeside) {
+    beside = static_cast<double>(all.size()) / static_cast<double>(kBeside);
+    all.resize(kBeside);
+  }
+  double cycles = replay(all, costs, Contention::kEstimate, share * beside * part).cycles;
   // Of uneven row blocks those looked at may be the short ones: the others have what is missing of the layer.
   const double missing = layer_demand(job, costs.machine()).macs / share / std::max(macs, 1.0);
   if (some.size() < clusters && job.rules.mask.any()) cycles *= std::max(missing, 1.0);

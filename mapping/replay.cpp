@@ -11,7 +11,7 @@ Replay replay(const std::vector<const Recording*>& clusters, const Costs& costs,
   const MachineConfig& m = costs.machine();
   const double burst = m.dma.burst_bytes / (m.dram.bytes_per_second / m.clock_hz);
   Agenda agenda;
-  SharedBus bus(agenda);
+  SharedBus bus(agenda, share * m.dma.outstanding * burst);
   std::vector<Cluster> all;
   all.reserve(clusters.size());
   for (const Recording* r : clusters) {
@@ -29,7 +29,7 @@ Replay replay(const std::vector<const Recording*>& clusters, const Costs& costs,
     if (h.what != Happens::kMark) {
       all[h.cluster].happen(h);
     } else if (bus.reached(h.id, mark)) {
-      all[mark.cluster].served(mark.over);
+      all[mark.user].served(mark.over);
     }
   }
   Replay longest;

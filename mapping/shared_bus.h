@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <queue>
 #include <tuple>
@@ -43,55 +44,87 @@ class Agenda {
   double now_ = 0;
 };
 
-// One of DRAM's users has been served so much.
+// One of DRAM's users: its transfer is over, or it has been served so much of it that the next one may be issued.
 struct Mark {
-  double served;
-  std::uint32_t cluster;
-  bool over;  // its transfer; or it may issue the next one
-  bool operator>(const Mark& o) const {
-    return std::tie(served, cluster, over) > std::tie(o.served, o.cluster, o.over);
-  }
+  std::uint32_t user;
+  bool over;
 };
 
-// DRAM's bus: those that have a transfer under way share it equally.
+// DRAM's bus: bursts of all users one after the other as they come. A user has a window of them under way, so that is
+// what it is served at a time; with more it gets in line again.
 class SharedBus {
  public:
-  explicit SharedBus(Agenda& agenda) : agenda_(agenda) {}
-  // To each that was there all the time, in cycles of the whole bus.
-  double served() {
-    if (users_ > 0) served_ += (agenda_.now() - since_) / users_;
-    since_ = agenda_.now();
-    return served_;
+  // `window`: cycles of the whole bus.
+  SharedBus(Agenda& agenda, double window) : agenda_(agenda), window_(window) {}
+
+  // Each user has one transfer at a time, of so many cycles. `told` before it is over, when that many are served.
+  void begin(std::uint32_t user, double cycles, double told = kNotTold) {
+    if (user >= users_.size()) users_.resize(user + 1);
+    users_[user] = {cycles, 0, told};
+    line_.push_back(user);
+    if (line_.size() == 1) next();
   }
-  void enter() { served(), ++users_, plan(); }
-  void leave() { served(), --users_, plan(); }
-  void mark(const Mark& mark) {
-    served();
-    marks_.push(mark);
-    if (marks_.top().served == mark.served) plan();
+  void tell(std::uint32_t user, double told) {
+    const bool served_now = !line_.empty() && line_.front() == user;
+    if (served_now) settle();
+    users_[user].told = told;
+    if (served_now) plan();
   }
-  // Whether an event of that number is the latest; then which mark was reached.
+  double served(std::uint32_t user) {
+    if (!line_.empty() && line_.front() == user) settle();
+    return users_[user].served;
+  }
+  // Whether an event of that number is the latest; then what has come about. `over` is said last.
   bool reached(std::uint32_t number, Mark& mark) {
     if (number != number_) return false;
-    served();
-    mark = marks_.top();
-    served_ = std::max(served_, mark.served);  // what rounding has lost
-    marks_.pop();
-    plan();
-    return true;
+    settle();
+    const std::uint32_t user = line_.front();
+    User& u = users_[user];
+    if (u.told <= u.served + kSlack) {
+      u.told = kNotTold;
+      mark = {user, false};
+      plan();
+      return true;
+    }
+    line_.pop_front();
+    const bool over = u.left <= kSlack;
+    if (!over) line_.push_back(user);
+    if (!line_.empty()) next();
+    mark = {user, true};
+    return over;
   }
 
+  static constexpr double kNotTold = 1e300;
+
  private:
+  static constexpr double kSlack = 1e-6;  // of a cycle, what rounding loses
+  struct User {
+    double left = 0, served = 0, told = kNotTold;
+  };
+  // The first in line, from now on.
+  void next() {
+    since_ = agenda_.now();
+    turn_ = std::min(window_, users_[line_.front()].left);
+    plan();
+  }
+  void settle() {
+    User& u = users_[line_.front()];
+    const double served = std::min(agenda_.now() - since_, turn_);
+    u.served += served;
+    u.left -= served;
+    turn_ -= served;
+    since_ = agenda_.now();
+  }
   void plan() {
-    ++number_;
-    if (marks_.empty()) return;
-    const double left = std::max(marks_.top().served - served_, 0.0) * std::max(users_, 1);
-    agenda_.plan(agenda_.now() + left, Happens::kMark, 0, number_);
+    const User& u = users_[line_.front()];
+    const double until = std::max(std::min(turn_, u.told - u.served), 0.0);
+    agenda_.plan(agenda_.now() + until, Happens::kMark, 0, ++number_);
   }
   Agenda& agenda_;
-  FirstOut<Mark> marks_;
-  int users_ = 0;
-  double served_ = 0, since_ = 0;
+  double window_;
+  std::vector<User> users_;
+  std::deque<std::uint32_t> line_;
+  double turn_ = 0, since_ = 0;  // what is left of it, as of then
   std::uint32_t number_ = 0;
 };
 

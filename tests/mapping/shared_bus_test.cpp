@@ -3,44 +3,69 @@
 
 #include <gtest/gtest.h>
 
-#include <utility>
 #include <vector>
 
 namespace attnvp::mapping {
 namespace {
 
-// When each cluster's transfer is over; (when it begins, cycles it takes alone).
-std::vector<double> ends(const std::vector<std::pair<double, double>>& transfers) {
+struct Transfer {
+  double begins = 0, cycles = 0, told = SharedBus::kNotTold;
+};
+struct Seen {
+  std::vector<double> over, told;
+};
+
+// Of users that each have one transfer, with windows of 40 cycles.
+Seen run(const std::vector<Transfer>& transfers) {
   Agenda agenda;
-  SharedBus bus(agenda);
-  std::vector<double> ends(transfers.size(), -1);
-  for (std::uint32_t i = 0; i < transfers.size(); ++i) agenda.plan(transfers[i].first, Happens::kBegin, i, 0);
+  SharedBus bus(agenda, 40);
+  Seen seen{std::vector<double>(transfers.size(), -1), std::vector<double>(transfers.size(), -1)};
+  for (std::uint32_t i = 0; i < transfers.size(); ++i) agenda.plan(transfers[i].begins, Happens::kBegin, i, 0);
   while (!agenda.empty()) {
     const Happening h = agenda.next();
     Mark mark{};
     if (h.what == Happens::kBegin) {
-      bus.enter();
-      bus.mark({bus.served() + transfers[h.cluster].second, h.cluster, true});
+      bus.begin(h.cluster, transfers[h.cluster].cycles, transfers[h.cluster].told);
     } else if (bus.reached(h.id, mark)) {
-      ends[mark.cluster] = agenda.now();
-      bus.leave();
+      (mark.over ? seen.over : seen.told)[mark.user] = agenda.now();
     }
   }
-  return ends;
+  return seen;
 }
 
-TEST(SharedBus, OneHasItAll) { EXPECT_EQ(ends({{10, 100}}), (std::vector<double>{110})); }
+TEST(SharedBus, OneHasItAll) { EXPECT_EQ(run({{10, 100}}).over, (std::vector<double>{110})); }
 
-TEST(SharedBus, TwoHaveHalfEach) {
-  EXPECT_EQ(ends({{0, 100}, {0, 100}}), (std::vector<double>{200, 200}));
-  // 100 of each until 200, then what is left alone.
-  EXPECT_EQ(ends({{0, 100}, {0, 300}}), (std::vector<double>{200, 400}));
+TEST(SharedBus, FirstComeFirstServed) {
+  EXPECT_EQ(run({{0, 30}, {0, 20}, {5, 10}}).over, (std::vector<double>{30, 50, 60}));
+  EXPECT_EQ(run({{0, 10}, {50, 20}}).over, (std::vector<double>{10, 70}));
 }
 
-TEST(SharedBus, WhoComesLaterSharesWhatIsLeft) {
-  // 50 alone, then 50 more of the first and of the second until 150, then 20 alone.
-  EXPECT_EQ(ends({{0, 100}, {50, 70}}), (std::vector<double>{150, 170}));
-  EXPECT_EQ(ends({{0, 10}, {50, 70}}), (std::vector<double>{10, 120}));
+TEST(SharedBus, NoMoreThanAWindowAtATime) {
+  // 40 and 40 in turn until 160, then 20 of the first, 40 and what is left of the second.
+  EXPECT_EQ(run({{0, 100}, {0, 300}}).over, (std::vector<double>{180, 400}));
+  EXPECT_EQ(run({{0, 100}, {50, 30}}).over, (std::vector<double>{130, 110}));
+}
+
+TEST(SharedBus, TellsWhenSoMuchIsServed) {
+  const Seen seen = run({{0, 100, 60}, {0, 40, 40}, {0, 10, 0}});
+  EXPECT_EQ(seen.over, (std::vector<double>{150, 80, 90}));
+  EXPECT_EQ(seen.told, (std::vector<double>{110, 80, 80}));
+}
+
+TEST(SharedBus, CanBeAskedToTellLater) {
+  Agenda agenda;
+  SharedBus bus(agenda, 40);
+  agenda.plan(0, Happens::kBegin, 0, 0);
+  agenda.plan(25, Happens::kIssue, 0, 0);
+  std::vector<double> times;
+  while (!agenda.empty()) {
+    const Happening h = agenda.next();
+    Mark mark{};
+    if (h.what == Happens::kBegin) bus.begin(0, 100);
+    if (h.what == Happens::kIssue) bus.tell(0, 70);
+    if (h.what == Happens::kMark && bus.reached(h.id, mark)) times.push_back(agenda.now());
+  }
+  EXPECT_EQ(times, (std::vector<double>{70, 100}));
 }
 
 }  // namespace

@@ -223,7 +223,6 @@ TEST(Estimate, IsNearTheSimulation) {
     }
   }
   ASSERT_GE(ratios.size(), 20U);
-  for (double q : ratios) fprintf(stderr, "%.3f\n", q);
   std::sort(ratios.begin(), ratios.end(), [](double a, double b) { return std::abs(a - 1) < std::abs(b - 1); });
   EXPECT_LE(std::abs(ratios[ratios.size() / 2] - 1), 0.07);
   EXPECT_LE(std::abs(ratios[ratios.size() * 8 / 10] - 1), 0.20);
