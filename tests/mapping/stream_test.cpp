@@ -224,10 +224,10 @@ TEST(Estimate, IsNearTheSimulation) {
   }
   ASSERT_GE(ratios.size(), 20U);
   std::sort(ratios.begin(), ratios.end(), [](double a, double b) { return std::abs(a - 1) < std::abs(b - 1); });
-  EXPECT_LE(std::abs(ratios[ratios.size() / 2] - 1), 0.07);
-  EXPECT_LE(std::abs(ratios[ratios.size() * 8 / 10] - 1), 0.20);
-  EXPECT_LE(ratios.back(), 2);
-  EXPECT_GE(ratios.back(), 0.5);
+  EXPECT_LE(std::abs(ratios[ratios.size() / 2] - 1), 0.02);
+  EXPECT_LE(std::abs(ratios[ratios.size() * 8 / 10] - 1), 0.05);
+  EXPECT_LE(ratios.back(), 1.3);
+  EXPECT_GE(ratios.back(), 0.8);
 }
 
 // Engines of four cores on five ports of L1, on fewer, and on few banks: who is in whose way is a matter of percents.
@@ -274,6 +274,36 @@ TEST(Estimate, SharesL1AsTheSimulationDoes) {
     const config::Network network = config::load_network(c.network);
     job::Schedule schedule = job::parse_dataflow(c.dataflow);
     schedule.tiling = job::parse_tiling(c.tiling);
+    mapping::Costs costs(machine);
+    const double estimate = mapping::estimate(job::make_job(machine, network, schedule), costs, 100000).cycles;
+    job::Runner runner(machine, config::load_energy(machine.energy), false);
+    const auto simulated = static_cast<double>(runner.run(network, schedule, nullptr, {}).cycles);
+    EXPECT_NEAR(estimate / simulated, 1, 0.015) << c.network << " " << c.dataflow << ", " << simulated << " cycles";
+  }
+}
+
+// Few bursts of many clusters: who comes first goes on first, and in step they would all wait for each other. 36% and
+// 6%.
+TEST(Estimate, SharesTheBusAsTheSimulationDoes) {
+  struct {
+    std::vector<std::string> keys;
+    const char *network, *dataflow, *tiling;
+  } const cases[] = {{{"clusters=16", "cores=2", "mac.rows=32", "mac.columns=32", "vec.lanes=16", "l0.size=48KiB",
+                       "l1.size=256KiB", "dram.bandwidth=500GB/s"},
+                      "H=32,N=512,E=80",
+                      "flat",
+                      "bb=1,hh=1,nq=16,nkv=64,m0=32,n0=64,k0=4,kv=stream,rb=2,tb=3,sb=3"},
+                     {{"clusters=2", "cores=4", "mac.rows=64", "mac.columns=64", "vec.lanes=256", "l0.size=64KiB",
+                       "l1.size=128KiB", "dram.bandwidth=100GB/s"},
+                      "H=8,N=256,E=64",
+                      "fusemax",
+                      "bb=1,hh=1,nq=16,nkv=64,m0=64,n0=64,k0=2,kv=1,rb=2,steps=1,spare=none"}};
+  for (const auto& c : cases) {
+    const MachineConfig machine = config::load_hardware("edge", c.keys);
+    const config::Network network = config::load_network(c.network);
+    job::Schedule given = job::parse_dataflow(c.dataflow);
+    given.tiling = job::parse_tiling(c.tiling);
+    const job::Schedule schedule = job::complete(machine, network, given);
     mapping::Costs costs(machine);
     const double estimate = mapping::estimate(job::make_job(machine, network, schedule), costs, 100000).cycles;
     job::Runner runner(machine, config::load_energy(machine.energy), false);
