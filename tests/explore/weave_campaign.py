@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 OTHERS = ["mas", "flat", "fusemax", "tileflow"]
-SECONDS = 100  # for all dataflows of one case together
+SECONDS = 200  # for all dataflows of one case together
 
 
 def case(number):
