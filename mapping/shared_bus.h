@@ -77,9 +77,10 @@ class SharedBus {
   // Whether an event of that number is the latest; then what has come about. `over` is said last.
   bool reached(std::uint32_t number, Mark& mark) {
     if (number != number_) return false;
-    settle();
     const std::uint32_t user = line_.front();
     User& u = users_[user];
+    const double told = std::max(u.told - u.served, 0.0);
+    advance(std::min(told, turn_));  // as was planned: late in a long run time is too coarse to tell
     if (u.told <= u.served + kSlack) {
       u.told = kNotTold;
       mark = {user, false};
@@ -107,9 +108,9 @@ class SharedBus {
     turn_ = std::min(window_, users_[line_.front()].left);
     plan();
   }
-  void settle() {
+  void settle() { advance(std::min(agenda_.now() - since_, turn_)); }
+  void advance(double served) {
     User& u = users_[line_.front()];
-    const double served = std::min(agenda_.now() - since_, turn_);
     u.served += served;
     u.left -= served;
     turn_ -= served;
