@@ -40,11 +40,8 @@ class Chooser {
       choice.fits = judge_.fits(steps_.given());
     } else if (far) {
       search();
+      wider();
       choice.words = judge_.best();
-      if (!choice.words.empty()) {
-        wider();
-        better(choice.words);
-      }
       if (!choice.words.empty() && judge_.looks_closer(choice.words)) {
         steps_.follow(choice.words);
         best_of(&Steps::each_count, judge_.first().second);
@@ -125,7 +122,8 @@ class Chooser {
     std::vector<Start> found;
     const double most = kNearby * judge_.merit(words);
     (steps_.*each)(words, [&](const Words& w) {
-      if (judge_.merit(w) < most) found.push_back({judge_.merit(w), w});
+      const double merit = judge_.merit(w, most);
+      if (merit < most) found.push_back({merit, w});
     });
     return follow_best(found, 1);
   }
@@ -157,7 +155,7 @@ class Chooser {
         if (fixed[i] == 0 && from[i] != hal::kWord) words[i] = from[i];
       }
       if (words == from || !steps_.shrink(words, fixed)) return false;
-      const Start other{judge_.merit(words), words};
+      const Start other{judge_.merit(words, kPromising * judge_.least()), words};
       const auto same = [&](const Start& s) { return s.merit == other.merit; };  // structures that do not differ here
       const bool known = std::any_of(others.begin(), others.end(), same);
       if (!known && other.merit < kPromising * judge_.least()) others.push_back(other);
@@ -274,11 +272,14 @@ class Chooser {
   // best that was found.
   Start descend(const Words& words) {
     std::vector<Start> from{{judge_.merit(words), words}};
+    double least = from[0].merit;
     if (steps_.nq_index() >= 0) {
       const auto nq = static_cast<std::size_t>(steps_.nq_index());
       for (const std::uint32_t value : steps_.open_values(nq, words)) {
         Words other = words;
-        if (steps_.with_value(other, nq, value)) from.push_back({judge_.merit(other), other});
+        if (!steps_.with_value(other, nq, value)) continue;
+        from.push_back({judge_.merit(other, kPromising * least), other});
+        least = std::min(least, from.back().merit);
       }
     }
     return follow_best(from, kFollowed);

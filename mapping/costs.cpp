@@ -49,10 +49,23 @@ std::uint32_t Costs::number_of(Unit unit, const hal::Descriptor& d) {
   auto& [recent, number] =
       recent_[(4 * static_cast<std::size_t>(unit) + static_cast<std::size_t>(d.opcode)) % recent_.size()];
   if (recent == shape) return number;
-  const auto [at, fresh] = numbers_.try_emplace(shape, static_cast<std::uint32_t>(costs_.size()));
-  if (fresh) costs_.push_back(unit == Unit::kDma ? copy(d) : engine(unit, d));
+  const auto [at, fresh] = numbers_.try_emplace(shape);
+  if (fresh) {
+    const Cost cost = unit == Unit::kDma ? copy(d) : engine(unit, d);
+    at->second = equals_.try_emplace(cost.values(), static_cast<std::uint32_t>(costs_.size())).first->second;
+    if (at->second == costs_.size()) costs_.push_back(cost);
+  }
   recent = shape;
   return number = at->second;
+}
+
+std::array<double, 18> Cost::values() const {
+  const auto bytes = [this](Stage s) { return static_cast<double>(stage[s].bytes); };
+  const auto cycles = [this](Stage s) { return static_cast<double>(stage[s].pace); };
+  const double flags = (shared ? 4 : 0) + (after_previous ? 2 : 0) + (possible ? 1 : 0);
+  return {bytes(kFill),  cycles(kFill),  bytes(kBody), cycles(kBody), bytes(kLast), cycles(kLast),
+          bytes(kDrain), cycles(kDrain), pipeline,     l1_bytes,      pace,         bus,
+          bursts,        latency,        drain,        dram,          l2,           flags};
 }
 
 Cost Costs::engine(Unit unit, const hal::Descriptor& d) {

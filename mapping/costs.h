@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -33,6 +34,8 @@ struct Cost {
   bool shared = false;      // a read of DRAM that another cluster's may be the answer of: it can be over at once
   bool after_previous = false;
   bool possible = true;  // false: the engine would refuse it
+
+  std::array<double, 18> values() const;  // all of them
 };
 
 class Costs {
@@ -61,6 +64,7 @@ class Costs {
   VecPlanner vec_;
   std::unordered_map<Shape, std::uint32_t, Hash> numbers_;
   std::array<std::pair<Shape, std::uint32_t>, 16> recent_{};  // some of them, where commands often look again
+  std::map<std::array<double, 18>, std::uint32_t> equals_;
   std::vector<Cost> costs_;
   double control_ = 0;
 };

@@ -9,7 +9,6 @@
 #include "mapping/candidates.h"
 #include "mapping/programs.h"
 #include "mapping/recording.h"
-#include "mapping/replay.h"
 #include "models/cached_dram/config.h"
 
 namespace attnvp::mapping {
@@ -123,10 +122,6 @@ Deal deal_of(const Job& job) {
   return deal;
 }
 
-double replayed(const Recording& r, const Costs& costs, double share) {
-  return replay(r, costs, Contention::kEstimate, share).cycles;
-}
-
 // Of the bus time of all copies, what is left where a cache before DRAM has what is read again: as much as DRAM takes
 // for what the layer has, or the cache for all of it. Of a step by itself nothing is known to come again.
 double missed(const Job& job, const MachineConfig& m, double bus) {
@@ -174,7 +169,9 @@ std::vector<std::uint32_t> busy_ones(const Job& job, Costs& costs) {
 // Whole streams; nothing where they are too long together. `some`: those recorded. Where they are alike some of them
 // are enough, each with its share of the bus; those of uneven pieces are replayed side by side, if there is room for
 // all.
-std::optional<Estimate> whole(const Job& job, Costs& costs, std::size_t most, std::vector<Recording>& some) {
+std::optional<Estimate> whole(const Job& job, Replays& replays, std::size_t most, double enough,
+                              std::vector<Recording>& some) {
+  Costs& costs = replays.costs();
   const std::uint32_t clusters = job.block.machine.clusters;
   double bus = 0, macs = 0, commands = 0, l1 = 0;
   std::uint32_t busy = 0;
@@ -182,8 +179,7 @@ std::optional<Estimate> whole(const Job& job, Costs& costs, std::size_t most, st
   for (const std::uint32_t cluster : in_order(clusters)) {
     if (some.size() >= kClusters && alike && busy > 0) break;
     Recording r = record(job, cluster, costs, most);
-    const bool enough = some.size() >= kClusters && busy >= kClusters;
-    if (!r.complete && enough) break;
+    if (!r.complete && some.size() >= kClusters && busy >= kClusters) break;
     some.push_back(std::move(r));
     const Recording& last = some.back();
     if (!last.complete) return std::nullopt;
@@ -200,6 +196,7 @@ std::optional<Estimate> whole(const Job& job, Costs& costs, std::size_t most, st
   const double share = 1.0 * clusters / static_cast<double>(some.size());
   bus *= share;
   const double part = missed(job, costs.machine(), bus);
+  if (bus * part >= enough) return Estimate{bus * part, bus * part, commands, l1};
   std::vector<const Recording*> all;
   for (const Recording& r : some) {
     if (!r.commands.empty()) all.push_back(&r);
@@ -209,7 +206,7 @@ std::optional<Estimate> whole(const Job& job, Costs& costs, std::size_t most, st
     beside = static_cast<double>(all.size()) / static_cast<double>(kBeside);
     all.resize(kBeside);
   }
-  double cycles = replay(all, costs, Contention::kEstimate, share * beside * part).cycles;
+  double cycles = replays.cycles(all, share * beside * part, enough);
   // Of uneven row blocks those looked at may be the short ones: the others have what is missing of the layer.
   const double missing = layer_demand(job, costs.machine()).macs / share / std::max(macs, 1.0);
   if (some.size() < clusters && job.rules.mask.any()) cycles *= std::max(missing, 1.0);
@@ -217,8 +214,9 @@ std::optional<Estimate> whole(const Job& job, Costs& costs, std::size_t most, st
 }
 
 // As seen by one of `clusters` that share the work; `r`: the first of its stream.
-Estimate sampled(const Job& job, const Deal& deal, std::uint32_t cluster, std::uint32_t clusters, Costs& costs,
+Estimate sampled(const Job& job, const Deal& deal, std::uint32_t cluster, std::uint32_t clusters, Replays& replays,
                  std::size_t most, Recording r) {
+  Costs& costs = replays.costs();
   Job sample = job;
   while (!r.complete) {
     // As much less as that many commands did too little; but loads may come first, and products later.
@@ -248,7 +246,8 @@ Estimate sampled(const Job& job, const Deal& deal, std::uint32_t cluster, std::u
   if (!rows) tall = job;
   if (r.complete && here == all) {
     const double part = missed(job, costs.machine(), clusters * r.bus);
-    return {replayed(r, costs, clusters * part), clusters * r.bus * part, static_cast<double>(r.commands.size()), r.l1};
+    return {replays.cycles({&r}, clusters * part), clusters * r.bus * part, static_cast<double>(r.commands.size()),
+            r.l1};
   }
   // What has been added from a smaller sample to this one, or to this one's stream from a part of it, is added as often
   // as the rest takes.
@@ -271,7 +270,7 @@ Estimate sampled(const Job& job, const Deal& deal, std::uint32_t cluster, std::u
   const double out = r.complete ? 0 : layer.out - extrapolated(clusters * less.out, clusters * r.out);
   const double bus = extrapolated(clusters * less.bus, clusters * r.bus) + std::max(out, 0.0);
   const double part = missed(job, costs.machine(), bus);
-  const double whole = extrapolated(replayed(less, costs, clusters * part), replayed(r, costs, clusters * part));
+  const double whole = extrapolated(replays.cycles({&less}, clusters * part), replays.cycles({&r}, clusters * part));
   // Less than what the layer takes of each resource it cannot be.
   double cycles = std::max(whole, out > 0 ? bus * part : 0.0), taken = bus * part;
   // Rows of a mask see more keys, or fewer, than those before them.
@@ -298,11 +297,12 @@ Need need_of(const Job& job) {
   return need;
 }
 
-Estimate estimate(const Job& job, Costs& costs, std::size_t most) {
+Estimate estimate(const Job& job, Replays& replays, std::size_t most, double enough) {
+  Costs& costs = replays.costs();
   std::vector<Recording> some;
   // Smaller samples of a stream that is little longer would take as long, and not be exact.
   const std::uint32_t shares = std::clamp(job.block.machine.clusters, 2U, kShares);
-  if (const std::optional<Estimate> all = whole(job, costs, shares * most, some)) return *all;
+  if (const std::optional<Estimate> all = whole(job, replays, shares * most, enough, some)) return *all;
   const Deal deal = deal_of(job);
   const std::vector<std::uint32_t> busy = busy_ones(job, costs);
   if (busy.empty()) return {kNever};  // firmware has refused it
@@ -310,10 +310,11 @@ Estimate estimate(const Job& job, Costs& costs, std::size_t most) {
   // Where work is dealt unevenly, the first cluster or the last one has most.
   const bool begun = some.size() == 1 && busy[0] == 0;  // by the first cluster, with as many commands
   Recording of_first = begun ? std::move(some[0]) : record(job, busy[0], costs, most);
-  const Estimate first = sampled(job, deal, busy[0], share, costs, most, std::move(of_first));
+  const Estimate first = sampled(job, deal, busy[0], share, replays, most, std::move(of_first));
   Estimate most_of_all = first;
   const auto look_at = [&](std::uint32_t cluster) {
-    const Estimate e = sampled(job, deal, cluster, share, costs, most, record(job, cluster, costs, most));
+    if (most_of_all.cycles >= enough) return;
+    const Estimate e = sampled(job, deal, cluster, share, replays, most, record(job, cluster, costs, most));
     most_of_all = {std::max(most_of_all.cycles, e.cycles), std::max(most_of_all.bus, e.bus),
                    std::max(most_of_all.commands, e.commands), std::max(most_of_all.l1, e.l1)};
   };

@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include "mapping/bus.h"
-#include "mapping/costs.h"
+#include "mapping/replays.h"
 
 namespace attnvp::mapping {
 
@@ -15,8 +15,9 @@ struct Estimate {
   double commands = 0;  // of the cluster that has most
   double l1 = 0;        // cycles of a port of its L1 that all of them take
 };
-// `most`: commands that are looked at.
-Estimate estimate(const Job& job, Costs& costs, std::size_t most);
+// `most`: commands that are looked at. Where it turns out to take `enough` cycles or more, it is looked at no further,
+// and no less than that is said.
+Estimate estimate(const Job& job, Replays& replays, std::size_t most, double enough = kNever);
 
 // What a schedule needs, found by making all of its buffers and doing none of its work.
 struct Need {

@@ -12,11 +12,11 @@ namespace attnvp::mapping {
 namespace {
 
 // How many commands of a stream are looked at: of all schedules at first, then of the best ones of those.
-struct Look {
+struct Closer {
   std::size_t schedules, commands;
 };
 constexpr std::size_t kCommands = 1000;
-constexpr Look kCloser[] = {{12, 4000}, {3, 40000}};
+constexpr Closer kCloser[] = {{12, 4000}, {3, 40000}};
 constexpr std::size_t kMore = 5, kOfEachName = 2, kOfEachMerit = 2;
 constexpr double kNearBest = 1.3;
 constexpr double kLess = 0.99;       // of the bus: worth larger buffers
@@ -52,7 +52,7 @@ double bus_share_of(const firmware::Dataflow& dataflow, const Job& job) {
 Judge::Judge(const Job& job, const firmware::Dataflow& dataflow, const MachineConfig& machine)
     : job_(job),
       dataflow_(dataflow),
-      costs_(machine),
+      replays_(machine),
       bus_share_(bus_share_of(dataflow, job)),
       l1_share_(on_chip(dataflow, kL1Share / machine.cores)),
       command_(on_chip(dataflow, kOfACommand / (2.0 * machine.cores))),
@@ -104,12 +104,13 @@ hal::JobResult Judge::word_on_nearest() const {
   return read_stream(with(nearest_words_), 0, reader);
 }
 
-double Judge::merit(const Words& words) {
+double Judge::merit(const Words& words, double most) {
   const auto found = merits_.find(words);
   if (found != merits_.end()) return found->second;
-  const double merit = fits(words) ? closely(words, commands_) : kNever;
+  const double merit = fits(words) ? closely(words, commands_, most) : kNever;
+  if (merit >= most) return merit;
   merits_[words] = merit;
-  if (merit < kNever) found_.emplace_back(merit, words);
+  found_.emplace_back(merit, words);
   least_ = std::min(least_, merit);
   return merit;
 }
@@ -117,36 +118,37 @@ double Judge::merit(const Words& words) {
 std::pair<double, Words> Judge::first() const { return *std::min_element(found_.begin(), found_.end()); }
 
 bool Judge::looks_closer(const Words& words) {
-  const auto whole = [&](const Words& one) { return estimate(with(one), costs_, kCommands).commands <= kCommands; };
+  const auto whole = [&](const Words& one) { return look(one, kCommands).commands <= kCommands; };
   if (whole(words) && whole(first().second)) return false;
   commands_ = kCloser[0].commands;
   merits_.clear();
   found_.clear();
-  sure_.clear();
   least_ = kNever;
   return merit(words) < kNever;
 }
 
-bool Judge::surely(double merit) {
-  const auto [known, added] = sure_.try_emplace(first().second, kNever);
-  if (added) known->second = closely(known->first, kSure);
-  return known->second < merit;
-}
+bool Judge::surely(double merit) { return closely(first().second, kSure) < merit; }
 
-Estimate Judge::look(const Words& words, std::size_t commands) {
-  const Job job = with(words);
-  costs_.set_control(control_of(words, job));
-  return estimate(job, costs_, commands);
+const Estimate& Judge::look(const Words& words, std::size_t commands, double enough) {
+  Look& known = looks_[{commands, words}];
+  if (known.estimate.cycles >= known.enough && known.enough < enough) {
+    const Job job = with(words);
+    replays_.costs().set_control(control_of(words, job));
+    known = {estimate(job, replays_, commands, enough), enough};
+  }
+  return known.estimate;
 }
 
 bool Judge::beats(const Words& words, const Words& other) {
   const std::size_t commands = kCloser[1].commands;
-  return words != other && closely(words, commands) < kBetter * closely(other, commands);
+  if (words == other) return false;
+  const double clearly = kBetter * closely(other, commands);
+  return closely(words, commands, clearly) < clearly;
 }
 
 bool Judge::spares(const Words& words, const Words& than) {
   const std::size_t commands = kCloser[1].commands;
-  const Estimate one = look(words, commands), other = look(than, commands);
+  const Estimate &one = look(words, commands), &other = look(than, commands);
   return one.bus < kLess * other.bus && merit(one) <= merit(other);
 }
 
@@ -162,7 +164,7 @@ double Judge::control_of(const Words& words, const Job& job) {
   }
   const auto found = control_.find(structure);
   if (found != control_.end()) return found->second;
-  return control_[structure] = cycles_of_a_command(job, costs_.machine(), kCommands);
+  return control_[structure] = cycles_of_a_command(job, replays_.costs().machine(), kCommands);
 }
 
 // Of the parameters, those that have names for their values.
@@ -182,7 +184,7 @@ std::vector<std::pair<double, Words>> sorted(std::vector<std::pair<double, Words
 
 Words Judge::best() {
   std::vector<std::pair<double, Words>> looked_at = found_;
-  for (const Look& look : kCloser) {
+  for (const Closer& look : kCloser) {
     const std::vector<std::pair<double, Words>> from = sorted(std::exchange(looked_at, {}));
     double best = kNever;
     std::map<Words, std::size_t> of_name;
@@ -194,7 +196,7 @@ Words Judge::best() {
       if (of_merit[merit]++ >= kOfEachMerit) continue;  // where a parameter makes no difference
       const bool one = of_name[named(words)]++ < kOfEachName || ends_.count(words) > 0;
       if (looked_at.size() >= most && !(one && merit < kNearBest * best)) continue;
-      merit = closely(words, look.commands);
+      merit = closely(words, look.commands, kNearBest * best);
       best = std::min(best, merit);
       looked_at.emplace_back(merit, words);
     }

@@ -29,12 +29,13 @@ class Judge {
   const Need& nearest() const { return nearest_; }
   hal::JobResult word_on_nearest() const;
 
-  // Cycles, and a little for the bus, L1 and every command, by the first commands; infinite where they do not fit.
-  double merit(const Words& words);
+  // Cycles, and a little for the bus, L1 and every command, by the first commands; infinite where they do not fit. Of
+  // what is not below `most` no more than that is said.
+  double merit(const Words& words, double most = kNever);
   double merit(const Estimate& e) const {
     return e.cycles + e.bus * bus_share_ + e.l1 * l1_share_ + e.commands * command_;
   }
-  double least() const { return least_; }  // of all that were asked for
+  double least() const { return least_; }  // of all that were found
   bool any() const { return !found_.empty(); }
   std::pair<double, Words> first() const;  // the best by those
   // Whether that one is below `merit` by more of its stream, too.
@@ -51,18 +52,25 @@ class Judge {
 
  private:
   Job with(const Words& words) const;
-  Estimate look(const Words& words, std::size_t commands);
-  double closely(const Words& words, std::size_t commands) { return merit(look(words, commands)); }
+  const Estimate& look(const Words& words, std::size_t commands, double enough = kNever);
+  double closely(const Words& words, std::size_t commands, double enough = kNever) {
+    return merit(look(words, commands, enough));
+  }
   double control_of(const Words& words, const Job& job);
   Words named(Words words) const;
 
   const Job& job_;
   const firmware::Dataflow& dataflow_;
-  Costs costs_;
+  Replays replays_;
   std::size_t count_ = 0;  // parameters
   double bus_share_, l1_share_, command_;
   std::map<Words, Need> needs_;
-  std::map<Words, double> merits_, sure_, control_;
+  std::map<Words, double> merits_, control_;
+  struct Look {
+    Estimate estimate;
+    double enough = 0;  // it was looked at no further
+  };
+  std::map<std::pair<std::size_t, Words>, Look> looks_;  // by how many commands
   std::vector<std::pair<double, Words>> found_;
   double least_;
   std::set<Words> ends_;

@@ -11,7 +11,12 @@ namespace {
 class Recorder final : public Reader {
  public:
   Recorder(Recording& recording, std::uint32_t cluster, Costs& costs, std::size_t most)
-      : r_(recording), cluster_(cluster), costs_(costs), word_(costs.machine().control.bus_bytes), most_(most), untimed_(recording) {}
+      : r_(recording),
+        cluster_(cluster),
+        costs_(costs),
+        word_(costs.machine().control.bus_bytes),
+        most_(most),
+        untimed_(recording) {}
 
   void command(const Queue& queue, const hal::Descriptor& d) override {
     Recording::Command c;
@@ -26,6 +31,9 @@ class Recorder final : public Reader {
     }
     r_.l1 += costs_.of(c.cost).l1_bytes / costs_.machine().l1.port_bytes_per_cycle;
     c.deferrable = c.transfer && (d.flags & hal::kDeferrable) != 0;
+    for (const hal::EventRef e : c.wait) digest(e.bits);
+    for (const hal::EventRef e : c.signal) digest(e.bits);
+    digest(std::uint64_t{c.cost} << 2 | (c.transfer ? 2U : 0U) | (c.deferrable ? 1U : 0U));
     if (queue.unit == Unit::kMac && d.opcode != hal::Opcode::kNop) {
       const hal::Product p = hal::product_of(d);
       const double macs = 1.0 * p.m * p.n * p.k;
@@ -40,7 +48,10 @@ class Recorder final : public Reader {
   }
   std::uint32_t level(const Queue& queue) override {
     const auto same = [&](const Queue& q) { return q.unit == queue.unit && q.index == queue.index; };
-    if (std::none_of(r_.asked.begin(), r_.asked.end(), same)) r_.asked.push_back(queue);
+    if (std::none_of(r_.asked.begin(), r_.asked.end(), same)) {
+      r_.asked.push_back(queue);
+      digest(number_of(queue));
+    }
     return untimed_.waiting(queue);
   }
   void give(std::uint32_t event, std::uint32_t tokens) override {
@@ -59,7 +70,16 @@ class Recorder final : public Reader {
   void add(Recording::Step step) {
     step.bus_bytes = r_.bus_bytes;
     step.commands = r_.commands.size();
+    digest(static_cast<std::uint64_t>(step.kind) << 62 | number_of(step.queue) << 32 | step.event);
+    digest(step.bus_bytes << 32 | step.tokens);
     r_.steps.push_back(step);
+  }
+  static std::uint64_t number_of(const Queue& queue) {
+    return static_cast<std::uint64_t>(queue.unit) << 24 | queue.index;
+  }
+  void digest(std::uint64_t word) {
+    r_.digest = (r_.digest ^ word) * 0x9E37'79B9'7F4A'7C15;
+    r_.digest ^= r_.digest >> 32;
   }
   Recording& r_;
   std::uint32_t cluster_;

@@ -7,7 +7,8 @@
 
 namespace attnvp::mapping {
 
-Replay replay(const std::vector<const Recording*>& clusters, const Costs& costs, Contention contention, double share) {
+Replay replay(const std::vector<const Recording*>& clusters, const Costs& costs, Contention contention, double share,
+              double enough) {
   const MachineConfig& m = costs.machine();
   const double burst = m.dma.burst_bytes / (m.dram.bytes_per_second / m.clock_hz);
   Agenda agenda;
@@ -25,6 +26,7 @@ Replay replay(const std::vector<const Recording*>& clusters, const Costs& costs,
   };
   while (!agenda.empty() || released()) {
     const Happening h = agenda.next();
+    if (h.time >= enough) return {h.time, true};
     Mark mark{};
     if (h.what != Happens::kMark) {
       all[h.cluster].happen(h);

@@ -28,9 +28,8 @@ struct Replay {
 };
 // `share`: what all clusters load and store, over what this one does (estimate).
 Replay replay(const Recording& recording, const Costs& costs, Contention contention, double share = 1);
-// Several clusters side by side, to the end of the last one. Those that have a transfer under way share DRAM's bus
-// equally.
+// Several clusters side by side, to the end of the last one, or until `enough` cycles are over.
 Replay replay(const std::vector<const Recording*>& clusters, const Costs& costs, Contention contention,
-              double share = 1);
+              double share = 1, double enough = kNever);
 
 }  // namespace attnvp::mapping

@@ -51,7 +51,7 @@ struct Mark {
 };
 
 // DRAM's bus: bursts of all users one after the other as they come. A user has a window of them under way, so that is
-// what it is served at a time; with more it gets in line again.
+// what it is served at a time; with more it gets in line again, unless there is nobody else.
 class SharedBus {
  public:
   // `window`: cycles of the whole bus.
@@ -62,7 +62,11 @@ class SharedBus {
     if (user >= users_.size()) users_.resize(user + 1);
     users_[user] = {cycles, 0, told};
     line_.push_back(user);
-    if (line_.size() == 1) next();
+    if (line_.size() == 1) return next();
+    if (line_.size() > 2) return;
+    settle();  // the first one had it for itself
+    turn_ = std::min(turn_, window_);
+    plan();
   }
   void tell(std::uint32_t user, double told) {
     const bool served_now = !line_.empty() && line_.front() == user;
@@ -81,18 +85,18 @@ class SharedBus {
     User& u = users_[user];
     const double told = std::max(u.told - u.served, 0.0);
     advance(std::min(told, turn_));  // as was planned: late in a long run time is too coarse to tell
-    if (u.told <= u.served + kSlack) {
+    const bool all = u.left <= kSlack;
+    if (u.told <= u.served + kSlack || (all && u.told < kNotTold)) {
       u.told = kNotTold;
       mark = {user, false};
       plan();
       return true;
     }
     line_.pop_front();
-    const bool over = u.left <= kSlack;
-    if (!over) line_.push_back(user);
+    if (!all) line_.push_back(user);
     if (!line_.empty()) next();
     mark = {user, true};
-    return over;
+    return all;
   }
 
   static constexpr double kNotTold = 1e300;
@@ -105,7 +109,8 @@ class SharedBus {
   // The first in line, from now on.
   void next() {
     since_ = agenda_.now();
-    turn_ = std::min(window_, users_[line_.front()].left);
+    const double left = users_[line_.front()].left;
+    turn_ = line_.size() == 1 ? left : std::min(window_, left);
     plan();
   }
   void settle() { advance(std::min(agenda_.now() - since_, turn_)); }

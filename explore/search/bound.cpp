@@ -43,9 +43,9 @@ double Bound::cycles(const job::Tiling& tiling) const {
 
 double Bound::estimate(const job::Tiling& tiling) const {
   const mapping::Job made = job(tiling);
-  mapping::Costs costs(problem_.machine);
-  costs.set_control(mapping::cycles_of_a_command(made, problem_.machine, kCommands));
-  return mapping::estimate(made, costs, kCommands).cycles;
+  mapping::Replays replays(problem_.machine);
+  replays.costs().set_control(mapping::cycles_of_a_command(made, problem_.machine, kCommands));
+  return mapping::estimate(made, replays, kCommands).cycles;
 }
 
 double Bound::energy_pj(const job::Tiling& tiling) const {

@@ -5,9 +5,7 @@
 #include <vector>
 
 #include "firmware/runtime/dataflow.h"
-#include "platform/config/energy.h"
-#include "platform/config/hardware.h"
-#include "platform/job/job.h"
+#include "tests/mapping/given.h"
 #include "tests/support/all_schedules.h"
 
 namespace attnvp {
@@ -17,10 +15,7 @@ using runs::all_schedules;
 
 // Machines and layers where a choice once missed the tiling given here by more than it may now.
 TEST(Choice, IsNoSlowerThanWhatWasMissed) {
-  const struct {
-    std::vector<std::string> keys;
-    const char *network, *dataflow, *tiling;
-  } cases[] = {// K and V come to each of 16 clusters, unless two heads share them: 1.67 times.
+  const Given cases[] = {// K and V come to each of 16 clusters, unless two heads share them: 1.67 times.
                {{"clusters=16", "cores=4", "mac.rows=16", "mac.columns=16", "vec.lanes=64", "l0.size=48KiB",
                  "l1.size=16MiB", "dram.bandwidth=10GB/s"},
                 "H=4,N=128,E=32",
@@ -104,15 +99,8 @@ TEST(Choice, IsNoSlowerThanWhatWasMissed) {
                 "H=1,N=1024,E=128",
                 "weave",
                 "bb=1,hh=1,nq=4,nkv=36,m0=128,n0=128,k0=64,kv=2,rb=5,steps=2,spare=none,walk=array"}};
-  for (const auto& c : cases) {
-    const MachineConfig machine = config::load_hardware("edge", c.keys);
-    const config::Network network = config::load_network(c.network);
-    job::Runner runner(machine, config::load_energy(machine.energy), false);
-    job::Schedule known = job::parse_dataflow(c.dataflow);
-    const job::Schedule chosen = job::complete(machine, network, known);
-    known.tiling = job::parse_tiling(c.tiling);
-    EXPECT_LE(static_cast<double>(runner.run(network, chosen, nullptr, {}).cycles),
-              1.05 * static_cast<double>(runner.run(network, known, nullptr, {}).cycles))
+  for (const Given& c : cases) {
+    EXPECT_LE(c.simulated(job::complete(c.machine(), c.layer(), c.open())), 1.05 * c.simulated(c.schedule()))
         << c.network << " " << c.dataflow;
   }
 }

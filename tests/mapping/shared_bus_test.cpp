@@ -40,10 +40,20 @@ TEST(SharedBus, FirstComeFirstServed) {
   EXPECT_EQ(run({{0, 10}, {50, 20}}).over, (std::vector<double>{10, 70}));
 }
 
-TEST(SharedBus, NoMoreThanAWindowAtATime) {
+TEST(SharedBus, NoMoreThanAWindowAtATimeWithOthers) {
   // 40 and 40 in turn until 160, then 20 of the first, 40 and what is left of the second.
   EXPECT_EQ(run({{0, 100}, {0, 300}}).over, (std::vector<double>{180, 400}));
-  EXPECT_EQ(run({{0, 100}, {50, 30}}).over, (std::vector<double>{130, 110}));
+  // 50 by itself, then a window, and the last 10 after the other's.
+  EXPECT_EQ(run({{0, 100}, {50, 30}}).over, (std::vector<double>{130, 120}));
+}
+
+TEST(SharedBus, TurnsEndHoweverLateItIs) {
+  constexpr double kLate = 3e12;  // where a double has no more than three binary places
+  const Seen seen = run({{kLate, 100.3, 100.3}, {kLate, 70.7, 0.1}});
+  EXPECT_NEAR(seen.over[0] - kLate, 171, 1);
+  EXPECT_NEAR(seen.told[0] - kLate, 171, 1);
+  EXPECT_NEAR(seen.over[1] - kLate, 150.7, 1);
+  EXPECT_NEAR(seen.told[1] - kLate, 40.1, 1);
 }
 
 TEST(SharedBus, TellsWhenSoMuchIsServed) {

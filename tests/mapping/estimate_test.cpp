@@ -1,0 +1,136 @@
+// Estimates of schedules against their simulation, and of a part of a stream against the whole of it.
+#include "mapping/estimate.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "tests/mapping/given.h"
+#include "tests/platform/random_jobs.h"
+#include "tests/support/all_schedules.h"
+
+namespace attnvp {
+namespace {
+
+using runs::all_schedules;
+using runs::Random;
+using runs::random_machine;
+using runs::random_network;
+
+double over_simulation(const Given& given) {
+  const job::Schedule schedule = given.schedule();
+  mapping::Replays replays(given.machine());
+  const double estimate =
+      mapping::estimate(job::make_job(given.machine(), given.layer(), schedule), replays, 100000).cycles;
+  return estimate / given.simulated(schedule);
+}
+
+// The estimate is for comparing. These are hard cases: tiny layers, bursts of 16 bytes, one bank.
+TEST(Estimate, IsNearTheSimulation) {
+  std::vector<double> ratios;
+  for (std::uint32_t i = 0; i < 60; ++i) {
+    Random r(i * 2654435761U + 4711);
+    const MachineConfig machine = random_machine(r);
+    const config::Network network = random_network(r);
+    config::check_machine(machine, {"random"});
+    const std::vector<job::Schedule> schedules = all_schedules();
+    const job::Schedule& open = schedules[i % schedules.size()];
+    try {
+      const job::Schedule chosen = job::complete(machine, network, open);
+      mapping::Replays replays(machine);
+      const double estimate = mapping::estimate(job::make_job(machine, network, chosen), replays, 100000).cycles;
+      job::Runner runner(machine, config::load_energy("fusemax-45nm"), false);
+      ratios.push_back(estimate / static_cast<double>(runner.run(network, chosen, nullptr, {}).cycles));
+    } catch (const std::runtime_error&) {
+    }
+  }
+  ASSERT_GE(ratios.size(), 20U);
+  std::sort(ratios.begin(), ratios.end(), [](double a, double b) { return std::abs(a - 1) < std::abs(b - 1); });
+  EXPECT_LE(std::abs(ratios[ratios.size() / 2] - 1), 0.02);
+  EXPECT_LE(std::abs(ratios[ratios.size() * 8 / 10] - 1), 0.05);
+  EXPECT_LE(ratios.back(), 1.3);
+  EXPECT_GE(ratios.back(), 0.8);
+}
+
+// Engines of four cores on five ports of L1, on fewer, and on few banks: who is in whose way is a matter of percents.
+TEST(Estimate, SharesL1AsTheSimulationDoes) {
+  const std::vector<std::string> small = {"clusters=2",   "cores=4",        "mac.rows=128",          "mac.columns=128",
+                                          "vec.lanes=64", "l0.size=256KiB", "dram.bandwidth=100GB/s"};
+  const std::vector<std::string> narrow = {"clusters=2",    "cores=4",       "mac.rows=16",   "mac.columns=16",
+                                           "vec.lanes=256", "l0.size=48KiB", "l1.size=32MiB", "dram.bandwidth=500GB/s"};
+  const auto with = [](std::vector<std::string> keys, const std::vector<std::string>& more) {
+    keys.insert(keys.end(), more.begin(), more.end());
+    return keys;
+  };
+  const char* const tiles = "bb=1,hh=1,nq=16,nkv=128,m0=128,n0=128,k0=64,kv=2,rb=4,steps=2,spare=2,walk=tiles";
+  const Given cases[] = {
+      {small, "H=2,N=256,E=64", "weave", tiles},
+      {with(small, {"l1.ports=1"}), "H=2,N=256,E=64", "weave", tiles},
+      {with(small, {"l1.ports=2", "l1.banks=2"}), "H=2,N=256,E=64", "weave", tiles},
+      {with(small, {"l1.banks=4"}), "H=2,N=256,E=64", "weave", tiles},
+      {narrow, "H=8,N=2048,E=64,HKV=2", "weave",
+       "bb=1,hh=1,nq=128,nkv=352,m0=32,n0=32,k0=64,kv=16,rb=64,steps=1,spare=none,walk=rows"},
+      {narrow, "H=8,N=2048,E=64,HKV=2", "tileflow", "bb=1,hh=1,nq=16,nkv=800,m0=32,n0=32,k0=32,kv=2,rb=4"},
+      // A port of its own, which an engine's fill, execution and drain share: 10% and 13%.
+      {{"cores=1", "mac.rows=16", "mac.columns=16", "vec.lanes=16", "l0.size=48KiB", "l1.size=512KiB",
+        "mac.resident_tiles=8", "dram.bandwidth=500GB/s"},
+       "H=1,N=512,E=80",
+       "weave",
+       "bb=1,hh=1,nq=16,nkv=64,m0=32,n0=32,k0=64,kv=2,rb=4,steps=2,spare=none,walk=array"},
+      {{"cores=1", "mac.rows=128", "mac.columns=128", "vec.lanes=256", "l0.size=256KiB", "l1.size=512KiB",
+        "dram.bandwidth=500GB/s"},
+       "H=16,N=128,E=32,HKV=4,causal=1",
+       "tileflow",
+       "bb=1,hh=2,nq=64,nkv=88,m0=128,n0=128,k0=64,kv=2,rb=4"},
+      // Few bursts under way for DRAM's latency.
+      {{"clusters=4", "cores=4", "mac.rows=64", "mac.columns=64", "vec.lanes=256", "l1.size=128KiB",
+        "dram.bandwidth=2000GB/s"},
+       "H=4,N=128,E=128,HKV=1,causal=1",
+       "mas",
+       "bb=1,hh=1,nq=12,nkv=64,m0=64,n0=64,k0=16,kv=1,rb=1"}};
+  for (const Given& c : cases) EXPECT_NEAR(over_simulation(c), 1, 0.015) << c.network << " " << c.dataflow;
+}
+
+// Few bursts of many clusters: who comes first goes on first, and in step they would all wait for each other. 36% and
+// 6%.
+TEST(Estimate, SharesTheBusAsTheSimulationDoes) {
+  const Given cases[] = {{{"clusters=16", "cores=2", "mac.rows=32", "mac.columns=32", "vec.lanes=16", "l0.size=48KiB",
+                           "l1.size=256KiB", "dram.bandwidth=500GB/s"},
+                          "H=32,N=512,E=80",
+                          "flat",
+                          "bb=1,hh=1,nq=16,nkv=64,m0=32,n0=64,k0=4,kv=stream,rb=2,tb=3,sb=3"},
+                         {{"clusters=2", "cores=4", "mac.rows=64", "mac.columns=64", "vec.lanes=256", "l0.size=64KiB",
+                           "l1.size=128KiB", "dram.bandwidth=100GB/s"},
+                          "H=8,N=256,E=64",
+                          "fusemax",
+                          "bb=1,hh=1,nq=16,nkv=64,m0=64,n0=64,k0=2,kv=1,rb=2,steps=1,spare=none"}};
+  for (const Given& c : cases) EXPECT_NEAR(over_simulation(c), 1, 0.015) << c.network << " " << c.dataflow;
+}
+
+// A stream that is too long is judged by a part of it: loads that come long before products, rows that attend to few
+// keys, a matmul by itself.
+TEST(Estimate, OfAPartIsNearThatOfTheWhole) {
+  const std::vector<std::string> small_l1 = {"cores=1",       "mac.rows=64",   "mac.columns=64",
+                                             "vec.lanes=256", "l0.size=64KiB", "l1.size=128KiB"};
+  const Given cases[] = {
+      {{}, "gemm:1024x2048x2048", "gemm", "nq=128,nkv=800,m0=32,n0=32,k0=64,kv=2,kd=64"},
+      {small_l1, "H=8,HKV=2,N=1024,E=80", "weave",
+       "bb=1,hh=1,nq=20,nkv=60,m0=64,n0=64,k0=32,kv=3,rb=1,steps=1,spare=none,walk=alone"},
+      {small_l1, "H=8,HKV=2,N=2048,E=80,causal=1", "weave",
+       "bb=1,hh=1,nq=20,nkv=60,m0=64,n0=64,k0=32,kv=3,rb=1,steps=1,spare=none,walk=alone"},
+      {{}, "H=12,N=1024,E=64", "tileflow", "bb=1,hh=1,nq=8,nkv=1024,m0=32,n0=32,k0=64,kv=1,rb=2"},
+      {{"clusters=4"}, "H=4,N=1024,E=64,causal=1", "mas", "bb=1,hh=1,nq=24,nkv=16,m0=16,n0=16,k0=64,kv=stream,rb=2"}};
+  for (const Given& c : cases) {
+    const mapping::Job job = job::make_job(c.machine(), c.layer().folded(), c.schedule());
+    mapping::Replays replays(c.machine());
+    const double part = mapping::estimate(job, replays, 1000).cycles,
+                 whole = mapping::estimate(job, replays, 3000000).cycles;
+    EXPECT_NEAR(part / whole, 1, 0.1) << c.network << " " << c.dataflow;
+  }
+}
+
+}  // namespace
+}  // namespace attnvp
