@@ -40,8 +40,9 @@ class Chooser {
       choice.fits = judge_.fits(steps_.given());
     } else if (far) {
       search();
-      wider();
       choice.words = judge_.best();
+      wider();
+      better(choice.words);
       if (!choice.words.empty() && judge_.looks_closer(choice.words)) {
         steps_.follow(choice.words);
         best_of(&Steps::each_count, judge_.first().second);
@@ -131,7 +132,7 @@ class Chooser {
   // What has been found since, if that is clearly better.
   void better(Words& words) {
     const Words other = judge_.best();
-    if (!other.empty() && judge_.beats(other, words)) words = other;
+    if (!words.empty() && judge_.beats(other, words)) words = other;
   }
 
   // Where one is nearly as fast as any schedule can be there is nothing left to win with others.

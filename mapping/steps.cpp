@@ -5,8 +5,8 @@
 namespace attnvp::mapping {
 
 namespace {
-constexpr int kRounds = 8;           // over all parameters
-constexpr double kNear = 1.05;       // so much slower by a first look may be faster by a closer one
+constexpr int kRounds = 8;     // over all parameters
+constexpr double kNear = 1.2;  // so much slower by a first look may be faster by a closer one: 1.05 lost 4% on one job
 constexpr std::uint32_t kShape = 4;  // rows or keys of a tile so many times as many, or as few
 }  // namespace
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
 
 #include "platform/config/error.h"
 #include "platform/config/hardware.h"
@@ -15,7 +14,7 @@ namespace {
 class Search {
  public:
   Search(const MachineConfig& machine, std::string dataflow)
-      : machine_(machine), energy_(config::load_energy(machine.energy)), schedule_(job::parse_dataflow(dataflow)) {
+      : machine_(machine), schedule_(job::parse_dataflow(dataflow)) {
     limit_.dataflow = std::move(dataflow);
     limit_.cores = machine.cores;
     limit_.rows = kLimitRowsPerCore * machine.cores * machine.clusters;
@@ -32,31 +31,41 @@ class Search {
       const std::uint32_t steps = runs + (refused - runs) / 2;
       (attempt(steps) ? runs : refused) = steps;
     }
+    if (runs > 0) run(runs);
     return limit_;
   }
 
  private:
-  bool attempt(std::uint32_t steps) {
+  config::Network layer(std::uint32_t steps) const {
     config::Network network;
     network.heads = 1;
     network.seq_q = limit_.rows;
     network.seq_kv = steps * kLimitStep;
     network.emb = kLimitEmb;
     network.name = fmt::format("{} x {}", network.seq_q, network.seq_kv);
+    return network;
+  }
+
+  // Whether there are any tiles for it that the machine has room for.
+  bool attempt(std::uint32_t steps) {
     try {
-      if (!runner_) runner_ = std::make_unique<job::Runner>(machine_, energy_, false);
-      const job::Result result = runner_->run(network, schedule_, nullptr, {});
-      limit_.tokens = network.seq_kv;
-      limit_.cycles = result.cycles;
-      limit_.l1_peak_bytes = result.max("l1", "peak_bytes");
+      job::look(machine_, layer(steps), schedule_);
       return true;
     } catch (const job::RunError& e) {
       refused_with(e.what());
     } catch (const config::ConfigError& e) {
       refused_with(e.what());
     }
-    runner_.reset();  // spent
     return false;
+  }
+
+  void run(std::uint32_t steps) {
+    const config::Network network = layer(steps);
+    const job::Result result =
+        job::Runner(machine_, config::load_energy(machine_.energy), false).run(network, schedule_, nullptr, {});
+    limit_.tokens = network.seq_kv;
+    limit_.cycles = result.cycles;
+    limit_.l1_peak_bytes = result.max("l1", "peak_bytes");
   }
 
   void refused_with(const std::string& sentence) {
@@ -66,9 +75,7 @@ class Search {
   }
 
   const MachineConfig& machine_;
-  config::EnergyTable energy_;
   job::Schedule schedule_;
-  std::unique_ptr<job::Runner> runner_;
   Limit limit_;
 };
 

@@ -1,4 +1,4 @@
-// The longest sequences, found by running (section 5.5).
+// The longest sequences (section 5.5).
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct Limit {
 };
 
 // Every dataflow of the list, on the machine as it is and, where it has more than one core per cluster, with
-// one. A length counts when a run in timing mode ends without an error.
+// one. A length counts where there are tiles that the machine has room for; the longest one is run.
 std::vector<Limit> find_limits(const MachineConfig& machine, const std::vector<std::string>& dataflows,
                                const std::function<void(const std::string& dataflow, std::uint32_t cores)>& progress);
 
