@@ -23,8 +23,9 @@ constexpr double kHopeless = 20, kBehind = 1.3;
 // speed.
 constexpr double kNearLeast = 1.02, kNearLeastOfMany = 1.01;
 
-constexpr int kWider = 2;         // times that is gone on from where a way led by what no step does,
-constexpr double kNearby = 1.05;  //   to what is not so much worse
+// What no step does from where a way led is gone on from where it is not so much worse. Random jobs of weave: with 1.05
+// and one of them followed two of 500 took 13% and 15% more.
+constexpr double kNearby = 1.3;
 
 class Chooser {
  public:
@@ -100,7 +101,7 @@ class Chooser {
   void wider() {
     for (Ways& w : ways_) {
       if (enough()) return;
-      if (w.found.merit <= kBehind * judge_.least()) wider(w);
+      if (!w.found.words.empty() && w.found.merit <= kBehind * judge_.least()) wider(w);
     }
   }
 
@@ -108,16 +109,12 @@ class Chooser {
     for (const Start* s : {&w.starts.modest, &w.starts.large, &w.starts.deep}) {
       if (!s->words.empty() && !enough()) w.found = std::min(w.found, best_of(&Steps::each_split, s->words));
     }
-    double before = kNever;
-    for (int i = 0; i < kWider && w.found.merit < before * kBetter; ++i) {
-      before = w.found.merit;
-      for (const auto each : {&Steps::each_count, &Steps::each_split, &Steps::each_shape}) {
-        if (!enough()) w.found = std::min(w.found, best_of(each, w.found.words));
-      }
+    for (const auto each : {&Steps::each_count, &Steps::each_split, &Steps::each_shape}) {
+      if (!enough()) w.found = std::min(w.found, best_of(each, w.found.words));
     }
   }
 
-  // The best of those, and on from there, where it is not far behind.
+  // The best few of those, and on from there, where they are not far behind.
   using Each = void (Steps::*)(const Words&, const Steps::Visit&);
   Start best_of(Each each, const Words& words) {
     std::vector<Start> found;
@@ -126,7 +123,7 @@ class Chooser {
       const double merit = judge_.merit(w, most);
       if (merit < most) found.push_back({merit, w});
     });
-    return follow_best(found, 1);
+    return follow_best(found, kFollowed);
   }
 
   // What has been found since, if that is clearly better.

@@ -29,7 +29,7 @@ struct Cost {
   double pace = 0;      // of body and last, what the units alone need
   // Of a copy: its bytes on the slower of the buses that it crosses; with its bursts one behind the other.
   double bus = 0, bursts = 0, latency = 0;
-  double drain = 0;  // of the last burst, through L1
+  double drain = 0;         // of the last burst, through L1
   double dram = 0, l2 = 0;  // on each of them, at least: a cache before DRAM may have it
   bool shared = false;      // a read of DRAM that another cluster's may be the answer of: it can be over at once
   bool after_previous = false;

@@ -16,7 +16,8 @@ namespace attnvp::mapping {
 namespace {
 
 constexpr std::uint32_t kClusters = 8;  // of many, that are looked at
-constexpr std::size_t kBeside = 4;      // of clusters that are alike, that are replayed beside each other
+constexpr std::size_t kBeside = 4;      // of clusters that are alike, that are replayed beside each other: 2 are not
+                                        //   enough for few bursts of many (a third off), more tell no more
 constexpr std::uint32_t kShares = 4;    // so much more is looked at of them together
 constexpr double kLeast = 1.0 / 8;      // of a layer that turned out to be too long, what is tried next
 // Where that much of the time is DRAM's, and so many commands are looked at, copies are counted in whole streams, if
@@ -166,9 +167,8 @@ std::vector<std::uint32_t> busy_ones(const Job& job, Costs& costs) {
   return some;
 }
 
-// Whole streams; nothing where they are too long together. `some`: those recorded. Where they are alike some of them
-// are enough, each with its share of the bus; those of uneven pieces are replayed side by side, if there is room for
-// all.
+// Whole streams; nothing where they are too long together. `some`: those recorded, no more of them than kClusters where
+// these are alike or the others' are too long. Each has as many others' share of the bus as it stands for.
 std::optional<Estimate> whole(const Job& job, Replays& replays, std::size_t most, double enough,
                               std::vector<Recording>& some) {
   Costs& costs = replays.costs();

@@ -26,6 +26,7 @@ constexpr std::size_t kSure = 8000;  // before a choice ends early
 // The K and V of a group are to come once for all its queries: what brings them again is to save half of its bus time.
 // A dataflow of many ways is there for its speed.
 constexpr double kBusShare = 1.0 / 30, kBusShareOfGroups = 1.0 / 2;
+constexpr double kSlower = 1.005;  // which it may take for moving less
 
 // Likewise of what is read and written in L1, of which each core has its part. And the one with fewer commands: each
 // has a little that no estimate knows of, cycles of an engine. Neither of those whose scores go by way of DRAM: 12
@@ -36,11 +37,18 @@ double on_chip(const firmware::Dataflow& dataflow, double share) {
   return dataflow.scores == hal::kScoresOnChip ? share : 0;
 }
 
+bool of_many(const firmware::Dataflow& dataflow) {
+  bool named = false;
+  for (std::size_t i = 0; dataflow.parameters[i] != nullptr; ++i)
+    named = named || dataflow.parameters[i]->named != nullptr;
+  return named;
+}
+
 double bus_share_of(const firmware::Dataflow& dataflow, const Job& job) {
+  if (of_many(dataflow)) return kBusShare;
   double share = kBusShare;
   for (std::size_t i = 0; dataflow.parameters[i] != nullptr; ++i) {
     const firmware::Parameter& p = *dataflow.parameters[i];
-    if (p.named != nullptr) return kBusShare;
     const auto keeps = [&](std::uint32_t value) { return keeps_heads(p, value) && worth_trying(p, value, job); };
     if (std::any_of(std::begin(p.tries), std::end(p.tries), keeps)) share = kBusShareOfGroups;
   }
@@ -56,6 +64,7 @@ Judge::Judge(const Job& job, const firmware::Dataflow& dataflow, const MachineCo
       bus_share_(bus_share_of(dataflow, job)),
       l1_share_(on_chip(dataflow, kL1Share / machine.cores)),
       command_(on_chip(dataflow, kOfACommand / (2.0 * machine.cores))),
+      slower_(of_many(dataflow) ? kSlower : kNever),
       least_(kNever),
       commands_(kCommands) {
   while (dataflow.parameters[count_] != nullptr) ++count_;
@@ -142,8 +151,9 @@ const Estimate& Judge::look(const Words& words, std::size_t commands, double eno
 bool Judge::beats(const Words& words, const Words& other) {
   const std::size_t commands = kCloser[1].commands;
   if (words == other) return false;
-  const double clearly = kBetter * closely(other, commands);
-  return closely(words, commands, clearly) < clearly;
+  const Estimate &one = look(words, commands), &than = look(other, commands);
+  if (one.cycles > slower_ * than.cycles) return false;
+  return than.cycles > slower_ * one.cycles || merit(one) < kBetter * merit(than);
 }
 
 bool Judge::spares(const Words& words, const Words& than) {
@@ -201,9 +211,14 @@ Words Judge::best() {
       looked_at.emplace_back(merit, words);
     }
   }
-  double least = kNever;
+  const auto cycles = [&](const Words& words) {
+    return looks_.at({std::end(kCloser)[-1].commands, words}).estimate.cycles;
+  };
+  double fastest = kNever, least = kNever;
+  for (const auto& [merit, words] : looked_at) fastest = std::min(fastest, cycles(words));
   Words chosen;
   for (const auto& [merit, words] : looked_at) {
+    if (cycles(words) > slower_ * fastest) continue;
     if (!chosen.empty() && merit >= least * kBetter) continue;
     chosen = words;
     least = merit;

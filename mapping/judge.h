@@ -64,6 +64,7 @@ class Judge {
   Replays replays_;
   std::size_t count_ = 0;  // parameters
   double bus_share_, l1_share_, command_;
+  double slower_;  // than another is no schedule, whatever it moves
   std::map<Words, Need> needs_;
   std::map<Words, double> merits_, control_;
   struct Look {

@@ -1,5 +1,5 @@
 """Weave held against mas, flat, fusemax and tileflow on machines and layers at random, each with the tiles that the
-platform chooses for it: a Markdown page on stdout, docs/weave.md. Some ten minutes on two cores.
+platform chooses for it: a Markdown page on stdout, docs/weave.md. Half an hour on two cores.
 
     python3 tests/explore/weave_campaign.py build/release/cli/attnvp [FIRST LAST] > docs/weave.md
 """

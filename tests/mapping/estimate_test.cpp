@@ -74,7 +74,7 @@ TEST(Estimate, SharesL1AsTheSimulationDoes) {
       {narrow, "H=8,N=2048,E=64,HKV=2", "weave",
        "bb=1,hh=1,nq=128,nkv=352,m0=32,n0=32,k0=64,kv=16,rb=64,steps=1,spare=none,walk=rows"},
       {narrow, "H=8,N=2048,E=64,HKV=2", "tileflow", "bb=1,hh=1,nq=16,nkv=800,m0=32,n0=32,k0=32,kv=2,rb=4"},
-      // A port of its own, which an engine's fill, execution and drain share: 10% and 13%.
+      // A port of its own, which an engine's fill, execution and drain share.
       {{"cores=1", "mac.rows=16", "mac.columns=16", "vec.lanes=16", "l0.size=48KiB", "l1.size=512KiB",
         "mac.resident_tiles=8", "dram.bandwidth=500GB/s"},
        "H=1,N=512,E=80",
@@ -94,8 +94,7 @@ TEST(Estimate, SharesL1AsTheSimulationDoes) {
   for (const Given& c : cases) EXPECT_NEAR(over_simulation(c), 1, 0.015) << c.network << " " << c.dataflow;
 }
 
-// Few bursts of many clusters: who comes first goes on first, and in step they would all wait for each other. 36% and
-// 6%.
+// Few bursts of many clusters: who comes first goes on first, and in step they would all wait for each other.
 TEST(Estimate, SharesTheBusAsTheSimulationDoes) {
   const Given cases[] = {{{"clusters=16", "cores=2", "mac.rows=32", "mac.columns=32", "vec.lanes=16", "l0.size=48KiB",
                            "l1.size=256KiB", "dram.bandwidth=500GB/s"},
