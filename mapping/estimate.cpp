@@ -173,13 +173,14 @@ std::optional<Estimate> whole(const Job& job, Replays& replays, std::size_t most
                               std::vector<Recording>& some) {
   Costs& costs = replays.costs();
   const std::uint32_t clusters = job.block.machine.clusters;
-  double bus = 0, macs = 0, commands = 0, l1 = 0;
+  double bus = 0, macs = 0, commands = 0, l1 = 0, engine = 0;
   std::uint32_t busy = 0;
-  bool alike = true;
+  bool alike = true, all_there = true;
   for (const std::uint32_t cluster : in_order(clusters)) {
     if (some.size() >= kClusters && alike && busy > 0) break;
     Recording r = record(job, cluster, costs, most);
-    if (!r.complete && some.size() >= kClusters && busy >= kClusters) break;
+    all_there = r.complete || some.size() < kClusters || busy < kClusters;
+    if (!all_there) break;
     some.push_back(std::move(r));
     const Recording& last = some.back();
     if (!last.complete) return std::nullopt;
@@ -187,6 +188,7 @@ std::optional<Estimate> whole(const Job& job, Replays& replays, std::size_t most
     most -= last.commands.size();
     commands = std::max(commands, static_cast<double>(last.commands.size()));
     l1 = std::max(l1, last.l1);
+    engine = std::max(engine, last.engine);
     busy += last.commands.empty() ? 0 : 1;
     bus += last.bus;
     macs += last.macs;
@@ -196,7 +198,8 @@ std::optional<Estimate> whole(const Job& job, Replays& replays, std::size_t most
   const double share = 1.0 * clusters / static_cast<double>(some.size());
   bus *= share;
   const double part = missed(job, costs.machine(), bus);
-  if (bus * part >= enough) return Estimate{bus * part, bus * part, commands, l1};
+  const double least = std::max(bus * part, engine);
+  if (least >= enough) return Estimate{least, bus * part, commands, l1, all_there};
   std::vector<const Recording*> all;
   for (const Recording& r : some) {
     if (!r.commands.empty()) all.push_back(&r);
@@ -210,7 +213,7 @@ std::optional<Estimate> whole(const Job& job, Replays& replays, std::size_t most
   // Of uneven row blocks those looked at may be the short ones: the others have what is missing of the layer.
   const double missing = layer_demand(job, costs.machine()).macs / share / std::max(macs, 1.0);
   if (some.size() < clusters && job.rules.mask.any()) cycles *= std::max(missing, 1.0);
-  return Estimate{std::max(cycles, bus * part), bus * part, commands, l1};
+  return Estimate{std::max(cycles, bus * part), bus * part, commands, l1, all_there};
 }
 
 // As seen by one of `clusters` that share the work; `r`: the first of its stream.

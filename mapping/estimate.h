@@ -14,6 +14,7 @@ struct Estimate {
   double bus = 0;       // cycles of the DRAM bus that all copies take
   double commands = 0;  // of the cluster that has most
   double l1 = 0;        // cycles of a port of its L1 that all of them take
+  bool whole = false;   // all of it was looked at: by more commands it is the same
 };
 // `most`: commands that are looked at. Where it turns out to take `enough` cycles or more, it is looked at no further,
 // and no less than that is said.

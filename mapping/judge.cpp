@@ -139,12 +139,15 @@ bool Judge::looks_closer(const Words& words) {
 bool Judge::surely(double merit) { return closely(first().second, kSure) < merit; }
 
 const Estimate& Judge::look(const Words& words, std::size_t commands, double enough) {
-  Look& known = looks_[{commands, words}];
-  if (known.estimate.cycles >= known.enough && known.enough < enough) {
-    const Job job = with(words);
-    replays_.costs().set_control(control_of(words, job));
-    known = {estimate(job, replays_, commands, enough), enough};
+  std::map<std::size_t, Look>& looks = looks_[words];
+  Look& known = looks[commands];
+  if (known.serves(enough)) return known.estimate;
+  for (const auto& [fewer, look] : looks) {
+    if (fewer < commands && look.estimate.whole && look.serves(enough)) return (known = look).estimate;
   }
+  const Job job = with(words);
+  replays_.costs().set_control(control_of(words, job));
+  known = {estimate(job, replays_, commands, enough), enough};
   return known.estimate;
 }
 
@@ -212,7 +215,7 @@ Words Judge::best() {
     }
   }
   const auto cycles = [&](const Words& words) {
-    return looks_.at({std::end(kCloser)[-1].commands, words}).estimate.cycles;
+    return looks_.at(words).at(std::end(kCloser)[-1].commands).estimate.cycles;
   };
   double fastest = kNever, least = kNever;
   for (const auto& [merit, words] : looked_at) fastest = std::min(fastest, cycles(words));

@@ -70,8 +70,9 @@ class Judge {
   struct Look {
     Estimate estimate;
     double enough = 0;  // it was looked at no further
+    bool serves(double as_enough) const { return estimate.cycles < enough || enough >= as_enough; }
   };
-  std::map<std::pair<std::size_t, Words>, Look> looks_;  // by how many commands
+  std::map<Words, std::map<std::size_t, Look>> looks_;  // by how many commands
   std::vector<std::pair<double, Words>> found_;
   double least_;
   std::set<Words> ends_;

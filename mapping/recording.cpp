@@ -25,14 +25,20 @@ class Recorder final : public Reader {
     if (d.remote != 0 && d.remote != cluster_ + 1) c.signal[hal::kSignals - 1] = {0};
     c.cost = costs_.number_of(queue.unit, d);
     c.transfer = d.opcode == hal::Opcode::kCopy;
+    if (queue.unit != Unit::kDma) {
+      const std::size_t engine = 2 * std::size_t{queue.index} + (queue.unit == Unit::kVec ? 1 : 0);
+      if (engine >= busy_.size()) busy_.resize(engine + 1);
+      r_.engine = std::max(r_.engine, busy_[engine] += costs_.of(c.cost).pace);
+    }
     if (c.transfer) {
       r_.bus += costs_.of(c.cost).bus;
       if (d.operand[1].address < hal::kL2Base) r_.out += costs_.of(c.cost).dram;
     }
     r_.l1 += costs_.of(c.cost).l1_bytes / costs_.machine().l1.port_bytes_per_cycle;
     c.deferrable = c.transfer && (d.flags & hal::kDeferrable) != 0;
-    for (const hal::EventRef e : c.wait) digest(e.bits);
-    for (const hal::EventRef e : c.signal) digest(e.bits);
+    static_assert(hal::kWaits % 2 == 0 && hal::kSignals % 2 == 0);
+    for (int i = 0; i < hal::kWaits; i += 2) digest(std::uint64_t{c.wait[i].bits} << 32 | c.wait[i + 1].bits);
+    for (int i = 0; i < hal::kSignals; i += 2) digest(std::uint64_t{c.signal[i].bits} << 32 | c.signal[i + 1].bits);
     digest(std::uint64_t{c.cost} << 2 | (c.transfer ? 2U : 0U) | (c.deferrable ? 1U : 0U));
     if (queue.unit == Unit::kMac && d.opcode != hal::Opcode::kNop) {
       const hal::Product p = hal::product_of(d);
@@ -86,6 +92,7 @@ class Recorder final : public Reader {
   Costs& costs_;
   std::uint32_t word_;
   std::size_t most_;
+  std::vector<double> busy_;  // of each engine, its cycles so far
   Untimed untimed_;
 };
 

@@ -36,6 +36,7 @@ struct Recording {
   double bus = 0;                // cycles of the DRAM bus that their copies take,
   double out = 0;                //   and of those that write it
   double l1 = 0;                 // and of a port of L1 that all of them take
+  double engine = 0;             // of the engine that has most to do, what its units need
   std::uint64_t digest = 0;      // of all that a replay depends on
   bool complete = true;          // false: the stream is longer than was asked for
   hal::JobResult result{};

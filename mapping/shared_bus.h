@@ -27,10 +27,17 @@ struct Happening {
 class Agenda {
  public:
   void plan(double time, Happens what, std::uint32_t cluster, std::uint32_t id) {
-    heap_.push({time, order_++, what, cluster, id});
+    if (time == now_) {
+      at_once_.push_back({time, 0, what, cluster, id});
+    } else {
+      heap_.push({time, order_++, what, cluster, id});
+    }
   }
-  bool empty() const { return heap_.empty(); }
+  bool empty() const { return heap_.empty() && first_ == at_once_.size(); }
   Happening next() {
+    const bool waiting = first_ < at_once_.size();
+    if (waiting && (heap_.empty() || heap_.top().time > now_)) return at_once_[first_++];
+    if (!waiting) at_once_.clear(), first_ = 0;
     const Happening h = heap_.top();
     heap_.pop();
     now_ = h.time;
@@ -40,6 +47,8 @@ class Agenda {
 
  private:
   FirstOut<Happening> heap_;
+  std::vector<Happening> at_once_;  // most of it: in turn, behind what has long been planned for this time
+  std::size_t first_ = 0;
   std::uint64_t order_ = 0;
   double now_ = 0;
 };
