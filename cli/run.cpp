@@ -162,7 +162,7 @@ int run(const RunArguments& a) {
                           a.seed};
   parts.least_cycles = picked.least_cycles;
   for (std::size_t i = 1; i < picked.contenders.size(); ++i) {
-    const explore::Contender& c = picked.contenders[i];
+    const job::Contender& c = picked.contenders[i];
     parts.beaten.push_back({c.schedule.text, c.estimate, c.cycles});
   }
   std::string json = report::to_json(result, p.machine.name, parts);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <initializer_list>
 #include <iterator>
-#include <tuple>
 
 #include "mapping/bound.h"
 #include "mapping/judge.h"
@@ -18,27 +17,23 @@ constexpr double kPromising = 1.5;    //   unless that is so much worse to begin
 
 // Ways that begin so much worse than the best that was found are not gone, nor on with where they have been followed.
 // 100 random jobs of five dataflows: 1.3 lost nothing, 1.03 up to 26%.
-constexpr double kHopeless = 20, kBehind = 1.3;
-// Of what the layer takes of the machine whatever the schedule; of a dataflow of many ways, which is there for its
-// speed.
-constexpr double kNearLeast = 1.02, kNearLeastOfMany = 1.01;
+constexpr double kBehind = 1.3;
+constexpr double kNearLeast = 1.02;  // of what the layer takes of the machine whatever the schedule
 
-// What no step does from where a way led is gone on from where it is not so much worse. Random jobs of weave: with 1.05
-// and one of them followed two of 500 took 13% and 15% more.
+// What no step does from where a way led is gone on from where it is not so much worse.
 constexpr double kNearby = 1.3;
 
 class Chooser {
  public:
-  Chooser(const Job& job, const firmware::Dataflow& dataflow, const MachineConfig& machine)
-      : job_(job), machine_(machine), judge_(job, dataflow, machine), steps_(job, dataflow, judge_) {}
+  Chooser(const Job& job, const firmware::Dataflow& dataflow, const MachineConfig& machine, double rival)
+      : job_(job), machine_(machine), rival_(rival), judge_(job, dataflow, machine), steps_(job, dataflow, judge_) {}
 
   // `far`: on from where it begins.
   Choice run(bool far) {
     Choice choice;
-    if (std::count(steps_.given().begin(), steps_.given().end(), 0U) == 0) {
+    const bool given = std::count(steps_.given().begin(), steps_.given().end(), 0U) == 0;
+    if (given) {
       choice.words = steps_.given();
-      if (!far) choice.cycles = judge_.merit(steps_.given());
-      choice.fits = judge_.fits(steps_.given());
     } else if (far) {
       search();
       choice.words = judge_.best();
@@ -49,12 +44,17 @@ class Chooser {
         best_of(&Steps::each_count, judge_.first().second);
         better(choice.words);
       }
-      choice.fits = !choice.words.empty();
-      if (choice.fits) choice.words = steps_.roomy(choice.words);
+      if (!choice.words.empty()) choice.words = steps_.roomy(choice.words);
     } else {
-      ways();
-      choice.fits = judge_.any();
-      if (choice.fits) std::tie(choice.cycles, choice.words) = judge_.first();
+      begin();
+      if (judge_.any()) choice.words = judge_.first().second;
+    }
+    choice.fits = !choice.words.empty() && judge_.fits(choice.words);
+    if (choice.fits && !(given && far)) {
+      const Estimate& e = judge_.estimated(choice.words, far);
+      choice.cycles = e.cycles;
+      choice.commands = e.commands;
+      choice.digest = e.digest;
     }
     choice.l1_bytes = judge_.nearest().l1_bytes;
     choice.refusal = choice.fits ? judge_.nearest().result : judge_.word_on_nearest();
@@ -62,57 +62,43 @@ class Chooser {
   }
 
  private:
-  // Where it is begun with one name, or one set of them.
+  // Where it is begun.
   struct Starts {
     Start modest, large, deep, wide;  // wide: with all heads, too; only followed
     double best() const { return std::min({modest.merit, large.merit, deep.merit}); }
   };
 
-  // The structures that have the same names for values (Parameter::named), and the likeliest of them that fits.
-  struct Ways {
-    Words fixed;
-    Starts starts;
-    Start found;  // where that led
-    bool operator<(const Ways& other) const { return starts.best() < other.starts.best(); }
-  };
+  // Until there is a structure that fits.
+  void begin() {
+    each_structure(0, steps_.given(), [&](const Words& words) {
+      begin(starts_, words);
+      return starts_.best() < kNever;
+    });
+  }
 
   void search() {
     const LayerDemand layer = layer_demand(job_, machine_);
-    near_ = (steps_.of_many() ? kNearLeastOfMany : kNearLeast) * judge_.merit(Estimate{layer.cycles(), layer.bus});
-    std::vector<Ways>& all = ways_ = ways();
-    for (std::size_t i = 0; i < all.size() && (i == 0 || !enough()); ++i) {
-      each_structure(0, all[i].fixed, [&](const Words& fixed) { return begin(all[i].starts, fixed), false; });
-      if (i == 0) go(all[0]);
-    }
-    if (!all.empty()) std::stable_sort(all.begin() + 1, all.end());
-    for (std::size_t i = 1; i < all.size(); ++i) {
-      if (enough() || all[i].starts.best() > kHopeless * judge_.least()) break;
-      go(all[i]);
-    }
-    if (all.size() < 2 || !judge_.any() || enough()) return;
-    // What was found with each of the names.
-    const Words best = judge_.first().second;
-    for (Ways& w : all) {
-      for (const Start& other : restructured(best, w.fixed, 1)) w.found = std::min(w.found, steps_.follow(other.words));
-    }
+    near_ = kNearLeast * judge_.merit(Estimate{layer.cycles(), layer.bus});
+    begin();
+    each_structure(0, steps_.given(), [&](const Words& words) { return begin(starts_, words), false; });
+    found_ = descend(starts_);
+    if (found_.words.empty() || enough() || behind(found_)) return;
+    // From there with other structures.
+    for (const Start& other : restructured(found_.words)) found_ = std::min(found_, steps_.follow(other.words));
   }
 
-  // What no step does, from where each way led that led near the best (Steps::each_...).
+  // What no step does, from where that led near the best (Steps::each_...).
   void wider() {
-    for (Ways& w : ways_) {
-      if (enough()) return;
-      if (!w.found.words.empty() && w.found.merit <= kBehind * judge_.least()) wider(w);
-    }
-  }
-
-  void wider(Ways& w) {
-    for (const Start* s : {&w.starts.modest, &w.starts.large, &w.starts.deep}) {
-      if (!s->words.empty() && !enough()) w.found = std::min(w.found, best_of(&Steps::each_split, s->words));
+    if (found_.words.empty() || behind(found_)) return;
+    for (const Start* s : {&starts_.modest, &starts_.large, &starts_.deep}) {
+      if (!s->words.empty() && !enough()) found_ = std::min(found_, best_of(&Steps::each_split, s->words));
     }
     for (const auto each : {&Steps::each_count, &Steps::each_split, &Steps::each_shape}) {
-      if (!enough()) w.found = std::min(w.found, best_of(each, w.found.words));
+      if (!enough()) found_ = std::min(found_, best_of(each, found_.words));
     }
   }
+
+  bool behind(const Start& start) const { return start.merit > kBehind * std::min(judge_.least(), rival_); }
 
   // The best few of those, and on from there, where they are not far behind.
   using Each = void (Steps::*)(const Words&, const Steps::Visit&);
@@ -135,19 +121,10 @@ class Chooser {
   // Where one is nearly as fast as any schedule can be there is nothing left to win with others.
   bool enough() { return judge_.least() < near_ && judge_.surely(near_); }
 
-  // One way to where it leads, then from there with other structures.
-  void go(Ways& way) {
-    const Start found = way.found = descend(way.starts);
-    if (found.words.empty() || enough() || found.merit > kBehind * judge_.least()) return;
-    for (const Start& other : restructured(found.words, way.fixed, kFollowed)) {
-      way.found = std::min(way.found, steps_.follow(other.words));
-    }
-  }
-
-  // The likeliest of a schedule's values with other structures of the same names.
-  std::vector<Start> restructured(const Words& from, const Words& names, std::size_t most) {
+  // The likeliest of a schedule's values with other structures.
+  std::vector<Start> restructured(const Words& from) {
     std::vector<Start> others;
-    each_structure(0, names, [&](const Words& fixed) {
+    each_structure(0, steps_.given(), [&](const Words& fixed) {
       Words words = guess(fixed);
       for (std::size_t i = 0; i < steps_.count(); ++i) {
         if (fixed[i] == 0 && from[i] != hal::kWord) words[i] = from[i];
@@ -160,23 +137,8 @@ class Chooser {
       return false;
     });
     std::stable_sort(others.begin(), others.end());
-    if (others.size() > most) others.resize(most);
+    if (others.size() > kFollowed) others.resize(kFollowed);
     return others;
-  }
-
-  // The likeliest first.
-  std::vector<Ways> ways() {
-    std::vector<Ways> all;
-    each_name(0, steps_.given(), [&](const Words& fixed) {
-      Ways& w = all.emplace_back();
-      w.fixed = fixed;
-      each_structure(0, fixed, [&](const Words& words) {
-        begin(w.starts, words);
-        return w.starts.best() < kNever;
-      });
-    });
-    std::stable_sort(all.begin(), all.end());
-    return all;
   }
 
   void begin(Starts& starts, const Words& fixed) {
@@ -188,13 +150,6 @@ class Chooser {
     start(starts.large, large, fixed);
     if (whole != first) start(starts.deep, whole, fixed);
     if (wide != large) start(starts.wide, wide, fixed);
-  }
-
-  template <typename Visit>
-  void each_name(std::size_t i, Words words, const Visit& visit) {
-    if (i == steps_.count()) return visit(words);
-    if (!steps_.open(i) || steps_.parameter(i).named == nullptr) return each_name(i + 1, words, visit);
-    for (words[i] = 1; words[i] <= steps_.parameter(i).most; ++words[i]) each_name(i + 1, words, visit);
   }
 
   // Every combination of the values of parameters that have a word for one, until there is one that is enough.
@@ -260,7 +215,7 @@ class Chooser {
     for (const Start* s : {&starts.modest, &starts.large, &starts.deep}) {
       if (s->words.empty()) continue;
       best = std::min(best, descend(s->words));
-      if (best.merit > kBehind * judge_.least()) break;
+      if (behind(best)) break;
     }
     if (!starts.wide.words.empty()) best = std::min(best, steps_.follow(starts.wide.words));
     return best;
@@ -290,7 +245,7 @@ class Chooser {
     Start best;
     for (const Start& start : starts) {
       if (rows.size() == most || start.merit > kPromising * starts[0].merit) break;
-      if (!rows.empty() && best.merit > kBehind * judge_.least()) break;
+      if (!rows.empty() && behind(best)) break;
       if (std::find(rows.begin(), rows.end(), steps_.nq(start.words)) != rows.end()) continue;
       rows.push_back(steps_.nq(start.words));
       best = std::min(best, steps_.follow(start.words));
@@ -300,20 +255,22 @@ class Chooser {
 
   const Job& job_;
   const MachineConfig& machine_;
+  double rival_;
   Judge judge_;
   Steps steps_;
-  std::vector<Ways> ways_;
+  Starts starts_;
+  Start found_;      // where that led
   double near_ = 0;  // the merit of what is fast enough
 };
 
 }  // namespace
 
-Choice choose(const Job& job, const firmware::Dataflow& dataflow, const MachineConfig& machine) {
-  return Chooser(job, dataflow, machine).run(true);
+Choice choose(const Job& job, const firmware::Dataflow& dataflow, const MachineConfig& machine, double rival) {
+  return Chooser(job, dataflow, machine, rival).run(true);
 }
 
 Choice look(const Job& job, const firmware::Dataflow& dataflow, const MachineConfig& machine) {
-  return Chooser(job, dataflow, machine).run(false);
+  return Chooser(job, dataflow, machine, kNever).run(false);
 }
 
 }  // namespace attnvp::mapping

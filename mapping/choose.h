@@ -16,11 +16,14 @@ struct Choice {
   Words words;                 // complete, if it fits
   hal::JobResult refusal{};    // why it does not: firmware's word on the smallest schedule that was tried,
   std::uint64_t l1_bytes = 0;  //   and what that takes of L1
-  double cycles = 0;           // estimated, where they were
+  double cycles = 0;           // estimated, where something was open,
+  double commands = 0;         //   and of the cluster that has most
+  std::uint64_t digest = 0;    // Estimate's
 };
 
-// `job` with the words that are given, 0 for those that are open.
-Choice choose(const Job& job, const firmware::Dataflow& dataflow, const MachineConfig& machine);
+// `job` with the words that are given, 0 for those that are open. `rival`: cycles of another dataflow's schedule; ways
+// that stay far behind it are not gone to their end.
+Choice choose(const Job& job, const firmware::Dataflow& dataflow, const MachineConfig& machine, double rival);
 // Where that begins, in a fraction of its time: what the dataflow is good for on that machine, roughly.
 Choice look(const Job& job, const firmware::Dataflow& dataflow, const MachineConfig& machine);
 

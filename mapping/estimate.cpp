@@ -199,7 +199,7 @@ std::optional<Estimate> whole(const Job& job, Replays& replays, std::size_t most
   bus *= share;
   const double part = missed(job, costs.machine(), bus);
   const double least = std::max(bus * part, engine);
-  if (least >= enough) return Estimate{least, bus * part, commands, l1, all_there};
+  if (least >= enough) return Estimate{least, bus * part, commands, l1, all_there, some[0].digest};
   std::vector<const Recording*> all;
   for (const Recording& r : some) {
     if (!r.commands.empty()) all.push_back(&r);
@@ -213,7 +213,7 @@ std::optional<Estimate> whole(const Job& job, Replays& replays, std::size_t most
   // Of uneven row blocks those looked at may be the short ones: the others have what is missing of the layer.
   const double missing = layer_demand(job, costs.machine()).macs / share / std::max(macs, 1.0);
   if (some.size() < clusters && job.rules.mask.any()) cycles *= std::max(missing, 1.0);
-  return Estimate{std::max(cycles, bus * part), bus * part, commands, l1, all_there};
+  return Estimate{std::max(cycles, bus * part), bus * part, commands, l1, all_there, some[0].digest};
 }
 
 // As seen by one of `clusters` that share the work; `r`: the first of its stream.
@@ -307,6 +307,7 @@ Estimate estimate(const Job& job, Replays& replays, std::size_t most, double eno
   const std::uint32_t shares = std::clamp(job.block.machine.clusters, 2U, kShares);
   if (const std::optional<Estimate> all = whole(job, replays, shares * most, enough, some)) return *all;
   const Deal deal = deal_of(job);
+  const std::uint64_t digest = some[0].digest;
   const std::vector<std::uint32_t> busy = busy_ones(job, costs);
   if (busy.empty()) return {kNever};  // firmware has refused it
   const auto share = static_cast<std::uint32_t>(busy.size());
@@ -331,7 +332,7 @@ Estimate estimate(const Job& job, Replays& replays, std::size_t most, double eno
   // Those that have nothing to do leave the layer's products and scores to the others.
   const LayerDemand layer = layer_demand(job, costs.machine());
   const double engines = std::max(layer.arrays, layer.lanes) * job.block.machine.clusters / share;
-  return {std::max(most_of_all.cycles, engines), most_of_all.bus, most_of_all.commands, most_of_all.l1};
+  return {std::max(most_of_all.cycles, engines), most_of_all.bus, most_of_all.commands, most_of_all.l1, false, digest};
 }
 
 }  // namespace attnvp::mapping

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "mapping/bus.h"
 #include "mapping/replays.h"
@@ -15,6 +16,7 @@ struct Estimate {
   double commands = 0;  // of the cluster that has most
   double l1 = 0;        // cycles of a port of its L1 that all of them take
   bool whole = false;   // all of it was looked at: by more commands it is the same
+  std::uint64_t digest = 0;  // of the first cluster's stream, as far as it was looked at (recording.h)
 };
 // `most`: commands that are looked at. Where it turns out to take `enough` cycles or more, it is looked at no further,
 // and no less than that is said.

@@ -17,16 +17,14 @@ struct Closer {
 };
 constexpr std::size_t kCommands = 1000;
 constexpr Closer kCloser[] = {{12, 4000}, {3, 40000}};
-constexpr std::size_t kMore = 5, kOfEachName = 2, kOfEachMerit = 2;
+constexpr std::size_t kMore = 5, kFirst = 2, kOfEachMerit = 2;
 constexpr double kNearBest = 1.3;
 constexpr double kLess = 0.99;       // of the bus: worth larger buffers
 constexpr std::size_t kSure = 8000;  // before a choice ends early
 
 // Of schedules that take nearly as long, the one that moves less: energy, and what others leave of the bus.
 // The K and V of a group are to come once for all its queries: what brings them again is to save half of its bus time.
-// A dataflow of many ways is there for its speed.
 constexpr double kBusShare = 1.0 / 30, kBusShareOfGroups = 1.0 / 2;
-constexpr double kSlower = 1.005;  // which it may take for moving less
 
 // Likewise of what is read and written in L1, of which each core has its part. And the one with fewer commands: each
 // has a little that no estimate knows of, cycles of an engine. Neither of those whose scores go by way of DRAM: 12
@@ -37,15 +35,7 @@ double on_chip(const firmware::Dataflow& dataflow, double share) {
   return dataflow.scores == hal::kScoresOnChip ? share : 0;
 }
 
-bool of_many(const firmware::Dataflow& dataflow) {
-  bool named = false;
-  for (std::size_t i = 0; dataflow.parameters[i] != nullptr; ++i)
-    named = named || dataflow.parameters[i]->named != nullptr;
-  return named;
-}
-
 double bus_share_of(const firmware::Dataflow& dataflow, const Job& job) {
-  if (of_many(dataflow)) return kBusShare;
   double share = kBusShare;
   for (std::size_t i = 0; dataflow.parameters[i] != nullptr; ++i) {
     const firmware::Parameter& p = *dataflow.parameters[i];
@@ -64,7 +54,6 @@ Judge::Judge(const Job& job, const firmware::Dataflow& dataflow, const MachineCo
       bus_share_(bus_share_of(dataflow, job)),
       l1_share_(on_chip(dataflow, kL1Share / machine.cores)),
       command_(on_chip(dataflow, kOfACommand / (2.0 * machine.cores))),
-      slower_(of_many(dataflow) ? kSlower : kNever),
       least_(kNever),
       commands_(kCommands) {
   while (dataflow.parameters[count_] != nullptr) ++count_;
@@ -151,12 +140,13 @@ const Estimate& Judge::look(const Words& words, std::size_t commands, double eno
   return known.estimate;
 }
 
+const Estimate& Judge::estimated(const Words& words, bool closely) {
+  return look(words, closely ? std::end(kCloser)[-1].commands : kCommands);
+}
+
 bool Judge::beats(const Words& words, const Words& other) {
   const std::size_t commands = kCloser[1].commands;
-  if (words == other) return false;
-  const Estimate &one = look(words, commands), &than = look(other, commands);
-  if (one.cycles > slower_ * than.cycles) return false;
-  return than.cycles > slower_ * one.cycles || merit(one) < kBetter * merit(than);
+  return words != other && closely(words, commands) < kBetter * closely(other, commands);
 }
 
 bool Judge::spares(const Words& words, const Words& than) {
@@ -172,20 +162,12 @@ double Judge::control_of(const Words& words, const Job& job) {
     const firmware::Parameter& p = *dataflow_.parameters[i];
     if (p.extent == firmware::Extent::kBatch || p.extent == firmware::Extent::kHeads)
       structure[i] = std::min(words[i], 2U);
-    else if (words[i] != hal::kWord && p.named == nullptr)
+    else if (words[i] != hal::kWord)
       structure[i] = 0;
   }
   const auto found = control_.find(structure);
   if (found != control_.end()) return found->second;
   return control_[structure] = cycles_of_a_command(job, replays_.costs().machine(), kCommands);
-}
-
-// Of the parameters, those that have names for their values.
-Words Judge::named(Words words) const {
-  for (std::size_t i = 0; i < count_; ++i) {
-    if (dataflow_.parameters[i]->named == nullptr) words[i] = 0;
-  }
-  return words;
 }
 
 namespace {
@@ -200,28 +182,23 @@ Words Judge::best() {
   for (const Closer& look : kCloser) {
     const std::vector<std::pair<double, Words>> from = sorted(std::exchange(looked_at, {}));
     double best = kNever;
-    std::map<Words, std::size_t> of_name;
+    std::size_t first = 0;
     std::map<double, std::size_t> of_merit;
     for (auto [merit, words] : from) {
-      // More of them where those before turn out to be worse than they promised; and, if they are near, the first ones
-      // of each name and those where steps ended.
+      // More of them where those before turn out to be worse than they promised; and, if they are near, the first
+      // ones and those where steps ended.
       const std::size_t most = merit < best ? kMore * look.schedules : look.schedules;
       if (of_merit[merit]++ >= kOfEachMerit) continue;  // where a parameter makes no difference
-      const bool one = of_name[named(words)]++ < kOfEachName || ends_.count(words) > 0;
+      const bool one = first++ < kFirst || ends_.count(words) > 0;
       if (looked_at.size() >= most && !(one && merit < kNearBest * best)) continue;
       merit = closely(words, look.commands, kNearBest * best);
       best = std::min(best, merit);
       looked_at.emplace_back(merit, words);
     }
   }
-  const auto cycles = [&](const Words& words) {
-    return looks_.at(words).at(std::end(kCloser)[-1].commands).estimate.cycles;
-  };
-  double fastest = kNever, least = kNever;
-  for (const auto& [merit, words] : looked_at) fastest = std::min(fastest, cycles(words));
   Words chosen;
+  double least = kNever;
   for (const auto& [merit, words] : looked_at) {
-    if (cycles(words) > slower_ * fastest) continue;
     if (!chosen.empty() && merit >= least * kBetter) continue;
     chosen = words;
     least = merit;

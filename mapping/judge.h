@@ -47,6 +47,8 @@ class Judge {
   // By as much of their streams as those that are chosen: clearly better; as fast, and moves less over the bus.
   bool beats(const Words& words, const Words& other);
   bool spares(const Words& words, const Words& than);
+  // By the first look, or as closely as those that are chosen.
+  const Estimate& estimated(const Words& words, bool closely);
   // From here on all are looked at as closely as the best few were, that one first. False: there was all of it to see.
   bool looks_closer(const Words& words);
 
@@ -57,14 +59,12 @@ class Judge {
     return merit(look(words, commands, enough));
   }
   double control_of(const Words& words, const Job& job);
-  Words named(Words words) const;
 
   const Job& job_;
   const firmware::Dataflow& dataflow_;
   Replays replays_;
   std::size_t count_ = 0;  // parameters
   double bus_share_, l1_share_, command_;
-  double slower_;  // than another is no schedule, whatever it moves
   std::map<Words, Need> needs_;
   std::map<Words, double> merits_, control_;
   struct Look {

@@ -107,9 +107,9 @@ class Program {
       const auto v =
           read<riscv::NamedValueLayout>(address + i * static_cast<std::uint32_t>(sizeof(riscv::NamedValueLayout)));
       if (v.name == 0) break;
-      list.push_back({required(v.name), text(v.meaning), v.traits});
+      list.push_back({required(v.name), text(v.meaning), v.traits, text(v.same)});
     }
-    list.push_back({nullptr, nullptr, 0});
+    list.push_back({nullptr, nullptr, 0, nullptr});
     return list.data();
   }
   const firmware::DataflowOption* options(std::uint32_t address) {

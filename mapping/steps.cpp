@@ -17,7 +17,6 @@ Steps::Steps(const Job& job, const firmware::Dataflow& dataflow, Judge& judge)
   nq_ = index_of(dataflow, "nq");
   for (std::size_t i = 0; i < count_; ++i) {
     deep_ = deep_ || parameter(i).extent == firmware::Extent::kDepth;
-    of_many_ = of_many_ || parameter(i).named != nullptr;
   }
 }
 
@@ -67,12 +66,7 @@ Steps::Room Steps::room(std::size_t i, const Words& words) const {
 }
 
 bool Steps::gives_way(std::size_t j, std::size_t i, const Words& words) const {
-  const firmware::Parameter& p = parameter(j);
-  if (i == j || room(i, words) == Room::kNone) return false;
-  const bool in_l1 = p.extent == firmware::Extent::kCount && p.grain == firmware::Grain::kOne && !p.in_command;
-  const bool buffers = of_many_ && in_l1 && open(j) && p.named == nullptr && words[j] != hal::kWord;
-  if (buffers) return room(i, words) == Room::kL1;
-  return room(i, words) == room(j, words);
+  return i != j && room(i, words) != Room::kNone && room(i, words) == room(j, words);
 }
 
 bool Steps::with_value(Words& words, std::size_t i, std::uint32_t value) {
@@ -85,7 +79,7 @@ bool Steps::with_value(Words& words, std::size_t i, std::uint32_t value) {
 Words Steps::fixed_words(const Words& words) const {
   Words fixed = given_;
   for (std::size_t k = 0; k < count_; ++k) {
-    if (words[k] == hal::kWord || parameter(k).named != nullptr) fixed[k] = words[k];
+    if (words[k] == hal::kWord) fixed[k] = words[k];
   }
   return fixed;
 }
@@ -95,7 +89,7 @@ void Steps::each_count(const Words& words, const Visit& visit) {
   for (std::size_t k = 0; k < count_; ++k) {
     const firmware::Parameter& p = parameter(k);
     const bool count = p.extent == firmware::Extent::kCount && p.grain == firmware::Grain::kOne && !p.in_command;
-    if (open(k) && count && p.named == nullptr) counts.push_back(k);
+    if (open(k) && count) counts.push_back(k);
   }
   const std::function<void(std::size_t, Words, Words)> each = [&](std::size_t i, Words one, Words fixed) {
     if (i == counts.size()) {
@@ -181,7 +175,7 @@ bool Steps::exchange(std::size_t i, std::size_t j, bool up, Words words, const T
   std::size_t steps = count_;
   for (std::size_t k = 0; k < count_; ++k) {
     const firmware::Parameter& p = parameter(k);
-    if (!open(k) || p.named != nullptr || p.extent != firmware::Extent::kCount) continue;
+    if (!open(k) || p.extent != firmware::Extent::kCount) continue;
     if (p.none != nullptr) buffers.push_back(k);
     if (p.none == nullptr && p.grain == firmware::Grain::kOne && !p.in_command) steps = k;
   }
@@ -244,14 +238,7 @@ Start Steps::follow(Words words) {
   for (int round = 0; better && round < kRounds; ++round) {
     better = false;
     for (std::size_t i = 0; i < count_; ++i) {
-      if (!open(i) || parameter(i).named != nullptr) continue;
-      if (of_many_ && parameter(i).none != nullptr && parameter(i).extent == firmware::Extent::kCount) {
-        for (const std::uint32_t value : parameter(i).tries) {
-          if (value != 0 && value != words[i] && worth_trying(parameter(i), value, job_)) try_value(i, value);
-        }
-        continue;
-      }
-      if (words[i] == hal::kWord) continue;
+      if (!open(i) || words[i] == hal::kWord) continue;
       const std::vector<std::uint32_t> all = values(i, words);
       for (const int step : {1, -1}) {
         auto at = std::lower_bound(all.begin(), all.end(), words[i]) - all.begin() + step;

@@ -30,8 +30,6 @@ class Steps {
   bool open(std::size_t i) const { return given_[i] == 0; }
   int nq_index() const { return nq_; }  // negative: there is none
   std::uint32_t nq(const Words& words) const { return nq_ < 0 ? 1 : words[static_cast<std::size_t>(nq_)]; }
-  // Some parameter's values have names: where each of those begins is no more than a beginning, words included.
-  bool of_many() const { return of_many_; }
   // Worth trying for a parameter beside the others' values, ascending, without the word.
   std::vector<std::uint32_t> values(std::size_t i, const Words& words) const;
 
@@ -61,7 +59,7 @@ class Steps {
   Room room(std::size_t i, const Words& words) const;
   // Whether there may be less of j for more of i.
   bool gives_way(std::size_t j, std::size_t i, const Words& words) const;
-  Words fixed_words(const Words& words) const;  // what is given, names, and words in place of numbers
+  Words fixed_words(const Words& words) const;  // what is given, and words in place of numbers
   // The least of a parameter's values that is no less; what it has, where there is none.
   std::uint32_t nearest(std::size_t i, const Words& words, std::uint32_t value) const;
   // Blocks of rows, neither of them given.
@@ -77,7 +75,6 @@ class Steps {
   std::size_t count_ = 0;
   int nq_ = -1;
   bool deep_ = false;  // a product's three extents share L1
-  bool of_many_ = false;
   Words given_;
 };
 

@@ -1,30 +1,20 @@
 // `--dataflow auto`: which dataflow, with which tiling, for a layer on a machine.
 //
-// Every dataflow that takes the layer is looked at where the choice of its tiles begins (mapping/choose.h). Of those
-// that begin near the best, the likeliest first, tiles are chosen and a timing run made, until one is as fast as nearly
-// any schedule can be; the fastest is taken, and where it is not that near, with tiles beside its own that run faster.
+// All of them against each other (job/contest.h), and the ways of such that have several (job/ways.h); the fastest is
+// taken, and where it is not as fast as nearly any schedule can be, with tiles beside its own that run faster.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "models/machine.h"
 #include "platform/config/energy.h"
-#include "platform/job/schedule.h"
+#include "platform/job/contest.h"
 
 namespace attnvp::explore {
 
-struct Contender {
-  job::Schedule open;        // as given
-  job::Schedule schedule;    // complete: chosen, or where the choice begins
-  double estimate = 0;       // cycles, of where it begins
-  std::uint64_t cycles = 0;  // simulated; 0: the estimate was enough
-  double rank() const { return cycles == 0 ? estimate : static_cast<double>(cycles); }
-};
-
 struct Automatic {
-  std::vector<Contender> contenders;  // the one that is taken first, then those that were simulated, then the others
+  std::vector<job::Contender> contenders;  // the one that is taken first, then those that were run, then the others
   double least_cycles = 0;            // what any schedule of the layer must move and compute takes as long
   std::string left_out;               // dataflows that do not take the layer, and why
   const job::Schedule& schedule() const { return contenders.front().schedule; }

@@ -15,14 +15,15 @@ namespace {
 enum Walk : uint32_t { kRows = 1, kPairs, kTurns, kTiles, kArray, kAlone, kShares };
 
 constexpr NamedValue kWalks[] = {
-    {"rows", "row blocks with all of their scores in L1: MAC and VEC as two streams, never drained"},
+    {"rows", "row blocks with all of their scores in L1: MAC and VEC as two streams, never drained", 0, "mas"},
     {"pairs", "likewise, two cores at a row block: C on one's array, O on the other's, softmax on both"},
     {"turns",
-     "likewise, scores, softmax and products of a block in turn, where L1 has room for one block of scores only"},
-    {"tiles", "in one pass over tiles of keys, which a cluster's cores share", kOnePass},
-    {"array", "likewise, exponentials and row sums on the PEs that hold the scores", kOnePass},
-    {"alone", "in one pass, each core with row blocks and tiles of its own", kOnePass},
-    {"shares", "likewise, each core with an equal share of all keys, merged behind", kOnePass | kMerged},
+     "likewise, scores, softmax and products of a block in turn, where L1 has room for one block of scores only", 0,
+     "flat"},
+    {"tiles", "in one pass over tiles of keys, which a cluster's cores share", kOnePass, "cascade"},
+    {"array", "likewise, exponentials and row sums on the PEs that hold the scores", kOnePass, "fusemax"},
+    {"alone", "in one pass, each core with row blocks and tiles of its own", kOnePass, "flash2"},
+    {"shares", "likewise, each core with an equal share of all keys, merged behind", kOnePass | kMerged, "lean"},
     {nullptr, nullptr}};
 
 // Two streams, of row blocks that lanes take in turn.

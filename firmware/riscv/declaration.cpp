@@ -25,6 +25,8 @@ SAME(Parameter, tries);
 SAME(Parameter, in_command);
 SAME(Parameter, guess);
 SAME(Parameter, named);
+using firmware::NamedValue;
+SAME(NamedValue, same);
 
 extern const std::uint32_t abi;
 __attribute__((section("attnvp_abi"), used)) const std::uint32_t abi = kDeclarationVersion;

@@ -7,7 +7,7 @@
 
 namespace attnvp::riscv {
 
-constexpr std::uint32_t kDeclarationVersion = 2;
+constexpr std::uint32_t kDeclarationVersion = 3;
 
 struct DataflowLayout {
   std::uint32_t name, description, run, parameters, options, statistics;
@@ -23,7 +23,7 @@ struct ParameterLayout {
   std::uint32_t guess, named;
 };
 struct NamedValueLayout {
-  std::uint32_t name, meaning, traits;
+  std::uint32_t name, meaning, traits, same;
 };
 struct OptionLayout {
   std::uint32_t name, values, description;

@@ -27,7 +27,8 @@ enum class Grain : std::uint8_t { kOne, kArrayRows, kArrayColumns };
 struct NamedValue {
   const char* name;
   const char* meaning;
-  unsigned traits = 0;  // of the dataflow, with this value
+  unsigned traits = 0;         // of the dataflow, with this value
+  const char* same = nullptr;  // another dataflow that makes the same commands of the same values
 };
 
 // A number that a schedule leaves open: a tile size, how many buffers there are of a kind.

@@ -43,7 +43,7 @@ class Cluster : public sc_core::sc_module {
 
 class Platform : public sc_core::sc_module {
  public:
-  // Only one platform may exist at a time (a SystemC process has one module tree). `partitions`: of each cluster, where
+  // Into SystemC's current simulation, which has one module tree (job/elaborated.h). `partitions`: of each cluster, where
   // not all of them have one job.
   Platform(sc_core::sc_module_name name, const MachineConfig& machine, bool full_data, const Firmware& firmware,
            std::vector<Partition> partitions = {});

@@ -40,9 +40,16 @@ Elaborated::Elaborated(const MachineConfig& machine, bool full_data, std::vector
   platform_ = std::make_unique<Platform>("attnvp", machine, full_data, firmware::boot, std::move(partitions));
 }
 
-Elaborated::~Elaborated() {
-  platform_.reset();
-  sc_core::sc_get_curr_simcontext()->reset();  // a later platform is elaborated into a fresh simulation
+Elaborated::~Elaborated() = default;
+
+Elaborated::Simulation::Simulation()
+    : outer_(sc_core::sc_curr_simcontext), own_(std::make_unique<sc_core::sc_simcontext>()) {
+  sc_core::sc_curr_simcontext = own_.get();
+}
+
+Elaborated::Simulation::~Simulation() {
+  own_.reset();
+  sc_core::sc_curr_simcontext = outer_;
 }
 
 }  // namespace attnvp::job

@@ -1,4 +1,5 @@
-// A platform for as long as this lives; one at a time in a process.
+// A platform for as long as this lives, in a simulation of its own. Of several in a process the last one that was made
+// is the one that runs, until it is gone.
 #pragma once
 
 #include <memory>
@@ -8,6 +9,9 @@
 #include "models/partition.h"
 #include "models/storage/host_memory.h"
 
+namespace sc_core {
+class sc_simcontext;
+}
 namespace attnvp {
 class Platform;
 }
@@ -25,6 +29,18 @@ class Elaborated {
 
  private:
   host_memory::Share share_;
+  // The one that SystemC's objects belong to from here on.
+  class Simulation {
+   public:
+    Simulation();
+    ~Simulation();
+    Simulation(const Simulation&) = delete;
+    Simulation& operator=(const Simulation&) = delete;
+
+   private:
+    sc_core::sc_simcontext* outer_;
+    std::unique_ptr<sc_core::sc_simcontext> own_;
+  } simulation_;
   std::unique_ptr<Platform> platform_;
 };
 

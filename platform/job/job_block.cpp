@@ -1,11 +1,9 @@
-// What firmware is given: the job block, and its parameters complete.
+// What firmware is given: the job block, and what it says of it.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
 
-#include "mapping/bound.h"
-#include "mapping/choose.h"
 #include "mapping/programs.h"
 #include "models/arith/number.h"
 #include "platform/config/error.h"
@@ -279,47 +277,6 @@ mapping::Job make_job(const MachineConfig& machine, const config::Network& n, co
 std::uint64_t result_bytes(const config::Network& n, const Schedule& schedule) {
   const bool whole = !mapping::find_dataflow(schedule.dataflow)->is(firmware::kOneStep);
   return whole ? n.query_elements() * sizeof(arith::Half) : 0;
-}
-
-namespace {
-
-// The schedule as it was chosen, or why there is none.
-Schedule chosen(const MachineConfig& machine, const config::Network& network, const Schedule& schedule,
-                const mapping::Choice& choice) {
-  const firmware::Dataflow& dataflow = *mapping::find_dataflow(schedule.dataflow);
-  if (!choice.fits) {
-    hal::JobResult why = choice.refusal;
-    if (why.status == hal::Status::kDone && choice.l1_bytes <= machine.l1.size_bytes) {
-      throw RunError(fmt::format("{} on {} with {}: its commands wait for ever, whatever its tiles are", network.name,
-                                 machine.name, schedule.text));
-    }
-    if (why.status == hal::Status::kDone) {
-      why.status = hal::Status::kL1TooSmall;
-      why.detail[0] = choice.l1_bytes;
-      why.detail[1] = machine.l1.size_bytes;
-    }
-    const std::string sentence = fmt::format("{} on {} with {}: cluster 0's firmware: {}", network.name, machine.name,
-                                             schedule.text, refusal(why, dataflow));
-    if (why.status == hal::Status::kBadTiling) throw TilingError(sentence);
-    throw RunError(sentence);
-  }
-  Schedule all = schedule;
-  all.tiling = tiling_of(choice.words, dataflow);
-  return all;
-}
-
-}  // namespace
-
-Schedule complete(const MachineConfig& machine, const config::Network& network, const Schedule& schedule) {
-  const firmware::Dataflow& dataflow = *mapping::find_dataflow(schedule.dataflow);
-  return chosen(machine, network, schedule, mapping::choose(make_job(machine, network, schedule), dataflow, machine));
-}
-
-FirstLook look(const MachineConfig& machine, const config::Network& network, const Schedule& schedule) {
-  const firmware::Dataflow& dataflow = *mapping::find_dataflow(schedule.dataflow);
-  const mapping::Job job = make_job(machine, network, schedule);
-  const mapping::Choice choice = mapping::look(job, dataflow, machine);
-  return {chosen(machine, network, schedule, choice), choice.cycles, mapping::layer_demand(job, machine).cycles()};
 }
 
 std::string refusal(const hal::JobResult& answer, const firmware::Dataflow& dataflow) {

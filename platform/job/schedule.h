@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -48,17 +49,26 @@ mapping::Job make_job(const MachineConfig& machine, const config::Network& netwo
 // Of the result that the schedule leaves at Layer::o; 0 where it has none to look at.
 std::uint64_t result_bytes(const config::Network& network, const Schedule& schedule);
 
-// The schedule with what it leaves open chosen for that machine and layer (mapping/choose.h). Throws RunError where no
-// choice fits.
+// The schedule with what it leaves open chosen for that machine and layer (mapping/choose.h, ways.h). Throws RunError
+// where no choice fits.
 Schedule complete(const MachineConfig& machine, const config::Network& network, const Schedule& schedule);
 
-// The schedule as that choice begins, in a fraction of its time, its cycles, estimated, and those that any schedule of
-// the layer takes at least. Throws likewise.
-struct FirstLook {
+// The schedule as that choice begins, in a fraction of its time. Throws likewise.
+Schedule look(const MachineConfig& machine, const config::Network& network, const Schedule& schedule);
+
+// The same with what is estimated of it, for a dataflow of one way (ways.h).
+struct Choice {
   Schedule schedule;
-  double cycles = 0, least_cycles = 0;
+  double cycles = 0;    // estimated, where something was open,
+  double commands = 0;  //   and of all clusters
+  std::uint64_t digest = 0;  // of the commands that were looked at
 };
-FirstLook look(const MachineConfig& machine, const config::Network& network, const Schedule& schedule);
+// `rival`: cycles of another schedule; what stays far behind it is not followed to its end.
+Choice choose_tiles(const MachineConfig& machine, const config::Network& network, const Schedule& schedule,
+                    double rival = std::numeric_limits<double>::infinity());
+Choice look_at_tiles(const MachineConfig& machine, const config::Network& network, const Schedule& schedule);
+// That any schedule of the layer takes at least, of that kind: attention, or a step.
+double least_cycles(const MachineConfig& machine, const config::Network& network, const Schedule& schedule);
 
 // Why firmware of a cluster did not do the job, in one clause.
 std::string refusal(const hal::JobResult& answer, const firmware::Dataflow& dataflow);

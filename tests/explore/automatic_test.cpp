@@ -34,11 +34,11 @@ TEST(Automatic, SaysWhatItsTilingTakesAndBeatsWhatItRan) {
        {"H=3,N=200,E=40", "H=4,N=100,E=64,HKV=1,causal=1", "H=2,E=64,phase=decode,batch=4,cache=300"}) {
     const config::Network network = config::load_network(net);
     const Automatic all = pick_dataflow(m, network, {}, energy);
-    const Contender& first = all.contenders.front();
+    const job::Contender& first = all.contenders.front();
     job::Runner runner(m, energy, false);
     EXPECT_EQ(runner.run(network.folded(), first.schedule, nullptr, {}).cycles, first.cycles) << net;
     EXPECT_GE(static_cast<double>(first.cycles), all.least_cycles) << net;
-    for (const Contender& c : all.contenders) {
+    for (const job::Contender& c : all.contenders) {
       if (c.cycles > 0) {
         EXPECT_LE(first.cycles, c.cycles) << net << " " << c.schedule.text;
       }

@@ -1,0 +1,104 @@
+#include "platform/job/contest.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <tuple>
+
+namespace attnvp::job {
+
+namespace {
+
+constexpr double kHopeless = 20;       // what begins so much behind what was found is not chosen for
+constexpr double kNearLeast = 1.01;   // of what any schedule takes: there is less than that left to win
+constexpr double kNearly = 1.06;      // estimates are off by 5% at most, and seldom by that
+constexpr double kMostCommands = 300'000;  // of what is run: a second
+
+}  // namespace
+
+bool Contest::add(const Schedule& open, const Schedule& look_at) {
+  const auto left_out = [this](const std::string& why) {
+    left_out_ += (left_out_.empty() ? "" : "; ") + why;
+    return false;
+  };
+  try {
+    const Choice look = look_at_tiles(machine_, network_, look_at);
+    least_cycles_ = job::least_cycles(machine_, network_, open);
+    all_.push_back({open, look.schedule, look.cycles, look.commands, false, look.digest});
+    return true;
+  } catch (const RunError& why) {
+    if (run_error_.empty()) run_error_ = why.what();
+    return left_out(why.what());
+  } catch (const config::ConfigError& why) {
+    if (config_error_.empty()) config_error_ = why.what();
+    return left_out(why.what());
+  }
+}
+
+void Contest::refuse() const {
+  if (!run_error_.empty()) throw RunError(run_error_);
+  throw config::ConfigError(config_error_);
+}
+
+void Contest::refuse_all() const {
+  if (!run_error_.empty()) throw RunError(left_out_);
+  throw config::ConfigError(left_out_);
+}
+
+void Contest::sort() {
+  std::stable_sort(all_.begin(), all_.end(), [](const Contender& a, const Contender& b) {
+    return std::make_tuple(a.cycles == 0, !a.chosen, a.rank()) < std::make_tuple(b.cycles == 0, !b.chosen, b.rank());
+  });
+}
+
+bool Contest::choose(Contender& c, double rival) {
+  try {
+    const Choice found = choose_tiles(machine_, network_, c.open, rival);
+    c.schedule = found.schedule;
+    c.chosen = true;
+    if (found.cycles > 0) c.estimate = found.cycles;
+    c.commands = found.commands;
+    if (settle_) settle_(c);
+    return true;
+  } catch (const RunError& why) {
+    if (run_error_.empty()) run_error_ = why.what();
+    c.estimate = std::numeric_limits<double>::infinity();
+    return false;
+  }
+}
+
+void Contest::run(Contender& c) {
+  if (c.cycles > 0 || c.commands > kMostCommands) return;
+  if (!trial_.has_value()) trial_.emplace(machine_);
+  try {
+    c.cycles = trial_->cycles(network_, c.schedule);
+  } catch (const RunError&) {
+    trial_.reset();  // it is spent
+  }
+}
+
+void Contest::decide(bool always) {
+  sort();
+  double best = std::numeric_limits<double>::infinity();
+  std::set<std::uint64_t> begun;
+  for (Contender& c : all_) {
+    if (c.estimate > kHopeless * best) break;
+    if (!begun.insert(c.digest).second) continue;  // another one that does the same on this machine
+    if (!choose(c, best)) continue;
+    if (c.estimate <= kNearLeast * least_cycles_) run(c);
+    best = std::min(best, c.rank());
+    if (c.cycles > 0 && best <= kNearLeast * least_cycles_) break;
+  }
+  const auto near = [&](const Contender& c) { return c.chosen && c.estimate <= kNearly * best; };
+  const auto of_them = std::count_if(all_.begin(), all_.end(), near);
+  for (Contender& c : all_) {
+    if (near(c) && (always || of_them > 1)) run(c);
+  }
+  trial_.reset();
+  const auto out = [](const Contender& c) { return c.estimate == std::numeric_limits<double>::infinity(); };
+  all_.erase(std::remove_if(all_.begin(), all_.end(), out), all_.end());
+  if (all_.empty()) refuse();
+  sort();
+}
+
+}  // namespace attnvp::job
