@@ -8,6 +8,8 @@ namespace attnvp::mapping {
 
 namespace {
 
+constexpr std::size_t kUsual = 4096;  // of commands: room for so many is made at once
+
 class Recorder final : public Reader {
  public:
   Recorder(Recording& recording, std::uint32_t cluster, Costs& costs, std::size_t most)
@@ -100,6 +102,8 @@ class Recorder final : public Reader {
 
 Recording record(const Job& job, std::uint32_t cluster, Costs& costs, std::size_t most) {
   Recording recording;
+  recording.steps.reserve(std::min(most, kUsual));
+  recording.commands.reserve(std::min(most, kUsual));
   Recorder recorder(recording, cluster, costs, most);
   recording.result = read_stream(job, cluster, recorder);
   return recording;

@@ -4,52 +4,44 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
-#include <functional>
-#include <queue>
-#include <tuple>
 #include <vector>
 
 namespace attnvp::mapping {
 
-template <class T>
-using FirstOut = std::priority_queue<T, std::vector<T>, std::greater<>>;
-
 enum class Happens : std::uint8_t { kLine, kSignal, kIssue, kBegin, kMark, kCpu, kCrossed, kPaced, kDrain };
 struct Happening {
   double time;
-  std::uint64_t order;  // of equals, the first one to be planned comes first
-  Happens what;
   std::uint32_t cluster, id;
-  bool operator>(const Happening& o) const { return std::tie(time, order) > std::tie(o.time, o.order); }
+  Happens what;
 };
 
-// What is going to happen, to whichever cluster.
+// What is going to happen, to whichever cluster; of equal times what was planned first comes first. Few things are
+// planned at a time, and most of them are soon: they are kept in order, the next one last.
 class Agenda {
  public:
   void plan(double time, Happens what, std::uint32_t cluster, std::uint32_t id) {
-    if (time == now_) {
-      at_once_.push_back({time, 0, what, cluster, id});
-    } else {
-      heap_.push({time, order_++, what, cluster, id});
-    }
+    const Happening h{time, cluster, id, what};
+    if (time == now_) return at_once_.push_back(h);
+    later_.push_back(h);
+    auto at = later_.end() - 1;
+    for (; at != later_.begin() && at[-1].time <= time; --at) *at = at[-1];
+    *at = h;
   }
-  bool empty() const { return heap_.empty() && first_ == at_once_.size(); }
+  bool empty() const { return later_.empty() && first_ == at_once_.size(); }
   Happening next() {
     const bool waiting = first_ < at_once_.size();
-    if (waiting && (heap_.empty() || heap_.top().time > now_)) return at_once_[first_++];
+    if (waiting && (later_.empty() || later_.back().time > now_)) return at_once_[first_++];
     if (!waiting) at_once_.clear(), first_ = 0;
-    const Happening h = heap_.top();
-    heap_.pop();
+    const Happening h = later_.back();
+    later_.pop_back();
     now_ = h.time;
     return h;
   }
   double now() const { return now_; }
 
  private:
-  FirstOut<Happening> heap_;
-  std::vector<Happening> at_once_;  // most of it: in turn, behind what has long been planned for this time
+  std::vector<Happening> later_, at_once_;  // at this very time, in turn: most of it
   std::size_t first_ = 0;
-  std::uint64_t order_ = 0;
   double now_ = 0;
 };
 

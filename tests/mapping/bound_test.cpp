@@ -73,7 +73,7 @@ TEST(Bound, HoldsBehindACache) {
     for (const char* dataflow : {"mas", "flat", "fusemax", "flash2", "layerwise", "lean"}) {
       for (const char* layer : {"H=8,N=256,E=64", "H=4,HKV=1,N=512,E=64,causal=1"}) {
         const config::Network network = config::load_network(layer);
-        const job::Schedule chosen = job::look(machine, network, job::parse_dataflow(dataflow)).schedule;
+        const job::Schedule chosen = job::look(machine, network, job::parse_dataflow(dataflow));
         const double least = mapping::least_cycles(job::make_job(machine, network, chosen), machine);
         job::Runner runner(machine, config::load_energy(machine.energy), false);
         EXPECT_LE(least, static_cast<double>(runner.run(network, chosen, nullptr, {}).cycles))
