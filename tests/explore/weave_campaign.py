@@ -89,9 +89,10 @@ def page(results, left_out):
     yield ""
     yield "## Where it loses"
     yield ""
-    yield ("`mas`, `flat` and `fusemax` are walks of weave to the cycle (a test), `tileflow` is its `pairs` drained for every head: "
-           "what is lost is lost by the choice of tiles, by estimates of streams that are too long to be looked at whole, "
-           "or by a descent that ends in another place. `--tiling walk=...` or `search` find them.")
+    yield ("`mas`, `flat` and `fusemax` are walks of weave to the cycle (a test), and each walk is chosen for as its dataflow is; `tileflow` "
+           "is its `pairs` drained for every head. What can be lost is lost where an estimate is more than 6% off, where a schedule has too "
+           "many commands (300,000) to be run by the choice, or where `pairs` is given other tiles than `tileflow`. "
+           "`--tiling walk=...` or `search` find the others.")
     yield ""
     yield "| weave over the best | best | walk | layer | machine (over `edge`) |"
     yield "|---|---|---|---|---|"
