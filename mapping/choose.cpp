@@ -25,8 +25,8 @@ constexpr double kNearby = 1.3;
 
 class Chooser {
  public:
-  Chooser(const Job& job, const firmware::Dataflow& dataflow, const MachineConfig& machine, double rival)
-      : job_(job), machine_(machine), rival_(rival), judge_(job, dataflow, machine), steps_(job, dataflow, judge_) {}
+  Chooser(const Job& job, const firmware::Dataflow& dataflow, const MachineConfig& machine)
+      : job_(job), machine_(machine), judge_(job, dataflow, machine), steps_(job, dataflow, judge_) {}
 
   // `far`: on from where it begins.
   Choice run(bool far) {
@@ -98,7 +98,7 @@ class Chooser {
     }
   }
 
-  bool behind(const Start& start) const { return start.merit > kBehind * std::min(judge_.least(), rival_); }
+  bool behind(const Start& start) const { return start.merit > kBehind * judge_.least(); }
 
   // The best few of those, and on from there, where they are not far behind.
   using Each = void (Steps::*)(const Words&, const Steps::Visit&);
@@ -255,7 +255,6 @@ class Chooser {
 
   const Job& job_;
   const MachineConfig& machine_;
-  double rival_;
   Judge judge_;
   Steps steps_;
   Starts starts_;
@@ -265,12 +264,12 @@ class Chooser {
 
 }  // namespace
 
-Choice choose(const Job& job, const firmware::Dataflow& dataflow, const MachineConfig& machine, double rival) {
-  return Chooser(job, dataflow, machine, rival).run(true);
+Choice choose(const Job& job, const firmware::Dataflow& dataflow, const MachineConfig& machine) {
+  return Chooser(job, dataflow, machine).run(true);
 }
 
 Choice look(const Job& job, const firmware::Dataflow& dataflow, const MachineConfig& machine) {
-  return Chooser(job, dataflow, machine, kNever).run(false);
+  return Chooser(job, dataflow, machine).run(false);
 }
 
 }  // namespace attnvp::mapping

@@ -21,9 +21,8 @@ struct Choice {
   std::uint64_t digest = 0;    // Estimate's
 };
 
-// `job` with the words that are given, 0 for those that are open. `rival`: cycles of another dataflow's schedule; ways
-// that stay far behind it are not gone to their end.
-Choice choose(const Job& job, const firmware::Dataflow& dataflow, const MachineConfig& machine, double rival);
+// `job` with the words that are given, 0 for those that are open.
+Choice choose(const Job& job, const firmware::Dataflow& dataflow, const MachineConfig& machine);
 // Where that begins, in a fraction of its time: what the dataflow is good for on that machine, roughly.
 Choice look(const Job& job, const firmware::Dataflow& dataflow, const MachineConfig& machine);
 

@@ -14,7 +14,8 @@ namespace attnvp::mapping {
 
 class Replays {
  public:
-  explicit Replays(const MachineConfig& machine) : costs_(machine) {}
+  explicit Replays(const MachineConfig& machine) : costs_(machine) {}  // which outlives this
+  explicit Replays(MachineConfig&&) = delete;
   Costs& costs() { return costs_; }  // of the recordings
   // Cycles of an estimate (replay.h); where those are `enough` or more, no less than that.
   double cycles(const std::vector<const Recording*>& clusters, double share, double enough = kNever);

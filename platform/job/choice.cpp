@@ -37,11 +37,10 @@ Choice chosen(const MachineConfig& machine, const config::Network& network, cons
 
 }  // namespace
 
-Choice choose_tiles(const MachineConfig& machine, const config::Network& network, const Schedule& schedule,
-                    double rival) {
+Choice choose_tiles(const MachineConfig& machine, const config::Network& network, const Schedule& schedule) {
   const firmware::Dataflow& dataflow = *mapping::find_dataflow(schedule.dataflow);
   return chosen(machine, network, schedule,
-                mapping::choose(make_job(machine, network, schedule), dataflow, machine, rival));
+                mapping::choose(make_job(machine, network, schedule), dataflow, machine));
 }
 
 Choice look_at_tiles(const MachineConfig& machine, const config::Network& network, const Schedule& schedule) {

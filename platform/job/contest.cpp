@@ -13,6 +13,7 @@ constexpr double kHopeless = 20;       // what begins so much behind what was fo
 constexpr double kNearLeast = 1.01;   // of what any schedule takes: there is less than that left to win
 constexpr double kNearly = 1.06;      // estimates are off by 5% at most, and seldom by that
 constexpr double kMostCommands = 300'000;  // of what is run: a second
+constexpr std::uint32_t kMostCores = 1024;  // of a machine that is made beside another one
 
 }  // namespace
 
@@ -51,9 +52,9 @@ void Contest::sort() {
   });
 }
 
-bool Contest::choose(Contender& c, double rival) {
+bool Contest::choose(Contender& c) {
   try {
-    const Choice found = choose_tiles(machine_, network_, c.open, rival);
+    const Choice found = choose_tiles(machine_, network_, c.open);
     c.schedule = found.schedule;
     c.chosen = true;
     if (found.cycles > 0) c.estimate = found.cycles;
@@ -68,10 +69,11 @@ bool Contest::choose(Contender& c, double rival) {
 }
 
 void Contest::run(Contender& c) {
-  if (c.cycles > 0 || c.commands > kMostCommands) return;
-  if (!trial_.has_value()) trial_.emplace(machine_);
+  if (c.cycles > 0 || c.commands > kMostCommands || machine_.clusters * machine_.cores > kMostCores) return;
   try {
+    if (!trial_.has_value()) trial_.emplace(machine_);
     c.cycles = trial_->cycles(network_, c.schedule);
+  } catch (const host_memory::Exceeded&) {  // no room for a second machine
   } catch (const RunError&) {
     trial_.reset();  // it is spent
   }
@@ -84,7 +86,7 @@ void Contest::decide(bool always) {
   for (Contender& c : all_) {
     if (c.estimate > kHopeless * best) break;
     if (!begun.insert(c.digest).second) continue;  // another one that does the same on this machine
-    if (!choose(c, best)) continue;
+    if (!choose(c)) continue;
     if (c.estimate <= kNearLeast * least_cycles_) run(c);
     best = std::min(best, c.rank());
     if (c.cycles > 0 && best <= kNearLeast * least_cycles_) break;
@@ -94,10 +96,23 @@ void Contest::decide(bool always) {
   for (Contender& c : all_) {
     if (near(c) && (always || of_them > 1)) run(c);
   }
-  trial_.reset();
   const auto out = [](const Contender& c) { return c.estimate == std::numeric_limits<double>::infinity(); };
   all_.erase(std::remove_if(all_.begin(), all_.end(), out), all_.end());
   if (all_.empty()) refuse();
+  sort();
+  trial_.reset();
+}
+
+void Contest::challenge(const Schedule& open) {
+  const Contender& first = all_.front();
+  if (first.rank() <= kNearLeast * least_cycles_) return;
+  const Choice found = choose_tiles(machine_, network_, open);
+  Contender other{open, found.schedule, found.cycles, found.commands, true};
+  if (other.estimate > kNearly * first.rank() || other.schedule.tiling == first.schedule.tiling) return;
+  run(other);
+  if (first.cycles == 0) run(all_.front());
+  trial_.reset();
+  if ((other.cycles > 0) == (first.cycles > 0)) all_.push_back(other);
   sort();
 }
 

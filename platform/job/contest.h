@@ -42,6 +42,8 @@ class Contest {
   // runs of all that are estimated to be nearly as fast as the fastest, where those are several, or `always`. What would
   // take long is not run.
   void decide(bool always);
+  // Once that is decided: the first one against another schedule that is chosen for, if that is near.
+  void challenge(const Schedule& open);
 
   // Those that were run, the fastest first, then those that tiles were chosen for, then the others.
   std::vector<Contender>& contenders() { return all_; }
@@ -53,7 +55,7 @@ class Contest {
 
  private:
   void sort();
-  bool choose(Contender& contender, double rival);
+  bool choose(Contender& contender);
   void run(Contender& contender);
   const MachineConfig& machine_;
   const config::Network& network_;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -63,9 +62,7 @@ struct Choice {
   double commands = 0;  //   and of all clusters
   std::uint64_t digest = 0;  // of the commands that were looked at
 };
-// `rival`: cycles of another schedule; what stays far behind it is not followed to its end.
-Choice choose_tiles(const MachineConfig& machine, const config::Network& network, const Schedule& schedule,
-                    double rival = std::numeric_limits<double>::infinity());
+Choice choose_tiles(const MachineConfig& machine, const config::Network& network, const Schedule& schedule);
 Choice look_at_tiles(const MachineConfig& machine, const config::Network& network, const Schedule& schedule);
 // That any schedule of the layer takes at least, of that kind: attention, or a step.
 double least_cycles(const MachineConfig& machine, const config::Network& network, const Schedule& schedule);

@@ -94,12 +94,6 @@ TEST(Choice, IsNoSlowerThanWhatWasMissed) {
        "H=4,N=1024,E=64,HKV=1",
        "weave",
        "bb=1,hh=1,nq=272,nkv=1024,m0=32,n0=32,k0=64,kv=2,rb=4,steps=2,spare=2,walk=tiles"},
-      // Half the rows, twice the keys and five row blocks where there is room for them.
-      {{"clusters=1", "cores=4", "mac.rows=64", "mac.columns=64", "vec.lanes=64", "l0.size=64KiB", "l1.size=128KiB",
-        "dram.bandwidth=30GB/s", "mac.resident_tiles=32"},
-       "H=1,N=1024,E=128",
-       "weave",
-       "bb=1,hh=1,nq=4,nkv=36,m0=128,n0=128,k0=64,kv=2,rb=5,steps=2,spare=none,walk=array"},
       // Half the keys, from where two steps pay: 1.15 times.
       {{"clusters=1", "cores=1", "mac.rows=16", "mac.columns=16", "vec.lanes=16", "l0.size=48KiB", "l1.size=32MiB",
         "dram.bandwidth=500GB/s", "mac.resident_tiles=8"},

@@ -22,7 +22,8 @@ using runs::random_network;
 
 double over_simulation(const Given& given) {
   const job::Schedule schedule = given.schedule();
-  mapping::Replays replays(given.machine());
+  const MachineConfig machine = given.machine();
+  mapping::Replays replays(machine);
   const double estimate =
       mapping::estimate(job::make_job(given.machine(), given.layer(), schedule), replays, 100000).cycles;
   return estimate / given.simulated(schedule);
@@ -123,8 +124,9 @@ TEST(Estimate, OfAPartIsNearThatOfTheWhole) {
       {{}, "H=12,N=1024,E=64", "tileflow", "bb=1,hh=1,nq=8,nkv=1024,m0=32,n0=32,k0=64,kv=1,rb=2"},
       {{"clusters=4"}, "H=4,N=1024,E=64,causal=1", "mas", "bb=1,hh=1,nq=24,nkv=16,m0=16,n0=16,k0=64,kv=stream,rb=2"}};
   for (const Given& c : cases) {
-    const mapping::Job job = job::make_job(c.machine(), c.layer().folded(), c.schedule());
-    mapping::Replays replays(c.machine());
+    const MachineConfig machine = c.machine();
+    const mapping::Job job = job::make_job(machine, c.layer().folded(), c.schedule());
+    mapping::Replays replays(machine);
     const double part = mapping::estimate(job, replays, 1000).cycles,
                  whole = mapping::estimate(job, replays, 3000000).cycles;
     EXPECT_NEAR(part / whole, 1, 0.1) << c.network << " " << c.dataflow;
