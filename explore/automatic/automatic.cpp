@@ -18,6 +18,7 @@ Automatic pick_dataflow(const MachineConfig& machine, const config::Network& net
                         const config::EnergyTable& energy) {
   const config::Network layer = network.folded();
   job::Contest contest(machine, layer);
+  std::vector<job::Way> others;  // in other words
   for (const firmware::Dataflow* dataflow : job::dataflows_for(network)) {
     job::Schedule open = job::parse_dataflow(dataflow->name);
     open.tiling = tiling;
@@ -26,11 +27,19 @@ Automatic pick_dataflow(const MachineConfig& machine, const config::Network& net
       continue;
     }
     for (const job::Way& way : job::ways_of(open)) {
-      if (!way.another()) contest.add(way.own);  // otherwise it is there by itself
+      if (way.another()) {  // it is there by itself
+        others.push_back(way);
+      } else {
+        contest.add(way.own);
+      }
     }
   }
   if (contest.contenders().empty()) contest.refuse_all();
   contest.decide(contest.contenders().size() > 1);
+  const std::string best = contest.contenders().front().open.dataflow;
+  for (const job::Way& way : others) {
+    if (way.same.dataflow == best) contest.challenge(way.own);
+  }
   Automatic all{contest.contenders(), contest.least_cycles(), contest.left_out()};
   job::Contender& first = all.contenders.front();
   if (first.cycles > 0 && static_cast<double>(first.cycles) > kNearLeast * all.least_cycles) {

@@ -9,7 +9,6 @@ namespace attnvp::job {
 
 namespace {
 
-constexpr double kHopeless = 20;       // what begins so much behind what was found is not chosen for
 constexpr double kNearLeast = 1.01;   // of what any schedule takes: there is less than that left to win
 constexpr double kNearly = 1.06;      // estimates are off by 5% at most, and seldom by that
 constexpr double kMostCommands = 300'000;  // of what is run: a second
@@ -84,7 +83,6 @@ void Contest::decide(bool always) {
   double best = std::numeric_limits<double>::infinity();
   std::set<std::uint64_t> begun;
   for (Contender& c : all_) {
-    if (c.estimate > kHopeless * best) break;
     if (!begun.insert(c.digest).second) continue;  // another one that does the same on this machine
     if (!choose(c)) continue;
     if (c.estimate <= kNearLeast * least_cycles_) run(c);
@@ -106,8 +104,15 @@ void Contest::decide(bool always) {
 void Contest::challenge(const Schedule& open) {
   const Contender& first = all_.front();
   if (first.rank() <= kNearLeast * least_cycles_) return;
-  const Choice found = choose_tiles(machine_, network_, open);
-  Contender other{open, found.schedule, found.cycles, found.commands, true};
+  Contender other;
+  try {
+    const Choice found = choose_tiles(machine_, network_, open);
+    other = {open, found.schedule, found.cycles, found.commands, true};
+  } catch (const RunError&) {  // no tiles fit that are found so
+    return;
+  } catch (const config::ConfigError&) {
+    return;
+  }
   if (other.estimate > kNearly * first.rank() || other.schedule.tiling == first.schedule.tiling) return;
   run(other);
   if (first.cycles == 0) run(all_.front());
