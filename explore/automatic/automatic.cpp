@@ -36,9 +36,12 @@ Automatic pick_dataflow(const MachineConfig& machine, const config::Network& net
   }
   if (contest.contenders().empty()) contest.refuse_all();
   contest.decide(contest.contenders().size() > 1);
-  const std::string best = contest.contenders().front().open.dataflow;
+  // Of several that do the same on this machine one was chosen for.
+  const std::vector<job::Contender> decided = contest.contenders();
   for (const job::Way& way : others) {
-    if (way.same.dataflow == best) contest.challenge(way.own);
+    for (const job::Contender& c : decided) {
+      if (c.open.dataflow == way.same.dataflow && c.digest == decided.front().digest) contest.challenge(way.own);
+    }
   }
   Automatic all{contest.contenders(), contest.least_cycles(), contest.left_out()};
   job::Contender& first = all.contenders.front();
