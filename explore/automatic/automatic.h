@@ -15,8 +15,8 @@ namespace attnvp::explore {
 
 struct Automatic {
   std::vector<job::Contender> contenders;  // the one that is taken first, then those that were run, then the others
-  double least_cycles = 0;            // what any schedule of the layer must move and compute takes as long
-  std::string left_out;               // dataflows that do not take the layer, and why
+  double least_cycles = 0;                 // what any schedule of the layer must move and compute takes as long
+  std::string left_out;                    // dataflows that do not take the layer, and why
   const job::Schedule& schedule() const { return contenders.front().schedule; }
   std::string sentence() const;  // what it beat, by how much, and how far from the least it is
 };

@@ -43,8 +43,8 @@ class Cluster : public sc_core::sc_module {
 
 class Platform : public sc_core::sc_module {
  public:
-  // Into SystemC's current simulation, which has one module tree (job/elaborated.h). `partitions`: of each cluster, where
-  // not all of them have one job.
+  // Into SystemC's current simulation, which has one module tree (job/elaborated.h). `partitions`: of each cluster,
+  // where not all of them have one job.
   Platform(sc_core::sc_module_name name, const MachineConfig& machine, bool full_data, const Firmware& firmware,
            std::vector<Partition> partitions = {});
 

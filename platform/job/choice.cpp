@@ -39,14 +39,12 @@ Choice chosen(const MachineConfig& machine, const config::Network& network, cons
 
 Choice choose_tiles(const MachineConfig& machine, const config::Network& network, const Schedule& schedule) {
   const firmware::Dataflow& dataflow = *mapping::find_dataflow(schedule.dataflow);
-  return chosen(machine, network, schedule,
-                mapping::choose(make_job(machine, network, schedule), dataflow, machine));
+  return chosen(machine, network, schedule, mapping::choose(make_job(machine, network, schedule), dataflow, machine));
 }
 
 Choice look_at_tiles(const MachineConfig& machine, const config::Network& network, const Schedule& schedule) {
   const firmware::Dataflow& dataflow = *mapping::find_dataflow(schedule.dataflow);
-  return chosen(machine, network, schedule,
-                mapping::look(make_job(machine, network, schedule), dataflow, machine));
+  return chosen(machine, network, schedule, mapping::look(make_job(machine, network, schedule), dataflow, machine));
 }
 
 double least_cycles(const MachineConfig& machine, const config::Network& network, const Schedule& schedule) {

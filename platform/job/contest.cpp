@@ -9,10 +9,11 @@ namespace attnvp::job {
 
 namespace {
 
-constexpr double kNearLeast = 1.01;   // of what any schedule takes: there is less than that left to win
-constexpr double kNearly = 1.06;      // estimates are off by 5% at most, and seldom by that
-constexpr double kMostCommands = 300'000;  // of what is run: a second
-constexpr std::uint32_t kMostCores = 1024;  // of a machine that is made beside another one
+constexpr double kNearLeast = 1.01;  // of what any schedule takes: there is less than that left to win
+constexpr double kNearly = 1.06;     // estimates are off by 5% at most, and seldom by that
+constexpr double kOut = std::numeric_limits<double>::infinity();  // the cycles of what cannot be
+constexpr double kMostCommands = 300'000;                         // of what is run: a second
+constexpr std::uint32_t kMostCores = 1024;                        // of a machine that is made beside another one
 
 }  // namespace
 
@@ -62,9 +63,11 @@ bool Contest::choose(Contender& c) {
     return true;
   } catch (const RunError& why) {
     if (run_error_.empty()) run_error_ = why.what();
-    c.estimate = std::numeric_limits<double>::infinity();
-    return false;
+  } catch (const config::ConfigError& why) {
+    if (config_error_.empty()) config_error_ = why.what();
   }
+  c.estimate = kOut;
+  return false;
 }
 
 void Contest::run(Contender& c) {
@@ -73,14 +76,16 @@ void Contest::run(Contender& c) {
     if (!trial_.has_value()) trial_.emplace(machine_);
     c.cycles = trial_->cycles(network_, c.schedule);
   } catch (const host_memory::Exceeded&) {  // no room for a second machine
-  } catch (const RunError&) {
+  } catch (const RunError& why) {
+    if (run_error_.empty()) run_error_ = why.what();
+    c.estimate = kOut;
     trial_.reset();  // it is spent
   }
 }
 
 void Contest::decide(bool always) {
   sort();
-  double best = std::numeric_limits<double>::infinity();
+  double best = kOut;
   std::set<std::uint64_t> begun;
   for (Contender& c : all_) {
     if (!begun.insert(c.digest).second) continue;  // another one that does the same on this machine
@@ -94,7 +99,7 @@ void Contest::decide(bool always) {
   for (Contender& c : all_) {
     if (near(c) && (always || of_them > 1)) run(c);
   }
-  const auto out = [](const Contender& c) { return c.estimate == std::numeric_limits<double>::infinity(); };
+  const auto out = [](const Contender& c) { return c.estimate == kOut; };
   all_.erase(std::remove_if(all_.begin(), all_.end(), out), all_.end());
   if (all_.empty()) refuse();
   sort();

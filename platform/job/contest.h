@@ -17,10 +17,10 @@
 namespace attnvp::job {
 
 struct Contender {
-  Schedule open;         // as given
-  Schedule schedule;     // complete: chosen, or where the choice begins
-  double estimate = 0;   // cycles of that
-  double commands = 0;   // of all clusters
+  Schedule open;        // as given
+  Schedule schedule;    // complete: chosen, or where the choice begins
+  double estimate = 0;  // cycles of that
+  double commands = 0;  // of all clusters
   bool chosen = false;
   std::uint64_t digest = 0;  // of the commands with which the choice begins
   std::uint64_t cycles = 0;  // simulated; 0: it was not
@@ -29,7 +29,7 @@ struct Contender {
 
 class Contest {
  public:
-  // Changes what was chosen for a contender; where that throws RunError it is out.
+  // Changes what was chosen for a contender; where that throws it is out.
   using Settle = std::function<void(Contender&)>;
   Contest(const MachineConfig& machine, const config::Network& network, Settle settle = {})
       : machine_(machine), network_(network), settle_(std::move(settle)) {}
@@ -39,8 +39,8 @@ class Contest {
   bool add(const Schedule& open) { return add(open, open); }
   bool add(const Schedule& open, const Schedule& look_at);
   // Tiles for those that may be the fastest, until one has run in nearly the time that any schedule takes; then timing
-  // runs of all that are estimated to be nearly as fast as the fastest, where those are several, or `always`. What would
-  // take long is not run.
+  // runs of all that are estimated to be nearly as fast as the fastest, where those are several, or `always`. What
+  // would take long is not run.
   void decide(bool always);
   // Once that is decided: the first one against another schedule that is chosen for, if that is near.
   void challenge(const Schedule& open);

@@ -58,8 +58,8 @@ Schedule look(const MachineConfig& machine, const config::Network& network, cons
 // The same with what is estimated of it, for a dataflow of one way (ways.h).
 struct Choice {
   Schedule schedule;
-  double cycles = 0;    // estimated, where something was open,
-  double commands = 0;  //   and of all clusters
+  double cycles = 0;         // estimated, where something was open,
+  double commands = 0;       //   and of all clusters
   std::uint64_t digest = 0;  // of the commands that were looked at
 };
 Choice choose_tiles(const MachineConfig& machine, const config::Network& network, const Schedule& schedule);

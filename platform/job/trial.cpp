@@ -31,7 +31,7 @@ std::uint64_t Trial::cycles(const config::Network& network, const Schedule& sche
   check_ended(platform, placed.what());
   Result result;
   placed.read_answers(result);  // whether firmware was content
-  return cycles;
+  return Clock::ran_out() ? 0 : cycles;
 }
 
 }  // namespace attnvp::job

@@ -13,7 +13,8 @@ namespace attnvp::job {
 class Trial {
  public:
   explicit Trial(const MachineConfig& machine) : elaborated_(machine, false) {}
-  // Of a complete schedule, without the delays of `run --jitter`. Throws RunError.
+  // Of a complete schedule, without the delays of `run --jitter`; 0 where that is more than time can tell. Throws
+  // RunError.
   std::uint64_t cycles(const config::Network& network, const Schedule& schedule);
 
  private:

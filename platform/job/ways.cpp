@@ -21,7 +21,8 @@ const firmware::Parameter* find(const firmware::Dataflow& dataflow, const char* 
 std::uint32_t no_use(const firmware::Parameter& p) { return p.none != nullptr ? hal::kWord : 1; }
 
 // The other dataflow with what is given; false where it has no such parameter, or no such value.
-bool in_words_of(const firmware::Dataflow& other, const Schedule& own, const firmware::Parameter& ways, Schedule& same) {
+bool in_words_of(const firmware::Dataflow& other, const Schedule& own, const firmware::Parameter& ways,
+                 Schedule& same) {
   const firmware::Dataflow& dataflow = *mapping::find_dataflow(own.dataflow);
   same = parse_dataflow(other.name);
   for (const auto& [name, value] : own.tiling.entries()) {
@@ -68,7 +69,7 @@ class Entries {
     if (!way.another()) return;
     try {
       choose_tiles(machine_, network_, c.schedule);
-    } catch (const RunError&) {
+    } catch (const std::runtime_error&) {
       const Choice anew = choose_tiles(machine_, network_, way.own);
       c.schedule = anew.schedule;
       c.estimate = anew.cycles;

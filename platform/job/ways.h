@@ -1,6 +1,6 @@
-// Dataflows that have several ways: a parameter whose values have names (firmware::Parameter::named). Each way is chosen
-// for by itself, as the dataflow that makes the same commands is (firmware::NamedValue::same), so that none of them comes
-// out slower by the choice of tiles; the nearest are run.
+// Dataflows that have several ways: a parameter whose values have names (firmware::Parameter::named). Each way is
+// chosen for by itself, as the dataflow that makes the same commands is (firmware::NamedValue::same), so that none of
+// them comes out slower by the choice of tiles; the nearest are run.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,6 @@
 // What any schedule of a layer takes: by hand, and never more than a simulation takes.
+#include "mapping/bound.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -6,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "mapping/bound.h"
 #include "platform/config/energy.h"
 #include "platform/config/hardware.h"
 #include "platform/job/job.h"
