@@ -23,35 +23,67 @@ constexpr double kNearLeast = 1.02;  // of what the layer takes of the machine w
 // What no step does from where a way led is gone on from where it is not so much worse.
 constexpr double kNearby = 1.3;
 
-class Chooser {
- public:
-  Chooser(const Job& job, const firmware::Dataflow& dataflow, const MachineConfig& machine)
-      : job_(job), machine_(machine), judge_(job, dataflow, machine), steps_(job, dataflow, judge_) {}
+}  // namespace
 
-  // `far`: on from where it begins.
-  Choice run(bool far) {
+class Chooser::Search {
+ public:
+  Search(const Job& job, const firmware::Dataflow& dataflow, Replays& replays, Glance glance)
+      : job_(job),
+        judge_(job_, dataflow, replays, glance),
+        steps_(job_, dataflow, judge_),
+        given_(std::count(steps_.given().begin(), steps_.given().end(), 0U) == 0) {
+    const LayerDemand layer = layer_demand(job_, replays.costs().machine());
+    near_ = kNearLeast * judge_.merit(Estimate{layer.cycles(), layer.bus});
+    if (!given_) begin();
+  }
+
+  bool advance() {
+    const int part = part_++;
+    if (given_) return false;
+    switch (part) {
+      case 0:  // from a modest start one way
+        each_structure(0, steps_.given(), [&](const Words& words) { return begin(starts_, words), false; });
+        modest_ = ways(starts_.modest.words);
+        follow_next(modest_);
+        return true;
+      case 1:  // and others
+        follow_all(modest_);
+        return true;
+      case 2:
+        found_ = descend();
+        return true;
+      case 3:
+        words_ = judge_.best();
+        wider();
+        better(words_);
+        return true;
+      case 4:
+        closer();
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  Estimate best() {
+    if (given_) return judge_.fits(steps_.given()) ? judge_.estimated(steps_.given(), false) : Estimate{kNever};
+    if (!words_.empty()) return judge_.estimated(words_, true);
+    return judge_.any() ? judge_.estimated(judge_.first().second, false) : Estimate{kNever};
+  }
+
+  Choice choice() {
     Choice choice;
-    const bool given = std::count(steps_.given().begin(), steps_.given().end(), 0U) == 0;
-    if (given) {
+    if (given_) {
       choice.words = steps_.given();
-    } else if (far) {
-      search();
-      choice.words = judge_.best();
-      wider();
-      better(choice.words);
-      if (!choice.words.empty() && judge_.looks_closer(choice.words)) {
-        steps_.follow(choice.words);
-        best_of(&Steps::each_count, judge_.first().second);
-        better(choice.words);
-      }
-      if (!choice.words.empty()) choice.words = steps_.roomy(choice.words);
-    } else {
-      begin();
+    } else if (part_ == 0) {
       if (judge_.any()) choice.words = judge_.first().second;
+    } else {
+      choice.words = words_.empty() ? judge_.best() : words_;
+      if (!choice.words.empty()) choice.words = steps_.roomy(choice.words);
     }
     choice.fits = !choice.words.empty() && judge_.fits(choice.words);
-    if (choice.fits && !(given && far)) {
-      const Estimate& e = judge_.estimated(choice.words, far);
+    if (choice.fits && !(given_ && part_ > 0)) {
+      const Estimate& e = judge_.estimated(choice.words, part_ > 0);
       choice.cycles = e.cycles;
       choice.commands = e.commands;
       choice.digest = e.digest;
@@ -76,15 +108,12 @@ class Chooser {
     });
   }
 
-  void search() {
-    const LayerDemand layer = layer_demand(job_, machine_);
-    near_ = kNearLeast * judge_.merit(Estimate{layer.cycles(), layer.bus});
-    begin();
-    each_structure(0, steps_.given(), [&](const Words& words) { return begin(starts_, words), false; });
-    found_ = descend(starts_);
-    if (found_.words.empty() || enough() || behind(found_)) return;
-    // From there with other structures.
-    for (const Start& other : restructured(found_.words)) found_ = std::min(found_, steps_.follow(other.words));
+  // By more of the streams.
+  void closer() {
+    if (words_.empty() || !judge_.looks_closer(words_)) return;
+    steps_.follow(words_);
+    best_of(&Steps::each_count, judge_.first().second);
+    better(words_);
   }
 
   // What no step does, from where that led near the best (Steps::each_...).
@@ -109,7 +138,8 @@ class Chooser {
       const double merit = judge_.merit(w, most);
       if (merit < most) found.push_back({merit, w});
     });
-    return follow_best(found, kFollowed);
+    Ways from = ways(std::move(found));
+    return follow_all(from);
   }
 
   // What has been found since, if that is clearly better.
@@ -210,20 +240,30 @@ class Chooser {
     return words;
   }
 
-  Start descend(const Starts& starts) {
-    Start best;
-    for (const Start* s : {&starts.modest, &starts.large, &starts.deep}) {
-      if (s->words.empty()) continue;
-      best = std::min(best, descend(s->words));
-      if (behind(best)) break;
+  // From the other starts, and from there with other structures. Where that led.
+  Start descend() {
+    Start best = modest_.best;
+    for (const Start* s : {&starts_.large, &starts_.deep}) {
+      if (!best.words.empty() && behind(best)) break;
+      if (!s->words.empty()) best = std::min(best, descend(s->words));
     }
-    if (!starts.wide.words.empty()) best = std::min(best, steps_.follow(starts.wide.words));
+    if (!starts_.wide.words.empty()) best = std::min(best, steps_.follow(starts_.wide.words));
+    if (best.words.empty() || enough() || behind(best)) return best;
+    for (const Start& other : restructured(best.words)) best = std::min(best, steps_.follow(other.words));
     return best;
   }
 
-  // Rows of a row block decide most, and not smoothly: all of their values are tried, and the best few followed. The
-  // best that was found.
-  Start descend(const Words& words) {
+  // Starts that are followed, the best first, of each size of row blocks one.
+  struct Ways {
+    std::vector<Start> starts;  // in order
+    std::size_t next = 0;
+    std::vector<std::uint32_t> rows;  // of those that were
+    Start best;                       // where they led
+  };
+
+  // Rows of a row block decide most, and not smoothly: all of their values are tried, and the best few followed.
+  Ways ways(const Words& words) {
+    if (words.empty()) return {};
     std::vector<Start> from{{judge_.merit(words), words}};
     double least = from[0].merit;
     if (steps_.nq_index() >= 0) {
@@ -235,41 +275,69 @@ class Chooser {
         least = std::min(least, from.back().merit);
       }
     }
-    return follow_best(from, kFollowed);
+    return ways(std::move(from));
   }
 
-  // The best of them, of each size of row blocks one.
-  Start follow_best(std::vector<Start>& starts, std::size_t most) {
+  static Ways ways(std::vector<Start> starts) {
     std::stable_sort(starts.begin(), starts.end());
-    std::vector<std::uint32_t> rows;
-    Start best;
-    for (const Start& start : starts) {
-      if (rows.size() == most || start.merit > kPromising * starts[0].merit) break;
-      if (!rows.empty() && behind(best)) break;
-      if (std::find(rows.begin(), rows.end(), steps_.nq(start.words)) != rows.end()) continue;
-      rows.push_back(steps_.nq(start.words));
-      best = std::min(best, steps_.follow(start.words));
-    }
-    return best;
+    return {std::move(starts), 0, {}, {}};
   }
 
-  const Job& job_;
-  const MachineConfig& machine_;
+  // False: there is none left that is worth it.
+  bool follow_next(Ways& ways) {
+    for (; ways.next < ways.starts.size(); ++ways.next) {
+      const Start& start = ways.starts[ways.next];
+      if (ways.rows.size() == kFollowed || start.merit > kPromising * ways.starts[0].merit) return false;
+      if (!ways.rows.empty() && behind(ways.best)) return false;
+      const std::uint32_t rows = steps_.nq(start.words);
+      if (std::find(ways.rows.begin(), ways.rows.end(), rows) != ways.rows.end()) continue;
+      ways.rows.push_back(rows);
+      ways.best = std::min(ways.best, steps_.follow(start.words));
+      return true;
+    }
+    return false;
+  }
+
+  // Where they led.
+  Start follow_all(Ways& ways) {
+    while (follow_next(ways)) {
+    }
+    return ways.best;
+  }
+
+  Start descend(const Words& words) {
+    Ways from = ways(words);
+    return follow_all(from);
+  }
+
+  Job job_;
   Judge judge_;
   Steps steps_;
+  bool given_;  // all of it is
+  int part_ = 0;
   Starts starts_;
-  Start found_;      // where that led
+  Ways modest_;
+  Start found_;      // where the ways led
+  Words words_;      // chosen by closer looks
   double near_ = 0;  // the merit of what is fast enough
 };
 
-}  // namespace
+Chooser::Chooser(const Job& job, const firmware::Dataflow& dataflow, Replays& replays, Glance glance)
+    : search_(std::make_unique<Search>(job, dataflow, replays, glance)) {}
+Chooser::~Chooser() = default;
+bool Chooser::advance() { return search_->advance(); }
+Estimate Chooser::best() { return search_->best(); }
+Choice Chooser::choice() { return search_->choice(); }
 
-Choice choose(const Job& job, const firmware::Dataflow& dataflow, const MachineConfig& machine) {
-  return Chooser(job, dataflow, machine).run(true);
+Choice choose(const Job& job, const firmware::Dataflow& dataflow, Replays& replays) {
+  Chooser chooser(job, dataflow, replays);
+  while (chooser.advance()) {
+  }
+  return chooser.choice();
 }
 
-Choice look(const Job& job, const firmware::Dataflow& dataflow, const MachineConfig& machine) {
-  return Chooser(job, dataflow, machine).run(false);
+Choice look(const Job& job, const firmware::Dataflow& dataflow, Replays& replays) {
+  return Chooser(job, dataflow, replays).choice();
 }
 
 }  // namespace attnvp::mapping

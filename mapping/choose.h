@@ -6,7 +6,13 @@
 // of them gets better.
 #pragma once
 
+#include <cstdint>
+#include <memory>
+
 #include "mapping/candidates.h"
+#include "mapping/estimate.h"
+#include "mapping/judge.h"
+#include "mapping/replays.h"
 #include "models/machine.h"
 
 namespace attnvp::mapping {
@@ -21,9 +27,31 @@ struct Choice {
   std::uint64_t digest = 0;    // Estimate's
 };
 
-// `job` with the words that are given, 0 for those that are open.
-Choice choose(const Job& job, const firmware::Dataflow& dataflow, const MachineConfig& machine);
+// A choice that is made part by part, so that several can be held against each other meanwhile, and those that stay
+// behind are left.
+class Chooser {
+ public:
+  // `job` with the words that are given, 0 for those that are open. Both others outlive this.
+  Chooser(const Job& job, const firmware::Dataflow& dataflow, Replays& replays, Glance glance = Glance::kUsual);
+  ~Chooser();
+  Chooser(const Chooser&) = delete;
+  Chooser& operator=(const Chooser&) = delete;
+
+  // The next part. False: there is none left. Where there has been enough effort (Replays::effort) nothing comes of it.
+  bool advance();
+  // Of the best that was found, by the first commands of its stream: {infinite} where none fits.
+  Estimate best();
+  // The choice as far as it has got; before the first part, where it begins.
+  Choice choice();
+
+ private:
+  class Search;
+  std::unique_ptr<Search> search_;
+};
+
+// All of it.
+Choice choose(const Job& job, const firmware::Dataflow& dataflow, Replays& replays);
 // Where that begins, in a fraction of its time: what the dataflow is good for on that machine, roughly.
-Choice look(const Job& job, const firmware::Dataflow& dataflow, const MachineConfig& machine);
+Choice look(const Job& job, const firmware::Dataflow& dataflow, Replays& replays);
 
 }  // namespace attnvp::mapping

@@ -153,10 +153,10 @@ std::vector<std::uint32_t> in_order(std::uint32_t clusters) {
 
 // Those that have anything to do at all: where there are fewer pieces of work than clusters, the first or the last one
 // has none, or, of uneven pieces, one between.
-std::vector<std::uint32_t> busy_ones(const Job& job, Costs& costs) {
+std::vector<std::uint32_t> busy_ones(const Job& job, Replays& replays) {
   const std::uint32_t clusters = job.block.machine.clusters;
   if (clusters == 1) return {0};
-  const auto busy = [&](std::uint32_t c) { return !record(job, c, costs, 1).commands.empty(); };
+  const auto busy = [&](std::uint32_t c) { return !replays.record(job, c, 1).commands.empty(); };
   const std::vector<std::uint32_t> order = in_order(clusters);
   const auto end = order.begin() + std::min(clusters, kClusters);
   const bool all = busy(0) && busy(clusters - 1) && (!job.rules.mask.any() || std::all_of(order.begin(), end, busy));
@@ -178,7 +178,7 @@ std::optional<Estimate> whole(const Job& job, Replays& replays, std::size_t most
   bool alike = true, all_there = true;
   for (const std::uint32_t cluster : in_order(clusters)) {
     if (some.size() >= kClusters && alike && busy > 0) break;
-    Recording r = record(job, cluster, costs, most);
+    Recording r = replays.record(job, cluster, most);
     all_there = r.complete || some.size() < kClusters || busy < kClusters;
     if (!all_there) break;
     some.push_back(std::move(r));
@@ -230,15 +230,15 @@ Estimate sampled(const Job& job, const Deal& deal, std::uint32_t cluster, std::u
     do {
       smaller = half;
     } while (work(smaller, deal) > enough && halve(half, deal));
-    Recording less = record(smaller, cluster, costs, most);
+    Recording less = replays.record(smaller, cluster, most);
     // Few rows may be another kind of layer, with other tiles.
     if (less.complete && less.result.status != hal::Status::kDone) break;
     sample = smaller;
     r = std::move(less);
   }
-  if (!r.complete) r = record(sample, cluster, costs, 4 * most);
+  if (!r.complete) r = replays.record(sample, cluster, 4 * most);
   // A schedule that takes all scores first, by way of DRAM, has only begun.
-  if (!r.complete && r.score_macs > 0.75 * r.macs) r = record(sample, cluster, costs, 32 * most);
+  if (!r.complete && r.score_macs > 0.75 * r.macs) r = replays.record(sample, cluster, 32 * most);
   if (r.complete && r.result.status != hal::Status::kDone) return {kNever};
   const double all = work(job, deal), here = work(sample, deal);
   // Rows that are added share the keys that come from DRAM for them, heads that are added do not.
@@ -257,10 +257,10 @@ Estimate sampled(const Job& job, const Deal& deal, std::uint32_t cluster, std::u
   bool smaller = r.complete && (rows ? halve(half, deal) : halve_heads(half, deal));
   Recording less;
   if (smaller) {
-    less = record(half, cluster, costs, most);
+    less = replays.record(half, cluster, most);
     smaller = less.result.status == hal::Status::kDone && less.complete;
   }
-  if (!smaller) less = record(sample, cluster, costs, r.commands.size() / 2);
+  if (!smaller) less = replays.record(sample, cluster, r.commands.size() / 2);
   const double more = work(tall, deal);
   const double done = r.complete ? here : std::min(clusters * r.macs / products_of(job), more);
   const double before = smaller ? work(half, deal) : done * less.macs / std::max(r.macs, 1.0);
@@ -308,17 +308,17 @@ Estimate estimate(const Job& job, Replays& replays, std::size_t most, double eno
   if (const std::optional<Estimate> all = whole(job, replays, shares * most, enough, some)) return *all;
   const Deal deal = deal_of(job);
   const std::uint64_t digest = some[0].digest;
-  const std::vector<std::uint32_t> busy = busy_ones(job, costs);
+  const std::vector<std::uint32_t> busy = busy_ones(job, replays);
   if (busy.empty()) return {kNever};  // firmware has refused it
   const auto share = static_cast<std::uint32_t>(busy.size());
   // Where work is dealt unevenly, the first cluster or the last one has most.
   const bool begun = some.size() == 1 && busy[0] == 0;  // by the first cluster, with as many commands
-  Recording of_first = begun ? std::move(some[0]) : record(job, busy[0], costs, most);
+  Recording of_first = begun ? std::move(some[0]) : replays.record(job, busy[0], most);
   const Estimate first = sampled(job, deal, busy[0], share, replays, most, std::move(of_first));
   Estimate most_of_all = first;
   const auto look_at = [&](std::uint32_t cluster) {
     if (most_of_all.cycles >= enough) return;
-    const Estimate e = sampled(job, deal, cluster, share, replays, most, record(job, cluster, costs, most));
+    const Estimate e = sampled(job, deal, cluster, share, replays, most, replays.record(job, cluster, most));
     most_of_all = {std::max(most_of_all.cycles, e.cycles), std::max(most_of_all.bus, e.bus),
                    std::max(most_of_all.commands, e.commands), std::max(most_of_all.l1, e.l1)};
   };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <utility>
@@ -17,9 +18,21 @@ namespace attnvp::mapping {
 
 constexpr double kBetter = 1 - 5e-4;  // an estimate is no exact number: what gains less is left as it is
 
+// How many commands of a stream are looked at: of all schedules at first, then of the best ones of those; and of so
+// many times as many where those turn out to be worse than they promised. More tell more, few are had for little.
+enum class Glance : std::uint8_t { kUsual, kRough };
+struct Looks {
+  struct Closer {
+    std::size_t schedules, commands;
+  };
+  std::size_t first;
+  Closer closer[2];
+  std::size_t more;
+};
+
 class Judge {
  public:
-  Judge(const Job& job, const firmware::Dataflow& dataflow, const MachineConfig& machine);
+  Judge(const Job& job, const firmware::Dataflow& dataflow, Replays& replays, Glance glance);
 
   const Need& need(const Words& words);
   bool fits(const Words& words) { return need(words).fits(job_); }
@@ -30,7 +43,8 @@ class Judge {
   hal::JobResult word_on_nearest() const;
 
   // Cycles, and a little for the bus, L1 and every command, by the first commands; infinite where they do not fit. Of
-  // what is not below `most` no more than that is said.
+  // what is not below `most` no more than that is said, and of what is new nothing once there was
+  // enough effort, but for one that fits.
   double merit(const Words& words, double most = kNever);
   double merit(const Estimate& e) const {
     return e.cycles + e.bus * bus_share_ + e.l1 * l1_share_ + e.commands * command_;
@@ -62,7 +76,7 @@ class Judge {
 
   const Job& job_;
   const firmware::Dataflow& dataflow_;
-  Replays replays_;
+  Replays& replays_;
   std::size_t count_ = 0;  // parameters
   double bus_share_, l1_share_, command_;
   std::map<Words, Need> needs_;
@@ -76,6 +90,7 @@ class Judge {
   std::vector<std::pair<double, Words>> found_;
   double least_;
   std::set<Words> ends_;
+  Looks looks_of_;
   std::size_t commands_;  // that a merit is for
   Need nearest_;
   Words nearest_words_;

@@ -24,9 +24,11 @@ Replay replay(const std::vector<const Recording*>& clusters, const Costs& costs,
   const auto released = [&] {
     return std::count_if(all.begin(), all.end(), [](Cluster& c) { return c.release_processor(); }) > 0;
   };
+  Replay longest;
   while (!agenda.empty() || released()) {
     const Happening h = agenda.next();
-    if (h.time >= enough) return {h.time, true};
+    ++longest.happenings;
+    if (h.time >= enough) return {h.time, true, longest.happenings};
     Mark mark{};
     if (h.what != Happens::kMark) {
       all[h.cluster].happen(h);
@@ -34,7 +36,6 @@ Replay replay(const std::vector<const Recording*>& clusters, const Costs& costs,
       all[mark.user].served(mark.over);
     }
   }
-  Replay longest;
   for (const Cluster& c : all) {
     const Replay r = c.result();
     longest.cycles = std::max(longest.cycles, r.cycles);

@@ -9,6 +9,7 @@
 //             written: no run of the schedule takes less.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -23,8 +24,9 @@ constexpr double kNever = std::numeric_limits<double>::infinity();  // the cycle
 enum class Contention : std::uint8_t { kEstimate, kBound };
 
 struct Replay {
-  double cycles = 0;     // to the firmware's end; infinite where commands wait for each other
-  bool finished = true;  // false: some command never began
+  double cycles = 0;           // to the firmware's end; infinite where commands wait for each other
+  bool finished = true;        // false: some command never began
+  std::size_t happenings = 0;  // that it took
 };
 // `share`: what all clusters load and store, over what this one does (estimate).
 Replay replay(const Recording& recording, const Costs& costs, Contention contention, double share = 1);

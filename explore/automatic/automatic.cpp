@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "explore/search/descent.h"
 #include "platform/job/job.h"
 #include "platform/job/ways.h"
@@ -9,15 +11,17 @@
 namespace attnvp::explore {
 
 namespace {
-constexpr double kNearLeast = 1.02;   // of what any schedule takes: near enough,
-constexpr std::uint32_t kTries = 14;  //   otherwise so many simulations of tiles beside the best one's,
-constexpr double kWorth = 0.995;      //   which are to win more than that
+constexpr std::uint32_t kRuns = 20;  // of what is picked take as long as picking it
+constexpr double kNearLeast = 1.02;  // of what any schedule takes: near enough,
+constexpr std::uint32_t kTries = 8;  //   otherwise so many simulations of tiles beside the best one's,
+constexpr double kWorth = 0.995;     //   which are to win more than that
 }  // namespace
 
 Automatic pick_dataflow(const MachineConfig& machine, const config::Network& network, const job::Tiling& tiling,
                         const config::EnergyTable& energy) {
   const config::Network layer = network.folded();
   job::Contest contest(machine, layer);
+  contest.limit(kRuns);
   std::vector<job::Way> others;  // in other words
   for (const firmware::Dataflow* dataflow : job::dataflows_for(network)) {
     job::Schedule open = job::parse_dataflow(dataflow->name);
@@ -36,6 +40,8 @@ Automatic pick_dataflow(const MachineConfig& machine, const config::Network& net
   }
   if (contest.contenders().empty()) contest.refuse_all();
   contest.decide(contest.contenders().size() > 1);
+  // Once more, and not roughly.
+  contest.challenge(contest.contenders().front().open);
   // Of several that do the same on this machine one was chosen for.
   const std::vector<job::Contender> decided = contest.contenders();
   for (const job::Way& way : others) {
@@ -48,7 +54,8 @@ Automatic pick_dataflow(const MachineConfig& machine, const config::Network& net
   if (first.cycles > 0 && static_cast<double>(first.cycles) > kNearLeast * all.least_cycles) {
     job::Runner runner(machine, energy, false);
     const Problem problem{machine, layer, first.open, energy};
-    const job::Result found = descend(runner, problem, first.schedule, kTries).best;
+    const auto tries = static_cast<std::uint32_t>(std::clamp<double>(contest.runs_left(), 1, kTries));
+    const job::Result found = descend(runner, problem, first.schedule, tries).best;
     if (static_cast<double>(found.cycles) < kWorth * static_cast<double>(first.cycles)) {
       first.schedule = found.schedule;
       first.cycles = found.cycles;
@@ -59,16 +66,16 @@ Automatic pick_dataflow(const MachineConfig& machine, const config::Network& net
 
 std::string Automatic::sentence() const {
   const job::Contender& best = contenders.front();
-  std::string beaten, begun;
+  std::string beaten, guessed;
   for (std::size_t i = 1; i < contenders.size(); ++i) {
     const job::Contender& c = contenders[i];
-    std::string& list = c.cycles > 0 ? beaten : begun;
+    std::string& list = c.cycles > 0 ? beaten : guessed;
     list +=
         fmt::format("{}{} by {:.1f}%", list.empty() ? "" : ", ", c.schedule.text, 100 * (c.rank() / best.rank() - 1));
   }
   if (!beaten.empty()) beaten = " beats " + beaten;
-  if (!begun.empty())
-    beaten += fmt::format("{} where their tiles begin {}", beaten.empty() ? " beats" : ", and", begun);
+  if (!guessed.empty())
+    beaten += fmt::format("{} by what is estimated of them {}", beaten.empty() ? " beats" : ", and", guessed);
   return fmt::format("{}{}; no schedule of this layer takes less than {:.1f}% of its time", best.schedule.text,
                      beaten.empty() ? " alone takes the job" : beaten, 100 * least_cycles / best.rank());
 }

@@ -2,49 +2,54 @@
 #include <fmt/format.h>
 
 #include "mapping/bound.h"
-#include "mapping/choose.h"
 #include "mapping/programs.h"
+#include "platform/job/choosing.h"
 #include "platform/job/ways.h"
 
 namespace attnvp::job {
 
-namespace {
+Choosing::Choosing(const MachineConfig& machine, const config::Network& network, const Schedule& schedule,
+                   mapping::Replays& replays, mapping::Glance glance)
+    : machine_(machine),
+      network_(network),
+      schedule_(schedule),
+      chooser_(make_job(machine, network, schedule), *mapping::find_dataflow(schedule.dataflow), replays, glance) {}
 
-// The schedule as it was chosen, or why there is none.
-Choice chosen(const MachineConfig& machine, const config::Network& network, const Schedule& schedule,
-              const mapping::Choice& choice) {
-  const firmware::Dataflow& dataflow = *mapping::find_dataflow(schedule.dataflow);
+Choice Choosing::choice() {
+  const firmware::Dataflow& dataflow = *mapping::find_dataflow(schedule_.dataflow);
+  const mapping::Choice choice = chooser_.choice();
   if (!choice.fits) {
     hal::JobResult why = choice.refusal;
-    if (why.status == hal::Status::kDone && choice.l1_bytes <= machine.l1.size_bytes) {
-      throw RunError(fmt::format("{} on {} with {}: its commands wait for ever, whatever its tiles are", network.name,
-                                 machine.name, schedule.text));
+    if (why.status == hal::Status::kDone && choice.l1_bytes <= machine_.l1.size_bytes) {
+      throw RunError(fmt::format("{} on {} with {}: its commands wait for ever, whatever its tiles are", network_.name,
+                                 machine_.name, schedule_.text));
     }
     if (why.status == hal::Status::kDone) {
       why.status = hal::Status::kL1TooSmall;
       why.detail[0] = choice.l1_bytes;
-      why.detail[1] = machine.l1.size_bytes;
+      why.detail[1] = machine_.l1.size_bytes;
     }
-    const std::string sentence = fmt::format("{} on {} with {}: cluster 0's firmware: {}", network.name, machine.name,
-                                             schedule.text, refusal(why, dataflow));
+    const std::string sentence = fmt::format("{} on {} with {}: cluster 0's firmware: {}", network_.name, machine_.name,
+                                             schedule_.text, refusal(why, dataflow));
     if (why.status == hal::Status::kBadTiling) throw TilingError(sentence);
     throw RunError(sentence);
   }
-  Choice all{schedule, choice.cycles, choice.commands * machine.clusters, choice.digest};
+  Choice all{schedule_, choice.cycles, choice.commands * machine_.clusters, choice.digest};
   all.schedule.tiling = tiling_of(choice.words, dataflow);
   return all;
 }
 
-}  // namespace
-
-Choice choose_tiles(const MachineConfig& machine, const config::Network& network, const Schedule& schedule) {
-  const firmware::Dataflow& dataflow = *mapping::find_dataflow(schedule.dataflow);
-  return chosen(machine, network, schedule, mapping::choose(make_job(machine, network, schedule), dataflow, machine));
+Choice choose_tiles(const MachineConfig& machine, const config::Network& network, const Schedule& schedule,
+                    mapping::Replays& replays) {
+  Choosing choosing(machine, network, schedule, replays);
+  while (choosing.advance()) {
+  }
+  return choosing.choice();
 }
 
-Choice look_at_tiles(const MachineConfig& machine, const config::Network& network, const Schedule& schedule) {
-  const firmware::Dataflow& dataflow = *mapping::find_dataflow(schedule.dataflow);
-  return chosen(machine, network, schedule, mapping::look(make_job(machine, network, schedule), dataflow, machine));
+Choice look_at_tiles(const MachineConfig& machine, const config::Network& network, const Schedule& schedule,
+                     mapping::Replays& replays) {
+  return Choosing(machine, network, schedule, replays).choice();
 }
 
 double least_cycles(const MachineConfig& machine, const config::Network& network, const Schedule& schedule) {
@@ -53,12 +58,14 @@ double least_cycles(const MachineConfig& machine, const config::Network& network
 
 Schedule complete(const MachineConfig& machine, const config::Network& network, const Schedule& schedule) {
   if (open_ways(schedule) != nullptr) return best_way(machine, network, schedule);
-  return choose_tiles(machine, network, schedule).schedule;
+  mapping::Replays replays(machine);
+  return choose_tiles(machine, network, schedule, replays).schedule;
 }
 
 Schedule look(const MachineConfig& machine, const config::Network& network, const Schedule& schedule) {
   if (open_ways(schedule) != nullptr) return likeliest_way(machine, network, schedule);
-  return look_at_tiles(machine, network, schedule).schedule;
+  mapping::Replays replays(machine);
+  return look_at_tiles(machine, network, schedule, replays).schedule;
 }
 
 }  // namespace attnvp::job

@@ -1,9 +1,13 @@
 // Several kinds of schedule of a layer on a machine held against each other: each is looked at where the choice of its
-// tiles begins, tiles are chosen for one after the other, the likeliest first, and the nearest are run.
+// tiles begins; the choices go on part by part, the likeliest first, without those that have stayed behind; the nearest
+// are run.
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <functional>
+#include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,6 +15,7 @@
 
 #include "models/machine.h"
 #include "platform/config/network.h"
+#include "platform/job/choosing.h"
 #include "platform/job/schedule.h"
 #include "platform/job/trial.h"
 
@@ -19,10 +24,10 @@ namespace attnvp::job {
 struct Contender {
   Schedule open;        // as given
   Schedule schedule;    // complete: chosen, or where the choice begins
-  double estimate = 0;  // cycles of that
+  double estimate = 0;  // cycles of that, or of the best that its choice had come by
   double commands = 0;  // of all clusters
   bool chosen = false;
-  std::uint64_t digest = 0;  // of the commands with which the choice begins
+  std::uint64_t digest = 0;  // of the commands of the best after the first part of the choice
   std::uint64_t cycles = 0;  // simulated; 0: it was not
   double rank() const { return cycles == 0 ? estimate : static_cast<double>(cycles); }
 };
@@ -32,7 +37,9 @@ class Contest {
   // Changes what was chosen for a contender; where that throws it is out.
   using Settle = std::function<void(Contender&)>;
   Contest(const MachineConfig& machine, const config::Network& network, Settle settle = {})
-      : machine_(machine), network_(network), settle_(std::move(settle)) {}
+      : machine_(machine), network_(network), settle_(std::move(settle)), replays_(machine) {}
+  // All of it takes about as long as so many runs of what it finds, each of a program of its own, and no longer.
+  void limit(std::uint32_t runs) { runs_ = runs; }
 
   // Looks at it, or at another one that is the same but for its words. False: it does not take the layer, or does not
   // fit; why is kept.
@@ -44,22 +51,53 @@ class Contest {
   void decide(bool always);
   // Once that is decided: the first one against another schedule that is chosen for, if that is near.
   void challenge(const Schedule& open);
+  // Runs of the first one, in this program, that the limit leaves room for.
+  double runs_left();
 
   // Those that were run, the fastest first, then those that tiles were chosen for, then the others.
   std::vector<Contender>& contenders() { return all_; }
   double least_cycles() const { return least_cycles_; }  // that any schedule takes at least
+  mapping::Replays& replays() { return replays_; }
   // Where none is left: the first one's reason, or all of them, thrown as they were.
   [[noreturn]] void refuse() const;
   [[noreturn]] void refuse_all() const;
   const std::string& left_out() const { return left_out_; }
 
  private:
+  struct Open {
+    Contender* contender;
+    std::unique_ptr<Choosing> choosing;
+    bool going = true;  // there may be more of its choice
+    bool twin = false;  // another one does the same on this machine
+    bool seen = false;  // closely
+  };
   void sort();
-  bool choose(Contender& contender);
+  // As much effort as so many runs of so many commands take, where there is a limit.
+  void allow(double commands, std::uint32_t runs);
+  mapping::Glance glance() const { return runs_ == 0 ? mapping::Glance::kUsual : mapping::Glance::kRough; }
+  std::vector<Open> choices();
+  // The first part of all, then the others of those that have not stayed behind. True: one has run in nearly the time
+  // that any schedule takes, and the rest was left.
+  bool choose_all(std::vector<Open>& open);
+  void choose_close(std::vector<Open>& open);
+  // The next part of one. False: that was its end.
+  bool go_on(Open& open);
+  bool behind(const Open& open, int part) const;
+  const Contender& likeliest() const;  // by estimates
+  void run_nearest(bool always);
+  // A part. False: there was none left, or none is allowed.
+  bool advance(Contender& contender, Choosing& choosing);
+  // The choice as far as it has got. False: it is out.
+  bool choose(Contender& contender, Choosing& choosing);
   void run(Contender& contender);
+  void out(Contender& contender, const std::exception& why);
+  bool near_least(const Contender& contender) const;
   const MachineConfig& machine_;
   const config::Network& network_;
   Settle settle_;
+  std::uint32_t runs_ = 0;                                            // 0: as long as it takes
+  double fewest_commands_ = std::numeric_limits<double>::infinity();  // of those that were the best meanwhile
+  mapping::Replays replays_;
   std::vector<Contender> all_;
   std::optional<Trial> trial_;
   double least_cycles_ = 0;

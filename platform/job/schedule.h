@@ -55,18 +55,6 @@ Schedule complete(const MachineConfig& machine, const config::Network& network, 
 // The schedule as that choice begins, in a fraction of its time. Throws likewise.
 Schedule look(const MachineConfig& machine, const config::Network& network, const Schedule& schedule);
 
-// The same with what is estimated of it, for a dataflow of one way (ways.h).
-struct Choice {
-  Schedule schedule;
-  double cycles = 0;         // estimated, where something was open,
-  double commands = 0;       //   and of all clusters
-  std::uint64_t digest = 0;  // of the commands that were looked at
-};
-Choice choose_tiles(const MachineConfig& machine, const config::Network& network, const Schedule& schedule);
-Choice look_at_tiles(const MachineConfig& machine, const config::Network& network, const Schedule& schedule);
-// That any schedule of the layer takes at least, of that kind: attention, or a step.
-double least_cycles(const MachineConfig& machine, const config::Network& network, const Schedule& schedule);
-
 // Why firmware of a cluster did not do the job, in one clause.
 std::string refusal(const hal::JobResult& answer, const firmware::Dataflow& dataflow);
 

@@ -63,14 +63,14 @@ class Entries {
   }
   Contest& contest() { return contest_; }
   // What was chosen, in the schedule's own words; where that asks for more of L1, anew.
-  void settle(Contender& c) const {
+  void settle(Contender& c) {
     const Way& way = way_of(c);
     c.schedule = as_own(way, c.schedule);
     if (!way.another()) return;
     try {
-      choose_tiles(machine_, network_, c.schedule);
+      choose_tiles(machine_, network_, c.schedule, contest_.replays());
     } catch (const std::runtime_error&) {
-      const Choice anew = choose_tiles(machine_, network_, way.own);
+      const Choice anew = choose_tiles(machine_, network_, way.own, contest_.replays());
       c.schedule = anew.schedule;
       c.estimate = anew.cycles;
     }
