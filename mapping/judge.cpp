@@ -12,8 +12,12 @@ namespace attnvp::mapping {
 namespace {
 
 // How many commands of a stream are looked at: of all schedules at first, then of the best ones of those.
-constexpr Looks kUsualLooks{1000, {{12, 4000}, {3, 40000}}, 5}, kRoughLooks{250, {{12, 4000}, {3, 40000}}, 5};
-constexpr std::size_t kFirst = 2, kOfEachMerit = 2;
+struct Closer {
+  std::size_t schedules, commands;
+};
+constexpr std::size_t kCommands = 1000, kRoughly = 250;
+constexpr Closer kCloser[] = {{12, 4000}, {3, 40000}};
+constexpr std::size_t kMore = 5, kFirst = 2, kOfEachMerit = 2;
 constexpr double kNearBest = 1.3;
 constexpr double kLess = 0.99;       // of the bus: worth larger buffers
 constexpr std::size_t kSure = 8000;  // before a choice ends early
@@ -51,8 +55,8 @@ Judge::Judge(const Job& job, const firmware::Dataflow& dataflow, Replays& replay
       l1_share_(on_chip(dataflow, kL1Share / replays.costs().machine().cores)),
       command_(on_chip(dataflow, kOfACommand / (2.0 * replays.costs().machine().cores))),
       least_(kNever),
-      looks_of_(glance == Glance::kRough ? kRoughLooks : kUsualLooks),
-      commands_(looks_of_.first) {
+      at_first_(glance == Glance::kRough ? kRoughly : kCommands),
+      commands_(at_first_) {
   while (dataflow.parameters[count_] != nullptr) ++count_;
 }
 
@@ -114,11 +118,9 @@ double Judge::merit(const Words& words, double most) {
 std::pair<double, Words> Judge::first() const { return *std::min_element(found_.begin(), found_.end()); }
 
 bool Judge::looks_closer(const Words& words) {
-  const auto whole = [&](const Words& one) {
-    return look(one, looks_of_.first).commands <= static_cast<double>(looks_of_.first);
-  };
+  const auto whole = [&](const Words& one) { return look(one, at_first_).commands <= static_cast<double>(at_first_); };
   if (whole(words) && whole(first().second)) return false;
-  commands_ = looks_of_.closer[0].commands;
+  commands_ = kCloser[0].commands;
   merits_.clear();
   found_.clear();
   least_ = kNever;
@@ -141,16 +143,16 @@ const Estimate& Judge::look(const Words& words, std::size_t commands, double eno
 }
 
 const Estimate& Judge::estimated(const Words& words, bool closely) {
-  return look(words, closely ? looks_of_.closer[1].commands : looks_of_.first);
+  return look(words, closely ? kCloser[1].commands : at_first_);
 }
 
 bool Judge::beats(const Words& words, const Words& other) {
-  const std::size_t commands = looks_of_.closer[1].commands;
+  const std::size_t commands = kCloser[1].commands;
   return words != other && closely(words, commands) < kBetter * closely(other, commands);
 }
 
 bool Judge::spares(const Words& words, const Words& than) {
-  const std::size_t commands = looks_of_.closer[1].commands;
+  const std::size_t commands = kCloser[1].commands;
   const Estimate &one = look(words, commands), &other = look(than, commands);
   return one.bus < kLess * other.bus && merit(one) <= merit(other);
 }
@@ -167,7 +169,7 @@ double Judge::control_of(const Words& words, const Job& job) {
   }
   const auto found = control_.find(structure);
   if (found != control_.end()) return found->second;
-  return control_[structure] = cycles_of_a_command(job, replays_.costs().machine(), kUsualLooks.first);
+  return control_[structure] = cycles_of_a_command(job, replays_.costs().machine(), kCommands);
 }
 
 namespace {
@@ -179,7 +181,7 @@ std::vector<std::pair<double, Words>> sorted(std::vector<std::pair<double, Words
 
 Words Judge::best() {
   std::vector<std::pair<double, Words>> looked_at = found_;
-  for (const Looks::Closer& look : looks_of_.closer) {
+  for (const Closer& look : kCloser) {
     const std::vector<std::pair<double, Words>> from = sorted(std::exchange(looked_at, {}));
     double best = kNever;
     std::size_t first = 0;
@@ -187,7 +189,7 @@ Words Judge::best() {
     for (auto [merit, words] : from) {
       // More of them where those before turn out to be worse than they promised; and, if they are near, the first
       // ones and those where steps ended.
-      const std::size_t most = merit < best ? looks_of_.more * look.schedules : look.schedules;
+      const std::size_t most = merit < best ? kMore * look.schedules : look.schedules;
       if (of_merit[merit]++ >= kOfEachMerit) continue;  // where a parameter makes no difference
       const bool one = first++ < kFirst || ends_.count(words) > 0;
       if (looked_at.size() >= most && !(one && merit < kNearBest * best)) continue;

@@ -18,17 +18,8 @@ namespace attnvp::mapping {
 
 constexpr double kBetter = 1 - 5e-4;  // an estimate is no exact number: what gains less is left as it is
 
-// How many commands of a stream are looked at: of all schedules at first, then of the best ones of those; and of so
-// many times as many where those turn out to be worse than they promised. More tell more, few are had for little.
+// How much of a stream is looked at first: more tells more, little is had for little.
 enum class Glance : std::uint8_t { kUsual, kRough };
-struct Looks {
-  struct Closer {
-    std::size_t schedules, commands;
-  };
-  std::size_t first;
-  Closer closer[2];
-  std::size_t more;
-};
 
 class Judge {
  public:
@@ -90,8 +81,7 @@ class Judge {
   std::vector<std::pair<double, Words>> found_;
   double least_;
   std::set<Words> ends_;
-  Looks looks_of_;
-  std::size_t commands_;  // that a merit is for
+  std::size_t at_first_, commands_;  // that are looked at first, and that a merit is for now
   Need nearest_;
   Words nearest_words_;
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "explore/search/descent.h"
 #include "platform/job/job.h"
@@ -12,6 +13,7 @@ namespace attnvp::explore {
 
 namespace {
 constexpr std::uint32_t kRuns = 20;  // of what is picked take as long as picking it
+constexpr double kNear = 1.1;        // of the fastest: worth another choice
 constexpr double kNearLeast = 1.02;  // of what any schedule takes: near enough,
 constexpr std::uint32_t kTries = 8;  //   otherwise so many simulations of tiles beside the best one's,
 constexpr double kWorth = 0.995;     //   which are to win more than that
@@ -40,13 +42,13 @@ Automatic pick_dataflow(const MachineConfig& machine, const config::Network& net
   }
   if (contest.contenders().empty()) contest.refuse_all();
   contest.decide(contest.contenders().size() > 1);
-  // Once more, and not roughly.
-  contest.challenge(contest.contenders().front().open);
-  // Of several that do the same on this machine one was chosen for.
+  // Those that are near once more, not roughly, and in the words of others that do the same; as far as the limit goes.
   const std::vector<job::Contender> decided = contest.contenders();
-  for (const job::Way& way : others) {
-    for (const job::Contender& c : decided) {
-      if (c.open.dataflow == way.same.dataflow && c.digest == decided.front().digest) contest.challenge(way.own);
+  for (const job::Contender& c : decided) {
+    if (c.rank() > kNear * decided.front().rank()) continue;
+    contest.challenge(c.open);
+    for (const job::Way& way : others) {
+      if (c.open.dataflow == way.same.dataflow) contest.challenge(way.own);
     }
   }
   Automatic all{contest.contenders(), contest.least_cycles(), contest.left_out()};
@@ -67,8 +69,9 @@ Automatic pick_dataflow(const MachineConfig& machine, const config::Network& net
 std::string Automatic::sentence() const {
   const job::Contender& best = contenders.front();
   std::string beaten, guessed;
-  for (std::size_t i = 1; i < contenders.size(); ++i) {
-    const job::Contender& c = contenders[i];
+  std::set<std::string> said{best.schedule.text};  // of several ways of one dataflow the best
+  for (const job::Contender& c : contenders) {
+    if (!said.insert(c.schedule.text).second) continue;
     std::string& list = c.cycles > 0 ? beaten : guessed;
     list +=
         fmt::format("{}{} by {:.1f}%", list.empty() ? "" : ", ", c.schedule.text, 100 * (c.rank() / best.rank() - 1));

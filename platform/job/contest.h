@@ -82,7 +82,7 @@ class Contest {
   void choose_close(std::vector<Open>& open);
   // The next part of one. False: that was its end.
   bool go_on(Open& open);
-  bool behind(const Open& open, int part) const;
+  bool behind(double estimate, int part, double best) const;
   const Contender& likeliest() const;  // by estimates
   void run_nearest(bool always);
   // A part. False: there was none left, or none is allowed.

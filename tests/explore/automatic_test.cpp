@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 
 #include "explore/search/descent.h"
@@ -38,7 +39,9 @@ TEST(Automatic, SaysWhatItsTilingTakesAndBeatsWhatItRan) {
     job::Runner runner(m, energy, false);
     EXPECT_EQ(runner.run(network.folded(), first.schedule, nullptr, {}).cycles, first.cycles) << net;
     EXPECT_GE(static_cast<double>(first.cycles), all.least_cycles) << net;
+    std::set<std::string> once;
     for (const job::Contender& c : all.contenders) {
+      EXPECT_TRUE(once.insert(c.open.text + " " + job::tiling_line(c.open.tiling)).second) << net << " " << c.open.text;
       if (c.cycles > 0) {
         EXPECT_LE(first.cycles, c.cycles) << net << " " << c.schedule.text;
       }
