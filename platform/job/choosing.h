@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
 #include "mapping/choose.h"
 #include "models/machine.h"
