@@ -38,8 +38,8 @@ class Contest {
   using Settle = std::function<void(Contender&)>;
   Contest(const MachineConfig& machine, const config::Network& network, Settle settle = {})
       : machine_(machine), network_(network), settle_(std::move(settle)), replays_(machine) {}
-  // All of it takes about as long as so many runs of what it finds, each of a program of its own. What has been begun is
-  // ended, so that it may be a little more.
+  // All of it takes about as long as so many runs of what it finds, each of a program of its own. What has been begun
+  // is ended, so that it may be a little more.
   void limit(std::uint32_t runs) { runs_ = runs; }
 
   // Looks at it, or at another one that is the same but for its words. False: it does not take the layer, or does not
