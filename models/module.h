@@ -38,13 +38,24 @@ class Clock {
   // Of any clock of this process, since start_over(): times after that are not to be trusted.
   static bool ran_out() { return ran_out_; }
   static void start_over() { ran_out_ = false; }
-  std::uint64_t now() const { return sc_core::sc_time_stamp().value() / period_fs_; }  // whole cycles since 0
-  std::uint64_t ceil_cycles(const sc_core::sc_time& t) const { return (t.value() + period_fs_ - 1) / period_fs_; }
+  // Whole cycles since 0; asked many times at the same time, and a division takes long.
+  std::uint64_t now() const {
+    const std::uint64_t fs = sc_core::sc_time_stamp().value();
+    if (fs != asked_fs_) {
+      asked_fs_ = fs;
+      now_ = fs / period_fs_;
+    }
+    return now_;
+  }
+  std::uint64_t ceil_cycles(const sc_core::sc_time& t) const {
+    return t.value() == 0 ? 0 : (t.value() + period_fs_ - 1) / period_fs_;
+  }
   std::uint64_t period_fs() const { return period_fs_; }
 
  private:
   double hertz_;
   std::uint64_t period_fs_;
+  mutable std::uint64_t asked_fs_ = 0, now_ = 0;
   static inline bool ran_out_ = false;
 };
 

@@ -12,14 +12,14 @@ constexpr double kSlack = 1e-9;  // relative: sums of rates are not exact
 FairShare::FairShare(std::uint32_t ports, double port_rate, double total_rate)
     : port_rate_(port_rate),
       total_rate_(total_rate),
+      best_rate_(std::min(port_rate, total_rate)),
       port_demand_(ports, 0.0),
       port_left_(ports, 0.0),
       users_(ports, 0) {}
 
 std::uint64_t FairShare::alone_cycles(std::uint64_t bytes, std::uint64_t pace) const {
-  const double best = std::min(port_rate_, total_rate_);
-  return std::max<std::uint64_t>(
-      {pace, static_cast<std::uint64_t>(std::ceil(static_cast<double>(bytes) / best - kSlack)), 1});
+  const auto cycles = static_cast<std::uint64_t>(std::ceil(static_cast<double>(bytes) / best_rate_ - kSlack));
+  return std::max({pace, cycles, std::uint64_t{1}});
 }
 
 std::size_t FairShare::open(std::uint64_t now, std::uint32_t port, std::uint64_t bytes, std::uint64_t pace) {
@@ -35,7 +35,7 @@ std::size_t FairShare::open(std::uint64_t now, std::uint32_t port, std::uint64_t
   ++active_;
 
   moved_.clear();
-  if (contended_ || !everyone_at_cap()) reallocate(now);
+  if (contended_ || !at_cap(port)) reallocate(now);  // the other ports were
   if (!moved_.empty()) moved_.erase(std::remove(moved_.begin(), moved_.end(), slot), moved_.end());
   return slot;
 }
@@ -58,6 +58,10 @@ void FairShare::ask(Flow& flow, double cap) {
   flow.cap = cap;
 }
 
+bool FairShare::at_cap(std::uint32_t port) const {
+  return demand_ <= total_rate_ * (1 + kSlack) && port_demand_[port] <= port_rate_ * (1 + kSlack);
+}
+
 bool FairShare::everyone_at_cap() const {
   if (demand_ > total_rate_ * (1 + kSlack)) return false;
   return std::all_of(port_demand_.begin(), port_demand_.end(),
@@ -72,7 +76,7 @@ void FairShare::reallocate(std::uint64_t now) {
     f.since = now;
     // What brings it back on time; a flow that is on time asks for what it asked before.
     const double left = f.pace_end > now ? static_cast<double>(f.pace_end - now) : 1.0;
-    ask(f, std::min(std::max(f.cap, f.remaining / left), std::min(port_rate_, total_rate_)));
+    ask(f, std::min(std::max(f.cap, f.remaining / left), best_rate_));
   }
   contended_ = !everyone_at_cap();
   if (contended_) {

@@ -53,9 +53,11 @@ class FairShare : public Arbiter {
   void ask(Flow& flow, double cap);
   void progressive_fill();
   bool everyone_at_cap() const;
+  bool at_cap(std::uint32_t port) const;  // it, and all of them together
 
   double port_rate_;
   double total_rate_;
+  double best_rate_;                 // of one flow
   std::vector<double> port_demand_;  // sum of caps per port
   double demand_ = 0;
   std::size_t active_ = 0;

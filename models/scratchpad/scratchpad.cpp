@@ -134,8 +134,8 @@ void Scratchpad::b_transport(int initiator, tlm::tlm_generic_payload& payload, s
         return;
       }
     }
-    const auto [moved, bank_cycles] =
-        occupy({ctx_.clock.now(), port, stream.traffic(), stream.pace_cycles, &stream}, extension->withdrawal);
+    Crossing crossing{ctx_.clock.now(), port, stream.traffic(), stream.pace_cycles, &stream};
+    const auto [moved, bank_cycles] = occupy(crossing, extension->withdrawal);
     extension->bank_cycles = bank_cycles;
     for (int i = 0; i < stream.regions; ++i) {
       const Region& region = stream.region[static_cast<std::size_t>(i)];
@@ -158,7 +158,8 @@ void Scratchpad::b_transport(int initiator, tlm::tlm_generic_payload& payload, s
     return;
   }
   if (active_.on()) arrive(delay);  // a waveform shows when it begins
-  occupy({ctx_.clock.now() + ctx_.clock.ceil_cycles(delay), port, bytes, 0, &run});
+  Crossing crossing{ctx_.clock.now() + ctx_.clock.ceil_cycles(delay), port, bytes, 0, &run};
+  occupy(crossing);
   delay = sc_core::SC_ZERO_TIME;
   unsigned char* here = memory_.empty() ? nullptr : memory_.data() + (payload.get_address() - base_);
   if (payload.is_write()) {
@@ -173,7 +174,7 @@ void Scratchpad::b_transport(int initiator, tlm::tlm_generic_payload& payload, s
 
 // Shares change only when a crossing begins or ends. So one that is to come need not be begun when its time comes, but
 // before the next change, or when it is looked at.
-Scratchpad::Moved Scratchpad::occupy(Crossing crossing, Withdrawal* withdrawal) {
+Scratchpad::Moved Scratchpad::occupy(Crossing& crossing, Withdrawal* withdrawal) {
   const Clock& clock = ctx_.clock;
   if (crossing.bytes == 0 && crossing.pace_cycles == 0) return {};
   busiest_port_bytes.raise_to(port_bytes_[crossing.port] += crossing.bytes);
@@ -204,7 +205,7 @@ Scratchpad::Moved Scratchpad::occupy(Crossing crossing, Withdrawal* withdrawal) 
   if (withdrawal != nullptr) withdrawal->wake = nullptr;
   const double left =
       now < end && crossing.bytes > 0 ? share_->remaining(crossing.slot, now) / static_cast<double>(crossing.bytes) : 0;
-  crossing.event->cancel();
+  if (withdrawal != nullptr) crossing.event->cancel();
   free_events_.push_back(crossing.event);
   share_->close(now, crossing.slot);
   const std::uint64_t bank_cycles = share_->bank_cycles(crossing.slot);

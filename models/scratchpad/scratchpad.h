@@ -58,7 +58,7 @@ class Scratchpad : public Memory {
     double share = 1;  // of the bytes: 1 unless the stream was withdrawn
     std::uint64_t bank_cycles = 0;
   };
-  Moved occupy(Crossing crossing, Withdrawal* withdrawal = nullptr);
+  Moved occupy(Crossing& crossing, Withdrawal* withdrawal = nullptr);
   void begin(Crossing& crossing);
   void begin_due();
   void wake_moved();

@@ -135,6 +135,7 @@ Platform::Platform(sc_core::sc_module_name name, const MachineConfig& m, bool fu
     clusters.push_back(
         std::make_unique<Cluster>(fmt::format("cluster{}", c).c_str(), context_, machine_, c, *bus, firmware));
   }
+  for_each_module(*this, [this](Module& module) { modules_.push_back(&module); });
 }
 
 std::string Platform::processor_name(std::uint32_t cluster) { return fmt::format("cluster{}_cpu", cluster); }
@@ -174,9 +175,9 @@ void Platform::simulate() {
   for (int quiet = 0; quiet < kQuietSteps && !(quiet > 0 && all_finished() && waiting().empty()); ++quiet) {
     sc_core::sc_start(step);
     std::uint64_t now = 0;
-    for_each_module(*this, [&](Module& module) {
-      for (const Counter* counter : module.counters()) now += counter->value();
-    });
+    for (const Module* module : modules_) {
+      for (const Counter* counter : module->counters()) now += counter->value();
+    }
     if (now != counted || !endless->idle()) quiet = -1;
     counted = now;
   }
@@ -189,10 +190,10 @@ std::uint64_t Platform::run() {
 }
 
 std::uint64_t Platform::run(const std::vector<std::uint32_t>& booted) {
-  for_each_module(*this, [](Module& module) {
-    for (Counter* counter : module.counters()) counter->reset();
-    module.reset();
-  });
+  for (Module* module : modules_) {
+    for (Counter* counter : module->counters()) counter->reset();
+    module->reset();
+  }
   context_.faults.clear();
   context_.givers.clear();
   start_ = context_.clock.now();
@@ -207,12 +208,12 @@ bool Platform::all_finished() const {
   return std::all_of(clusters.begin(), clusters.end(), [](const auto& c) { return c->cpu->finished(); });
 }
 
-std::vector<std::string> Platform::waiting() {
+std::vector<std::string> Platform::waiting() const {
   std::vector<std::string> clauses;
-  for_each_module(*this, [&](Module& module) {
-    const std::string what = module.waiting_for();
-    if (!what.empty()) clauses.push_back(fmt::format("{}: {}", module.name(), what));
-  });
+  for (const Module* module : modules_) {
+    const std::string what = module->waiting_for();
+    if (!what.empty()) clauses.push_back(fmt::format("{}: {}", module->name(), what));
+  }
   return clauses;
 }
 

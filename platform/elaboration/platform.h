@@ -67,14 +67,17 @@ class Platform : public sc_core::sc_module {
     return std::max(clusters[cluster]->cpu->finish_cycle(), start_) - start_;
   }
   bool all_finished() const;
+  // All of them, parents first, in construction order.
+  const std::vector<Module*>& modules() const { return modules_; }
   // One clause for every module that still waits for something.
-  std::vector<std::string> waiting();
+  std::vector<std::string> waiting() const;
 
  private:
   void simulate();
   Context context_;
   MachineConfig machine_;
   std::uint64_t start_ = 0;  // cycle of the latest boot
+  std::vector<Module*> modules_;
 
  public:
   std::unique_ptr<Interconnect> bus;

@@ -53,13 +53,13 @@ void tag_tensors(Platform& platform, const hal::Layer& l, std::uint64_t scratch,
   }
 }
 
-std::vector<UnitTime> unit_times(Platform& platform, std::uint64_t cycles) {
+std::vector<UnitTime> unit_times(const Platform& platform, std::uint64_t cycles) {
   std::vector<UnitTime> all;
   const MachineConfig& m = platform.machine();
   const double dram_bytes_per_cycle = m.dram.bytes_per_second / m.clock_hz;
-  for_each_module(platform, [&](Module& module) {
-    for (const Ledger& l : module.ledgers()) {
-      const std::string name = module.name();
+  for (const Module* module : platform.modules()) {
+    for (const Ledger& l : module->ledgers()) {
+      const std::string name = module->name();
       UnitTime unit{l.unit.empty() ? name : name + "." + l.unit, last_part(name), {}};
       std::uint64_t worked = l.busy_cycles - l.stall_cycles, all_idle = 0;
       if (unit.kind == "dma") {
@@ -79,7 +79,7 @@ std::vector<UnitTime> unit_times(Platform& platform, std::uint64_t cycles) {
       add(unit, "end", cycles - std::min(cycles, l.busy_cycles + all_idle));
       all.push_back(std::move(unit));
     }
-  });
+  }
   std::uint64_t last = 0;
   for (const auto& cluster : platform.clusters) last = std::max(last, cluster->cpu->finish_cycle());
   for (const auto& cluster : platform.clusters) {

@@ -54,7 +54,7 @@ struct Bound {
 
 // Tensors of the job get tags, so that a wait for a load can name what is loaded. `bias`: 0 where there is none.
 void tag_tensors(Platform& platform, const hal::Layer& layer, std::uint64_t scratch, std::uint64_t bias);
-std::vector<UnitTime> unit_times(Platform& platform, std::uint64_t cycles);
+std::vector<UnitTime> unit_times(const Platform& platform, std::uint64_t cycles);
 Bound bound_of(const Result& result, const MachineConfig& machine);
 
 // Mean share of a reason over all units of a kind, in the order of the first unit's reasons.

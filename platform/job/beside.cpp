@@ -68,7 +68,7 @@ template <typename Wanted>
 void add_counters(std::vector<CounterValue>& to, Platform& platform, const config::EnergyTable& energy,
                   std::uint64_t cycles, const Wanted& wanted) {
   const std::string prefix = fmt::format("{}.cluster", platform.name());
-  for (CounterValue& value : read_counters(platform, energy, platform.machine().technology, cycles)) {
+  for (CounterValue& value : read_counters(platform.modules(), energy, platform.machine().technology, cycles)) {
     const bool shared = value.module.rfind(prefix, 0) != 0;
     if (wanted(shared ? kShared : std::stol(value.module.substr(prefix.size())))) to.push_back(std::move(value));
   }

@@ -57,7 +57,7 @@ config::EnergyTable for_type(const config::EnergyTable& table, hal::ElementType 
 namespace {
 
 // `technology` and `cycles`: of a machine whose modules are powered; nothing stands by the cycle without one.
-std::vector<CounterValue> walk(sc_core::sc_object& root, const config::EnergyTable& energy,
+std::vector<CounterValue> walk(const std::vector<Module*>& modules, const config::EnergyTable& energy,
                                const TechnologyConfig* technology, std::uint64_t cycles) {
   std::vector<CounterValue> values;
   const auto add = [&](CounterValue value, const Module& module, const char* component, const std::string& action) {
@@ -71,7 +71,8 @@ std::vector<CounterValue> walk(sc_core::sc_object& root, const config::EnergyTab
     }
     values.push_back(std::move(value));
   };
-  for_each_module(root, [&](Module& module) {
+  for (const Module* each : modules) {
+    const Module& module = *each;
     for (const Counter* counter : module.counters()) {
       CounterValue value{module.name(), counter->name(), counter->unit(), counter->description(), counter->value()};
       if (has_energy(energy, counter->action())) {
@@ -80,24 +81,26 @@ std::vector<CounterValue> walk(sc_core::sc_object& root, const config::EnergyTab
         values.push_back(std::move(value));
       }
     }
-    if (technology == nullptr) return;
+    if (technology == nullptr) continue;
     const PoweredCycles powered = powered_cycles(module, *technology, cycles);
     for (const Standing& s : standing_of(module, energy)) {
       add({module.name(), s.name, "cycles", s.description, powered.*s.cycles}, module, s.component, s.action);
     }
-  });
+  }
   return values;
 }
 
 }  // namespace
 
 std::vector<CounterValue> read_counters(sc_core::sc_object& root, const config::EnergyTable& energy) {
-  return walk(root, energy, nullptr, 0);
+  std::vector<Module*> modules;
+  for_each_module(root, [&modules](Module& module) { modules.push_back(&module); });
+  return walk(modules, energy, nullptr, 0);
 }
 
-std::vector<CounterValue> read_counters(sc_core::sc_object& root, const config::EnergyTable& energy,
+std::vector<CounterValue> read_counters(const std::vector<Module*>& modules, const config::EnergyTable& energy,
                                         const TechnologyConfig& technology, std::uint64_t cycles) {
-  return walk(root, energy, &technology, cycles);
+  return walk(modules, energy, &technology, cycles);
 }
 
 }  // namespace attnvp::job

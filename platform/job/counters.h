@@ -49,7 +49,7 @@ std::vector<Standing> standing_of(const Module& module, const config::EnergyTabl
 // From one walk over the module tree. Throws config::ConfigError for a count that has no energy in the table.
 std::vector<CounterValue> read_counters(sc_core::sc_object& root, const config::EnergyTable& energy);
 // With what stands by the cycle, after so many of them.
-std::vector<CounterValue> read_counters(sc_core::sc_object& root, const config::EnergyTable& energy,
+std::vector<CounterValue> read_counters(const std::vector<Module*>& modules, const config::EnergyTable& energy,
                                         const TechnologyConfig& technology, std::uint64_t cycles);
 
 }  // namespace attnvp::job
