@@ -10,9 +10,14 @@ namespace attnvp::mapping {
 
 class Effort {
  public:
-  static constexpr double kOfAHappening = 0.45;          // of a replay
-  static constexpr double kOfASimulated = 22;            // command: 3.6 microseconds
-  static constexpr double kBeforeASimulation = 280'000;  // a program that simulates one has begun: 45 milliseconds
+  static constexpr double kOfAHappening = 0.45;  // of a replay
+  static constexpr double kOfASimulated = 22;    // command: 3.6 microseconds
+  // A program that begins, simulates so many and ends: 45 milliseconds without them,
+  static double of_a_program(double commands) { return 280'000 + kOfASimulated * commands; }
+  // and the machine that it makes: 1.5 milliseconds a cluster, 1.1 a core.
+  static double of_a_machine(double clusters, double cores_of_each) {
+    return clusters * (9'400 + 6'900 * cores_of_each);
+  }
 
   void add(double effort) { spent_ += effort; }
   double spent() const { return spent_; }

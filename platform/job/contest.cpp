@@ -8,6 +8,8 @@
 
 namespace attnvp::job {
 
+using mapping::Effort;
+
 namespace {
 
 constexpr double kNearLeast = 1.01;  // of what any schedule takes: there is less than that left to win
@@ -22,7 +24,8 @@ constexpr std::uint32_t kMostCores = 1024;                        // of a machin
 constexpr double kBehindFirst = 2, kBehind = 1.35;
 constexpr int kFirstParts = 3, kParts = 5;
 constexpr double kClose = 1.15;       // whose tiles are looked at closely before the nearest are run
-constexpr std::uint32_t kTrials = 3;  // runs of a limit that are for that
+constexpr std::uint32_t kTrials = 3;  // runs of a limit that are for that,
+constexpr std::uint32_t kOver = 5;    //   and for what is begun before it is reached and ends after
 
 }  // namespace
 
@@ -69,14 +72,13 @@ void Contest::out(Contender& c, const std::exception& why) {
 }
 
 void Contest::allow(double commands, std::uint32_t runs) {
-  using mapping::Effort;
   if (runs_ == 0) return;
   fewest_commands_ = std::min(fewest_commands_, commands);
-  replays_.effort().allow(runs * (Effort::kBeforeASimulation + Effort::kOfASimulated * fewest_commands_));
+  replays_.effort().allow(runs * Effort::of_a_program(fewest_commands_));
 }
 
 double Contest::runs_left() {
-  return replays_.effort().left() / (mapping::Effort::kOfASimulated * std::max(all_.front().commands, 1.0));
+  return replays_.effort().left() / (Effort::kOfASimulated * std::max(all_.front().commands, 1.0));
 }
 
 bool Contest::choose(Contender& c, Choosing& choosing) {
@@ -101,7 +103,7 @@ void Contest::run(Contender& c) {
   try {
     if (!trial_.has_value()) trial_.emplace(machine_);
     c.cycles = trial_->cycles(network_, c.schedule);
-    replays_.effort().add(mapping::Effort::kOfASimulated * c.commands);
+    replays_.effort().add(Effort::kOfASimulated * c.commands);
   } catch (const host_memory::Exceeded&) {  // no room for a second machine
   } catch (const RunError& why) {
     out(c, why);
@@ -133,16 +135,19 @@ bool Contest::advance(Contender& c, Choosing& choosing) {
   return true;
 }
 
-// Where it may be as fast as any schedule can be, all of its choice and its run.
-bool Contest::go_on(Open& o) {
+void Contest::go_on(Open& o) {
+  o.going = advance(*o.contender, *o.choosing);
+  if (o.going) allow(likeliest().commands, runs_ - std::min(runs_, kTrials));
+}
+
+bool Contest::ends_here(Open& o) {
   Contender& c = *o.contender;
-  if (!advance(c, *o.choosing)) return o.going = false;
-  allow(likeliest().commands, runs_ - std::min(runs_, kTrials));
-  if (!near_least(c)) return true;
+  if (!o.going || o.twin || !near_least(c)) return false;
   while (advance(c, *o.choosing)) {
   }
   if (choose(c, *o.choosing)) run(c);
-  return o.going = false;
+  o.going = false;
+  return c.cycles > 0 && near_least(c);
 }
 
 bool Contest::behind(double estimate, int part, double best) const {
@@ -150,14 +155,13 @@ bool Contest::behind(double estimate, int part, double best) const {
 }
 
 bool Contest::choose_all(std::vector<Open>& open) {
-  const auto over = [this](const Open& o) { return o.contender->cycles > 0 && near_least(*o.contender); };
   std::set<std::tuple<std::uint64_t, double, double>> begun;
   for (Open& o : open) {
     go_on(o);
-    if (over(o)) return true;
     const mapping::Estimate best = o.choosing->best();
     o.contender->digest = best.digest;
     o.twin = !begun.insert({best.digest, best.cycles, best.commands}).second;
+    if (ends_here(o)) return true;
   }
   // The likeliest one at once to its end, the others part by part.
   const auto likelier = [](const Open& a, const Open& b) { return a.contender->estimate < b.contender->estimate; };
@@ -167,7 +171,7 @@ bool Contest::choose_all(std::vector<Open>& open) {
       do {
         if (!o.going || o.twin || behind(o.contender->estimate, part, likeliest().estimate)) break;
         go_on(o);
-        if (over(o)) return true;
+        if (ends_here(o)) return true;
       } while (o.contender == &likeliest());
     }
   }
@@ -233,6 +237,10 @@ void Contest::decide(bool always) {
 
 void Contest::challenge(const Schedule& open) {
   const Contender& first = all_.front();
+  if (runs_ > 0) {
+    const double run = Effort::of_a_program(first.commands) + Effort::of_a_machine(machine_.clusters, machine_.cores);
+    replays_.effort().allow((runs_ - std::min(runs_, kOver)) * run);
+  }
   if (near_least(first) || replays_.effort().over()) return;
   Contender other;
   other.open = open;

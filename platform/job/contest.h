@@ -73,7 +73,8 @@ class Contest {
     bool seen = false;  // closely
   };
   void sort();
-  // As much effort as so many runs of so many commands take, where there is a limit.
+  // As much effort as so many runs of so many commands take on a small machine, where there is a limit. On a large one
+  // a run takes longer: what that leaves is for challenges.
   void allow(double commands, std::uint32_t runs);
   mapping::Glance glance() const { return runs_ == 0 ? mapping::Glance::kUsual : mapping::Glance::kRough; }
   std::vector<Open> choices();
@@ -81,8 +82,9 @@ class Contest {
   // that any schedule takes, and the rest was left.
   bool choose_all(std::vector<Open>& open);
   void choose_close(std::vector<Open>& open);
-  // The next part of one. False: that was its end.
-  bool go_on(Open& open);
+  void go_on(Open& open);  // the next part of one
+  // Where it may be as fast as any schedule can be, all of its choice and its run. True: it is nearly.
+  bool ends_here(Open& open);
   bool behind(double estimate, int part, double best) const;
   const Contender& likeliest() const;  // by estimates
   void run_nearest(bool always);
