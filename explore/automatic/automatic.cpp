@@ -43,14 +43,15 @@ Automatic pick_dataflow(const MachineConfig& machine, const config::Network& net
   if (contest.contenders().empty()) contest.refuse_all();
   contest.decide(contest.contenders().size() > 1);
   // Those that are near once more, not roughly, and in the words of others that do the same; as far as the limit goes.
-  const std::vector<job::Contender> decided = contest.contenders();
-  for (const job::Contender& c : decided) {
-    if (c.rank() > kNear * decided.front().rank()) continue;
-    contest.challenge(c.open);
+  std::vector<job::Schedule> near;
+  for (const job::Contender& c : contest.contenders()) {
+    if (c.rank() > kNear * contest.contenders().front().rank()) continue;
+    near.push_back(c.open);
     for (const job::Way& way : others) {
-      if (c.open.dataflow == way.same.dataflow) contest.challenge(way.own);
+      if (c.open.dataflow == way.same.dataflow) near.push_back(way.own);
     }
   }
+  contest.challenge(near);
   Automatic all{contest.contenders(), contest.least_cycles(), contest.left_out()};
   job::Contender& first = all.contenders.front();
   if (first.cycles > 0 && static_cast<double>(first.cycles) > kNearLeast * all.least_cycles) {

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
-#include <set>
 #include <tuple>
+
+#include "mapping/programs.h"
 
 namespace attnvp::job {
 
@@ -23,9 +24,10 @@ constexpr std::uint32_t kMostCores = 1024;                        // of a machin
 // parts, and 1.3 times by three. Once in 500 a first look was off by 1.9 times.
 constexpr double kBehindFirst = 2, kBehind = 1.35;
 constexpr int kFirstParts = 3, kParts = 5;
-constexpr double kClose = 1.15;       // whose tiles are looked at closely before the nearest are run
-constexpr std::uint32_t kTrials = 3;  // runs of a limit that are for that,
-constexpr std::uint32_t kOver = 5;    //   and for what is begun before it is reached and ends after
+constexpr double kClose = 1.15;        // whose tiles are looked at closely before the nearest are run
+constexpr std::uint32_t kTrials = 3;   // runs of a limit that are for that,
+constexpr std::uint32_t kOver = 6;     //   for what a challenge ends beyond it,
+constexpr std::uint32_t kTheLast = 2;  //  and for the one that is asked for
 
 }  // namespace
 
@@ -77,7 +79,15 @@ void Contest::allow(double commands, std::uint32_t runs) {
   replays_.effort().allow(runs * Effort::of_a_program(fewest_commands_));
 }
 
+void Contest::allow_all_but(std::uint32_t runs) {
+  if (runs_ == 0) return;
+  const double run =
+      Effort::of_a_program(all_.front().commands) + Effort::of_a_machine(machine_.clusters, machine_.cores);
+  replays_.effort().allow((runs_ - std::min(runs_, runs)) * run);
+}
+
 double Contest::runs_left() {
+  allow_all_but(kTheLast);
   return replays_.effort().left() / (Effort::kOfASimulated * std::max(all_.front().commands, 1.0));
 }
 
@@ -150,17 +160,21 @@ bool Contest::ends_here(Open& o) {
   return c.cycles > 0 && near_least(c);
 }
 
+bool Contest::is_new(Choosing& choosing, Begun& begun, const void* parameters) {
+  const mapping::Estimate best = choosing.best();
+  return begun.insert({best.digest, best.cycles, best.commands, parameters}).second;
+}
+
 bool Contest::behind(double estimate, int part, double best) const {
   return runs_ > 0 && estimate > (part < kFirstParts ? kBehindFirst : kBehind) * best;
 }
 
 bool Contest::choose_all(std::vector<Open>& open) {
-  std::set<std::tuple<std::uint64_t, double, double>> begun;
+  Begun begun;
   for (Open& o : open) {
     go_on(o);
-    const mapping::Estimate best = o.choosing->best();
-    o.contender->digest = best.digest;
-    o.twin = !begun.insert({best.digest, best.cycles, best.commands}).second;
+    o.contender->digest = o.choosing->best().digest;
+    o.twin = !is_new(*o.choosing, begun);
     if (ends_here(o)) return true;
   }
   // The likeliest one at once to its end, the others part by part.
@@ -235,34 +249,45 @@ void Contest::decide(bool always) {
   trial_.reset();
 }
 
-void Contest::challenge(const Schedule& open) {
-  const Contender& first = all_.front();
-  if (runs_ > 0) {
-    const double run = Effort::of_a_program(first.commands) + Effort::of_a_machine(machine_.clusters, machine_.cores);
-    replays_.effort().allow((runs_ - std::min(runs_, kOver)) * run);
+void Contest::challenge(const std::vector<Schedule>& others) {
+  Begun begun;
+  for (const Schedule& open : others) {
+    allow_all_but(kOver);
+    if (near_least(all_.front()) || replays_.effort().over()) break;
+    if (std::optional<Contender> other = challenger(open, begun)) meet(*other);
   }
-  if (near_least(first) || replays_.effort().over()) return;
+  trial_.reset();
+}
+
+// With its tiles, if it may be as fast as the first one and is another one than those that were begun.
+std::optional<Contender> Contest::challenger(const Schedule& open, Begun& begun) {
+  const Contender& first = all_.front();
   Contender other;
   other.open = open;
   try {
     Choosing choosing(machine_, network_, open, replays_);
     for (int part = 0; advance(other, choosing); ++part) {
-      if (behind(other.estimate, part, first.rank())) return;
+      if (part == 0 && !is_new(choosing, begun, mapping::find_dataflow(open.dataflow)->parameters)) return std::nullopt;
+      if (behind(other.estimate, part, first.rank())) return std::nullopt;
     }
     const Choice found = choosing.choice();
     other = {open, found.schedule, found.cycles, found.commands, true};
   } catch (const RunError&) {  // no tiles fit that are found so
-    return;
+    return std::nullopt;
   } catch (const config::ConfigError&) {
-    return;
+    return std::nullopt;
   }
-  if (other.estimate > kNearly * first.rank() || other.schedule.tiling == first.schedule.tiling) return;
+  if (other.estimate > kNearly * first.rank() || other.schedule.tiling == first.schedule.tiling) return std::nullopt;
+  return other;
+}
+
+void Contest::meet(Contender& other) {
   run(other);
+  const Contender& first = all_.front();
   if (first.cycles == 0) run(all_.front());
-  trial_.reset();
   if ((other.cycles > 0) != (first.cycles > 0)) return;
   const auto chosen_before = [&](const Contender& c) {
-    return c.open.text == open.text && c.open.tiling == open.tiling;
+    return c.open.text == other.open.text && c.open.tiling == other.open.tiling;
   };
   const auto before = std::find_if(all_.begin(), all_.end(), chosen_before);
   if (before == all_.end()) {

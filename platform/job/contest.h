@@ -9,7 +9,9 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -50,8 +52,8 @@ class Contest {
   // runs of all that are estimated to be nearly as fast as the fastest, where those are several, or `always`. What
   // would take long is not run.
   void decide(bool always);
-  // Once that is decided: the first one against another schedule that is chosen for, if that is near.
-  void challenge(const Schedule& open);
+  // Once that is decided: the first one against others that are chosen for, if those are near.
+  void challenge(const std::vector<Schedule>& others);
   // Runs of the first one, in this program, that the limit leaves room for.
   double runs_left();
 
@@ -76,6 +78,7 @@ class Contest {
   // As much effort as so many runs of so many commands take on a small machine, where there is a limit. On a large one
   // a run takes longer: what that leaves is for challenges.
   void allow(double commands, std::uint32_t runs);
+  void allow_all_but(std::uint32_t runs);  // of the first one on this machine
   mapping::Glance glance() const { return runs_ == 0 ? mapping::Glance::kUsual : mapping::Glance::kRough; }
   std::vector<Open> choices();
   // The first part of all, then the others of those that have not stayed behind. True: one has run in nearly the time
@@ -87,6 +90,12 @@ class Contest {
   bool ends_here(Open& open);
   bool behind(double estimate, int part, double best) const;
   const Contender& likeliest() const;  // by estimates
+  // Whether none of those does the same, as far as the first part of the choice tells, and has the same parameters to
+  // go on with, where that is said.
+  using Begun = std::set<std::tuple<std::uint64_t, double, double, const void*>>;
+  static bool is_new(Choosing& choosing, Begun& begun, const void* parameters = nullptr);
+  std::optional<Contender> challenger(const Schedule& open, Begun& begun);
+  void meet(Contender& other);
   void run_nearest(bool always);
   // A part. False: there was none left, or none is allowed.
   bool advance(Contender& contender, Choosing& choosing);

@@ -118,7 +118,7 @@ Schedule best_way(const MachineConfig& machine, const config::Network& network, 
   entries.contest().decide(false);
   // Chosen for by other steps, in its own words, what is the best way may become better.
   const Way& best = entries.way_of(entries.contest().contenders().front());
-  if (best.another()) entries.contest().challenge(best.own);
+  if (best.another()) entries.contest().challenge({best.own});
   return entries.contest().contenders().front().schedule;
 }
 

@@ -158,6 +158,29 @@ TEST(Contest, EndsWithinItsLimit) {
   }
 }
 
+// What begins like one before is not gone on with; another one that is faster comes first.
+TEST(Contest, ChallengesOnce) {
+  const MachineConfig machine =
+      config::load_hardware("edge", {"clusters=4", "cores=4", "mac.rows=32", "mac.columns=32", "vec.lanes=64",
+                                     "l0.size=48KiB", "l1.size=256KiB", "dram.bandwidth=30GB/s"});
+  const config::Network network = config::load_network("H=2,N=256,E=32,HKV=1");
+  const Schedule fusemax = parse_dataflow("fusemax");
+  const auto spent_on = [&](const std::vector<Schedule>& others) {
+    Contest contest(machine, network);
+    contest.add(parse_dataflow("layerwise"));
+    contest.decide(true);
+    const double before = contest.replays().effort().spent(), decided = contest.contenders().front().rank();
+    contest.challenge(others);
+    EXPECT_EQ(contest.contenders().front().schedule.text, "fusemax");
+    EXPECT_EQ(contest.contenders().size(), 2U);
+    EXPECT_LT(contest.contenders().front().rank(), decided);
+    return contest.replays().effort().spent() - before;
+  };
+  const double once = spent_on({fusemax});
+  EXPECT_GT(once, 0);
+  EXPECT_LT(spent_on({fusemax, fusemax, fusemax}), 1.5 * once);
+}
+
 // A start may tell little: the fastest is found among those that begin far behind.
 TEST(Contest, GoesOnWithWhatBeginsBehind) {
   const MachineConfig machine =
