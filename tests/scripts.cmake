@@ -2,7 +2,7 @@
 function(attnvp_script name script)
   cmake_parse_arguments(ARG "" "TIMEOUT;LABEL" "ARGUMENTS" ${ARGN})
   add_test(NAME ${name} COMMAND ${PROJECT_SOURCE_DIR}/tests/${script} $<TARGET_FILE:attnvp> ${PROJECT_SOURCE_DIR} ${ARG_ARGUMENTS})
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABEL}" SKIP_RETURN_CODE 77)
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABEL}" SKIP_RETURN_CODE 77 COST 20) # early: they take long
 endfunction()
 
 attnvp_script(CommandLine cli_test.sh TIMEOUT 900)
@@ -34,7 +34,8 @@ attnvp_script(SweepUnderSlurm slurm_test.sh TIMEOUT 900 LABEL long)
 # A new kind of module is one new folder.
 add_test(NAME NewKind
   COMMAND ${PROJECT_SOURCE_DIR}/tests/new_kind_test.sh $<TARGET_FILE:attnvp> ${PROJECT_SOURCE_DIR} ${CMAKE_BUILD_TYPE})
-set_tests_properties(NewKind PROPERTIES TIMEOUT 1800)
+set_tests_properties(NewKind PROPERTIES TIMEOUT 1800 COST 90)
+set_tests_properties(Install PROPERTIES COST 80)
 
 # What runs leave to look at; with real GTKWave and a browser in the long run.
 attnvp_script(Traces trace_test.sh TIMEOUT 300)

@@ -24,10 +24,10 @@ constexpr std::uint32_t kMostCores = 1024;                        // of a machin
 // parts, and 1.3 times by three. Once in 500 a first look was off by 1.9 times.
 constexpr double kBehindFirst = 2, kBehind = 1.35;
 constexpr int kFirstParts = 3, kParts = 5;
-constexpr double kClose = 1.15;        // whose tiles are looked at closely before the nearest are run
-constexpr std::uint32_t kTrials = 3;   // runs of a limit that are for that,
-constexpr std::uint32_t kOver = 6;     //   for what a challenge ends beyond it,
-constexpr std::uint32_t kTheLast = 2;  //  and for the one that is asked for
+constexpr double kClose = 1.15;  // whose tiles are looked at closely before the nearest are run
+// Runs of a limit that are kept for those, for what a challenge that has begun in time takes beyond it, and for the run
+// that is asked for.
+constexpr std::uint32_t kTrials = 3, kOver = 6, kTheLast = 2;
 
 }  // namespace
 
