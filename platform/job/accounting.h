@@ -18,8 +18,8 @@ namespace attnvp::job {
 struct Result;
 
 // Every cycle of the run under exactly one reason: "useful", "ragged edge", "fill", "drain", "K from DRAM" and the like
-// for an operand, "space", "order" (of the schedule), "L1 bandwidth", "L1 bank conflicts", "DRAM bandwidth", "processor" (has nothing in the
-// queue), "end" (nothing more to do).
+// for an operand, "space", "order" (of the schedule), "L1 bandwidth", "L1 bank conflicts", "DRAM bandwidth",
+// "processor" (has nothing in the queue), "end" (nothing more to do).
 struct UnitTime {
   std::string unit;  // "attnvp.cluster0.core0.mac", a channel of a DMA controller, a control processor
   std::string kind;  // "mac", "vec", "dma", "control"

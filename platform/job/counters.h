@@ -17,8 +17,8 @@ namespace attnvp::job {
 struct CounterValue {
   std::string module, name, unit, description;
   std::uint64_t value = 0;
-  double energy_pj = 0;            // 0 where the counter carries none
-  double low_pj = 0, high_pj = 0;  // its range
+  double energy_pj = 0;               // 0 where the counter carries none
+  double low_pj = 0, high_pj = 0;     // its range
   std::string component{}, action{};  // in the energy table; empty likewise
 };
 

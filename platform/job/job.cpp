@@ -136,7 +136,8 @@ Result Runner::run_once(const config::Network& network, const Schedule& schedule
 void Runner::collect(Result& result) {
   Platform& p = platform();
   result.frequency_hz = p.machine().clock_hz;
-  result.counters = read_counters(p.modules(), for_type(energy_, result.network.type), p.machine().technology, result.cycles);
+  result.counters =
+      read_counters(p.modules(), for_type(energy_, result.network.type), p.machine().technology, result.cycles);
   result.floorplan = floorplan_;
   result.tdp_watts = p.machine().technology.tdp_watts;
   const auto total = static_cast<double>(std::max<std::uint64_t>(result.cycles, 1));
