@@ -2,6 +2,8 @@
 //
 //     g++ -std=c++17 -shared -fPIC -I ATTNVP -I DRAMSYS/src/configuration -I DRAMSYS/src/libdramsys dramsys.cpp ...
 //     DRAMSYS_CONFIG=DRAMSYS/configs/ddr4-example.json attnvp run --set dram.policy=plugin:./libdramsys_plugin.so
+#include "DRAMSys/simulation/DRAMSys.h"
+
 #include <tlm_utils/simple_initiator_socket.h>
 #include <tlm_utils/simple_target_socket.h>
 
@@ -10,7 +12,6 @@
 #include <string>
 
 #include "DRAMSys/config/DRAMSysConfiguration.h"
-#include "DRAMSys/simulation/DRAMSys.h"
 #include "models/plugin_dram/plugin.h"
 
 namespace {

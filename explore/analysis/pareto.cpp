@@ -7,8 +7,8 @@
 #include <limits>
 #include <numeric>
 
-#include "platform/report/csv.h"
 #include "platform/config/error.h"
+#include "platform/report/csv.h"
 #include "platform/report/table.h"
 
 namespace attnvp::explore {

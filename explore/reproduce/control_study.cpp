@@ -21,8 +21,12 @@ struct Control {
 };
 
 std::vector<Control> controls(const MachineConfig& machine) {
-  return {{"native", 0}, {"platform's clock", machine.clock_hz}, {"1 GHz", 1e9}, {"500 MHz", 500e6},
-          {"1 GHz, list", 1e9, true}, {"500 MHz, list", 500e6, true}};
+  return {{"native", 0},
+          {"platform's clock", machine.clock_hz},
+          {"1 GHz", 1e9},
+          {"500 MHz", 500e6},
+          {"1 GHz, list", 1e9, true},
+          {"500 MHz, list", 500e6, true}};
 }
 
 std::string percent(std::uint64_t cycles, std::uint64_t native) {
@@ -70,12 +74,14 @@ Section control_section(const ControlStudy& study) {
   s.lead =
       "Cycles with firmware that costs nothing but its bus accesses (native), and what they become where it is a "
       "program "
-      "of an in-order RISC-V hart (control.cpu: riscv) of that clock; list: the program was run beforehand and plays its "
+      "of an in-order RISC-V hart (control.cpu: riscv) of that clock; list: the program was run beforehand and plays "
+      "its "
       "commands out of DRAM (control.lists). Tile sizes are chosen for each.";
   s.left = 2;
   s.columns = {"network", "dataflow", "native"};
   for (const std::string& clock : study.clocks) s.columns.push_back(clock);
-  s.columns.insert(s.columns.end(), {"instructions", "commands", "instructions per command", "CPI", "list: instructions"});
+  s.columns.insert(s.columns.end(),
+                   {"instructions", "commands", "instructions per command", "CPI", "list: instructions"});
   for (const ControlRow& row : study.rows) {
     std::vector<std::string> cells = {row.network, row.dataflow, fmt::format("{}", row.native_cycles)};
     for (const ControlRow::Riscv& r : row.riscv) cells.push_back(percent(r.cycles, row.native_cycles));
@@ -92,7 +98,8 @@ Section control_section(const ControlStudy& study) {
   }
   s.notes.push_back("Instructions, commands and CPI (without stalls) are those at 1 GHz.");
   s.notes.push_back(
-      "A list costs its bytes of DRAM's bandwidth, some 40 a command, and that it was made beforehand, which is no time "
+      "A list costs its bytes of DRAM's bandwidth, some 40 a command, and that it was made beforehand, which is no "
+      "time "
       "of the run.");
   return s;
 }

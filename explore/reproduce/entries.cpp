@@ -90,8 +90,7 @@ std::vector<Entry> entries(const Study& s) {
     const auto reads = [&](const std::string& dataflow) {
       return static_cast<double>(s.at(n, dataflow).sum("dram", "read_words"));
     };
-    e.all.push_back(
-        {"dram_reads_over_flat", n, kMas, stated > 0 ? stated : 1, reads(kMas) / reads(kFlat), "", "", ""});
+    e.all.push_back({"dram_reads_over_flat", n, kMas, stated > 0 ? stated : 1, reads(kMas) / reads(kFlat), "", "", ""});
   }
   return e.all;
 }

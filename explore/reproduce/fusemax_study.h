@@ -18,7 +18,7 @@ struct FusemaxPoint {
   std::uint32_t heads = 0, tokens = 0, emb = 0;  // heads of all batches
   std::map<std::string, Measure> ours;
   std::map<std::string, std::pair<std::string, double>> residual;  // of a third sample: which, cycles off, relative
-  std::map<std::string, double> paper_cycles;  // without those that it does not state
+  std::map<std::string, double> paper_cycles;                      // without those that it does not state
   double paper_mac_utilization = 0, paper_dram_bytes = 0;
 
   std::string name() const;  // "BERT 64K"

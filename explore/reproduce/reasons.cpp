@@ -21,7 +21,8 @@ std::string why_flat(const Study& s, const std::string& network, double paper) {
   if (paper <= lock_step) {
     return fmt::format(
         "the paper's entry lies {:.0f}% of the way from ours with I/O behind computation ({:.3f}) to ours with I/O in "
-        "turn with it ({:.3f}). Conjecture: its mapping hides that much less I/O; the mapping, which it does not print, "
+        "turn with it ({:.3f}). Conjecture: its mapping hides that much less I/O; the mapping, which it does not "
+        "print, "
         "would decide it",
         100 * (paper - hidden) / (lock_step - hidden), hidden / 1e6, lock_step / 1e6);
   }
@@ -35,7 +36,8 @@ std::string why_flat(const Study& s, const std::string& network, double paper) {
 std::string why_tileflow(const job::Result& r, const MachineConfig& machine, double paper, const Bound& least) {
   const double mac = terms(r, machine).mac;
   return fmt::format(
-      "unexplained: the paper's entry is {} above what the machine needs in this setting ({}), ours {}; a pipeline drained "
+      "unexplained: the paper's entry is {} above what the machine needs in this setting ({}), ours {}; a pipeline "
+      "drained "
       "after {:.1f} row blocks would take as long",
       share(paper / least.cycles), least.text, share(static_cast<double>(r.cycles) / least.cycles),
       2 * mac / (paper - mac));
@@ -70,14 +72,16 @@ std::string why_mas_energy(const Study& s, const EnergyFits& fits, const std::st
   const job::Result* even = fills_l0_tiles(r) ? nullptr : even_like(s, r);
   if (ratio > 1 && even != nullptr) {
     return fmt::format(
-        "{} tokens are {:.2f} L0 sub-tiles of {}: {:.0f} L1 accesses per 1000 multiply-accumulates, {:.0f} on {}, where "
+        "{} tokens are {:.2f} L0 sub-tiles of {}: {:.0f} L1 accesses per 1000 multiply-accumulates, {:.0f} on {}, "
+        "where "
         "the ratio is {:.2f}",
         r.network.seq_kv, 1.0 * r.network.seq_kv / r.schedule.tiling["n0"], r.schedule.tiling["n0"],
         1000 * l1_words_per_mac(r), 1000 * l1_words_per_mac(*even), even->network.name,
         even->total_energy_pj() / s.paper_energy_pj(even->network.name, kMas));
   }
   return fmt::format(
-      "unexplained: of mas, ours fits {:.1f} pJ a multiply-accumulate, {:.0f} a score and {:.0f} a byte, the paper {:.1f}, "
+      "unexplained: of mas, ours fits {:.1f} pJ a multiply-accumulate, {:.0f} a score and {:.0f} a byte, the paper "
+      "{:.1f}, "
       "{:.0f} and {:.0f}; by that ours takes {:.2f} times the paper's here",
       fits.ours.mac, fits.ours.score, fits.ours.byte, fits.paper.mac, fits.paper.score, fits.paper.byte, ratio);
 }
@@ -146,8 +150,8 @@ std::string why_energy(const Study& s, const EnergyFits& fits, const std::string
   const double accesses = (more_paper - more_ours) / (mas.energy_pj("l1") / l1_words(mas));
   const job::Result& r = s.at(network, dataflow);
   const std::string ours_text =
-      fmt::format("ours adds {:.2f} to mas, {:.2f} of it in L1 ({:+.0f} M accesses) and {:.2f} in DRAM", more_ours / 1e9,
-                  (r.energy_pj("l1") - mas.energy_pj("l1")) / 1e9, (l1_words(r) - l1_words(mas)) / 1e6,
+      fmt::format("ours adds {:.2f} to mas, {:.2f} of it in L1 ({:+.0f} M accesses) and {:.2f} in DRAM",
+                  more_ours / 1e9, (r.energy_pj("l1") - mas.energy_pj("l1")) / 1e9, (l1_words(r) - l1_words(mas)) / 1e6,
                   (r.energy_pj("dram") - mas.energy_pj("dram")) / 1e9);
   if (accesses < 0) return fmt::format("{}; the paper adds {:.2f} to its own", ours_text, more_paper / 1e9);
   return fmt::format(

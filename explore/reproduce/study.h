@@ -31,9 +31,10 @@ struct Study {
   config::Provenances provenance;  // of the machine's values
   Paper paper;
   bool full_data = false;
-  std::vector<std::string> dataflows;                                  // the paper's, and kFlatLockStep
-  std::map<std::pair<std::string, std::string>, job::Result> results;  // by network and dataflow, in the paper's setting
-  std::map<std::pair<std::string, std::string>, Best> best;            // likewise of the paper's dataflows; may be empty
+  std::vector<std::string> dataflows;  // the paper's, and kFlatLockStep
+  std::map<std::pair<std::string, std::string>, job::Result>
+      results;                                               // by network and dataflow, in the paper's setting
+  std::map<std::pair<std::string, std::string>, Best> best;  // likewise of the paper's dataflows; may be empty
 
   const job::Result& at(const std::string& network, const std::string& dataflow) const {
     return results.at({network, dataflow});

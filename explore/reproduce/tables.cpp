@@ -23,8 +23,9 @@ std::vector<std::string> calibration_notes(const ByPlace& cells) {
   }
   std::vector<std::string> notes;
   for (const auto& [key, count] : by_key) {
-    notes.push_back(fmt::format("c: no prediction, as the machine's `{}` was calibrated to the paper's cell ({} of {}).",
-                                key, count, cells.size()));
+    notes.push_back(
+        fmt::format("c: no prediction, as the machine's `{}` was calibrated to the paper's cell ({} of {}).", key,
+                    count, cells.size()));
   }
   return notes;
 }
@@ -64,7 +65,8 @@ std::string with_ratio(const Entry& e, double unit) {
 }
 
 constexpr char kReasons[] =
-    "What was measured, in a sentence. \"Unexplained\": the figures of the line are all that is known; \"conjecture\": a "
+    "What was measured, in a sentence. \"Unexplained\": the figures of the line are all that is known; \"conjecture\": "
+    "a "
     "cause that no run here shows, with what would decide it.";
 constexpr char kHow[] = "Each cell: the paper's, ours, ours / paper; * where they differ by over 10%.";
 
@@ -73,10 +75,11 @@ constexpr char kHow[] = "Each cell: the paper's, ours, ours / paper; * where the
 Section cycles_table(const Study& s) {
   Section t = grid(s, "cycles", s.dataflows, [](const Entry& e) { return with_ratio(e, 1e6); });
   t.title = "Table 2: cycles, in millions";
-  t.lead = std::string(kHow) +
-           " The paper's FLAT stands beside both of ours: I/O behind computation (flat), and in turn with it "
-           "(flat:prefetch=off); the reason for flat speaks of both. TileFlow is held to the paper's eight row blocks a "
-           "head, a head at a time (tileflow:row_blocks=8); all other tile sizes are chosen.";
+  t.lead =
+      std::string(kHow) +
+      " The paper's FLAT stands beside both of ours: I/O behind computation (flat), and in turn with it "
+      "(flat:prefetch=off); the reason for flat speaks of both. TileFlow is held to the paper's eight row blocks a "
+      "head, a head at a time (tileflow:row_blocks=8); all other tile sizes are chosen.";
   return t;
 }
 
@@ -112,7 +115,8 @@ Section best_table(const Study& s) {
   t.lead = fmt::format(
       "No option is set, TileFlow's row blocks neither. From the tile sizes that a run chooses by itself on, one "
       "parameter after the other takes the next value as long as the simulation gets faster, in at most {} simulations "
-      "({} in all). Each cell: ours in millions of cycles, how many times mas at its best is faster, the energy that it "
+      "({} in all). Each cell: ours in millions of cycles, how many times mas at its best is faster, the energy that "
+      "it "
       "saves.",
       kBestBudget, simulations);
   return t;
@@ -121,9 +125,10 @@ Section best_table(const Study& s) {
 Section energy_table(const Study& s) {
   Section t = grid(s, "energy_pj", s.dataflows, [](const Entry& e) { return with_ratio(e, 1e9); });
   t.title = "Table 3: energy, in 10^9 pJ";
-  t.lead = std::string(kHow) +
-           " Energies are by this paper's own table (`pat`), in which an SRAM costs in proportion to its size and sums are "
-           "read and written in L0 at every step: they say nothing of other machines.";
+  t.lead =
+      std::string(kHow) +
+      " Energies are by this paper's own table (`pat`), in which an SRAM costs in proportion to its size and sums are "
+      "read and written in L0 at every step: they say nothing of other machines.";
   const EnergyFits fits = fit_energies(s);
   t.notes.push_back(
       fmt::format("The mas column as pJ per multiply-accumulate, per score and per byte of Q, K, V and O (least "
@@ -134,7 +139,8 @@ Section energy_table(const Study& s) {
 
 Section saving_table(const Study& s) {
   Section t = grid(s, "saving_percent", others(s), [](const Entry& e) {
-    return one_decimal_percent(e.paper) + "  " + fmt::format("{:>5}", one_decimal_percent(e.ours)) + calibration_mark(e);
+    return one_decimal_percent(e.paper) + "  " + fmt::format("{:>5}", one_decimal_percent(e.ours)) +
+           calibration_mark(e);
   });
   t.title = "Table 3: energy that mas saves";
   t.lead = "Each cell: the paper's, ours. Geomean: the saving of the mean ratio.";
@@ -208,7 +214,8 @@ Section dram_table(const Study& s) {
   }
   if (!reloads) {
     t.notes.emplace_back(
-        "Ours reads every tensor once: with the row blocks it chooses, nothing is overwritten and L1 is never full (last "
+        "Ours reads every tensor once: with the row blocks it chooses, nothing is overwritten and L1 is never full "
+        "(last "
         "column). Conjecture: the paper's reloads come with its tiling; its tile sizes, which it does not print, would "
         "decide it.");
   }

@@ -28,7 +28,8 @@ void Mcts::expand(const Evaluator& evaluator, std::uint32_t index) {
 // Something below may still be better than the best known.
 bool Mcts::open(const Evaluator& evaluator, const Node& node) const {
   if (node.closed || node.least.first == std::numeric_limits<double>::infinity()) return false;
-  if (node.depth == evaluator.space().dimensions()) return !evaluator.known(node.first) && !evaluator.hopeless(node.first);
+  if (node.depth == evaluator.space().dimensions())
+    return !evaluator.known(node.first) && !evaluator.hopeless(node.first);
   return !evaluator.prunes() || node.least < evaluator.best();
 }
 

@@ -222,10 +222,11 @@ class Planner {
   std::string text_of(const PlannedMachine& m, const config::Network& n, const PlannedSchedule& s) {
     std::string& energies = energy_texts_[m.config.energy];
     if (energies.empty()) energies = uuid_of(config::read_text_file(config::load_energy(m.config.energy).source()));
-    std::string text = fmt::format(
-        "simulator {}\n{}energies {}\nnetwork {} {} {} {} {} {} {} {}{}\ndataflow {} {}\ntiling", simulator_fingerprint(),
-        config::to_yaml(m.config), energies, n.name, n.batch, n.heads, n.heads_of_kv(), n.seq_q, n.seq_kv,
-        fmt::join(n.contexts, "+"), n.emb, n.rules() + n.identity(), s.schedule.dataflow, fmt::join(s.schedule.options, " "));
+    std::string text =
+        fmt::format("simulator {}\n{}energies {}\nnetwork {} {} {} {} {} {} {} {}{}\ndataflow {} {}\ntiling",
+                    simulator_fingerprint(), config::to_yaml(m.config), energies, n.name, n.batch, n.heads,
+                    n.heads_of_kv(), n.seq_q, n.seq_kv, fmt::join(n.contexts, "+"), n.emb, n.rules() + n.identity(),
+                    s.schedule.dataflow, fmt::join(s.schedule.options, " "));
     for (const auto& [key, value] : job::tiling_text(s.schedule.tiling)) text += fmt::format(" {}={}", key, value);
     return text + fmt::format("{}\ndata {}\n", s.searched ? " auto" : "", plan_.full ? "full" : "timing");
   }

@@ -22,8 +22,8 @@ Errors errors_of(const std::vector<Point>& points);
 
 // Pearson's correlation; 1 where there is nothing to correlate.
 double correlation(const std::vector<double>& a, const std::vector<double>& b);
-// Of predictions with measurements among points of one group, mean over the groups of three points or more: whether what
-// is predicted follows what is measured where rows differ in little. None where there is no such group.
+// Of predictions with measurements among points of one group, mean over the groups of three points or more: whether
+// what is predicted follows what is measured where rows differ in little. None where there is no such group.
 std::optional<double> correlation_within(const std::vector<std::string>& groups, const std::vector<Point>& points);
 
 // Correlation of the ranks, ties at their mean rank; 1 where there is nothing to rank.

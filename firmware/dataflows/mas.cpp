@@ -36,8 +36,7 @@ void run(Runtime& rt) {
   uint64_t need = rt.need_of(build);
   if (overwrite == kOn) need += rt.cores() * score_block_bytes(rt, tiling);
   const uint64_t l1_bytes = rt.machine().l1_bytes;
-  const bool guarded =
-      overwrite != kOff && can_overwrite(tiling) && (need > l1_bytes || l1_bytes == hal::kEndlessL1);
+  const bool guarded = overwrite != kOff && can_overwrite(tiling) && (need > l1_bytes || l1_bytes == hal::kEndlessL1);
   if (guarded) {
     run_mas_overwrite(rt, work, tiling);
   } else if (rt.has_space(need)) {

@@ -30,9 +30,9 @@ void run(Runtime& rt) {
   o_from_dram(rt, work, attention, tiling, scores);
 }
 
-const Dataflow kSoftpipe = {"softpipe", "Soft-Pipe: QK^T pipelined with softmax, P by way of DRAM, then PV",
-                            run,        kRowParameters,
-                            nullptr,    nullptr,
+const Dataflow kSoftpipe = {"softpipe",   "Soft-Pipe: QK^T pipelined with softmax, P by way of DRAM, then PV",
+                            run,          kRowParameters,
+                            nullptr,      nullptr,
                             hal::kScoresP};
 ATTNVP_DATAFLOW(kSoftpipe);
 

@@ -42,8 +42,8 @@ constexpr std::uint32_t kHartTo = 0x1C;      // W  where in data memory it puts 
 constexpr std::uint32_t kHartBytes = 0x20;   // W  how much that is, up to kHartFetchMost,
 constexpr std::uint32_t kHartFetch = 0x24;   // W  and the address that it fetches now
 constexpr std::uint32_t kHartFetchMost = 4096;
-constexpr std::uint32_t kHartList = 0x28;  // W, 8 bytes: the platform's address of a command list,
-constexpr std::uint32_t kHartPlay = 0x30;  // W  its bytes: it is played now
+constexpr std::uint32_t kHartList = 0x28;           // W, 8 bytes: the platform's address of a command list,
+constexpr std::uint32_t kHartPlay = 0x30;           // W  its bytes: it is played now
 constexpr std::uint32_t kHartGaveUp = 0x0BAD'0000;  // codes of the runtime's trap handler: this, and mcause
 
 }  // namespace attnvp::hal

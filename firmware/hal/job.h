@@ -42,15 +42,15 @@ constexpr std::uint32_t kDryRun = 1;  // make every buffer and event of the sche
 constexpr std::uint32_t kRuled = 2;   // the layer's Rules are at kRulesAddress
 constexpr std::uint32_t kPlain = 4;   // no softmax: P is C
 // Further words of the layer, where these say so.
-constexpr std::uint32_t kMapped = 16;     // the mask's map of blocks is at kMapAddress
-constexpr std::uint32_t kPadded = 32;     // of each batch's keys so many count as are said at kContextsAddress
-constexpr std::uint32_t kSlopedJob = 64;  // ALiBi: slopes of the query heads are at kBiasAddress
+constexpr std::uint32_t kMapped = 16;        // the mask's map of blocks is at kMapAddress
+constexpr std::uint32_t kPadded = 32;        // of each batch's keys so many count as are said at kContextsAddress
+constexpr std::uint32_t kSlopedJob = 64;     // ALiBi: slopes of the query heads are at kBiasAddress
 constexpr std::uint32_t kBucketedJob = 128;  // T5: biases of the heads' buckets are at kBiasAddress
 constexpr std::uint32_t kAddedJob = 512;     // biases as a tensor: Addends are at kBiasAddress
-constexpr std::uint32_t kAppends = 256;   // new tokens' K and V are where Append says, and are to be put into the cache
+constexpr std::uint32_t kAppends = 256;  // new tokens' K and V are where Append says, and are to be put into the cache
 constexpr std::uint32_t kListed = 2048;  // made beforehand: what there is to do is a command list (list.h)
 constexpr std::uint32_t kStaged = 1024;  // K and V that are streamed are to be staged where Stage says
-constexpr std::uint32_t kTyped = 8;   // the layer's Types are at kTypesAddress; otherwise all is FP16, and of one width
+constexpr std::uint32_t kTyped = 8;  // the layer's Types are at kTypesAddress; otherwise all is FP16, and of one width
 
 // What firmware must know of the machine; a ROM table on a real device.
 struct MachineInfo {
@@ -123,8 +123,8 @@ static_assert(sizeof(Rules) == 32, "the same bytes on every processor");
 constexpr std::uint64_t kRulesAddress = kJobAddress + 0x3'0100;
 // Of what is not all in FP16, nor as wide everywhere.
 struct Types {
-  ElementType operand, out;  // Q, K, V and P; O
-  std::uint8_t per_head;     // 1: of every head (batch * heads + head) HeadScales at kScalesAddress
+  ElementType operand, out;   // Q, K, V and P; O
+  std::uint8_t per_head;      // 1: of every head (batch * heads + head) HeadScales at kScalesAddress
   std::uint8_t scale_block;   // INT8: log2 of the tokens that share a scale; 0: all of a head do
   std::uint32_t value_scale;  // of the products P.V: FP32, its bits; otherwise
   std::uint32_t cap;          // of the scores: FP32, its bits; 0: none
@@ -140,8 +140,8 @@ constexpr std::uint64_t kScalesAddress = kJobAddress + 0x3'0200;
 constexpr std::uint64_t kContextsAddress = kJobAddress + 0x4'0000;  // 32 bits a batch
 constexpr std::uint32_t kMostScales = (kContextsAddress - kScalesAddress) / sizeof(HeadScales);
 constexpr std::uint32_t kMostBlockScales = (kContextsAddress - kScalesAddress) / sizeof(std::uint32_t);
-// Where new tokens' K and V come from: [batch, heads, new tokens, emb], or likewise batch after batch; where batches are
-// alike, they become the keys from `first` on.
+// Where new tokens' K and V come from: [batch, heads, new tokens, emb], or likewise batch after batch; where batches
+// are alike, they become the keys from `first` on.
 struct Append {
   std::uint64_t k, v;
   std::uint32_t first, tokens;

@@ -24,7 +24,8 @@ static_assert(kResultAddress + 1024 * kResultStride <= kListsAddress && list_add
 
 // A record is words. The first is an address below 4 GiB, of whole words, and in its lowest bits what follows:
 //   kListWrite    how many bytes, whole words; those, to be written there in one access
-//   kListCommand  a mask of the window's first 32 words; those, to be written to the queue of that address, word 0 where
+//   kListCommand  a mask of the window's first 32 words; those, to be written to the queue of that address, word 0
+//   where
 //                 bit 0 is set, neighbours in one access; then the doorbell is written
 //   kListLonger   likewise, a mask of 64 words
 enum ListKind : std::uint32_t { kListWrite = 0, kListCommand = 1, kListLonger = 2 };

@@ -20,7 +20,7 @@ constexpr std::uint32_t kUnitScale = 0x3F80'0000;  // of scores: FP32, its bits,
 struct Mask {
   std::uint8_t causal, padded;  // 0 or 1
   std::uint16_t block;          // tokens of a block, a power of two; 0: no map
-  std::uint32_t queries;  // new tokens: rows of one head
+  std::uint32_t queries;        // new tokens: rows of one head
   std::uint32_t history;
   std::uint32_t window;  // 0: none
   std::uint32_t sinks, prefix;

@@ -177,8 +177,8 @@ Matrix OnlineAttention::kv_tile(uint64_t base, const Step& s, uint32_t emb) cons
   return rows_of(kv_tile(base, s.tile, s.key + s.keys.keys, emb), s.key, s.keys.keys);
 }
 
-// Loads of K and V up to tile `until` of this cluster; where tiles stay, of those of a head, as the next one's take their
-// places.
+// Loads of K and V up to tile `until` of this cluster; where tiles stay, of those of a head, as the next one's take
+// their places.
 void OnlineAttention::load_tiles(uint32_t until, uint32_t head_now) {
   const hal::Layer& l = rt_.layer();
   const uint32_t stride = emb_ * rt_.bytes(), v_stride = value_emb_ * rt_.bytes();

@@ -96,7 +96,7 @@ class OnlineAttention {
   uint32_t emb_, value_emb_, slabs_, slabs_per_block_, blocks_per_head_;
   uint32_t first_block_ = 0, last_block_ = 0;  // this cluster's, over all heads
   uint64_t slab_bytes_ = 0, k_ = 0, v_ = 0;
-  Tile loads_;  // the next tile to be loaded
+  Tile loads_;                           // the next tile to be loaded
   uint32_t head_loading_ = 0xFFFF'FFFF;  // where tiles stay: whose they are
   static constexpr uint32_t kMaxCores = 64;
   Core core_[kMaxCores];

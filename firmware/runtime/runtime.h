@@ -266,8 +266,8 @@ class Runtime {
   uint64_t statistic_[hal::kMaxStatistics] = {};
   Events lock_step_{};  // span 0: not in lock-step
   Side side_ = Side::kTransfer;
-  uint32_t pending_ = 0;                // commands of that side under way
-  struct Held {                         // set where scores have addends
+  uint32_t pending_ = 0;  // commands of that side under way
+  struct Held {           // set where scores have addends
     uint64_t dram, l1, slot_bytes;
     Channels channels;
     uint32_t ready, free;  // the first events

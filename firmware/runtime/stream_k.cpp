@@ -190,10 +190,11 @@ StreamK::StreamK(const Contexts& contexts, uint32_t slots, uint32_t splits, bool
 void StreamK::deal_in_waves(bool handed_out) {
   dealt_ = contexts_.heads() * contexts_.count() * splits_;
   uint32_t done[kMostInWaves] = {};
-  uint64_t before = 0;  // tiles
+  uint64_t before = 0;                                            // tiles
   for (uint32_t i = 0; contexts_.by_head() && i < dealt_; ++i) {  // equal shares, as heads are to stay together
     const uint32_t tiles = piece(i).tiles;
-    worker_of_item_[i] = static_cast<std::uint8_t>((2 * before + tiles) * workers_ / (2 * uint64_t{contexts_.total_tiles()}));
+    worker_of_item_[i] =
+        static_cast<std::uint8_t>((2 * before + tiles) * workers_ / (2 * uint64_t{contexts_.total_tiles()}));
     before += tiles;
   }
   if (contexts_.by_head()) return;

@@ -36,11 +36,9 @@ class Contexts {
   Item rows(uint32_t context, uint32_t head) const;              // queries of a head of its batch, and keys
   uint64_t query_row(uint32_t context, const Item& item) const;  // of all rows of Q: the item's first one
   hal::Mask mask(uint32_t context) const;                        // where it has none, the places of its queries
-  uint32_t tiles(uint32_t context) const {
-    return tiles_known_ > 0 ? tiles_[block_of(context)] : count_tiles(context);
-  }
-  KeyBlocks::Part keys(uint32_t context, uint32_t tile) const;  // of that tile
-  uint32_t block(uint32_t context, uint32_t tile) const;        // of keys, which that tile is (a part) of,
+  uint32_t tiles(uint32_t context) const { return tiles_known_ > 0 ? tiles_[block_of(context)] : count_tiles(context); }
+  KeyBlocks::Part keys(uint32_t context, uint32_t tile) const;    // of that tile
+  uint32_t block(uint32_t context, uint32_t tile) const;          // of keys, which that tile is (a part) of,
   KeyBlocks::Part whole(uint32_t context, uint32_t block) const;  //   and all of its keys
   // The row of K and V where key `key` of a head is; in a cache of pages the rows up to the page's end are in one run.
   uint64_t key_row(Runtime& rt, uint32_t context, uint32_t head, uint32_t key) const;
@@ -85,7 +83,7 @@ class Contexts {
   mutable RowBlocks blocks_;
   mutable KeyBlocks cut_;
   mutable uint32_t known_ = kNoBatch;
-  uint32_t tiles_known_ = 0;    // of batches that are alike: tiles of their row blocks, where there are no more of them
+  uint32_t tiles_known_ = 0;  // of batches that are alike: tiles of their row blocks, where there are no more of them
   uint32_t tiles_[kMostKnown];
   uint32_t queries_[kMostBatches], keys_[kMostBatches];
   uint32_t first_[kMostBatches + 1];  // context of each batch; of batches that are alike: as if they were not

@@ -53,7 +53,8 @@ class KeyBlocks {
   uint32_t parts(const Item& item) const;                      // of an item
   uint32_t number_of(const Item& item, uint32_t block) const;  // of the part in that block, among the item's,
   uint32_t block_of(const Item& item, uint32_t number) const;  //   and back
-  // Keys [key, end) of an item that are computed as one: its next run from `key` on, of which the item needs all blocks.
+  // Keys [key, end) of an item that are computed as one: its next run from `key` on, of which the item needs all
+  // blocks.
   struct Run {
     uint32_t key = 0, end = 0;
   };
@@ -108,11 +109,9 @@ class RowBlocks {
     if (mask_.any()) see(item, keys_);
   }
   void see(Item& item, uint32_t keys) const;  // of the first ones, which are its batch's
-  uint64_t scores(uint32_t block) const;  // of the block: what its work is like
-  uint32_t most_keys() const;             // of any block
-  bool in_runs() const {
-    return mask_.block != 0 || (mask_.window != 0 && (mask_.sinks != 0 || mask_.prefix != 0));
-  }
+  uint64_t scores(uint32_t block) const;      // of the block: what its work is like
+  uint32_t most_keys() const;                 // of any block
+  bool in_runs() const { return mask_.block != 0 || (mask_.window != 0 && (mask_.sinks != 0 || mask_.prefix != 0)); }
 
  private:
   hal::Mask mask_;

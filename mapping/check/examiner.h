@@ -62,7 +62,7 @@ class Examiner {
     Interval bytes;
   };
   std::vector<std::vector<Freed>> freed_;  // of each cluster, so far
-  struct Maximum {  // the command that made it
+  struct Maximum {                         // the command that made it
     LineId line = kNone;
     std::uint32_t step = 0;
     std::uint64_t address = 0;  // of what that wrote

@@ -54,8 +54,8 @@ void Examiner::keys(LineId line, std::uint32_t step) {
     }
   }
   std::string wrong = keys_.follow(line, d, of_k, of_v);
-  const bool scores = d.opcode == hal::Opcode::kScoreTile ||
-                      (d.opcode == hal::Opcode::kMatmul && (d.flags & hal::kTransposeB) != 0);
+  const bool scores =
+      d.opcode == hal::Opcode::kScoreTile || (d.opcode == hal::Opcode::kMatmul && (d.flags & hal::kTransposeB) != 0);
   if (const Touch* write = scores && of_k ? shadow_.latest_write({d.operand[0].address, 1, 1, 0}) : nullptr) {
     std::uint64_t stride = 0;
     const std::uint64_t from = source_of(*write, d.operand[0].address, stride);
@@ -76,15 +76,16 @@ const hal::Descriptor* Examiner::maker(std::uint64_t address, const Touch*& by) 
   return &trace_.descriptors[trace_.lines[by->line].commands[by->step]];
 }
 
-// A tile's numerators and denominators, and the factor for the sums before it, come from one maximum: of one softmax, or,
-// where scores stay in the array, of the one that the array's exponentials took.
+// A tile's numerators and denominators, and the factor for the sums before it, come from one maximum: of one softmax,
+// or, where scores stay in the array, of the one that the array's exponentials took.
 void Examiner::scales(LineId line, std::uint32_t step) {
   using hal::Opcode;
   const hal::Descriptor& d = trace_.descriptors[trace_.lines[line].commands[step]];
   const auto made_by = [&](std::uint64_t address, Opcode opcode) {
     const Touch* by = nullptr;
     const hal::Descriptor* const command = maker(address, by);
-    return command != nullptr && command->opcode == opcode ? Maximum{by->line, by->step, by->region.address} : Maximum{};
+    return command != nullptr && command->opcode == opcode ? Maximum{by->line, by->step, by->region.address}
+                                                           : Maximum{};
   };
   const auto known_of = [&](std::uint64_t address, Opcode opcode) {  // what the command that made this was made with
     const Maximum by = made_by(address, opcode);

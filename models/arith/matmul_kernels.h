@@ -32,7 +32,7 @@ struct PanelTask {
   float* c32 = nullptr;  // one of the two
   Half* c16 = nullptr;
   std::size_t c_stride = 0;
-  float scale = 1;  // of what c16 gets, rounded once more
+  float scale = 1;     // of what c16 gets, rounded once more
   bool fused = false;  // products may need more than 24 bits, or exponents beyond FP32's
 };
 

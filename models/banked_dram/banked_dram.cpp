@@ -131,7 +131,7 @@ std::uint32_t BankedDram::new_access() {
 void BankedDram::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
   if (!contents_.accepts(payload)) return;
   const std::uint64_t bytes = payload.get_data_length();
-  (payload.is_read() ? read_words : write_words) .add_bytes(bytes);
+  (payload.is_read() ? read_words : write_words).add_bytes(bytes);
   contents_.serve(payload);
 
   const Tick arrival = tick_of(sc_core::sc_time_stamp().value() + delay.value());

@@ -20,7 +20,8 @@ struct ControlConfig {
     key(config::kind("cpu", "control", "control processor"), &C::cpu);
     key(number("access_cycles", Unit::kCycles, 1, 65536, "per access of up to control.bus_width"), &C::access_cycles);
     key(power_of_two("bus_width", Unit::kBytes, 4, 64, "width of the control bus"), &C::bus_bytes);
-    key(flag("lists", "firmware is run beforehand, as a compiler, and plays its commands from a list in DRAM"), &C::lists);
+    key(flag("lists", "firmware is run beforehand, as a compiler, and plays its commands from a list in DRAM"),
+        &C::lists);
   }
 };
 

@@ -20,7 +20,9 @@ float number(std::uint32_t bits) {
 bool has(const hal::Descriptor& d, int flags) { return (d.flags & flags) != 0; }
 
 // Of an FP32 array of so many.
-float at(const std::uint32_t* numbers, std::uint32_t i, std::uint32_t most) { return number(numbers[std::min(i, most - 1)]); }
+float at(const std::uint32_t* numbers, std::uint32_t i, std::uint32_t most) {
+  return number(numbers[std::min(i, most - 1)]);
+}
 
 }  // namespace
 
@@ -70,8 +72,7 @@ void Edge::add_addends(std::uint32_t row, float* x, std::size_t n) const {
 void Edge::add_bias(std::uint32_t row, float* x, std::size_t n) const {
   const hal::Mask& m = rule_.mask;
   const std::uint32_t query = m.history + (rule_.row + row) % m.queries;
-  const float slope =
-      at(rule_.more.slope, (rule_.row + row) / m.queries - rule_.row / m.queries, hal::kMostSlopes);
+  const float slope = at(rule_.more.slope, (rule_.row + row) / m.queries - rule_.row / m.queries, hal::kMostSlopes);
   for (std::size_t j = 0; j < n; ++j) {
     const std::uint32_t key = rule_.key + static_cast<std::uint32_t>(j);
     if ((flags_ & hal::kSloped) != 0) {

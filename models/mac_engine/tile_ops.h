@@ -2,9 +2,9 @@
 // registers between two descriptors, as on FuseMax's two-dimensional array.
 //
 // kScoreTile: every PE computes its score (k cycles a pass) and takes part in its row's maximum (max_cycles), which
-// leaves the array reduce_cycles after the last PE's; what a mask hides is -inf, by the PE's own place. kAttendTile: every PE subtracts the row's running maximum,
-// exponentiates, adds to the row's sum (2 x add_cycles + exp_cycles), and then P is the stationary operand: one column
-// of V a cycle and pass.
+// leaves the array reduce_cycles after the last PE's; what a mask hides is -inf, by the PE's own place. kAttendTile:
+// every PE subtracts the row's running maximum, exponentiates, adds to the row's sum (2 x add_cycles + exp_cycles), and
+// then P is the stationary operand: one column of V a cycle and pass.
 #pragma once
 
 #include <cstdint>

@@ -64,7 +64,7 @@ class PluginDram : public Memory, public Endless, private tlm::tlm_mm_interface 
   void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
     if (!contents_.accepts(payload)) return;
     const std::uint64_t bytes = payload.get_data_length(), most = scratch_.size();
-    (payload.is_read() ? read_words : write_words) .add_bytes(bytes);
+    (payload.is_read() ? read_words : write_words).add_bytes(bytes);
     contents_.serve(payload);
 
     auto* const later = payload.get_extension<CompletionExtension>();
@@ -85,9 +85,7 @@ class PluginDram : public Memory, public Endless, private tlm::tlm_mm_interface 
     delay = ctx_.clock.cycles(access->end_cycle - std::min(access->end_cycle, ctx_.clock.now()));
     delete access;
   }
-  unsigned transport_dbg(tlm::tlm_generic_payload& payload) {
-    return contents_.peek(payload);
-  }
+  unsigned transport_dbg(tlm::tlm_generic_payload& payload) { return contents_.peek(payload); }
 
   // One thread: the pieces, one request at a time. By b_transport, what the target annotates is not waited for.
   void send() {

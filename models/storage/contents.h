@@ -1,4 +1,5 @@
-// What is in a memory behind the bus, and which transactions may touch it: what memories of every timing have in common.
+// What is in a memory behind the bus, and which transactions may touch it: what memories of every timing have in
+// common.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,8 @@ class Contents {
   // False, and the response says so: of no bytes or beyond the memory, with byte enables, neither read nor write.
   bool accepts(tlm::tlm_generic_payload& payload) const;
   std::uint64_t offset(const tlm::tlm_generic_payload& payload) const { return payload.get_address() - base_; }
-  // Moves the bytes of an accepted transaction, unless nobody will look at them (TimingOnlyExtension); the response is OK.
+  // Moves the bytes of an accepted transaction, unless nobody will look at them (TimingOnlyExtension); the response is
+  // OK.
   void serve(tlm::tlm_generic_payload& payload);
   unsigned peek(tlm::tlm_generic_payload& payload);  // transport_dbg
 

@@ -1,5 +1,5 @@
-// What a descriptor needs of the vector engine (vec_engine.h), and how much work is in it. No simulation: the engine runs
-// by it, readers of the command stream count by it.
+// What a descriptor needs of the vector engine (vec_engine.h), and how much work is in it. No simulation: the engine
+// runs by it, readers of the command stream count by it.
 #pragma once
 
 #include <cstdint>

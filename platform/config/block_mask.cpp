@@ -46,9 +46,9 @@ void read_block_mask(Network& n, const std::string& path) {
       rows = hal::map_rows(n.mask);
       columns = hal::map_columns(n.mask, n.seq_kv);
       if (rows > hal::kMostBlocks || columns > hal::kMostBlocks) {
-        fail(origin, fmt::format("{} new tokens and {} keys are {} x {} blocks of {}; allowed are {} x {}",
-                                 n.mask.queries, n.seq_kv, rows, columns, n.mask.block, hal::kMostBlocks,
-                                 hal::kMostBlocks));
+        fail(origin,
+             fmt::format("{} new tokens and {} keys are {} x {} blocks of {}; allowed are {} x {}", n.mask.queries,
+                         n.seq_kv, rows, columns, n.mask.block, hal::kMostBlocks, hal::kMostBlocks));
       }
       n.map.assign(std::size_t{rows} * hal::map_stride(n.mask, n.seq_kv), 0);
       continue;
@@ -56,14 +56,16 @@ void read_block_mask(Network& n, const std::string& path) {
     std::uint32_t column = 0;
     for (const char c : line) {
       if (c == ' ' || c == ',' || c == '\t' || c == '\r') continue;
-      if (c != '0' && c != '1') fail(origin, fmt::format("found {}; allowed are 0 and 1", in_quotes(std::string(1, c))));
+      if (c != '0' && c != '1')
+        fail(origin, fmt::format("found {}; allowed are 0 and 1", in_quotes(std::string(1, c))));
       if (column < columns && row < rows && c == '1') {
         n.map[std::size_t{row} * hal::map_stride(n.mask, n.seq_kv) + column / 32] |= 1U << column % 32;
       }
       ++column;
     }
     if (column != columns) {
-      fail(origin, fmt::format("found a row of {} blocks; {} keys are {} of {}", column, n.seq_kv, columns, n.mask.block));
+      fail(origin,
+           fmt::format("found a row of {} blocks; {} keys are {} of {}", column, n.seq_kv, columns, n.mask.block));
     }
     ++row;
   }

@@ -278,8 +278,8 @@ Network complete(K keys, const Origin& origin, NameOf name_of) {
   parse_soft_cap(network, keys, origin, name_of("softcap"));
   if (network.value_emb == network.emb) network.value_emb = 0;
   if (!network.softmax && (network.typed() || network.soft_cap > 0)) {
-    fail(origin, fmt::format("key '{}': found 'none'; with a type or a soft-cap allowed is 'softmax'",
-                             name_of("softmax")));
+    fail(origin,
+         fmt::format("key '{}': found 'none'; with a type or a soft-cap allowed is 'softmax'", name_of("softmax")));
   }
   parse_valid(network, keys, origin, name_of("valid"));
   complete_mask(network, keys, origin, name_of);

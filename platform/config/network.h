@@ -31,7 +31,11 @@ enum class Scope : std::uint8_t { kAttention, kLayer, kModel };
 
 // What a model's layer does besides attention and products (operations.h).
 enum class Norm : std::uint8_t { kLayerNorm, kRmsNorm, kNone };
-enum class NormPlace : std::uint8_t { kPre, kPost, kBoth };  // before what follows, behind the sum, around what is added
+enum class NormPlace : std::uint8_t {
+  kPre,
+  kPost,
+  kBoth
+};  // before what follows, behind the sum, around what is added
 
 // What is added to the scores, by the places of query and key.
 enum class Bias : std::uint8_t { kNone, kAlibi, kRelative, kTensor };
@@ -67,27 +71,27 @@ struct Network {
   std::vector<std::uint32_t> map;    // of blocks, where mask.block is not 0: hal::BlockMask's words
   std::vector<std::uint32_t> valid;  // keys of each batch that count, where mask.padded is 1
   Bias bias = Bias::kNone;
-  std::shared_ptr<const BiasTensor> bias_tensor;  // where it is one
-  std::uint32_t scale_block = 0;  // INT8: tokens that share a scale; 0: all of a head do
-  bool append = false;            // K and V of new tokens are put into the cache before; of requests,
-  bool appends_requests = true;   //   whether they are
-  float scale = 1;  // of the scores
+  std::shared_ptr<const BiasTensor> bias_tensor;    // where it is one
+  std::uint32_t scale_block = 0;                    // INT8: tokens that share a scale; 0: all of a head do
+  bool append = false;                              // K and V of new tokens are put into the cache before; of requests,
+  bool appends_requests = true;                     //   whether they are
+  float scale = 1;                                  // of the scores
   hal::ElementType type = hal::ElementType::kFp16;  // of Q, K, V and P
   hal::ElementType out = hal::ElementType::kFp16;   // of O
-  float soft_cap = 0;  // of the scaled scores: cap * tanh(score / cap); 0: none
-  bool softmax = true;  // between the two matmuls; otherwise they are a chain: (Q.K^T).V
-  std::vector<Request> requests;  // in place of `batch` equal ones; contexts are their tokens then
-  std::uint32_t page = 0;         // tokens in a page of the cache; 0: it has none
-  std::uint32_t cache_pages = 0;  // in it; 0: as many as are needed
-  std::uint32_t layers = 1;  // of the model, all like this one: one is run
+  float soft_cap = 0;                               // of the scaled scores: cap * tanh(score / cap); 0: none
+  bool softmax = true;                              // between the two matmuls; otherwise they are a chain: (Q.K^T).V
+  std::vector<Request> requests;                    // in place of `batch` equal ones; contexts are their tokens then
+  std::uint32_t page = 0;                           // tokens in a page of the cache; 0: it has none
+  std::uint32_t cache_pages = 0;                    // in it; 0: as many as are needed
+  std::uint32_t layers = 1;                         // of the model, all like this one: one is run
   std::uint32_t hidden = 0, ffn = 0;  // widths of the model between its operations and in its feed-forward network
   bool gated = false;                 // whose first product is two of them
   Norm norm = Norm::kLayerNorm;
   NormPlace norm_place = NormPlace::kPre;
   hal::Activation activation = hal::Activation::kGelu;  // of the feed-forward network
-  bool rotary = false;   // Q and K are turned by their positions
-  bool qk_norm = false;  // heads of Q and K are normalised
-  bool linear = false;   // its products and attention alone
+  bool rotary = false;                                  // Q and K are turned by their positions
+  bool qk_norm = false;                                 // heads of Q and K are normalised
+  bool linear = false;                                  // its products and attention alone
   Step step = Step::kAttention;
   Scope scope = Scope::kAttention;
 
@@ -98,7 +102,9 @@ struct Network {
   // Firmware must be told of more than shapes of FP16 (hal::Types).
   bool beyond_fp16() const { return typed() || soft_cap > 0 || value_emb > 0; }
   std::uint64_t query_elements() const;  // of Q
-  std::uint32_t queries_of(std::uint32_t b) const { return requests.empty() ? seq_q : group() * requests[b].new_tokens; }
+  std::uint32_t queries_of(std::uint32_t b) const {
+    return requests.empty() ? seq_q : group() * requests[b].new_tokens;
+  }
   hal::Mask mask_of(std::uint32_t b) const;  // of that batch
   hal::BlockMask block_mask() const {
     return {map.empty() ? nullptr : map.data(), mask.block == 0 ? 0 : hal::map_stride(mask, seq_kv)};
@@ -106,18 +112,22 @@ struct Network {
   std::uint32_t valid_keys(std::uint32_t b) const { return valid.empty() ? context(b) : valid[b]; }
   std::uint32_t visible_keys(std::uint32_t b, std::uint32_t token) const;  // how many
   // Of new tokens that are put into the cache: of that batch, and the keys before them.
-  std::uint32_t new_tokens(std::uint32_t b) const { return requests.empty() ? seq_q / group() : requests[b].new_tokens; }
-  std::uint32_t cached_tokens(std::uint32_t b) const { return requests.empty() ? mask.history : requests[b].cached_tokens; }
+  std::uint32_t new_tokens(std::uint32_t b) const {
+    return requests.empty() ? seq_q / group() : requests[b].new_tokens;
+  }
+  std::uint32_t cached_tokens(std::uint32_t b) const {
+    return requests.empty() ? mask.history : requests[b].cached_tokens;
+  }
   std::uint64_t appended_rows() const;  // of K, all heads and batches
   std::uint32_t group() const { return folded_group > 0 ? folded_group : 1; }
   // Pages of the batches, one behind the other, and how many the cache has; none without pages.
   std::vector<std::uint32_t> page_table() const;
   std::uint32_t pages() const;
-  std::uint64_t key_elements() const;  // of K, without room in pages
-  std::uint32_t values() const { return value_emb > 0 ? value_emb : emb; }  // columns of V and O
+  std::uint64_t key_elements() const;                                                  // of K, without room in pages
+  std::uint32_t values() const { return value_emb > 0 ? value_emb : emb; }             // columns of V and O
   std::uint64_t value_elements() const { return key_elements() / emb * values(); }     // of V
   std::uint64_t output_elements() const { return query_elements() / emb * values(); }  // of O
-  std::uint32_t folded_group = 0;      // folded: heads of Q that a head's rows are of
+  std::uint32_t folded_group = 0;        // folded: heads of Q that a head's rows are of
   std::uint64_t visible_scores() const;  // of all batches and heads: what no mask hides
   // All that results depend on, the name apart: as key=value words.
   std::string identity() const;
@@ -186,8 +196,9 @@ void check_visible(const Network& network, const std::string& what);
 Network with_requests(const Network& network, const std::string& path);
 
 // A name under configs/networks, a path, "hf:" and the path of a Hugging Face configuration, each with keys behind it
-// that say otherwise ("llama3.1-8b,phase=decode,batch=32,cache=4096"), or an inline shape "H=12,N=512,E=64" (B, NQ and NKV as well; NQ and
-// NKV override N), whose name is its text. A file's default name is its file name. Throws ConfigError.
+// that say otherwise ("llama3.1-8b,phase=decode,batch=32,cache=4096"), or an inline shape "H=12,N=512,E=64" (B, NQ and
+// NKV as well; NQ and NKV override N), whose name is its text. A file's default name is its file name. Throws
+// ConfigError.
 Network load_network(const std::string& text);
 
 }  // namespace attnvp::config

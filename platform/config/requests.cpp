@@ -18,7 +18,8 @@ Network with_requests(const Network& network, const std::string& path) {
   const auto column = [&](const char* name) {
     return static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
   };
-  const std::size_t of_new = column("new_tokens"), of_cached = column("cached_tokens"), of_table = column("block_table");
+  const std::size_t of_new = column("new_tokens"), of_cached = column("cached_tokens"),
+                    of_table = column("block_table");
   if (of_new == names.size() || of_cached == names.size()) {
     fail(lines.front().origin, fmt::format("found columns {}; needed are new_tokens,cached_tokens and, for a cache of "
                                            "pages, block_table",
@@ -26,9 +27,10 @@ Network with_requests(const Network& network, const std::string& path) {
   }
   Network n = network;
   if (n.mask.block != 0 || n.mask.padded != 0) {
-    throw ConfigError(fmt::format("{}: requests have lengths of their own; a layer with them takes no block_mask and no "
-                                  "valid",
-                                  shown_path(path)));
+    throw ConfigError(
+        fmt::format("{}: requests have lengths of their own; a layer with them takes no block_mask and no "
+                    "valid",
+                    shown_path(path)));
   }
   if (n.bias == Bias::kTensor) {
     throw ConfigError(fmt::format("{}: requests have lengths of their own; a layer with them takes no bias from a file",
@@ -41,7 +43,8 @@ Network with_requests(const Network& network, const std::string& path) {
     std::uint32_t value = 0;
     const auto [rest, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
     if (error != std::errc{} || rest != cell.data() + cell.size() || value < least || value > most) {
-      fail(line.origin, fmt::format("found {}; allowed is a whole number of {} to {:.0f}", in_quotes(cell), least, most));
+      fail(line.origin,
+           fmt::format("found {}; allowed is a whole number of {} to {:.0f}", in_quotes(cell), least, most));
     }
     return value;
   };
@@ -54,7 +57,8 @@ Network with_requests(const Network& network, const std::string& path) {
     n.contexts.push_back(r.tokens());
   }
   if (n.requests.size() > kMostContexts) {
-    fail(lines.back().origin, fmt::format("found {} requests; allowed are at most {}", n.requests.size(), kMostContexts));
+    fail(lines.back().origin,
+         fmt::format("found {} requests; allowed are at most {}", n.requests.size(), kMostContexts));
   }
   n.batch = static_cast<std::uint32_t>(n.requests.size());
   n.seq_kv = *std::max_element(n.contexts.begin(), n.contexts.end());

@@ -1,8 +1,8 @@
-// One step of a layer as a job of its own: "gemm:512x2304x768" is the product of 512 x 768 and 768 x 2304 elements (rows,
-// columns, depth), of other types than FP16 with ",type=int8" behind it, "softmax:4096x512" that of 4,096 rows of 512. The others are ROWSxCOLUMNS of their result, too:
-// "layernorm", "rmsnorm", "add" (of two tensors), "relu", "silu", "gelu", "gelu_tanh", and "reglu", "swiglu", "geglu",
-// "geglu_tanh", which have rows of twice as many numbers, a gate and what it is multiplied with; "rope:ROWSxCOLUMNSxHEAD"
-// is rotary embedding of rows of heads of HEAD numbers.
+// One step of a layer as a job of its own: "gemm:512x2304x768" is the product of 512 x 768 and 768 x 2304 elements
+// (rows, columns, depth), of other types than FP16 with ",type=int8" behind it, "softmax:4096x512" that of 4,096 rows
+// of 512. The others are ROWSxCOLUMNS of their result, too: "layernorm", "rmsnorm", "add" (of two tensors), "relu",
+// "silu", "gelu", "gelu_tanh", and "reglu", "swiglu", "geglu", "geglu_tanh", which have rows of twice as many numbers,
+// a gate and what it is multiplied with; "rope:ROWSxCOLUMNSxHEAD" is rotary embedding of rows of heads of HEAD numbers.
 #pragma once
 
 #include <optional>

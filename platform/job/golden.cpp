@@ -280,9 +280,7 @@ class BlockEvaluator {
     weigh(row_, once, again, 1.01 * roundings * kU);
   }
 
-  double greatest_scale() const {
-    return static_cast<double>(*std::max_element(scales_->k.begin(), scales_->k.end()));
-  }
+  double greatest_scale() const { return static_cast<double>(*std::max_element(scales_->k.begin(), scales_->k.end())); }
 
   double tiles() const {  // the first keys' last one may be a short one, too
     return std::ceil(static_cast<double>(keys_) / static_cast<double>(keys_per_tile_)) + (shape_.mask.any() ? 1 : 0);
@@ -339,9 +337,7 @@ void for_each_block(const AttentionShape& shape, const Half* q, const Half* k, c
     for (std::size_t row = 0; row < shape.queries; row += step) {
       const std::size_t rows = std::min(step, shape.queries - row);
       std::vector<double> wide_q = widened(q + (bh * shape.queries + row) * shape.width, rows * shape.width);
-      const float scale = !shape.scales.empty()   ? 1
-                          : shape.factors.empty() ? shape.scale
-                                                  : shape.factors[bh].score;
+      const float scale = !shape.scales.empty() ? 1 : shape.factors.empty() ? shape.scale : shape.factors[bh].score;
       for (double& x : wide_q) x *= static_cast<double>(scale);
       if (!shape.scales.empty()) {
         const AttentionShape::RowScales& blocks = shape.scales[bh];

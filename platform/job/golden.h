@@ -1,5 +1,5 @@
-// Golden reference softmax(scale Q K^T) V, over the keys that a mask leaves to each query, in double precision, and the check of an FP16 output against it with a
-// tolerance derived per element from the data.
+// Golden reference softmax(scale Q K^T) V, over the keys that a mask leaves to each query, in double precision, and the
+// check of an FP16 output against it with a tolerance derived per element from the data.
 //
 // What the machine does to row i (u = 2^-24, FP32; h = 2^-11, FP16; both round to nearest):
 //   1. Scores. Exact products, at most E additions in FP32, one rounding to FP16. With a_ij = |q_i| |k_j|
@@ -35,11 +35,12 @@
 //   4. FP32 roundings: those of a tile's sum, min(n, keys_per_tile); a product, a product of what is added, and an
 //      addition per tile (merges of partial results included), 3 T; the division, 1.
 //
-// Other element types (models/arith/number.h, platform/job/quantise.h). Q, K and V are taken as the machine has them, so
-// that how they were rounded is no matter. With r and z what rounding P to its type loses, relatively and at least:
+// Other element types (models/arith/number.h, platform/job/quantise.h). Q, K and V are taken as the machine has them,
+// so that how they were rounded is no matter. With r and z what rounding P to its type loses, relatively and at least:
 //   1. INT8: sums are exact; two roundings in FP32, of the sum and of its product with the head's factor.
 //   3. P is rounded once more: w_ij grows by max(r t, z), z in units of the row's greatest P for P of one byte.
-//   4. P of one byte of whole rows: a_ij, what is kept, is off by w_ij up to a factor that cancels, and the sum of a row
+//   4. P of one byte of whole rows: a_ij, what is kept, is off by w_ij up to a factor that cancels, and the sum of a
+//   row
 //      of it by W_i = sum_j w_ij. As O' - O = sum_j (a_ij - P_ij) (v_jd - O_id) / sum_j a_ij, that is at most
 //        T'_id = (T_id + W_i |O_id|) / (1 - W_i).
 //      FP32 roundings: twice as many and four (INT8: four); one pass: three more in place of INT8's sums.
@@ -84,12 +85,12 @@ struct AttentionShape {
   std::size_t queries = 0;
   std::size_t keys = 0;
   std::size_t width = 0;
-  hal::Mask mask{};  // what it hides takes no part; rows of a head begin anew every mask.queries
-  float scale = 1;   // of the scores
+  hal::Mask mask{};     // what it hides takes no part; rows of a head begin anew every mask.queries
+  float scale = 1;      // of the scores
   bool softmax = true;  // otherwise steps 2 and 3 are left out, and w_ij = d_ij
   hal::ElementType type = hal::ElementType::kFp16, out = hal::ElementType::kFp16;
-  double cap = 0;               // soft-cap of the scores; 0: none
-  std::size_t value_width = 0;  // of V and O; 0: width
+  double cap = 0;                         // soft-cap of the scores; 0: none
+  std::size_t value_width = 0;            // of V and O; 0: width
   std::vector<HeadFactors> factors = {};  // of every batch's heads, in place of the scale; none: that alone
   hal::BlockMask blocks{};                // beside the mask
   std::vector<std::size_t> valid = {};    // keys of each batch that count; none: all

@@ -51,7 +51,7 @@ double greatest_magnitude(const double* x, std::size_t n);  // NaN where there i
 void errors(const double* scores, const double* k_norm, double unit, double* d, std::size_t n);
 // Rounded down to 42 bits, so that products with FP16 numbers are exact.
 void probabilities(double* p, std::size_t n, double greatest);
-double rounded_down(double x);  // to as many
+double rounded_down(double x);     // to as many
 double grow(const ScoreRow& row);  // t = p e^d; their sum
 struct Grown {
   std::size_t above;  // how many exceed 2^-25

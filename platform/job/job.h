@@ -103,8 +103,8 @@ struct Result {
 
 struct RunOptions {
   bool full_data = true;
-  bool check_golden = true;         // full data only
-  trace::Session* trace = nullptr;  // records the run, one that fails included
+  bool check_golden = true;                // full data only
+  trace::Session* trace = nullptr;         // records the run, one that fails included
   firmware_watch::Watch* watch = nullptr;  // looks at RISC-V control processors
 };
 

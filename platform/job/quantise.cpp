@@ -77,7 +77,8 @@ Quantised quantised(const config::Network& network, const Tensors& t) {
       if (n.scale_block > 0) {
         all.blocks.emplace_back();
         const auto keep = [&](const Half* x, std::size_t elements, std::size_t emb, float times,
-                              std::vector<float>& scales, std::vector<unsigned char>& bytes, std::vector<Half>& numbers) {
+                              std::vector<float>& scales, std::vector<unsigned char>& bytes,
+                              std::vector<Half>& numbers) {
           for (std::size_t at = 0; at < elements; at += n.scale_block * emb) {
             const std::size_t some = std::min(n.scale_block * emb, elements - at);
             const float scale = scale_of(x + at, some);
@@ -110,8 +111,10 @@ std::vector<std::uint32_t> block_scales(const config::Network& network, const st
   const auto count = [&](std::size_t tokens) { return (tokens + n.scale_block - 1) / n.scale_block; };
   std::vector<std::uint32_t> words;
   for (const Quantised::Blocks& head : blocks) {
-    for (const auto& [scales, most] : {std::pair{&head.q, count(n.seq_q)}, {&head.k, count(n.seq_kv)}, {&head.v, count(n.seq_kv)}}) {
-      for (std::size_t i = 0; i < most; ++i) words.push_back(i < scales->size() ? bits_of((*scales)[i]) : hal::kUnitScale);
+    for (const auto& [scales, most] :
+         {std::pair{&head.q, count(n.seq_q)}, {&head.k, count(n.seq_kv)}, {&head.v, count(n.seq_kv)}}) {
+      for (std::size_t i = 0; i < most; ++i)
+        words.push_back(i < scales->size() ? bits_of((*scales)[i]) : hal::kUnitScale);
     }
   }
   return words;

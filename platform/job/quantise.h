@@ -3,7 +3,8 @@
 // Q, K and V come as FP16 and are rounded once, to nearest even; what a type cannot hold becomes its greatest number
 // (BF16: the greatest that FP16 has, too). INT8 has a scale for each of Q, K and V of every head of K and V, the
 // greatest magnitude over 127: x is kept as x / scale. Heads of Q that share K and V share their scale, too. With
-// `scale_block` so many rows of a head have one of their own (of Q: of all heads that share K and V, one behind another).
+// `scale_block` so many rows of a head have one of their own (of Q: of all heads that share K and V, one behind
+// another).
 #pragma once
 
 #include <vector>

@@ -16,8 +16,8 @@ struct Alternative {
 };
 
 struct JsonParts {
-  std::string timeline;       // where it is, seen from the JSON's folder; empty without one
-  bool energy_range = false;  // with the low and the high end of its range
+  std::string timeline;                  // where it is, seen from the JSON's folder; empty without one
+  bool energy_range = false;             // with the low and the high end of its range
   std::vector<std::string> overrides{};  // of the machine: "key=value"
   std::string machine_hash{};            // config::machine_hash
   std::uint64_t seed = 0;                // of the tensors, where they were made

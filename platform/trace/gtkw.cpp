@@ -69,17 +69,13 @@ struct Row {
   Colour colour;
 };
 // What is shown of a scope, in this order; a name that is not there is left out.
-const std::vector<Row> kEngine = {{"operation", kNames, kNormal},   {"finding", kNumber, kOrange},
-                                  {"head", kNumber, kYellow},       {"row_block", kNumber, kYellow},
-                                  {"state", kNames, kNormal},       {"fetch_state", kNames, kNormal},
-                                  {"waits_for", kNames, kNormal},   {"queue_level", kDecimal, kIndigo},
-                                  {"halts", kDecimal, kOrange}};
-const std::vector<Row> kChannel = {{"operation", kNames, kNormal},
-                                   {"finding", kNumber, kOrange},
-                                   {"head", kNumber, kYellow},
-                                   {"state", kNames, kNormal},
-                                   {"waits_for", kNames, kNormal},
-                                   {"queue_level", kDecimal, kIndigo}};
+const std::vector<Row> kEngine = {
+    {"operation", kNames, kNormal},  {"finding", kNumber, kOrange},      {"head", kNumber, kYellow},
+    {"row_block", kNumber, kYellow}, {"state", kNames, kNormal},         {"fetch_state", kNames, kNormal},
+    {"waits_for", kNames, kNormal},  {"queue_level", kDecimal, kIndigo}, {"halts", kDecimal, kOrange}};
+const std::vector<Row> kChannel = {{"operation", kNames, kNormal}, {"finding", kNumber, kOrange},
+                                   {"head", kNumber, kYellow},     {"state", kNames, kNormal},
+                                   {"waits_for", kNames, kNormal}, {"queue_level", kDecimal, kIndigo}};
 const std::vector<Row> kCpu = {{"state", kNames, kNormal}, {"address", kHex, kBlue}};
 const std::vector<Row> kL1 = {{"allocated_bytes", kSteps, kBlue}};
 const std::vector<Row> kRegions = {{"q_bytes", kSteps, kBlue},    {"k_bytes", kSteps, kBlue},

@@ -28,8 +28,8 @@ struct Rows {
 struct VecWork : RowWork {
   std::uint8_t flags = 0;  // kOnline, kFirst, kScalar, kGiven
   Rows in;
-  Rows max_in;                   // online: the running maxima, one a row
-  std::vector<arith::Half> out;  // rows x columns; of what a row sees, one behind the other
+  Rows max_in;                         // online: the running maxima, one a row
+  std::vector<arith::Half> out;        // rows x columns; of what a row sees, one behind the other
   std::vector<RowMask::Columns> seen;  // masked: of each row
   // Elements of a row that are fed: what sees nothing gets one of -inf, which leaves the online form's results alone.
   std::uint64_t fed(std::uint64_t row) const {

@@ -60,8 +60,7 @@ void RtlVecUnit::next_word() {
   const RowMask::Columns& seen = work.seen[fed_.row];
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::uint64_t at = fed_elements_ + i;
-    word_[i] = seen.count() == 0 ? static_cast<arith::Half>(arith::kHalfInfinity | arith::kHalfSign)
-                                 : row[seen.at(at)];
+    word_[i] = seen.count() == 0 ? static_cast<arith::Half>(arith::kHalfInfinity | arith::kHalfSign) : row[seen.at(at)];
   }
 }
 

@@ -67,7 +67,8 @@ double chosen_cycles(const Problem& p) {  // a process holds one elaborated mach
 
 Problem problem(const Case& c) {
   const MachineConfig machine = config::load_hardware("edge", c.keys);
-  return {machine, config::load_network(c.network), job::parse_dataflow(c.dataflow), config::load_energy(machine.energy)};
+  return {machine, config::load_network(c.network), job::parse_dataflow(c.dataflow),
+          config::load_energy(machine.energy)};
 }
 
 double chosen_over_found(const Case& c) {
@@ -80,9 +81,8 @@ double chosen_over_found(const Case& c) {
 
 // The case that brought the choice to the host: 645.5 M cycles where 162.3 M are enough.
 TEST(ChoiceCampaign, SixteenSmallClusters) {
-  const Problem p = problem({{"clusters=16", "cores=1", "l1.size=192 KiB", "dram.bandwidth=100 GB/s"},
-                             "H=32,HKV=8,N=2048,E=128",
-                             "mas"});
+  const Problem p = problem(
+      {{"clusters=16", "cores=1", "l1.size=192 KiB", "dram.bandwidth=100 GB/s"}, "H=32,HKV=8,N=2048,E=128", "mas"});
   EXPECT_LE(chosen_cycles(p), 1.1 * 162.3e6);
 }
 

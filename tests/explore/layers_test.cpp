@@ -1,7 +1,8 @@
 // Whole layers: their operations, that sums are the parts', and the papers' count of linear layers.
+#include "explore/layers/layers.h"
+
 #include <gtest/gtest.h>
 
-#include "explore/layers/layers.h"
 #include "platform/config/error.h"
 #include "platform/config/hardware.h"
 #include "platform/config/operations.h"
@@ -67,7 +68,8 @@ TEST(Layers, OfDecodingHaveARowForEveryRequest) {
 }
 
 TEST(Layers, AreSumsAndGolden) {
-  const LayerRun layer = run("edge", "H=4,HKV=2,N=96,E=32,causal=1,hidden=128,ffn=300,gated=1,rotary=1,scope=layer", "auto", true);
+  const LayerRun layer =
+      run("edge", "H=4,HKV=2,N=96,E=32,causal=1,hidden=128,ffn=300,gated=1,rotary=1,scope=layer", "auto", true);
   ASSERT_EQ(layer.operations.size(), 11U);
   std::uint64_t cycles = 0;
   double energy = 0;

@@ -1,5 +1,4 @@
 // Tiling search: its lower bound is one, its strategies find what the grid finds, its results can be relied on.
-#include "explore/search/bound.h"
 #include "explore/search/search.h"
 
 #include <gtest/gtest.h>
@@ -8,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "explore/search/bound.h"
 #include "platform/config/catalog.h"
 #include "platform/config/energy.h"
 #include "platform/config/hardware.h"

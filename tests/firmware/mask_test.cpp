@@ -48,7 +48,8 @@ Layer random_layer(std::mt19937& random) {
 
 std::string text(const Layer& l) {
   const hal::Mask& m = l.mask;
-  return testing::PrintToString(std::vector<uint32_t>{uint32_t{m.causal}, m.queries, m.history, m.window, m.sinks, m.prefix}) +
+  return testing::PrintToString(
+             std::vector<uint32_t>{uint32_t{m.causal}, m.queries, m.history, m.window, m.sinks, m.prefix}) +
          " on " + std::to_string(l.rows) + " x " + std::to_string(l.keys);
 }
 

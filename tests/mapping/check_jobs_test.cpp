@@ -225,8 +225,8 @@ TEST(CheckUnread, LoadsAreWaitedFor) {
   }
 }
 
-// What mas's guard would do with less space is not what its buffers take where there is enough; one cluster has no rows,
-// and the first commands, which append to the cache, come before any buffer.
+// What mas's guard would do with less space is not what its buffers take where there is enough; one cluster has no
+// rows, and the first commands, which append to the cache, come before any buffer.
 TEST(CheckHeld, TakesTheBuffersThatAreMade) {
   const MachineConfig machine = config::load_hardware("cluster3", {});
   for (const char* layer : {"H=2,NQ=1,NKV=23,E=64,causal=1,history=22", "H=2,NQ=1,NKV=23,E=64"}) {
@@ -263,8 +263,8 @@ TEST(CheckSteps, RaiseNoAlarm) {
   }
 }
 
-// Of a ring of tiles' sums, one softmax leaves its denominators in the place of the tile behind: the sums that are added
-// are of two tiles, and the result is a little off.
+// Of a ring of tiles' sums, one softmax leaves its denominators in the place of the tile behind: the sums that are
+// added are of two tiles, and the result is a little off.
 TEST(CheckScales, FindsDenominatorsOfAnotherTile) {
   const MachineConfig machine = config::load_hardware("cluster3", {"l1.size=128KiB"});
   const config::Network network = config::load_network("H=2,NQ=1,NKV=300,E=16");

@@ -1,5 +1,5 @@
-// Masked softmax, of whole rows and one-pass: every row as if it held only what it sees, zeros elsewhere, and time for no
-// more than that.
+// Masked softmax, of whole rows and one-pass: every row as if it held only what it sees, zeros elsewhere, and time for
+// no more than that.
 #include "models/arith/softmax.h"
 #include "tests/models/online_ops.h"
 
@@ -91,14 +91,12 @@ TEST_P(MaskedRows, AreRowsOfWhatTheySee) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Masks, MaskedRows,
-                         testing::Values(Case{"Diagonal", causal(64, 0), 5, 0},
-                                         Case{"TileOnTheDiagonal", causal(200, 0), 100, 64},
-                                         Case{"SomeRowsSeeNothing", causal(200, 0), 100, 104},
-                                         Case{"Window", causal(200, 7, 20), 100, 70},
-                                         Case{"WindowAndSinks", causal(200, 7, 20, 4), 30, 0},
-                                         Case{"GroupedQueries", causal(4, 50), 2, 0}),
-                         [](const auto& of) { return std::string(of.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    Masks, MaskedRows,
+    testing::Values(Case{"Diagonal", causal(64, 0), 5, 0}, Case{"TileOnTheDiagonal", causal(200, 0), 100, 64},
+                    Case{"SomeRowsSeeNothing", causal(200, 0), 100, 104}, Case{"Window", causal(200, 7, 20), 100, 70},
+                    Case{"WindowAndSinks", causal(200, 7, 20, 4), 30, 0}, Case{"GroupedQueries", causal(4, 50), 2, 0}),
+    [](const auto& of) { return std::string(of.param.name); });
 
 // A row takes its visible columns' time: 8 x 32 / 256 cycles more from row to row.
 TEST(MaskedRow, TakesTheTimeOfWhatItSees) {
@@ -111,7 +109,8 @@ TEST(MaskedRow, TakesTheTimeOfWhatItSees) {
   // Rows see 193 to 256 columns: 64 x 64 cycles become 32 each of 25, 26, ... eights, rounded up.
   std::uint64_t cycles = 0;
   for (std::uint32_t row = 0; row < 64; ++row) cycles += (193 + row + 7) / 8;
-  EXPECT_EQ(all - some, 64 * 64 - cycles + (16 - 7) - 5);  // the fill: 16 words of 64 bytes, or 7; a longer descriptor: 5
+  EXPECT_EQ(all - some,
+            64 * 64 - cycles + (16 - 7) - 5);  // the fill: 16 words of 64 bytes, or 7; a longer descriptor: 5
 }
 
 TEST(MaskedRow, IsRefusedWithoutItsMask) {

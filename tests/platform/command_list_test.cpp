@@ -25,9 +25,8 @@ TEST_P(ListOf, EveryDataflowIsItsCommands) {
   const auto plain = run_job(machine_with(hardware, {}), network, dataflow);
   for (const char* cpu : {"native", "riscv"}) {
     if (std::strcmp(cpu, "riscv") == 0 && !runs::has_riscv_firmware()) continue;
-    const auto listed =
-        run_job(machine_with(hardware, {"control.lists=true", std::string("control.cpu=") + cpu}), network, dataflow,
-                true, plain.result.schedule.tiling);
+    const auto listed = run_job(machine_with(hardware, {"control.lists=true", std::string("control.cpu=") + cpu}),
+                                network, dataflow, true, plain.result.schedule.tiling);
     EXPECT_TRUE(listed.result.golden.passed) << cpu << ": " << listed.result.golden.to_string();
     EXPECT_TRUE(plain.descriptors == listed.descriptors) << cpu;
     EXPECT_TRUE(plain.result.output == listed.result.output) << cpu;
@@ -40,18 +39,16 @@ TEST_P(ListOf, EveryDataflowIsItsCommands) {
 
 INSTANTIATE_TEST_SUITE_P(
     Lists, ListOf,
-    testing::Values(Case{"edge", "layerwise", "H=3,N=96,E=32"}, Case{"edge", "softpipe", "H=3,N=96,E=32"},
-                    Case{"edge", "flat", "H=3,N=96,E=32"}, Case{"edge", "flat:overlap=on", "H=3,N=96,E=32"},
-                    Case{"edge", "tileflow", "H=3,N=96,E=32"}, Case{"edge", "mas", "H=3,N=96,E=32"},
-                    Case{"edge", "mas:overwrite=on", "H=3,N=96,E=32"}, Case{"edge", "cascade", "H=3,N=96,E=32"},
-                    Case{"edge", "mas", "H=4,HKV=2,N=128,E=32,causal=1"},
-                    Case{"edge", "flat", "H=2,N=100,E=32,type=int8"},
-                    Case{"fusemax", "fusemax:binding=serial", "H=2,N=512,E=64"},
-                    Case{"cluster3", "lean", "H=5,NQ=1,NKV=700,E=32"},
-                    Case{"cluster3", "lean", "H=8,NQ=1,NKV=4096,E=64"},
-                    Case{"cluster3", "flash-decoding", "H=5,NQ=1,NKV=700,E=32"},
-                    Case{"cluster3", "flash2", "H=5,NQ=1,NKV=700,E=32"}, Case{"cluster3", "mas", "H=5,N=96,E=32"},
-                    Case{"edge", "lean", "H=2,NQ=1,NKV=512,E=32,phase=decode"}),
+    testing::Values(
+        Case{"edge", "layerwise", "H=3,N=96,E=32"}, Case{"edge", "softpipe", "H=3,N=96,E=32"},
+        Case{"edge", "flat", "H=3,N=96,E=32"}, Case{"edge", "flat:overlap=on", "H=3,N=96,E=32"},
+        Case{"edge", "tileflow", "H=3,N=96,E=32"}, Case{"edge", "mas", "H=3,N=96,E=32"},
+        Case{"edge", "mas:overwrite=on", "H=3,N=96,E=32"}, Case{"edge", "cascade", "H=3,N=96,E=32"},
+        Case{"edge", "mas", "H=4,HKV=2,N=128,E=32,causal=1"}, Case{"edge", "flat", "H=2,N=100,E=32,type=int8"},
+        Case{"fusemax", "fusemax:binding=serial", "H=2,N=512,E=64"}, Case{"cluster3", "lean", "H=5,NQ=1,NKV=700,E=32"},
+        Case{"cluster3", "lean", "H=8,NQ=1,NKV=4096,E=64"}, Case{"cluster3", "flash-decoding", "H=5,NQ=1,NKV=700,E=32"},
+        Case{"cluster3", "flash2", "H=5,NQ=1,NKV=700,E=32"}, Case{"cluster3", "mas", "H=5,N=96,E=32"},
+        Case{"edge", "lean", "H=2,NQ=1,NKV=512,E=32,phase=decode"}),
     [](const auto& of) {
       return runs::test_name(std::string(std::get<0>(of.param)) + "_" + std::get<1>(of.param) + "_" +
                              std::get<2>(of.param));
@@ -105,8 +102,8 @@ TEST(CommandLists, KeepUpWithTheEngines) {
     return static_cast<double>(run_job(m, network, "mas", false).result.cycles);
   };
   for (const auto& [hertz, share, own] : {std::tuple{1e9, 0.02, 1500.0}, {500e6, 0.05, 2500.0}}) {
-    const MachineConfig machine = machine_with(
-        "edge", {"control.cpu=riscv", "control.lists=true", fmt::format("control.clock={} Hz", hertz)});
+    const MachineConfig machine =
+        machine_with("edge", {"control.cpu=riscv", "control.lists=true", fmt::format("control.clock={} Hz", hertz)});
     for (const char* network : {"bert-base", "bert-large", "bert-small", "llama3-8b", "t5-mini", "vit-b-14", "vit-l-14",
                                 "vit-h-14", "vit-b-16", "vit-l-16", "vit-h-16", "xlm"}) {
       const double native = cycles(free, network), lost = cycles(machine, network) - native;

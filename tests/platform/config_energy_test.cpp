@@ -124,7 +124,8 @@ TEST(Energy, RefusesTheWrongShape) {
   EXPECT_EQ(refusal("ERT: 1\n"), "my.yaml:1: key 'ERT' must be a map of keys, found '1'");
   EXPECT_EQ(refusal("ERT: {tables: []}\n"), "my.yaml:1: key 'ERT': key 'version' is missing");
   EXPECT_EQ(refusal("ERT: {version: 0.4}\n"), "my.yaml:1: key 'ERT': key 'tables' is missing");
-  EXPECT_EQ(refusal("ERT: {version: 0.2, tables: []}\n"), "my.yaml:1: key 'ERT.version': found '0.2'; allowed: 0.3, 0.4");
+  EXPECT_EQ(refusal("ERT: {version: 0.2, tables: []}\n"),
+            "my.yaml:1: key 'ERT.version': found '0.2'; allowed: 0.3, 0.4");
   EXPECT_EQ(refusal("ERT: {version: 0.4, tables: []}\n"), "my.yaml:1: key 'ERT.tables' holds no component");
   EXPECT_EQ(refusal("ERT: {version: 0.4, tables: {m: 1}}\n"),
             "my.yaml:1: key 'ERT.tables' must be a list, found a map");

@@ -1,5 +1,6 @@
-// The paper's networks in every dataflow with RISC-V control, by itself and by command lists: golden passes, and engines
-// get what native control gives them. (Where K and V are streamed, rows of Q stand between them as queues have room.)
+// The paper's networks in every dataflow with RISC-V control, by itself and by command lists: golden passes, and
+// engines get what native control gives them. (Where K and V are streamed, rows of Q stand between them as queues have
+// room.)
 #include <fmt/format.h>
 
 #include <algorithm>

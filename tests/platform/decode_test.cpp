@@ -22,7 +22,8 @@ job::Result run(const std::string& hardware, const std::string& net, const std::
 }
 
 double occupancy(const job::Result& r) {
-  return static_cast<double>(r.statistic("partition.tiles")) / (static_cast<double>(r.statistic("partition.max")) * 216);
+  return static_cast<double>(r.statistic("partition.tiles")) /
+         (static_cast<double>(r.statistic("partition.max")) * 216);
 }
 
 // Every tile is computed once, on the worker that the partition gives it to, and takes its worker as long as any other.

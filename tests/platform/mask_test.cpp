@@ -1,4 +1,5 @@
-// Jobs under masks as the shipped machines run them: how much they save, that cores end together, and what is read once.
+// Jobs under masks as the shipped machines run them: how much they save, that cores end together, and what is read
+// once.
 #include <algorithm>
 
 #include "tests/platform/runs.h"

@@ -1,5 +1,5 @@
-// What depends on the places of queries and keys: maps of blocks from files, biases, padding, scales of blocks, and tokens
-// that are appended to a cache.
+// What depends on the places of queries and keys: maps of blocks from files, biases, padding, scales of blocks, and
+// tokens that are appended to a cache.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -105,7 +105,8 @@ TEST(RelativePositions, HaveT5sBuckets) {
       const std::uint32_t buckets = both ? 16 : 32, exact = buckets / 2;
       std::uint32_t expected = distance;
       if (distance >= exact) {
-        const double steps = std::log(static_cast<double>(distance) / exact) / std::log(128.0 / exact) * (buckets - exact);
+        const double steps =
+            std::log(static_cast<double>(distance) / exact) / std::log(128.0 / exact) * (buckets - exact);
         expected = std::min(exact + static_cast<std::uint32_t>(steps + 1e-9), buckets - 1);
       }
       EXPECT_EQ(hal::relative_bucket(3000, 3000 - distance, both), expected) << distance;
@@ -119,8 +120,8 @@ TEST(RelativePositions, HaveT5sBuckets) {
 
 TEST(Alibi, HasTheSlopesOfThePaper) {
   for (std::uint32_t i = 0; i < 8; ++i) EXPECT_EQ(config::alibi_slope(i, 8), std::exp2(-static_cast<float>(i + 1)));
-  EXPECT_EQ(config::alibi_slope(8, 12), std::exp2(-0.5F));   // of 16 heads the first,
-  EXPECT_EQ(config::alibi_slope(9, 12), std::exp2(-1.5F));   //   the third, ...
+  EXPECT_EQ(config::alibi_slope(8, 12), std::exp2(-0.5F));  // of 16 heads the first,
+  EXPECT_EQ(config::alibi_slope(9, 12), std::exp2(-1.5F));  //   the third, ...
   EXPECT_EQ(config::alibi_slope(7, 12), std::exp2(-8.0F));
 }
 

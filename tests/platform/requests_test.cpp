@@ -56,8 +56,8 @@ TEST_P(Requests, AreGoldenAndCounted) {
     Random r(static_cast<std::uint32_t>(GetParam()) * 7919 + i);
     const std::uint32_t page = r.of({0, 16, 32}), kv_heads = r.from(1, 3), group = r.from(1, 4), emb = 8 * r.from(1, 5);
     const Batch batch = random_batch(r, page);
-    const std::string shape = fmt::format("H={},HKV={},N=64,E={},causal=1,scale=1/sqrt(E){}", kv_heads * group, kv_heads,
-                                          emb, page > 0 ? fmt::format(",page={}", page) : "");
+    const std::string shape = fmt::format("H={},HKV={},N=64,E={},causal=1,scale=1/sqrt(E){}", kv_heads * group,
+                                          kv_heads, emb, page > 0 ? fmt::format(",page={}", page) : "");
     const config::Network n =
         config::with_requests(config::load_network(shape), folder.write(fmt::format("r{}.csv", i), batch.csv));
     MachineConfig machine = config::load_hardware("edge");
@@ -74,7 +74,8 @@ TEST_P(Requests, AreGoldenAndCounted) {
       EXPECT_EQ(full.output.size(), batch.tokens * kv_heads * group * emb);
       EXPECT_EQ(n.visible_scores(), batch.scores * kv_heads * group);
       EXPECT_GE(full.sum("mac", "macs"), 2 * batch.scores * kv_heads * group * emb);
-      EXPECT_GE(2 * full.sum("dram", "read_words"), 2 * emb * (batch.tokens * kv_heads * group + 2 * kv_heads * batch.keys));
+      EXPECT_GE(2 * full.sum("dram", "read_words"),
+                2 * emb * (batch.tokens * kv_heads * group + 2 * kv_heads * batch.keys));
       job::Runner runner(machine, config::load_energy("fusemax-45nm"), false);
       expect_same_counts(full, runner.run(n, job::parse_dataflow(dataflow), nullptr, {}));
       if (HasFailure()) return;
@@ -88,7 +89,8 @@ TEST(RequestFiles, OfPagesInAnyOrderGiveTheSameBytes) {
   TemporaryFolder folder;
   const MachineConfig machine = config::load_hardware("edge");
   std::vector<std::vector<arith::Half>> outputs;
-  for (const char* csv : {"new_tokens,cached_tokens\n3,40\n1,20\n", "new_tokens,cached_tokens,block_table\n3,40,4 0 2\n1,20,1 3\n"}) {
+  for (const char* csv :
+       {"new_tokens,cached_tokens\n3,40\n1,20\n", "new_tokens,cached_tokens,block_table\n3,40,4 0 2\n1,20,1 3\n"}) {
     const bool paged = std::string(csv).find("block_table") != std::string::npos;
     const config::Network n = config::with_requests(
         config::load_network(std::string("H=4,HKV=2,N=8,E=16,causal=1") + (paged ? ",page=16" : "")),
@@ -121,7 +123,8 @@ TEST(RequestFiles, RefuseWhatCannotBe) {
             "r.csv:2: block_table: found 1 pages; 21 tokens need 2 of 16");
   EXPECT_EQ(refusal("new_tokens,cached_tokens,block_table\n1,20,3 4\n", ""),
             "r.csv:2: a block_table needs a cache of pages: a key such as page=16 of the layer");
-  EXPECT_EQ(refusal("new_tokens,cached_tokens\n0,20\n"), "r.csv:2: found '0'; allowed is a whole number of 1 to 4194304");
+  EXPECT_EQ(refusal("new_tokens,cached_tokens\n0,20\n"),
+            "r.csv:2: found '0'; allowed is a whole number of 1 to 4194304");
   EXPECT_EQ(refusal("new_tokens,cached_tokens\n1,many\n"),
             "r.csv:2: found 'many'; allowed is a whole number of 0 to 4194303");
   EXPECT_EQ(refusal("new,cached\n1,2\n").substr(0, 35), "r.csv:1: found columns 'new,cached'");

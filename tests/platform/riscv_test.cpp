@@ -143,9 +143,9 @@ TEST(Riscv, EveryQueueGetsItsCommandsInTheSameOrder) {
 TEST(Riscv, ControlAtOneGigahertzLosesLittle) {
   ATTNVP_NEEDS_RISCV();
   const auto cycles = [](std::vector<std::string> settings, const std::string& network) {
-    const job::Tiling tiling = job::parse_tiling(network == "bert-base"
-                                                     ? "bb=1,hh=1,nq=128,nkv=256,m0=32,n0=32,k0=64,kv=2,rb=4"
-                                                     : "bb=1,hh=1,nq=196,nkv=196,m0=32,n0=32,k0=64,kv=2,rb=4");
+    const job::Tiling tiling =
+        job::parse_tiling(network == "bert-base" ? "bb=1,hh=1,nq=128,nkv=256,m0=32,n0=32,k0=64,kv=2,rb=4"
+                                                 : "bb=1,hh=1,nq=196,nkv=196,m0=32,n0=32,k0=64,kv=2,rb=4");
     return static_cast<double>(run_job(machine_with("edge", settings), network, "mas", false, tiling).result.cycles);
   };
   const auto loss = [&](const char* network) {

@@ -30,7 +30,7 @@ inline std::string test_name(std::string text) {
 }
 
 using NetworkAndDataflow = std::tuple<std::string, std::string>;
-inline std::string name_of(const testing::TestParamInfo<NetworkAndDataflow>& of) {
+inline std::string name_of(const ::testing::TestParamInfo<NetworkAndDataflow>& of) {
   return test_name(std::get<0>(of.param) + "_" + std::get<1>(of.param));
 }
 

@@ -153,7 +153,7 @@ inline Waveform parse_vcd(const std::string& text) {
   Waveform wave;
   std::istringstream in(text);
   detail::parse_header(in, wave);
-  if (!testing::Test::HasFatalFailure()) detail::parse_body(in, wave);
+  if (!::testing::Test::HasFatalFailure()) detail::parse_body(in, wave);
   return wave;
 }
 

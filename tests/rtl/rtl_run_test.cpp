@@ -1,10 +1,10 @@
 // Whole runs with --vec rtl, small ones; rtl_long_test.cpp has the twelve networks.
 #include <string>
 
+#include "tests/platform/test_files.h"
 #include "tests/platform/traced.h"
 #include "tests/platform/waveform.h"
 #include "tests/rtl/rtl_runs.h"
-#include "tests/platform/test_files.h"
 
 namespace attnvp::runs {
 namespace {

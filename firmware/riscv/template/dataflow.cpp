@@ -1,5 +1,5 @@
-// @NAME@: a dataflow of one's own. It is a program that puts commands into the engines' queues, and a declaration of what
-// it leaves open. This one does the three operators of a row block one after the other.
+// @NAME@: a dataflow of one's own. It is a program that puts commands into the engines' queues, and a declaration of
+// what it leaves open. This one does the three operators of a row block one after the other.
 #include "firmware/runtime/attention.h"
 #include "firmware/runtime/loads.h"
 
@@ -16,8 +16,8 @@ void run(Runtime& rt) {
   const auto tiling = rt.parameters<RowTiling>();  // in the order of kRowParameters
   if (!rt.ok()) return;
   const bool prefetch = rt.job().option[0] == 0;
-  const Work work(rt, tiling);                 // row blocks, dealt to cores and clusters
-  Attention attention(rt, work, tiling, {});   // buffers and events
+  const Work work(rt, tiling);                // row blocks, dealt to cores and clusters
+  Attention attention(rt, work, tiling, {});  // buffers and events
   KvBuffer k(rt, work, tiling, rt.layer().k, kLoadChannel);
   KvBuffer v(rt, work, tiling, rt.layer().v, kLoadChannel);
   Loads loads(rt, work, attention, &Attention::load_q, &k, &v, {0, prefetch, tiling.row_buffers});

@@ -16,7 +16,8 @@ struct Outcome {
   std::uint64_t cycles, stall, bank_stall, conflicts;
 };
 
-// 64 rows of A of 256 bytes, `stride` bytes apart, by 128 x 16. A sub-tile takes 128 cycles, and 64 beats of A and of B.
+// 64 rows of A of 256 bytes, `stride` bytes apart, by 128 x 16. A sub-tile takes 128 cycles, and 64 beats of A and of
+// B.
 Outcome matmul_with_stride(const MachineConfig& m, std::uint32_t stride) {
   Bench bench(m);
   hal::Descriptor d = matmul(64, 16, 128, {16, 16, 128}, kL1, kL1 + (256 << 10), kL1 + (512 << 10));

@@ -81,7 +81,7 @@ TEST(StreamCycles, DepthOfTheLongFifo) {
 TEST(StreamCycles, UnderAMask) {
   const auto check = [](std::uint32_t n, const hal::Mask& mask) {
     SCOPED_TRACE(::testing::Message() << n << " causal " << mask.causal << " window " << mask.window << " sinks "
-                                    << mask.sinks);
+                                      << mask.sinks);
     std::uint64_t scores = 0, longest = 0;
     for (std::uint32_t i = 0; i < n; ++i) {
       std::uint64_t row = 0;
