@@ -116,7 +116,9 @@ Cost Costs::copy(const hal::Descriptor& d) const {
   cost.l1_bytes = stage || (d.flags & hal::kForwarded) != 0 ? 0 : bytes;
   const double port = std::ceil(cost.l1_bytes / bursts / m.l1.port_bytes_per_cycle);
   const double one = std::ceil(cost.latency + bytes / bursts / rate - 1e-6) + port;
-  cost.bursts = std::max({cost.bus, bursts * port, bursts * one / m.dma.outstanding});
+  const double under_way = static_cast<double>(m.dma.most_counted()) /
+                           static_cast<double>(m.dma.counted(static_cast<std::uint64_t>(bytes / bursts)));
+  cost.bursts = std::max({cost.bus, bursts * port, bursts * one / under_way});
   cost.drain = load ? port : 0;
   return cost;
 }

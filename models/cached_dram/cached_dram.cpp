@@ -1,8 +1,10 @@
 #include "models/cached_dram/cached_dram.h"
 
 #include <algorithm>
+#include <bitset>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "models/bus/stream.h"
 #include "models/registry.h"
@@ -18,6 +20,8 @@ const bool kRegistered =
 std::uint64_t whole_cycles(double seconds, double hertz) {
   return static_cast<std::uint64_t>(std::ceil(seconds * hertz - 1e-6));
 }
+
+constexpr std::uint64_t kLeastSector = 32;  // bytes
 }  // namespace
 
 std::uint64_t CachedDram::Bus::take(std::uint64_t arrival, std::uint64_t bytes) {
@@ -39,6 +43,7 @@ CachedDram::CachedDram(sc_core::sc_module_name name, const Site& site)
       l2_("l2", site.context),
       config_(site.machine.dram),
       cache_(site.machine.own<CacheConfig>()),
+      sector_bytes_(std::max(cache_.line_bytes / cache_.sectors, kLeastSector)),
       contents_(site.base, config_.size_bytes),
       dram_(config_.bytes_per_second / ctx_.clock.hertz()),
       slices_(cache_.slices, Bus(cache_.bytes_per_second / cache_.slices / ctx_.clock.hertz())),
@@ -58,9 +63,19 @@ void CachedDram::reset() {
   full_ = false;
 }
 
-std::uint64_t CachedDram::fill(std::uint64_t asked) {
+std::uint64_t CachedDram::sectors(std::uint64_t from, std::uint64_t bytes) const {
+  const std::uint64_t first = from % cache_.line_bytes / sector_bytes_,
+                      last = (from + bytes - 1) % cache_.line_bytes / sector_bytes_;
+  return ~std::uint64_t{0} >> (63 - (last - first)) << first;
+}
+
+std::uint64_t CachedDram::bytes_of(std::uint64_t sectors) const {
+  return std::bitset<64>(sectors).count() * sector_bytes_;
+}
+
+std::uint64_t CachedDram::fill(std::uint64_t asked, std::uint64_t bytes) {
   const std::uint64_t begin = fills_.capacity() > 0 && fills_.full() ? std::max(asked, fills_.front()) : asked;
-  const std::uint64_t ready = dram_.take(begin + latency_cycles_, cache_.line_bytes);
+  const std::uint64_t ready = dram_.take(begin + latency_cycles_, bytes);
   fills_.push_back(ready);
   return ready;
 }
@@ -79,23 +94,31 @@ void CachedDram::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time
     Bus& slice = slices_[line % slices_.size()];
     until = std::max(until, slice.take(looked_up, here));
     l2_.busy_cycles.raise_to(slice.cycles());
-    if (touch.wrote_back) {
-      dram_.take(asked, cache_.line_bytes);
-      written += cache_.line_bytes;
+    if (touch.wrote_back != 0) {
+      dram_.take(asked, bytes_of(touch.wrote_back));
+      written += bytes_of(touch.wrote_back);
+    }
+    LineCache::Line& there = *touch.line;
+    if (there.ready <= asked) there.present |= std::exchange(there.coming, 0);
+    const std::uint64_t wanted = sectors(at, here);
+    if (payload.is_write() || (cache_.warm && !full_)) {
+      there.present |= wanted;
+      there.coming &= ~wanted;
     }
     if (payload.is_write()) {
-      touch.line->ready = asked;
-      touch.line->dirty = cache_.write_back;
-      if (!cache_.write_back) {
+      if (cache_.write_back) {
+        there.dirty |= wanted;
+      } else {
         dram_.take(asked, here);
         written += here;
       }
-    } else if (touch.hit || (cache_.warm && !full_)) {
-      until = std::max(until, touch.line->ready);
     } else {
-      missed += cache_.line_bytes;
-      touch.line->ready = fill(asked);
-      until = std::max(until, touch.line->ready);
+      if (const std::uint64_t missing = wanted & ~(there.present | there.coming); missing != 0) {
+        missed += bytes_of(missing);
+        there.ready = fill(asked, bytes_of(missing));
+        there.coming |= missing;
+      }
+      if ((wanted & there.coming) != 0) until = std::max(until, there.ready);
     }
     at += here;
   }

@@ -1,7 +1,8 @@
 // DRAM behind a cache that all clusters share, as the L2 of a GPU is: `dram.policy: cached`. The cache has lines,
 // replaced least recently used, and a bandwidth and latency of its own; what misses takes the DRAM's bus as `fixed`
-// does. A line on its way serves whoever asks for it when it has come. Writes stay in the cache, and take the DRAM's
-// bus at once, or, with `l2_write_back`, when their line leaves. Time is annotated.
+// does, sector by sector of a line. A sector on its way serves whoever asks for it when all have come that are asked of
+// its line. Writes stay in the cache, and take the DRAM's bus at once, or, with `l2_write_back`, when their line
+// leaves. Time is annotated.
 //
 // With `l2_warm` the cache holds what a job reads when it begins, as far as there is room, as after an equal job: of a
 // kernel that is timed repeatedly.
@@ -62,12 +63,15 @@ class CachedDram : public Memory {
   };
   void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   unsigned transport_dbg(tlm::tlm_generic_payload& payload);
-  std::uint64_t fill(std::uint64_t asked);  // a line from DRAM: when it is there
+  std::uint64_t sectors(std::uint64_t from, std::uint64_t bytes) const;  // of a line, that these are in
+  std::uint64_t bytes_of(std::uint64_t sectors) const;
+  std::uint64_t fill(std::uint64_t asked, std::uint64_t bytes);  // of a line from DRAM: when they are there
 
   tlm_utils::simple_target_socket<CachedDram> in_{"in"};
   L2 l2_;
   DramConfig config_;
   CacheConfig cache_;
+  std::uint64_t sector_bytes_;
   Contents contents_;
   Bus dram_;
   std::vector<Bus> slices_;

@@ -10,6 +10,7 @@ namespace attnvp {
 struct CacheConfig {
   std::uint64_t size_bytes = 40ULL << 20;
   std::uint64_t line_bytes = 4096;
+  std::uint32_t sectors = 1;
   double bytes_per_second = 4e12;
   double latency_seconds = 200e-9;
   bool warm = false;
@@ -23,6 +24,9 @@ struct CacheConfig {
     using C = CacheConfig;
     key(number("l2_size", Unit::kBytes, 4096, kTiB, "cache before the DRAM"), &C::size_bytes);
     key(power_of_two("l2_line", Unit::kBytes, 32, 65536, "of the cache; what is replaced together"), &C::line_bytes);
+    key(power_of_two("l2_sectors", Unit::kCount, 1, 64,
+                     "of a line, each of which comes from DRAM by itself; of 32 B or more: a line of fewer has fewer"),
+        &C::sectors);
     key(number("l2_bandwidth", Unit::kBandwidth, 1e6, 1e15, "of the cache, all clusters together"),
         &C::bytes_per_second);
     key(number("l2_latency", Unit::kTime, 0, 1e-3, "request to first data where it is in the cache"),

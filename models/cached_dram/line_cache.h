@@ -1,4 +1,5 @@
-// Which lines a cache holds: sets of ways, in each of which the line that was used longest ago leaves.
+// Which lines a cache holds: sets of ways, in each of which the line that was used longest ago leaves. What of a line
+// is there is a bit for each of its sectors, which is for those who touch it to say.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +17,14 @@ class LineCache {
 
   struct Line {
     std::list<std::uint64_t>::iterator place;
-    std::uint64_t ready = 0;  // cycle
-    bool dirty = false;
+    std::uint64_t present = 0, coming = 0, dirty = 0;  // sectors; those that come are there
+    std::uint64_t ready = 0;                           //   in this cycle
   };
   struct Touch {
     Line* line = nullptr;
     bool hit = false;
-    bool evicted = false;     // a line had to leave,
-    bool wrote_back = false;  // which was dirty
+    bool evicted = false;          // a line had to leave,
+    std::uint64_t wrote_back = 0;  // of which these sectors were dirty
   };
   // The line is there now, used last.
   Touch touch(std::uint64_t line);

@@ -9,15 +9,30 @@ namespace attnvp {
 
 // Whose burst goes next: the oldest descriptor's, deferrable ones last; the lowest channel's; every channel's in turn.
 enum class DmaArbitration : std::uint8_t { kAge, kPriority, kRoundRobin };
+// What is limited of what is under way: bursts, however short; or the bytes of so many whole ones, as where many
+// threads load and each has registers, or lines of a cache, for what it waits for.
+enum class DmaCounts : std::uint8_t { kBursts, kBytes };
 
 struct DmaConfig {
   std::uint32_t channels = 4;
-  std::uint32_t burst_bytes = 1024;  // largest piece of one transfer sent to DRAM as one transaction
-  std::uint32_t outstanding = 4;     // bursts under way at once, over all channels
+  std::uint32_t burst_bytes = 1024;       // largest piece of one transfer sent to DRAM as one transaction
+  std::uint32_t outstanding = 4;          // bursts under way at once, over all channels
   std::uint32_t channel_outstanding = 0;  // likewise, of one channel; 0: as many as of all
+  DmaCounts counts = DmaCounts::kBursts;  // of both
   bool in_order = true;                   // bursts are written and make room in the order in which they were read
-  std::uint32_t queue_depth = 16;    // descriptors per channel
+  std::uint32_t queue_depth = 16;         // descriptors per channel
   DmaArbitration arbitration = DmaArbitration::kAge;
+
+  // Bytes that a burst counts for.
+  std::uint64_t counted(std::uint64_t bytes) const {
+    constexpr std::uint64_t kLeast = 32;
+    return counts == DmaCounts::kBursts ? burst_bytes : bytes < kLeast ? kLeast : bytes;
+  }
+  // That may be under way; the last burst may go beyond.
+  std::uint64_t most_counted() const { return std::uint64_t{outstanding} * burst_bytes; }
+  std::uint64_t most_of_a_channel() const {
+    return std::uint64_t{channel_outstanding == 0 ? outstanding : channel_outstanding} * burst_bytes;
+  }
 
   static void describe(config::Keys<DmaConfig>& key) {
     using namespace config;
@@ -31,6 +46,10 @@ struct DmaConfig {
                "bursts under way at once of one channel, 0: as many as of all; decoding gives each core's loads a "
                "channel, so that this is what one core can draw"),
         &C::channel_outstanding);
+    key(choice("counts", {"bursts", "bytes"},
+               "what of them: bursts, however short, or bytes, of as many bursts of full length, of which a short one "
+               "takes its own, or 32"),
+        &C::counts);
     key(flag("in_order", "bursts make room for others in the order in which they were sent; false: as they are done"),
         &C::in_order);
     key(queue_depth_key("a DMA channel holds"), &C::queue_depth);

@@ -207,7 +207,7 @@ DmaController::Channel* DmaController::choose() {
   const auto n = static_cast<std::uint32_t>(channels_.size());
   limited_ = false;
   const auto can_go = [this](const Channel& c) {
-    const bool room = config_.channel_outstanding == 0 || c.bursts < config_.channel_outstanding;
+    const bool room = c.counted < config_.most_of_a_channel();
     limited_ = limited_ || (c.ready && !room);
     return c.ready && room;
   };
@@ -241,6 +241,17 @@ bool DmaController::read(const Channel& channel, const Burst& burst, unsigned ch
 // Nothing else is to happen at this time: what would be done in the next delta may as well be done at once.
 bool DmaController::alone() { return !sc_core::sc_pending_activity_at_current_time(); }
 
+std::size_t DmaController::take_buffer(std::uint64_t bytes) {
+  if (free_buffers_.empty()) {  // of short bursts there may be more
+    free_buffers_.push_back(buffers_.size());
+    buffers_.emplace_back();
+  }
+  const std::size_t buffer = free_buffers_.back();
+  free_buffers_.pop_back();
+  if (buffers_[buffer].size() < bytes) buffers_[buffer].resize(bytes);
+  return buffer;
+}
+
 // The channel's next burst. False: the DMA controller has stopped.
 bool DmaController::send(Channel& channel) {
   if (config_.arbitration == DmaArbitration::kRoundRobin) {
@@ -250,8 +261,7 @@ bool DmaController::send(Channel& channel) {
   entry.channel = &channel;
   entry.to_l1 = channel.to_l1;
   entry.burst = channel.transfer.next();
-  entry.buffer = free_buffers_.back();
-  free_buffers_.pop_back();
+  entry.buffer = take_buffer(entry.burst.bytes);
   unsigned char* data = buffers_[entry.buffer].data();
   const Burst& burst = entry.burst;
   if (active_++ == 0) busy_since_ = ctx_.clock.now();
@@ -264,7 +274,7 @@ bool DmaController::send(Channel& channel) {
       ctx_.journal->of(channel.id).start = ctx_.clock.now();
   }
 
-  ++channel.bursts;
+  channel.counted += config_.counted(burst.bytes);
   ++channel.ending.back().bursts;
   entry.descriptor = channel.ended + channel.ending.size() - 1;
 
@@ -294,6 +304,7 @@ bool DmaController::send(Channel& channel) {
     channel.issued.notify();
   }
   in_flight_.push_back(entry);
+  counted_ += config_.counted(burst.bytes);
   outstanding_.set(++live_);
   news_.notify();
   return true;

@@ -2,12 +2,12 @@
 //
 // Every channel has its own command queue and works through it in order. Channels with a burst to issue are served
 // one burst at a time (DmaArbitration says in which order); at most `outstanding` bursts are under way, of one channel
-// at most `channel_outstanding`.
+// at most `channel_outstanding`, or as many bytes (DmaCounts).
 // The cluster's own L1 is reached over a port of its own, everything else over the interconnect, where targets are
 // plain TLM-2.0. The issue stage reads; what comes out of the own L1 it sends on over the interconnect at once.
-// Everything else the retire stage writes when its read is over: in the order of the reads, or, where `in_order` is off,
-// of their ends. A descriptor's events are given when all of its bytes have arrived, and those of the descriptors before
-// it in its channel.
+// Everything else the retire stage writes when its read is over: in the order of the reads, or, where `in_order` is
+// off, of their ends. A descriptor's events are given when all of its bytes have arrived, and those of the descriptors
+// before it in its channel.
 #pragma once
 
 #include <tlm_utils/simple_initiator_socket.h>
@@ -82,7 +82,7 @@ class DmaController : public Module, private Completions {
     };
     std::deque<Ending> ending;          // begun, not yet done
     std::uint64_t ended = 0;            // before them
-    std::uint64_t bursts = 0;           // under way
+    std::uint64_t counted = 0;          // bytes under way
     Wake issued;                        // all bursts of `transfer` have been issued
     Wake drained;                       // a descriptor is done
     std::uint64_t taken = 0;            // descriptors out of the queue
@@ -97,8 +97,8 @@ class DmaController : public Module, private Completions {
     bool busy = false;  // with a transfer, as `account` knows
     std::uint64_t busy_since = 0, busy_cycles = 0, bytes = 0;
     void settle(std::uint64_t now);
-    void begun();                    // the first burst of `current`
-    void done();                     // the oldest descriptor under way
+    void begun();  // the first burst of `current`
+    void done();   // the oldest descriptor under way
     Signal state, operation, number, head, row_block, waits_for, level;
     void show();
   };
@@ -125,8 +125,9 @@ class DmaController : public Module, private Completions {
   void retire();  // one thread: writes what has been read, ends descriptors that are done
   InFlight& next_done();
   bool end_burst(InFlight& entry);
-  bool full() const { return live_ == config_.outstanding; }
+  bool full() const { return counted_ >= config_.most_counted(); }
   Channel* choose();
+  std::size_t take_buffer(std::uint64_t bytes);
   bool own_l1(const hal::Operand& operand) const;
   bool read(const Channel& channel, const Burst& burst, unsigned char* data, sc_core::sc_time& delay);
   bool write(const InFlight& entry, sc_core::sc_time delay);
@@ -138,15 +139,16 @@ class DmaController : public Module, private Completions {
   std::uint32_t next_ = 0;  // round-robin
   std::uint64_t doorbells_ = 0;
   std::deque<InFlight> in_flight_;  // oldest first
-  std::uint32_t live_ = 0;          // of them that have not retired
+  std::uint32_t live_ = 0;          // of them that have not retired,
+  std::uint64_t counted_ = 0;       //   their bytes
   std::vector<std::vector<unsigned char>> buffers_;
   std::vector<std::size_t> free_buffers_;
   std::uint32_t active_ = 0;  // bursts under way, those being read from L1 included
   std::uint64_t busy_since_ = 0;
   bool stopped_ = false;
-  bool starved_ = false;    // the issue stage waits for a burst to be done
-  bool limited_ = false;    // a channel could go on but for its own bursts under way
-  bool bus_waits_ = false;  // a target on the bus lets its initiator wait instead of annotating its time
+  bool starved_ = false;                   // the issue stage waits for a burst to be done
+  bool limited_ = false;                   // a channel could go on but for its own bursts under way
+  bool bus_waits_ = false;                 // a target on the bus lets its initiator wait instead of annotating its time
   Wake work_, credit_, news_;              // news: a burst has been sent, or its target has said when it is done
   std::uint64_t tickets_ = 0;              // of bursts sent, one each
   CompletionExtension completion_{*this};  // of the issue stage's payload

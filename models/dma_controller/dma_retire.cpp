@@ -58,7 +58,7 @@ DmaController::InFlight& DmaController::next_done() {
 bool DmaController::end_burst(InFlight& entry) {
   Channel& channel = *entry.channel;
   --channel.ending[entry.descriptor - channel.ended].bursts;
-  --channel.bursts;
+  channel.counted -= config_.counted(entry.burst.bytes);
   free_buffers_.push_back(entry.buffer);
   entry.retired = true;
   while (!channel.ending.empty() && channel.ending.front().issued && channel.ending.front().bursts == 0) {
@@ -90,6 +90,7 @@ void DmaController::retire() {
     }
     if (!end_burst(entry)) return;
     --live_;
+    counted_ -= config_.counted(entry.burst.bytes);
     while (!in_flight_.empty() && in_flight_.front().retired) in_flight_.pop_front();
     outstanding_.set(live_);
     if (--active_ == 0) {

@@ -87,6 +87,27 @@ TEST(Dma, StridedRowsAreBurstsOfTheirOwn) {
   EXPECT_EQ(bench.cluster().dma.bursts.value(), 8U);
 }
 
+TEST(Dma, ShortBurstsCountForTheirBytesWhereItSaysSo) {
+  const auto cycles = [](std::uint32_t outstanding, std::uint32_t burst) {
+    MachineConfig m = with_outstanding(outstanding);
+    m.dma.burst_bytes = burst;
+    m.dma.counts = DmaCounts::kBytes;
+    Bench bench(m);
+    const std::uint64_t took = cycles_of(bench, channel(0), copy(64, 8, 1, {kDram, 256, 0}, {kL1, 64, 0}));
+    EXPECT_EQ(bench.cluster().dma.bursts.value(), 8U);
+    return took - kPush;
+  };
+  // Room for all eight at once, and for two: then two at 0, two each 109 later, the second of which is behind on the
+  // bus.
+  EXPECT_EQ(cycles(4, 1024), 100U + 8 * 8 + 1);
+  EXPECT_EQ(cycles(1, 128), 3U * 109 + 8 + 109);
+  // One of full length is as ever: each of 1 KiB takes all of the room.
+  MachineConfig m = with_outstanding(1, 200);
+  m.dma.counts = DmaCounts::kBytes;
+  Bench bench(m);
+  EXPECT_EQ(cycles_of(bench, channel(0), copy(4096, kDram, kL1)), kPush + 4 * (200 + 128 + 16));
+}
+
 // Every byte of a 3D copy lands where a triple loop puts it, and nothing else changes.
 void check_bytes(bool to_l1, CopySide l1, CopySide dram, std::uint32_t row_bytes, std::uint32_t rows,
                  std::uint32_t planes) {

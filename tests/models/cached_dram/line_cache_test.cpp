@@ -62,11 +62,11 @@ TEST(LineCache, AThousandRandomTraces) {
       at = random() % 3 == 0 ? random() % range : (at + 1) % range;
       const bool write = random() % 3 == 0;
       const LineCache::Touch touch = cache.touch(at);
-      touch.line->dirty = touch.line->dirty || write;
+      touch.line->dirty |= write ? 1 : 0;
       const Reference::Outcome expected = reference.use(at, write);
       ASSERT_EQ(touch.hit, expected.hit) << "trace " << trace << " access " << i;
       ASSERT_EQ(touch.evicted, expected.evicted) << "trace " << trace << " access " << i;
-      ASSERT_EQ(touch.wrote_back, expected.wrote_back) << "trace " << trace << " access " << i;
+      ASSERT_EQ(touch.wrote_back != 0, expected.wrote_back) << "trace " << trace << " access " << i;
     }
   }
 }
