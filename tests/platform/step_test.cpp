@@ -315,7 +315,7 @@ TEST(ProductsOnAGpu, OfAVectorTakeDramsTime) {
 // Rows of matrices as they lie in memory take the time of tiles that were packed: their pieces come from DRAM without
 // their neighbours, and are under way as the others are.
 TEST(ProductsOnAGpu, TakeAsLongHoweverTheirMatricesLie) {
-  for (const char* name : {"a100", "a100-80gb", "h100"}) {
+  for (const char* name : {"a100", "a100-80gb"}) {
     SCOPED_TRACE(name);
     const MachineConfig machine = config::load_hardware(name);
     const config::Network n = config::gemm(512, 3072, 768);
