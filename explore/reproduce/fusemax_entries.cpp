@@ -26,7 +26,7 @@ std::string why_cycles(const FusemaxStudy& s, const FusemaxPoint& p, const std::
   const double dram = m[kDramBytes] / machine.dram.bytes_per_second * machine.clock_hz;
   std::string text = fmt::format("unexplained: of ours, DRAM's peak needs {:.0f}%, MAC is busy {:.0f}%, VEC {:.0f}%",
                                  100 * dram / m[kCycles], 100 * m.mac_utilization(), 100 * m.vec_utilization());
-  for (const auto& [key, value] : job::tiling_text(m.tiling)) {
+  for (const auto& [key, value] : job::tiling_in_short(m.tiling)) {
     if (key == "nq" || key == "np" || key == "kv") text += fmt::format(", {}={}", key, value);
   }
   return text;

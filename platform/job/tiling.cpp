@@ -145,8 +145,14 @@ Tiling parse_tiling(const std::string& text) {
   return tiling;
 }
 
-std::vector<std::pair<std::string, std::string>> tiling_text(const Tiling& tiling) {
-  std::vector<std::pair<std::string, std::string>> out;
+TilingText tiling_text(const Tiling& tiling) {
+  TilingText out;
+  for (const auto& [name, value] : tiling.entries()) out.emplace_back(name, value_text(name, value));
+  return out;
+}
+
+TilingText tiling_in_short(const Tiling& tiling) {
+  TilingText out;
   for (const auto& [name, value] : tiling.entries()) {
     const bool unused = value == hal::kWord && find(name)->extent != firmware::Extent::kCount;
     if (!unused) out.emplace_back(name, value_text(name, value));
@@ -156,7 +162,7 @@ std::vector<std::pair<std::string, std::string>> tiling_text(const Tiling& tilin
 
 std::string tiling_line(const Tiling& tiling) {
   std::string line;
-  for (const auto& [name, value] : tiling_text(tiling))
+  for (const auto& [name, value] : tiling_in_short(tiling))
     line += fmt::format("{}{}={}", line.empty() ? "" : " ", name, value);
   return line;
 }

@@ -42,10 +42,11 @@ std::vector<config::KeyInfo> tiling_keys();
 // "nq=64,nkv=512,...", a name under configs/tilings or a path of a YAML file with those keys. Throws
 // config::ConfigError for a name that no dataflow has and a value that none takes.
 Tiling parse_tiling(const std::string& text);
-// Names and values, in order: numbers, or a parameter's word ("stream"). Words that say that a thing is not used are
-// left out.
-std::vector<std::pair<std::string, std::string>> tiling_text(const Tiling& tiling);
-
+// Names and values, in order: numbers, or a parameter's word ("stream"): given again, they are that tiling.
+using TilingText = std::vector<std::pair<std::string, std::string>>;
+TilingText tiling_text(const Tiling& tiling);
+// For people: without words that say that a thing is not used.
+TilingText tiling_in_short(const Tiling& tiling);
 std::string tiling_line(const Tiling& tiling);  // "nq=64 kv=stream"
 
 // A number, or the parameter's word for hal::kWord.

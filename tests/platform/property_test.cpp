@@ -158,6 +158,14 @@ class Machine {
   std::unique_ptr<job::Runner> runner_;
 };
 
+// As --tiling has it.
+std::string text_of(const job::Tiling& tiling) {
+  std::string text;
+  for (const auto& [name, value] : job::tiling_text(tiling))
+    text += fmt::format("{}{}={}", text.empty() ? "" : ",", name, value);
+  return text;
+}
+
 // All dataflows of a case; a failure leaves its case's text behind. True if one of them fits the machine.
 bool check_case(const Case& c) {
   const job::Tensors tensors = job::random_tensors(c.network, 7);
@@ -177,7 +185,9 @@ bool check_case(const Case& c) {
         expect_counts(c, dataflow.substr(0, dataflow.find(':')), a.result);
         if (output.empty()) output = a.result.output;
         EXPECT_TRUE(output == a.result.output) << "another output than the dataflow before";
-        const Attempt again = machine.attempt(dataflow, a.result.schedule.tiling, &tensors);
+        const job::Tiling& chosen = a.result.schedule.tiling;
+        EXPECT_TRUE(job::parse_tiling(text_of(chosen)) == chosen) << text_of(chosen);
+        const Attempt again = machine.attempt(dataflow, chosen, &tensors);
         EXPECT_TRUE(again.done);
         expect_same_counts(a.result, again.result);
         EXPECT_TRUE(again.result.output == a.result.output) << "another output the second time";
