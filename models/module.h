@@ -100,6 +100,8 @@ class Module : public sc_core::sc_module, public CounterOwner {
   virtual std::string waiting_for() const { return {}; }
   // Where the time of its units went; one entry a unit.
   virtual std::vector<Ledger> ledgers() const { return {}; }
+  // A time, in femtoseconds, from which on its signals may still be told to have changed, though it is over by now.
+  virtual std::uint64_t tells_from() const { return UINT64_MAX; }
   // Back to the state after elaboration, between two jobs.
   virtual void reset() {}
 

@@ -53,16 +53,24 @@ void ControlProcessor::start() {
 void ControlProcessor::run() {
   while (true) {
     running_.set(1);
-    state_.set(kRun);
+    show(kRun);
     if (launch_cycles_ > 0) sc_core::wait(ctx_.clock.cycles(launch_cycles_));
     firmware_(*this, cluster_);
     arrive(local_);
     running_.set(0);
-    state_.set(kOff);
+    show(kOff);
     finish_cycle_ = ctx_.clock.now();
     finished_ = true;
     sc_core::wait(start_);
   }
+}
+
+// When firmware gets there, ahead of the platform as it is: a run is the same whether it is watched or not.
+void ControlProcessor::show(std::uint64_t state) {
+  if (!state_.on()) return;
+  const std::uint64_t at = (sc_core::sc_time_stamp() + local_).value();
+  state_.set_at(at, state);
+  if (state != kStall) address_.set_at(at, current_address_ == 0 ? Signal::kNone : current_address_);
 }
 
 std::string ControlProcessor::waiting_for() const {
@@ -84,20 +92,17 @@ bool ControlProcessor::access(bool write, std::uint64_t address, void* data, std
   const bool dispatches = write && address == hal::kDispatchAddress;
   address = partition_.place(address);
   current_address_ = address;
-  state_.set(kBus);
-  address_.set(address);
+  show(kBus);
   local_ += ctx_.clock.cycles(cycles);
   if (dispatches) local_ += ctx_.clock.cycles(dispatch_cycles(data, bytes));
-  // A waveform shows every access at its time; DRAM serves whoever asks first.
-  if (in_step_ || state_.on() || address >= hal::kDramBase) arrive(local_);
+  if (in_step_ || address >= hal::kDramBase) arrive(local_);  // DRAM serves whoever asks first
   fill_payload(payload_, write ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND, address, data, bytes);
-  state_.set(kStall);
+  show(kStall);
   const sc_core::sc_time asked = local_;
   const bool ok = request(bus, payload_, local_);
-  if (!ok || local_ != asked || in_step_ || state_.on()) arrive(local_);  // the target takes part in time
-  state_.set(kRun);
-  address_.set_none();
+  if (!ok || local_ != asked || in_step_) arrive(local_);  // the target takes part in time
   current_address_ = 0;
+  show(kRun);
   return ok;
 }
 

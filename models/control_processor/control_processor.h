@@ -34,6 +34,7 @@ class ControlProcessor : public Processor, private hal::Cpu {
 
  private:
   void run();
+  void show(std::uint64_t state);
   bool read(std::uint64_t address, void* data, std::size_t bytes) override {
     return access(false, address, data, bytes);
   }

@@ -70,11 +70,10 @@ void RiscvProcessor::run() {
     watched_ = 0;
     start_fs_ = sc_core::sc_time_stamp().value();
     running_.set(1);
-    state_.set(kRun);
+    show(kRun);
     execute();
     running_.set(0);
-    state_.set(kOff);
-    pc_.set_none();
+    show(kOff);
     const riscv::Hart& hart = core_.hart();
     const riscv::Classes& of = hart.classes();
     const std::uint64_t others = of.multiplies + of.divides + of.loads + of.stores + of.branches + of.system;
@@ -91,6 +90,15 @@ void RiscvProcessor::run() {
     hart_stalls += hart.stalled();
     sc_core::wait(start_);
   }
+}
+
+// When the hart gets there, which is `ahead` of the platform: a run is the same whether it is watched or not.
+void RiscvProcessor::show(std::uint64_t state, const sc_core::sc_time& ahead) {
+  if (!state_.on()) return;
+  const std::uint64_t at = (sc_core::sc_time_stamp() + ahead).value();
+  state_.set_at(at, state);
+  if (state == kBus || state == kOff) pc_.set_at(at, state == kBus ? core_.hart().pc() : Signal::kNone);
+  if (state != kStall) address_.set_at(at, current_address_ == 0 ? Signal::kNone : current_address_);
 }
 
 // Until firmware has finished, or cannot go on.
@@ -146,7 +154,7 @@ void RiscvProcessor::sleep() {
   wait_until(hart.cycle());
   hart.sleep_until(std::max(hart.cycle(), cycle_at(sc_core::sc_time_stamp().value())));  // where a push took longer
   asleep_ = true;
-  state_.set(kSleep);
+  show(kSleep);
   core_.set_lines(external());
   while (!hart.csrs().wakes()) {
     const std::uint64_t deadline = core_.clint().deadline();
@@ -160,7 +168,7 @@ void RiscvProcessor::sleep() {
     core_.set_lines(external());
   }
   asleep_ = false;
-  state_.set(kRun);
+  show(kRun);
 }
 
 bool RiscvProcessor::transfer(bool write, std::uint64_t address, void* data, std::uint32_t bytes,
@@ -173,26 +181,19 @@ bool RiscvProcessor::transfer(bool write, std::uint64_t address, void* data, std
   bus_cycles_ += cycles;
   address = partition_.place(address);
   current_address_ = address;
-  state_.set(kBus);
-  address_.set(address);
-  if (state_.on()) {
-    pc_.set(core_.hart().pc());
-    wait_until(cycle);
-  }
   const std::uint64_t now = sc_core::sc_time_stamp().value();
   sc_core::sc_time local = sc_core::sc_time::from_value(time_of(cycle) > now ? time_of(cycle) - now : 0);
+  show(kBus, local);
   local += ctx_.clock.cycles(cycles);
-  // A waveform shows every access at its time; DRAM serves whoever asks first.
-  if (in_step_ || state_.on() || address >= hal::kDramBase) arrive(local);
+  if (in_step_ || address >= hal::kDramBase) arrive(local);  // DRAM serves whoever asks first
   fill_payload(payload_, write ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND, address, data, bytes);
-  state_.set(kStall);
+  show(kStall, local);
   const sc_core::sc_time asked = local;
   const bool ok = request(bus, payload_, local);
-  if (!ok || local != asked || in_step_ || state_.on()) arrive(local);  // the target takes part in time
+  if (!ok || local != asked || in_step_) arrive(local);  // the target takes part in time
   cycle = cycle_at((sc_core::sc_time_stamp() + local).value());
-  state_.set(kRun);
-  address_.set_none();
   current_address_ = 0;
+  show(kRun, local);
   return ok;
 }
 

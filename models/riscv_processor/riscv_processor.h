@@ -55,6 +55,7 @@ class RiscvProcessor : public Processor, private riscv::Port {
 
  private:
   void run();
+  void show(std::uint64_t state, const sc_core::sc_time& ahead = sc_core::SC_ZERO_TIME);
   void execute();
   bool transfer(bool write, std::uint64_t address, void* data, std::uint32_t bytes, std::uint64_t& cycle) override;
   bool push(std::uint64_t queue, void* descriptor, std::uint32_t bytes, std::uint64_t& cycle) override;

@@ -63,6 +63,7 @@ void Scratchpad::reset() {
   for (auto& region : regions_) region->set(0);
   allocations_.clear();
   port_bytes_.assign(config_.ports, 0);
+  begun_ = 0;
   share_->reset();
 }
 
@@ -87,11 +88,19 @@ void Scratchpad::show_allocation(std::uint64_t bytes, std::uint64_t tag) {
   }
 }
 
-// Rounded so that sums of equal rates are equal.
-void Scratchpad::show_rates() {
+// Since that cycle. Rounded so that sums of equal rates are equal.
+void Scratchpad::show(std::uint64_t cycle) {
+  if (!active_.on()) return;
+  const std::uint64_t time_fs = cycle * ctx_.clock.period_fs();
+  active_.set_at(time_fs, begun_);
   for (std::uint32_t i = 0; i < config_.ports; ++i) {
-    rates_[i]->set_real(std::round(share_->port_rate(i) * 1024) / 1024);
+    rates_[i]->set_real_at(time_fs, std::round(share_->port_rate(i) * 1024) / 1024);
   }
+}
+
+// What is to come may be begun later than its time.
+std::uint64_t Scratchpad::tells_from() const {
+  return to_come_.empty() ? UINT64_MAX : to_come_.front()->start * ctx_.clock.period_fs();
 }
 
 void Scratchpad::control_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
@@ -157,7 +166,6 @@ void Scratchpad::b_transport(int initiator, tlm::tlm_generic_payload& payload, s
     payload.set_response_status(tlm::TLM_BYTE_ENABLE_ERROR_RESPONSE);
     return;
   }
-  if (active_.on()) arrive(delay);  // a waveform shows when it begins
   Crossing crossing{ctx_.clock.now() + ctx_.clock.ceil_cycles(delay), port, bytes, 0, &run};
   occupy(crossing);
   delay = sc_core::SC_ZERO_TIME;
@@ -190,8 +198,6 @@ Scratchpad::Moved Scratchpad::occupy(Crossing& crossing, Withdrawal* withdrawal)
   } else {
     begin(crossing);
   }
-  active_.set(active_.value() + 1);
-  if (active_.on()) show_rates();
   if (withdrawal != nullptr) withdrawal->wake = crossing.event;
   std::uint64_t now = 0, end = 0;
   while (true) {
@@ -210,8 +216,8 @@ Scratchpad::Moved Scratchpad::occupy(Crossing& crossing, Withdrawal* withdrawal)
   share_->close(now, crossing.slot);
   const std::uint64_t bank_cycles = share_->bank_cycles(crossing.slot);
   crossed();
-  active_.set(active_.value() - 1);
-  if (active_.on()) show_rates();
+  --begun_;
+  show(now);
   wake_moved();
   return {1 - left, bank_cycles};
 }
@@ -220,6 +226,8 @@ void Scratchpad::begin(Crossing& crossing) {
   crossing.slot = share_->open(crossing.start, crossing.port, crossing.bytes, crossing.pace_cycles, *crossing.stream);
   if (crossing_.size() <= crossing.slot) crossing_.resize(crossing.slot + 1);
   crossing_[crossing.slot] = &crossing;
+  ++begun_;
+  show(crossing.start);
   wake_moved();
   const std::uint64_t end = share_->finish(crossing.slot, crossing.start);
   if (end == crossing.due) return;

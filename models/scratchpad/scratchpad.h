@@ -28,6 +28,7 @@ class Scratchpad : public Memory {
   tlm::tlm_target_socket<>* control() override { return &control_; }
 
   std::uint64_t size_bytes() const override { return config_.size_bytes; }
+  std::uint64_t tells_from() const override;
   void reset() override;
 
   Counter read_words{*this, "read_words", "16-bit words", "words read through all ports", {"attnvp.l1", "read"}};
@@ -72,11 +73,12 @@ class Scratchpad : public Memory {
   std::unique_ptr<Arbiter> share_;
   std::vector<Crossing*> to_come_;   // by start
   std::vector<Crossing*> crossing_;  // by slot
+  std::uint64_t begun_ = 0;          // and not over
   std::deque<sc_core::sc_event> events_;
   std::vector<sc_core::sc_event*> free_events_;
   std::vector<std::unique_ptr<tlm_utils::simple_target_socket_tagged<Scratchpad>>> sockets_;
   void show_allocation(std::uint64_t bytes, std::uint64_t tag);
-  void show_rates();
+  void show(std::uint64_t cycle);
 
   Signal allocated_{*this, "allocated_bytes", 40};
   std::vector<std::unique_ptr<Signal>> regions_;  // by firmware's tags (Context::l1_tags)

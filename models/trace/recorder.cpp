@@ -9,6 +9,7 @@ Recorder::Recorder(sc_core::sc_object& root, const std::function<bool(const std:
     : window_(window) {
   for_each_module(root, [&](Module& module) {
     if (module.signals().empty() || !wanted(module.name())) return;
+    modules_.push_back(&module);
     for (Signal* signal : module.signals()) {
       const std::size_t dot = signal->name().rfind('.');
       std::string scope = module.name();
@@ -64,9 +65,21 @@ void Recorder::note(std::uint32_t id, std::uint64_t value) {
   changes_.push_back(id);
 }
 
+std::uint64_t Recorder::settled(std::uint64_t time) const {
+  for (const Module* m : modules_) {
+    const std::uint64_t from = m->tells_from();
+    if (from != UINT64_MAX) time = std::min(time, from - origin_);
+  }
+  return time;
+}
+
 void Recorder::change(std::uint32_t id, std::uint64_t value) {
   const std::uint64_t t = now();
-  if (t != time_) advance(t);
+  if (t != time_) {
+    const std::uint64_t until = settled(t);
+    if (until > time_) advance(until);
+    if (until < t) return change_at(t + origin_, id, value);
+  }
   if (running_) note(id, value);
 }
 

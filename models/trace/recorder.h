@@ -60,6 +60,7 @@ class Recorder : public TraceSink {
 
  private:
   std::uint64_t now() const { return sc_core::sc_time_stamp().value() - origin_; }
+  std::uint64_t settled(std::uint64_t time) const;  // up to which all is known that happened before `time`
   void note(std::uint32_t id, std::uint64_t value);
   void advance(std::uint64_t time);  // tells everything before `time`
   void emit();
@@ -88,6 +89,7 @@ class Recorder : public TraceSink {
   Window window_;
   std::vector<TracedSignal> signals_;
   std::vector<Signal*> attached_;
+  std::vector<const Module*> modules_;  // whose they are
   Probes owner_;
   std::vector<std::unique_ptr<Signal>> probe_signals_;
   std::vector<Probe> probes_;

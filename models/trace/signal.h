@@ -15,7 +15,8 @@ class TraceSink {
  public:
   virtual ~TraceSink() = default;
   virtual void change(std::uint32_t id, std::uint64_t value) = 0;
-  // The value from `time_fs` on, a time not before now; a later call for the same time replaces it.
+  // The value from `time_fs` on, a time not before now, or Module::tells_from(); a later call for the same time
+  // replaces it.
   virtual void change_at(std::uint64_t time_fs, std::uint32_t id, std::uint64_t value) = 0;
 };
 
