@@ -84,19 +84,21 @@ void Recorder::change(std::uint32_t id, std::uint64_t value) {
 }
 
 void Recorder::change_at(std::uint64_t time_fs, std::uint32_t id, std::uint64_t value) {
-  auto& there = future_[time_fs - origin_];
-  const auto same = std::find_if(there.begin(), there.end(), [id](const auto& entry) { return entry.first == id; });
-  if (same != there.end()) {
-    same->second = value;
-  } else {
-    there.emplace_back(id, value);
+  const std::uint64_t time = time_fs - origin_;
+  auto at = future_.end();
+  while (at != future_.begin() && at[-1].time < time) --at;
+  for (; at != future_.begin() && at[-1].time == time; --at) {
+    if (at[-1].id != id) continue;
+    at[-1].value = value;
+    return;
   }
+  future_.insert(at, {time, id, value});
 }
 
 void Recorder::advance(std::uint64_t time) {
   emit();
-  while (!future_.empty() && future_.begin()->first < time) {
-    time_ = std::max(time_, future_.begin()->first);
+  while (!future_.empty() && future_.back().time < time) {
+    time_ = std::max(time_, future_.back().time);
     emit();
   }
   if (time > window_.to && begun_ && !closed_) {
@@ -125,9 +127,8 @@ void Recorder::announce() {
 
 // All changes of one instant.
 void Recorder::emit() {
-  while (!future_.empty() && future_.begin()->first <= time_) {
-    for (const auto& [id, value] : future_.begin()->second) note(id, value);
-    future_.erase(future_.begin());
+  for (; !future_.empty() && future_.back().time <= time_; future_.pop_back()) {
+    note(future_.back().id, future_.back().value);
   }
   if (time_ > window_.to) return;
   if (!begun_ && time_ > window_.from) begin();

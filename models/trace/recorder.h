@@ -5,10 +5,8 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "models/module.h"
@@ -106,7 +104,7 @@ class Recorder : public TraceSink {
   std::vector<std::uint64_t> told_, next_;
   std::vector<bool> changed_;
   std::vector<std::uint32_t> changes_;  // ids, in the order of their first change
-  std::map<std::uint64_t, std::vector<std::pair<std::uint32_t, std::uint64_t>>> future_;
+  std::vector<Change> future_;          // the next one last, of equal times those that were told first
   std::uint64_t period_ = UINT64_MAX, next_sample_ = 0;
 };
 
