@@ -67,7 +67,7 @@ std::string to_markdown(const Section& s) {
     for (const auto& row : s.rows) out += line(row);
   }
   if (!s.notes.empty()) out += "\n";
-  for (const std::string& note : s.notes) out += wrapped(note, 118, "- ", "  ");
+  for (const std::string& note : s.notes) out += fmt::format("- {}\n", note);
   return out;
 }
 
