@@ -69,19 +69,25 @@ Automatic pick_dataflow(const MachineConfig& machine, const config::Network& net
 
 std::string Automatic::sentence() const {
   const job::Contender& best = contenders.front();
-  std::string beaten, guessed;
+  std::string beaten, guessed, left;
   std::set<std::string> said{best.schedule.text};  // of several ways of one dataflow the best
   for (const job::Contender& c : contenders) {
     if (!said.insert(c.schedule.text).second) continue;
+    const double more = 100 * (c.rank() / best.rank() - 1);
+    if (c.cycles == 0 && more < 0) {  // it does the same as another one, or was the limit's to leave
+      left += fmt::format("{}{} ({:.1f}%)", left.empty() ? "" : ", ", c.schedule.text, -more);
+      continue;
+    }
     std::string& list = c.cycles > 0 ? beaten : guessed;
-    list +=
-        fmt::format("{}{} by {:.1f}%", list.empty() ? "" : ", ", c.schedule.text, 100 * (c.rank() / best.rank() - 1));
+    list += fmt::format("{}{} by {:.1f}%", list.empty() ? "" : ", ", c.schedule.text, more);
   }
   if (!beaten.empty()) beaten = " beats " + beaten;
   if (!guessed.empty())
     beaten += fmt::format("{} by what is estimated of them {}", beaten.empty() ? " beats" : ", and", guessed);
-  return fmt::format("{}{}; no schedule of this layer takes less than {:.1f}% of its time", best.schedule.text,
-                     beaten.empty() ? " alone takes the job" : beaten, 100 * least_cycles / best.rank());
+  if (beaten.empty() && left.empty()) beaten = " alone takes the job";
+  if (!left.empty()) beaten += "; not gone on with, though first looks promised less: " + left;
+  return fmt::format("{}{}; no schedule of this layer takes less than {:.1f}% of its time", best.schedule.text, beaten,
+                     100 * least_cycles / best.rank());
 }
 
 }  // namespace attnvp::explore

@@ -49,6 +49,25 @@ TEST(Automatic, SaysWhatItsTilingTakesAndBeatsWhatItRan) {
   }
 }
 
+// What was only looked at, and seemed faster, was not beaten.
+TEST(Automatic, SaysWhatItBeatAndWhatItLeft) {
+  const auto contender = [](const char* dataflow, std::uint64_t cycles, double estimate) {
+    job::Contender c;
+    c.open = c.schedule = job::parse_dataflow(dataflow);
+    c.cycles = cycles;
+    c.estimate = estimate;
+    return c;
+  };
+  const std::vector<job::Contender> all = {contender("mas", 1000, 990), contender("flat", 1100, 1100),
+                                           contender("softpipe", 0, 1500), contender("lean", 0, 750)};
+  EXPECT_EQ(
+      (Automatic{all, 500, ""}.sentence()),
+      "mas beats flat by 10.0%, and by what is estimated of them softpipe by 50.0%; not gone on with, though first "
+      "looks promised less: lean (25.0%); no schedule of this layer takes less than 50.0% of its time");
+  EXPECT_EQ((Automatic{{all[0]}, 500, ""}.sentence()),
+            "mas alone takes the job; no schedule of this layer takes less than 50.0% of its time");
+}
+
 TEST(Descent, KeepsWhatIsGivenAndIsNoSlower) {
   const MachineConfig m = machine();
   const config::EnergyTable energy = config::load_energy(m.energy);
