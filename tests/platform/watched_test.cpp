@@ -1,6 +1,6 @@
-// A run that is written down, as a waveform and a timeline, is the same run: on machines and layers at random,
-// processors of either kind, L1 with banks and without, every cycle and every count is that of the run that nobody
-// watches.
+// A run that is written down, as a waveform and a timeline, is the same run: on machines and layers at random, with
+// processors of either kind, L1 with banks and without, a cache before DRAM and none, and networks, every cycle and
+// every count is that of the run that nobody watches.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -27,6 +27,8 @@ Case random_case(std::uint32_t number) {
   c.machine = runs::random_machine(r);
   c.machine.l1.size_bytes = std::max<std::uint64_t>(c.machine.l1.size_bytes, 128 << 10);
   c.machine.l1.kind = r.one_in(4) ? "banked" : c.machine.l1.kind;
+  c.machine.dram.policy = r.one_in(4) ? "cached" : c.machine.dram.policy;
+  if (r.one_in(3)) c.machine.interconnect.kind = r.one_in(2) ? "crossbar" : "mesh";
   if (r.one_in(3) && runs::has_riscv_firmware()) c.machine.control.cpu = "riscv";
   c.network = runs::random_network(r);
   runs::random_rules(r, c.network);
