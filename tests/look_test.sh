@@ -47,7 +47,7 @@ gtkwave_picture "$folder/fst.png" 1050 "$folder/traces/fst.gtkw"
 [[ $(pixels "$folder/fst.png" 'rgb(46,139,87)') -gt 5000 ]] || failed 'the view of an FST shows no PV'
 
 # The VEC engine's RTL beside the model's state, cycle by cycle, where it was built.
-if "$attnvp" run --net H=2,N=64,E=32 --vec rtl --vcd traces/rtl.vcd >/dev/null 2>&1; then
+if "$attnvp" run --net H=2,N=64,E=32 --tiling nq=16 --vec rtl --vcd traces/rtl.vcd >/dev/null 2>&1; then
   gtkwave_picture "$pictures/rtl.png" 450 "$folder/traces/views/rtl.gtkw"
   [[ $(pixels "$pictures/rtl.png" 'rgb(104,34,139)') -gt 100 ]] || failed 'rtl: GTKWave shows no softmax'
   [[ $(pixels "$pictures/rtl.png" 'rgb(0,255,0)') -gt 1000 ]] || failed 'rtl: GTKWave shows no clock'
