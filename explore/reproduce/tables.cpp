@@ -175,8 +175,7 @@ Section breakdown_table(const Study& s) {
   }
   t.lead = fmt::format(
       "Ours, in 10^9 pJ (the paper shows bars without numbers). Each cell: {}, and all of them. PEs take the same "
-      "under "
-      "every dataflow.",
+      "under every dataflow.",
       fmt::join(names, ", "));
   t.columns = {"network"};
   t.columns.insert(t.columns.end(), s.paper.dataflows.begin(), s.paper.dataflows.end());

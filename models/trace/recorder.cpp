@@ -107,7 +107,14 @@ void Recorder::advance(std::uint64_t time) {
     closed_ = true;
   }
   time_ = time;
+  take_due();  // before what is going to be told now
   if (time_ > window_.to) detach();
+}
+
+void Recorder::take_due() {
+  for (; !future_.empty() && future_.back().time <= time_; future_.pop_back()) {
+    note(future_.back().id, future_.back().value);
+  }
 }
 
 void Recorder::begin() {
@@ -127,9 +134,7 @@ void Recorder::announce() {
 
 // All changes of one instant.
 void Recorder::emit() {
-  for (; !future_.empty() && future_.back().time <= time_; future_.pop_back()) {
-    note(future_.back().id, future_.back().value);
-  }
+  take_due();
   if (time_ > window_.to) return;
   if (!begun_ && time_ > window_.from) begin();
   if (time_ >= next_sample_ && !changes_.empty()) sample();

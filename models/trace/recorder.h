@@ -61,6 +61,7 @@ class Recorder : public TraceSink {
   std::uint64_t settled(std::uint64_t time) const;  // up to which all is known that happened before `time`
   void note(std::uint32_t id, std::uint64_t value);
   void advance(std::uint64_t time);  // tells everything before `time`
+  void take_due();                   // what was told for now, and before
   void emit();
   void tell(std::uint32_t id, std::uint64_t value);
   void sample();
