@@ -238,9 +238,8 @@ void Scratchpad::begin(Crossing& crossing) {
 
 void Scratchpad::begin_due() {
   while (!to_come_.empty() && to_come_.front()->start <= ctx_.clock.now()) {
-    Crossing& crossing = *to_come_.front();
+    begin(*to_come_.front());  // which tells since when: until then nothing later is told
     to_come_.erase(to_come_.begin());
-    begin(crossing);
   }
 }
 

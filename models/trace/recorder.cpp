@@ -75,16 +75,24 @@ std::uint64_t Recorder::settled(std::uint64_t time) const {
 
 void Recorder::change(std::uint32_t id, std::uint64_t value) {
   const std::uint64_t t = now();
-  if (t != time_) {
-    const std::uint64_t until = settled(t);
-    if (until > time_) advance(until);
-    if (until < t) return change_at(t + origin_, id, value);
-  }
+  if (!catch_up(t)) return keep(t, id, value);
   if (running_) note(id, value);
 }
 
+// Tells what is settled. False: that is not all before `time`.
+bool Recorder::catch_up(std::uint64_t time) {
+  if (time == time_) return true;
+  const std::uint64_t until = settled(time);
+  if (until > time_) advance(until);
+  return until == time;
+}
+
 void Recorder::change_at(std::uint64_t time_fs, std::uint32_t id, std::uint64_t value) {
-  const std::uint64_t time = time_fs - origin_;
+  catch_up(now());
+  if (running_) keep(time_fs - origin_, id, value);
+}
+
+void Recorder::keep(std::uint64_t time, std::uint32_t id, std::uint64_t value) {
   auto at = future_.end();
   while (at != future_.begin() && at[-1].time < time) --at;
   for (; at != future_.begin() && at[-1].time == time; --at) {

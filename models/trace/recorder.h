@@ -59,6 +59,8 @@ class Recorder : public TraceSink {
  private:
   std::uint64_t now() const { return sc_core::sc_time_stamp().value() - origin_; }
   std::uint64_t settled(std::uint64_t time) const;  // up to which all is known that happened before `time`
+  bool catch_up(std::uint64_t time);
+  void keep(std::uint64_t time, std::uint32_t id, std::uint64_t value);  // for then
   void note(std::uint32_t id, std::uint64_t value);
   void advance(std::uint64_t time);  // tells everything before `time`
   void take_due();                   // what was told for now, and before
