@@ -19,6 +19,8 @@ constexpr std::uint32_t kClusters = 8;  // of many, that are looked at
 constexpr std::size_t kBeside = 4;      // of clusters that are alike, that are replayed beside each other: 2 are not
                                         //   enough for few bursts of many (a third off), more tell no more
 constexpr std::uint32_t kShares = 4;    // so much more is looked at of them together
+constexpr std::size_t kLonger = 4;      // likewise of a sample that cannot be made smaller,
+constexpr std::size_t kLongest = 32;    //   and of one that has only begun by then
 constexpr double kLeast = 1.0 / 8;      // of a layer that turned out to be too long, what is tried next
 // Where that much of the time is DRAM's, and so many commands are looked at, copies are counted in whole streams, if
 // those are no longer than this.
@@ -167,10 +169,22 @@ std::vector<std::uint32_t> busy_ones(const Job& job, Replays& replays) {
   return some;
 }
 
+// The first of a stream, and of what that is the first half, where there is more of it.
+struct Beginning {
+  Recording all, half;
+};
+
+Beginning begin(const Job& job, std::uint32_t cluster, Replays& replays, std::size_t most) {
+  Beginning b;
+  b.all = replays.record(job, cluster, most, &b.half);
+  return b;
+}
+
 // Whole streams; nothing where they are too long together. `some`: those recorded, no more of them than kClusters where
-// these are alike or the others' are too long. Each has as many others' share of the bus as it stands for.
+// these are alike or the others' are too long; `half` of the first one. Each has as many others' share of the bus as
+// it stands for.
 std::optional<Estimate> whole(const Job& job, Replays& replays, std::size_t most, double enough,
-                              std::vector<Recording>& some) {
+                              std::vector<Recording>& some, Recording& half) {
   Costs& costs = replays.costs();
   const std::uint32_t clusters = job.block.machine.clusters;
   double bus = 0, macs = 0, commands = 0, l1 = 0, engine = 0;
@@ -178,7 +192,7 @@ std::optional<Estimate> whole(const Job& job, Replays& replays, std::size_t most
   bool alike = true, all_there = true;
   for (const std::uint32_t cluster : in_order(clusters)) {
     if (some.size() >= kClusters && alike && busy > 0) break;
-    Recording r = replays.record(job, cluster, most);
+    Recording r = replays.record(job, cluster, most, some.empty() ? &half : nullptr);
     all_there = r.complete || some.size() < kClusters || busy < kClusters;
     if (!all_there) break;
     some.push_back(std::move(r));
@@ -216,10 +230,17 @@ std::optional<Estimate> whole(const Job& job, Replays& replays, std::size_t most
   return Estimate{std::max(cycles, bus * part), bus * part, commands, l1, all_there, some[0].digest};
 }
 
-// As seen by one of `clusters` that share the work; `r`: the first of its stream.
+// How much is looked at of a sample of the layer: more of one that cannot be halved once more.
+std::size_t looked_at(const Job& sample, const Deal& deal, std::size_t most) {
+  Job half = sample;
+  return halve(half, deal) ? most : kLonger * most;
+}
+
+// As seen by one of `clusters` that share the work; `first`: of its stream.
 Estimate sampled(const Job& job, const Deal& deal, std::uint32_t cluster, std::uint32_t clusters, Replays& replays,
-                 std::size_t most, Recording r) {
+                 std::size_t most, Beginning first) {
   Costs& costs = replays.costs();
+  Recording& r = first.all;
   Job sample = job;
   while (!r.complete) {
     // As much less as that many commands did too little; but loads may come first, and products later.
@@ -230,15 +251,15 @@ Estimate sampled(const Job& job, const Deal& deal, std::uint32_t cluster, std::u
     do {
       smaller = half;
     } while (work(smaller, deal) > enough && halve(half, deal));
-    Recording less = replays.record(smaller, cluster, most);
+    Beginning less = begin(smaller, cluster, replays, looked_at(smaller, deal, most));
     // Few rows may be another kind of layer, with other tiles.
-    if (less.complete && less.result.status != hal::Status::kDone) break;
+    if (less.all.complete && less.all.result.status != hal::Status::kDone) break;
     sample = smaller;
-    r = std::move(less);
+    first = std::move(less);
   }
-  if (!r.complete) r = replays.record(sample, cluster, 4 * most);
+  if (!r.complete && r.commands.size() != kLonger * most) first = begin(sample, cluster, replays, kLonger * most);
   // A schedule that takes all scores first, by way of DRAM, has only begun.
-  if (!r.complete && r.score_macs > 0.75 * r.macs) r = replays.record(sample, cluster, 32 * most);
+  if (!r.complete && r.score_macs > 0.75 * r.macs) first = begin(sample, cluster, replays, kLongest * most);
   if (r.complete && r.result.status != hal::Status::kDone) return {kNever};
   const double all = work(job, deal), here = work(sample, deal);
   // Rows that are added share the keys that come from DRAM for them, heads that are added do not.
@@ -260,7 +281,8 @@ Estimate sampled(const Job& job, const Deal& deal, std::uint32_t cluster, std::u
     less = replays.record(half, cluster, most);
     smaller = less.result.status == hal::Status::kDone && less.complete;
   }
-  if (!smaller) less = replays.record(sample, cluster, r.commands.size() / 2);
+  if (!smaller && r.complete) less = replays.record(sample, cluster, r.commands.size() / 2);
+  if (!r.complete) less = std::move(first.half);
   const double more = work(tall, deal);
   const double done = r.complete ? here : std::min(clusters * r.macs / products_of(job), more);
   const double before = smaller ? work(half, deal) : done * less.macs / std::max(r.macs, 1.0);
@@ -303,9 +325,10 @@ Need need_of(const Job& job) {
 Estimate estimate(const Job& job, Replays& replays, std::size_t most, double enough) {
   Costs& costs = replays.costs();
   std::vector<Recording> some;
+  Recording half;
   // Smaller samples of a stream that is little longer would take as long, and not be exact.
   const std::uint32_t shares = std::clamp(job.block.machine.clusters, 2U, kShares);
-  if (const std::optional<Estimate> all = whole(job, replays, shares * most, enough, some)) return *all;
+  if (const std::optional<Estimate> all = whole(job, replays, shares * most, enough, some, half)) return *all;
   const Deal deal = deal_of(job);
   const std::uint64_t digest = some[0].digest;
   const std::vector<std::uint32_t> busy = busy_ones(job, replays);
@@ -313,12 +336,14 @@ Estimate estimate(const Job& job, Replays& replays, std::size_t most, double eno
   const auto share = static_cast<std::uint32_t>(busy.size());
   // Where work is dealt unevenly, the first cluster or the last one has most.
   const bool begun = some.size() == 1 && busy[0] == 0;  // by the first cluster, with as many commands
-  Recording of_first = begun ? std::move(some[0]) : replays.record(job, busy[0], most);
+  Beginning of_first =
+      begun ? Beginning{std::move(some[0]), std::move(half)} : begin(job, busy[0], replays, looked_at(job, deal, most));
   const Estimate first = sampled(job, deal, busy[0], share, replays, most, std::move(of_first));
   Estimate most_of_all = first;
   const auto look_at = [&](std::uint32_t cluster) {
     if (most_of_all.cycles >= enough) return;
-    const Estimate e = sampled(job, deal, cluster, share, replays, most, replays.record(job, cluster, most));
+    const Estimate e =
+        sampled(job, deal, cluster, share, replays, most, begin(job, cluster, replays, looked_at(job, deal, most)));
     most_of_all = {std::max(most_of_all.cycles, e.cycles), std::max(most_of_all.bus, e.bus),
                    std::max(most_of_all.commands, e.commands), std::max(most_of_all.l1, e.l1)};
   };

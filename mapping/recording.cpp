@@ -12,8 +12,9 @@ constexpr std::size_t kUsual = 4096;  // of commands: room for so many is made a
 
 class Recorder final : public Reader {
  public:
-  Recorder(Recording& recording, std::uint32_t cluster, Costs& costs, std::size_t most)
+  Recorder(Recording& recording, std::uint32_t cluster, Costs& costs, std::size_t most, Recording* half)
       : r_(recording),
+        half_(half),
         cluster_(cluster),
         costs_(costs),
         word_(costs.machine().control.bus_bytes),
@@ -71,7 +72,14 @@ class Recorder final : public Reader {
     untimed_.take(event, tokens);
   }
   void allocated(std::uint64_t bytes) override { r_.peak_bytes = std::max(r_.peak_bytes, bytes); }
-  void access(std::uint64_t bytes) override { r_.bus_bytes += (bytes + word_ - 1) / word_ * word_; }
+  void access(std::uint64_t bytes) override {
+    if (half_ != nullptr && r_.commands.size() >= most_ / 2) {  // here firmware would have been stopped
+      *half_ = r_;
+      half_->complete = false;
+      half_ = nullptr;
+    }
+    if (r_.complete) r_.bus_bytes += (bytes + word_ - 1) / word_ * word_;
+  }
   bool enough() const override { return !r_.complete; }
 
  private:
@@ -90,6 +98,7 @@ class Recorder final : public Reader {
     r_.digest ^= r_.digest >> 32;
   }
   Recording& r_;
+  Recording* half_;  // nullptr: it is not asked for, or is there
   std::uint32_t cluster_;
   Costs& costs_;
   std::uint32_t word_;
@@ -100,11 +109,11 @@ class Recorder final : public Reader {
 
 }  // namespace
 
-Recording record(const Job& job, std::uint32_t cluster, Costs& costs, std::size_t most) {
+Recording record(const Job& job, std::uint32_t cluster, Costs& costs, std::size_t most, Recording* half) {
   Recording recording;
   recording.steps.reserve(std::min(most, kUsual));
   recording.commands.reserve(std::min(most, kUsual));
-  Recorder recorder(recording, cluster, costs, most);
+  Recorder recorder(recording, cluster, costs, most, half);
   recording.result = read_stream(job, cluster, recorder);
   return recording;
 }

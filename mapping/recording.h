@@ -29,7 +29,7 @@ struct Recording {
   std::vector<Step> steps;
   std::vector<Command> commands;
   std::vector<Queue> asked;      // queues whose levels firmware looks at: it never waits for room in them
-  std::uint64_t bus_bytes = 0;   // of all accesses
+  std::uint64_t bus_bytes = 0;   // of all accesses, until there were enough commands
   std::uint64_t peak_bytes = 0;  // of L1
   double macs = 0;               // multiply-accumulates of the commands,
   double score_macs = 0;         //   and of those that make scores
@@ -42,7 +42,8 @@ struct Recording {
   hal::JobResult result{};
 };
 
-// At most `most` commands; the stream's rest is not recorded.
-Recording record(const Job& job, std::uint32_t cluster, Costs& costs, std::size_t most);
+// At most `most` commands; the stream's rest is not recorded. `half`: of a stream that is longer than half of that, the
+// first half, as it is recorded by itself.
+Recording record(const Job& job, std::uint32_t cluster, Costs& costs, std::size_t most, Recording* half = nullptr);
 
 }  // namespace attnvp::mapping
