@@ -71,6 +71,16 @@ class Chooser::Search {
     return judge_.any() ? judge_.estimated(judge_.first().second, false) : Estimate{kNever};
   }
 
+  bool does_as(Search& other) {
+    const std::vector<Words> some = other.judge_.differing();
+    const auto same = [&](const Words& words) {
+      if (!judge_.fits(words)) return false;
+      const Estimate &own = judge_.estimated(words, false), &others = other.judge_.estimated(words, false);
+      return own.digest == others.digest && own.cycles == others.cycles && own.commands == others.commands;
+    };
+    return !some.empty() && std::all_of(some.begin(), some.end(), same);
+  }
+
   Choice choice() {
     Choice choice;
     if (given_) {
@@ -327,6 +337,7 @@ Chooser::Chooser(const Job& job, const firmware::Dataflow& dataflow, Replays& re
 Chooser::~Chooser() = default;
 bool Chooser::advance() { return search_->advance(); }
 Estimate Chooser::best() { return search_->best(); }
+bool Chooser::does_as(Chooser& other) { return search_->does_as(*other.search_); }
 Choice Chooser::choice() { return search_->choice(); }
 
 Choice choose(const Job& job, const firmware::Dataflow& dataflow, Replays& replays) {

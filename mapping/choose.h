@@ -41,6 +41,9 @@ class Chooser {
   bool advance();
   // Of the best that was found, by the first commands of its stream: {infinite} where none fits.
   Estimate best();
+  // Whether the commands are those of the other one, of the same parameters, which has been begun: of the best of it,
+  // and of every parameter with another value of it than that.
+  bool does_as(Chooser& other);
   // The choice as far as it has got; before the first part, where it begins.
   Choice choice();
 

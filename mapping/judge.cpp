@@ -51,6 +51,7 @@ Judge::Judge(const Job& job, const firmware::Dataflow& dataflow, Replays& replay
     : job_(job),
       dataflow_(dataflow),
       replays_(replays),
+      known_(replays.known(job)),
       bus_share_(bus_share_of(dataflow, job)),
       l1_share_(on_chip(dataflow, kL1Share / replays.costs().machine().cores)),
       command_(on_chip(dataflow, kOfACommand / (2.0 * replays.costs().machine().cores))),
@@ -67,9 +68,9 @@ Job Judge::with(const Words& words) const {
 }
 
 const Need& Judge::need(const Words& words) {
-  const auto found = needs_.find(words);
-  if (found != needs_.end()) return found->second;
-  const Need& n = needs_[words] = need_of(with(words));
+  const auto [found, fresh] = known_.needs.try_emplace(words);
+  if (fresh) found->second = need_of(with(words));
+  const Need& n = found->second;
   if (nearest_.result.status == hal::Status::kIdle || nearer(n, nearest_)) {
     nearest_ = n;
     nearest_words_ = words;
@@ -117,6 +118,18 @@ double Judge::merit(const Words& words, double most) {
 
 std::pair<double, Words> Judge::first() const { return *std::min_element(found_.begin(), found_.end()); }
 
+std::vector<Words> Judge::differing() const {
+  if (found_.empty()) return {};
+  const Words best = first().second;
+  std::vector<Words> some{best};
+  for (std::size_t i = 0; i < count_; ++i) {
+    const auto other = [&](const auto& found) { return found.first < kNever && found.second[i] != best[i]; };
+    const auto at = std::find_if(found_.begin(), found_.end(), other);
+    if (at != found_.end()) some.push_back(at->second);
+  }
+  return some;
+}
+
 bool Judge::looks_closer(const Words& words) {
   const auto whole = [&](const Words& one) { return look(one, at_first_).commands <= static_cast<double>(at_first_); };
   if (whole(words) && whole(first().second)) return false;
@@ -130,8 +143,8 @@ bool Judge::looks_closer(const Words& words) {
 bool Judge::surely(double merit) { return closely(first().second, kSure) < merit; }
 
 const Estimate& Judge::look(const Words& words, std::size_t commands, double enough) {
-  std::map<std::size_t, Look>& looks = looks_[words];
-  Look& known = looks[commands];
+  std::map<std::size_t, Known::Look>& looks = known_.looks[words];
+  Known::Look& known = looks[commands];
   if (known.serves(enough)) return known.estimate;
   for (const auto& [fewer, look] : looks) {
     if (fewer < commands && look.estimate.whole && look.serves(enough)) return (known = look).estimate;

@@ -12,6 +12,7 @@
 #include "mapping/candidates.h"
 #include "mapping/costs.h"
 #include "mapping/estimate.h"
+#include "mapping/known.h"
 #include "models/machine.h"
 
 namespace attnvp::mapping {
@@ -43,6 +44,8 @@ class Judge {
   double least() const { return least_; }  // of all that were found
   bool any() const { return !found_.empty(); }
   std::pair<double, Words> first() const;  // the best by those
+  // That one, and for each parameter one that was found with another value.
+  std::vector<Words> differing() const;
   // Whether that one is below `merit` by more of its stream, too.
   bool surely(double merit);
   // Where steps ended: worth a closer look, whatever others promise.
@@ -68,16 +71,10 @@ class Judge {
   const Job& job_;
   const firmware::Dataflow& dataflow_;
   Replays& replays_;
+  Known& known_;           // of the job
   std::size_t count_ = 0;  // parameters
   double bus_share_, l1_share_, command_;
-  std::map<Words, Need> needs_;
   std::map<Words, double> merits_, control_;
-  struct Look {
-    Estimate estimate;
-    double enough = 0;  // it was looked at no further
-    bool serves(double as_enough) const { return estimate.cycles < enough || enough >= as_enough; }
-  };
-  std::map<Words, std::map<std::size_t, Look>> looks_;  // by how many commands
   std::vector<std::pair<double, Words>> found_;
   double least_;
   std::set<Words> ends_;

@@ -26,6 +26,7 @@ class Choosing {
            mapping::Replays& replays, mapping::Glance glance = mapping::Glance::kUsual);
   bool advance() { return chooser_.advance(); }  // false: there is no part left
   mapping::Estimate best() { return chooser_.best(); }
+  bool does_as(Choosing& other) { return chooser_.does_as(other.chooser_); }  // mapping::Chooser's
   Choice choice();  // throws RunError, or config::ConfigError, where no choice fits
 
  private:

@@ -86,6 +86,8 @@ class Contest {
   bool choose_all(std::vector<Open>& open);
   void choose_close(std::vector<Open>& open);
   void go_on(Open& open);  // the next part of one
+  // Where there is a limit: the first of those before `open` that does the same by all that is asked of it; nullptr.
+  Open* same_as(const Open& open, std::vector<Open>& all) const;
   // Where it may be as fast as any schedule can be, all of its choice and its run. True: it is nearly.
   bool ends_here(Open& open);
   bool behind(double estimate, int part, double best) const;
