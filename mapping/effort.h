@@ -1,6 +1,7 @@
 // How much a choice has done and may do, counted and not timed, so that equal choices come out equal on any machine.
-// The unit is what it takes to record a command (recording.h): 0.16 microseconds where this was measured, on 140
-// machines and layers at random.
+// The unit is what it takes to record a command (recording.h): 0.16 microseconds on both hosts where this was measured,
+// on machines and layers at random. What a program and its simulation take differed by a factor of two: it is the
+// faster one's, so that a limit in runs holds on both, but for commands.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +12,12 @@ namespace attnvp::mapping {
 class Effort {
  public:
   static constexpr double kOfAHappening = 0.45;  // of a replay
-  static constexpr double kOfASimulated = 22;    // command: 3.6 microseconds
-  // A program that begins, simulates so many and ends: 45 milliseconds without them,
-  static double of_a_program(double commands) { return 280'000 + kOfASimulated * commands; }
-  // and the machine that it makes: 1.5 milliseconds a cluster, 1.1 a core.
+  static constexpr double kOfASimulated = 22;    // command: 1.7 and 3.6 microseconds
+  // A program that begins, simulates so many and ends: 27 milliseconds without them, and 45,
+  static double of_a_program(double commands) { return 165'000 + kOfASimulated * commands; }
+  // and the machine that it makes: 0.7 milliseconds a cluster and 0.5 a core, and 1.5 and 1.1.
   static double of_a_machine(double clusters, double cores_of_each) {
-    return clusters * (9'400 + 6'900 * cores_of_each);
+    return clusters * (4'200 + 3'100 * cores_of_each);
   }
 
   void add(double effort) { spent_ += effort; }
