@@ -96,7 +96,6 @@ class Chooser::Search {
       const Estimate& e = judge_.estimated(choice.words, part_ > 0);
       choice.cycles = e.cycles;
       choice.commands = e.commands;
-      choice.digest = e.digest;
     }
     choice.l1_bytes = judge_.nearest().l1_bytes;
     choice.refusal = choice.fits ? judge_.nearest().result : judge_.word_on_nearest();

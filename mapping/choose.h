@@ -24,7 +24,6 @@ struct Choice {
   std::uint64_t l1_bytes = 0;  //   and what that takes of L1
   double cycles = 0;           // estimated, where something was open,
   double commands = 0;         //   and of the cluster that has most
-  std::uint64_t digest = 0;    // Estimate's
 };
 
 // A choice that is made part by part, so that several can be held against each other meanwhile, and those that stay

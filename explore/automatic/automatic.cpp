@@ -69,12 +69,16 @@ Automatic pick_dataflow(const MachineConfig& machine, const config::Network& net
 
 std::string Automatic::sentence() const {
   const job::Contender& best = contenders.front();
-  std::string beaten, guessed, left;
+  std::string beaten, guessed, left, alike;
   std::set<std::string> said{best.schedule.text};  // of several ways of one dataflow the best
   for (const job::Contender& c : contenders) {
-    if (!said.insert(c.schedule.text).second) continue;
+    if (c.same == c.schedule.text || !said.insert(c.schedule.text).second) continue;
+    if (!c.same.empty()) {
+      alike += fmt::format(alike.empty() ? "{} makes the same commands as {}" : ", {} as {}", c.schedule.text, c.same);
+      continue;
+    }
     const double more = 100 * (c.rank() / best.rank() - 1);
-    if (c.cycles == 0 && more < 0) {  // it does the same as another one, or was the limit's to leave
+    if (c.cycles == 0 && more < 0) {  // the limit's to leave
       left += fmt::format("{}{} ({:.1f}%)", left.empty() ? "" : ", ", c.schedule.text, -more);
       continue;
     }
@@ -84,8 +88,9 @@ std::string Automatic::sentence() const {
   if (!beaten.empty()) beaten = " beats " + beaten;
   if (!guessed.empty())
     beaten += fmt::format("{} by what is estimated of them {}", beaten.empty() ? " beats" : ", and", guessed);
-  if (beaten.empty() && left.empty()) beaten = " alone takes the job";
+  if (beaten.empty() && left.empty() && alike.empty()) beaten = " alone takes the job";
   if (!left.empty()) beaten += "; not gone on with, though first looks promised less: " + left;
+  if (!alike.empty()) beaten += "; " + alike;
   return fmt::format("{}{}; no schedule of this layer takes less than {:.1f}% of its time", best.schedule.text, beaten,
                      100 * least_cycles / best.rank());
 }

@@ -34,7 +34,7 @@ Choice Choosing::choice() {
     if (why.status == hal::Status::kBadTiling) throw TilingError(sentence);
     throw RunError(sentence);
   }
-  Choice all{schedule_, choice.cycles, choice.commands * machine_.clusters, choice.digest};
+  Choice all{schedule_, choice.cycles, choice.commands * machine_.clusters};
   all.schedule.tiling = tiling_of(choice.words, dataflow);
   return all;
 }
@@ -48,8 +48,8 @@ Choice choose_tiles(const MachineConfig& machine, const config::Network& network
 }
 
 Choice look_at_tiles(const MachineConfig& machine, const config::Network& network, const Schedule& schedule,
-                     mapping::Replays& replays) {
-  return Choosing(machine, network, schedule, replays).choice();
+                     mapping::Replays& replays, mapping::Glance glance) {
+  return Choosing(machine, network, schedule, replays, glance).choice();
 }
 
 double least_cycles(const MachineConfig& machine, const config::Network& network, const Schedule& schedule) {

@@ -14,9 +14,8 @@ namespace attnvp::job {
 // The schedule made complete, with what is estimated of it.
 struct Choice {
   Schedule schedule;
-  double cycles = 0;         // estimated, where something was open,
-  double commands = 0;       //   and of all clusters
-  std::uint64_t digest = 0;  // of the commands that were looked at
+  double cycles = 0;    // estimated, where something was open,
+  double commands = 0;  //   and of all clusters
 };
 
 // Part by part. What is given to it outlives it.
@@ -40,7 +39,7 @@ class Choosing {
 Choice choose_tiles(const MachineConfig& machine, const config::Network& network, const Schedule& schedule,
                     mapping::Replays& replays);
 Choice look_at_tiles(const MachineConfig& machine, const config::Network& network, const Schedule& schedule,
-                     mapping::Replays& replays);
+                     mapping::Replays& replays, mapping::Glance glance = mapping::Glance::kUsual);
 // That any schedule of the layer takes at least, of that kind: attention, or a step.
 double least_cycles(const MachineConfig& machine, const config::Network& network, const Schedule& schedule);
 

@@ -37,9 +37,9 @@ bool Contest::add(const Schedule& open, const Schedule& look_at) {
     return false;
   };
   try {
-    const Choice look = look_at_tiles(machine_, network_, look_at, replays_);
+    const Choice look = look_at_tiles(machine_, network_, look_at, replays_, glance());
     least_cycles_ = job::least_cycles(machine_, network_, open);
-    all_.push_back({open, look.schedule, look.cycles, look.commands, false, look.digest});
+    all_.push_back({open, look.schedule, look.cycles, look.commands, false, {}});
     return true;
   } catch (const RunError& why) {
     if (run_error_.empty()) run_error_ = why.what();
@@ -152,7 +152,7 @@ void Contest::go_on(Open& o) {
 
 bool Contest::ends_here(Open& o) {
   Contender& c = *o.contender;
-  if (!o.going || o.twin || !near_least(c)) return false;
+  if (!o.going || o.twin() || !near_least(c)) return false;
   while (advance(c, *o.choosing)) {
   }
   if (choose(c, *o.choosing)) run(c);
@@ -160,9 +160,10 @@ bool Contest::ends_here(Open& o) {
   return c.cycles > 0 && near_least(c);
 }
 
-bool Contest::is_new(Choosing& choosing, Begun& begun, const void* parameters) {
+const std::string* Contest::same_begun(const Contender& c, Choosing& choosing, Begun& begun, const void* parameters) {
   const mapping::Estimate best = choosing.best();
-  return begun.insert({best.digest, best.cycles, best.commands, parameters}).second;
+  const auto [at, fresh] = begun.try_emplace({best.digest, best.cycles, best.commands, parameters}, c.open.text);
+  return fresh ? nullptr : &at->second;
 }
 
 bool Contest::behind(double estimate, int part, double best) const {
@@ -173,7 +174,7 @@ Contest::Open* Contest::same_as(const Open& open, std::vector<Open>& all) const 
   const auto parameters = [](const Open& o) { return mapping::find_dataflow(o.contender->open.dataflow)->parameters; };
   for (Open& o : all) {
     if (runs_ == 0 || &o == &open) break;
-    if (!o.twin && parameters(o) == parameters(open) && open.choosing->does_as(*o.choosing)) return &o;
+    if (!o.twin() && parameters(o) == parameters(open) && open.choosing->does_as(*o.choosing)) return &o;
   }
   return nullptr;
 }
@@ -184,13 +185,11 @@ bool Contest::choose_all(std::vector<Open>& open) {
     if (const Open* const same = same_as(o, open)) {
       o.contender->estimate = same->contender->estimate;
       o.contender->commands = same->contender->commands;
-      o.contender->digest = same->contender->digest;
-      o.twin = true;
+      o.contender->same = same->contender->open.text;
       continue;
     }
     go_on(o);
-    o.contender->digest = o.choosing->best().digest;
-    o.twin = !is_new(*o.choosing, begun);
+    if (const std::string* const same = same_begun(*o.contender, *o.choosing, begun)) o.contender->same = *same;
     if (ends_here(o)) return true;
   }
   // The likeliest one at once to its end, the others part by part.
@@ -199,7 +198,7 @@ bool Contest::choose_all(std::vector<Open>& open) {
     std::stable_sort(open.begin(), open.end(), likelier);
     for (Open& o : open) {
       do {
-        if (!o.going || o.twin || behind(o.contender->estimate, part, likeliest().estimate)) break;
+        if (!o.going || o.twin() || behind(o.contender->estimate, part, likeliest().estimate)) break;
         go_on(o);
         if (ends_here(o)) return true;
       } while (o.contender == &likeliest());
@@ -214,7 +213,7 @@ void Contest::choose_close(std::vector<Open>& open) {
   const auto next = [&] {
     Open* likeliest = nullptr;
     for (Open& o : open) {
-      if (o.twin || o.contender->chosen || o.seen) continue;
+      if (o.twin() || o.contender->chosen || o.seen) continue;
       if (likeliest == nullptr || o.contender->estimate < likeliest->contender->estimate) likeliest = &o;
     }
     return likeliest;
@@ -283,11 +282,12 @@ std::optional<Contender> Contest::challenger(const Schedule& open, Begun& begun)
   try {
     Choosing choosing(machine_, network_, open, replays_);
     for (int part = 0; advance(other, choosing); ++part) {
-      if (part == 0 && !is_new(choosing, begun, mapping::find_dataflow(open.dataflow)->parameters)) return std::nullopt;
+      const void* const parameters = mapping::find_dataflow(open.dataflow)->parameters;
+      if (part == 0 && same_begun(other, choosing, begun, parameters) != nullptr) return std::nullopt;
       if (behind(other.estimate, part, first.rank())) return std::nullopt;
     }
     const Choice found = choosing.choice();
-    other = {open, found.schedule, found.cycles, found.commands, true};
+    other = {open, found.schedule, found.cycles, found.commands, true, {}};
   } catch (const RunError&) {  // no tiles fit that are found so
     return std::nullopt;
   } catch (const config::ConfigError&) {

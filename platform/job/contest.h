@@ -7,9 +7,9 @@
 #include <exception>
 #include <functional>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -29,7 +29,7 @@ struct Contender {
   double estimate = 0;  // cycles of that, or of the best that its choice had come by
   double commands = 0;  // of all clusters
   bool chosen = false;
-  std::uint64_t digest = 0;  // of the commands of the best after the first part of the choice
+  std::string same;          // another one, which does the same here; empty: there is none
   std::uint64_t cycles = 0;  // simulated; 0: it was not
   double rank() const { return cycles == 0 ? estimate : static_cast<double>(cycles); }
 };
@@ -71,7 +71,7 @@ class Contest {
     Contender* contender;
     std::unique_ptr<Choosing> choosing;
     bool going = true;  // there may be more of its choice
-    bool twin = false;  // another one does the same on this machine
+    bool twin() const { return !contender->same.empty(); }
     bool seen = false;  // closely
   };
   void sort();
@@ -92,10 +92,11 @@ class Contest {
   bool ends_here(Open& open);
   bool behind(double estimate, int part, double best) const;
   const Contender& likeliest() const;  // by estimates
-  // Whether none of those does the same, as far as the first part of the choice tells, and has the same parameters to
-  // go on with, where that is said.
-  using Begun = std::set<std::tuple<std::uint64_t, double, double, const void*>>;
-  static bool is_new(Choosing& choosing, Begun& begun, const void* parameters = nullptr);
+  // Which of those does the same, as far as the first part of the choice tells, and has the same parameters to go on
+  // with, where that is said; nullptr: none, and it is one of them now.
+  using Begun = std::map<std::tuple<std::uint64_t, double, double, const void*>, std::string>;
+  static const std::string* same_begun(const Contender& contender, Choosing& choosing, Begun& begun,
+                                       const void* parameters = nullptr);
   std::optional<Contender> challenger(const Schedule& open, Begun& begun);
   void meet(Contender& other);
   void run_nearest(bool always);

@@ -64,6 +64,14 @@ TEST(Automatic, SaysWhatItBeatAndWhatItLeft) {
       (Automatic{all, 500, ""}.sentence()),
       "mas beats flat by 10.0%, and by what is estimated of them softpipe by 50.0%; not gone on with, though first "
       "looks promised less: lean (25.0%); no schedule of this layer takes less than 50.0% of its time");
+  std::vector<job::Contender> alike = {all[0], contender("cascade", 0, 990), contender("flash2", 0, 1500),
+                                       contender("weave", 0, 1500)};
+  alike[1].same = "mas";
+  alike[2].same = "lean";
+  alike[3].same = "weave";  // another way of it
+  EXPECT_EQ((Automatic{alike, 500, ""}.sentence()),
+            "mas; cascade makes the same commands as mas, flash2 as lean; no schedule of this layer takes less than "
+            "50.0% of its time");
   EXPECT_EQ((Automatic{{all[0]}, 500, ""}.sentence()),
             "mas alone takes the job; no schedule of this layer takes less than 50.0% of its time");
 }
