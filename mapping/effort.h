@@ -11,6 +11,7 @@ namespace attnvp::mapping {
 
 class Effort {
  public:
+  static constexpr double kOfARecording = 20;    // that begins: 3 microseconds, and more where a mask's rows are dealt
   static constexpr double kOfAHappening = 0.45;  // of a replay
   static constexpr double kOfASimulated = 22;    // command: 1.7 and 3.6 microseconds
   // A program that begins, simulates so many and ends: 27 milliseconds without them, and 45,

@@ -58,7 +58,7 @@ Known& Replays::known(const Job& job) {
 
 Recording Replays::record(const Job& job, std::uint32_t cluster, std::size_t most, Recording* half) {
   Recording recording = mapping::record(job, cluster, costs_, most, half);
-  effort_.add(static_cast<double>(recording.commands.size()));
+  effort_.add(Effort::kOfARecording + static_cast<double>(recording.commands.size()));
   return recording;
 }
 
