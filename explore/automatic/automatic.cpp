@@ -74,7 +74,8 @@ std::string Automatic::sentence() const {
   for (const job::Contender& c : contenders) {
     if (c.same == c.schedule.text || !said.insert(c.schedule.text).second) continue;
     if (!c.same.empty()) {
-      alike += fmt::format(alike.empty() ? "{} makes the same commands as {}" : ", {} as {}", c.schedule.text, c.same);
+      alike +=
+          fmt::format(alike.empty() ? "{} begins with the same commands as {}" : ", {} as {}", c.schedule.text, c.same);
       continue;
     }
     const double more = 100 * (c.rank() / best.rank() - 1);

@@ -257,7 +257,7 @@ ATTNVP_AVX2 void multiply_fused(const double* a, std::size_t rows, std::size_t s
   for (std::size_t j = 0; j < b.columns(); j += 8) {
     const double* panel = b.data() + j * b.depth();
     std::size_t i = 0;
-    for (; i + 6 <= rows; i += 6)
+    for (; i + 6 <= rows; i += 6)  // 12 sums, so that none waits for the one before
       tile_fused<6>(a + i * stride, stride, panel, b.depth(), c + i * b.columns() + j, b.columns());
     for (; i + 4 <= rows; i += 4)
       tile_fused<4>(a + i * stride, stride, panel, b.depth(), c + i * b.columns() + j, b.columns());

@@ -70,8 +70,8 @@ TEST(Automatic, SaysWhatItBeatAndWhatItLeft) {
   alike[2].same = "lean";
   alike[3].same = "weave";  // another way of it
   EXPECT_EQ((Automatic{alike, 500, ""}.sentence()),
-            "mas; cascade makes the same commands as mas, flash2 as lean; no schedule of this layer takes less than "
-            "50.0% of its time");
+            "mas; cascade begins with the same commands as mas, flash2 as lean; no schedule of this layer takes less "
+            "than 50.0% of its time");
   EXPECT_EQ((Automatic{{all[0]}, 500, ""}.sentence()),
             "mas alone takes the job; no schedule of this layer takes less than 50.0% of its time");
 }
