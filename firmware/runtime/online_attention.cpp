@@ -56,8 +56,9 @@ OnlineAttention::OnlineAttention(Runtime& rt, const OnlinePlan& plan)
   if (resident_) plan_.kv_ring = cut_.count();
   const auto scores = [&](uint32_t block) { return scores_of(block); };
   const uint32_t heads = l.batch * l.heads, clusters = rt.machine().clusters;
-  first_block_ = share(heads, blocks_per_head_, !rows_.uneven(), scores, rt.cluster(), clusters);
-  last_block_ = share(heads, blocks_per_head_, !rows_.uneven(), scores, rt.cluster() + 1, clusters);
+  const Share own = share(heads, blocks_per_head_, !rows_.uneven(), scores, rt.cluster(), clusters);
+  first_block_ = own.first;
+  last_block_ = own.last;
   loads_.block = first_block_;
 
   for (Core& c : core_) c.load_block = first_block_;

@@ -33,14 +33,15 @@ Contexts::Contexts(Runtime& rt, uint32_t nq, uint32_t nkv, bool by_head)
   if (!rt.ok()) batches_ = 0;
   for (uint32_t b = 0; b < batches_; ++b) first_[b + 1] = first_[b] + blocks(b).count();
   const uint32_t alike_blocks = alike() && batches_ > 0 ? first_[1] : 0;
+  const uint32_t query_heads = blocks_.heads();  // whose blocks at the same place follow each other, and are alike
   for (uint32_t block = 0; alike_blocks <= kMostKnown && block < alike_blocks; ++block) {
-    tiles_[block] = count_tiles(context_of(0, block));
+    tiles_[block] = block % query_heads == 0 ? count_tiles(context_of(0, block)) : tiles_[block - 1];
   }
   if (alike_blocks <= kMostKnown) tiles_known_ = alike_blocks;
   for (uint32_t b = 0; b < batches_; ++b) {
     uint32_t of_batch = 0;
     for (uint32_t block = 0; block < first_[b + 1] - first_[b]; ++block) {
-      const uint32_t here = tiles(context_of(b, block));
+      const uint32_t here = tiles_known_ > 0 ? tiles_[block] : count_tiles(context_of(b, block));
       of_batch += heads_ * here;
       most_tiles_ = max(most_tiles_, here);
     }
@@ -239,22 +240,27 @@ Segment StreamK::by_head(uint32_t worker, uint32_t n) const {
   return {};
 }
 
+// To the context that has that tile of all of them.
+void StreamK::skip_to(uint32_t tile, uint32_t& context, uint32_t& start) const {
+  for (uint32_t tiles = 0; tile >= start + (tiles = contexts_.heads() * contexts_.tiles(context)); ++context) {
+    start += tiles;
+  }
+}
+
 Segment StreamK::streamed(uint32_t worker, uint32_t n) const {
   if (contexts_.by_head()) return by_head(worker, n);
   if (worker >= workers_) return {};
   uint32_t tile = first_tile(worker);
   const uint32_t end = first_tile(worker + 1);
-  // The head that the worker's walk begins in.
-  uint32_t context = 0, start = 0;  // of the context's first head
-  while (tile >= start + contexts_.heads() * contexts_.tiles(context)) {
-    start += contexts_.heads() * contexts_.tiles(context);
-    ++context;
+  // The head that the worker's walk begins in, which is asked for again with every piece.
+  Begin& begin = begin_[worker * 0x9E37'79B9U >> 29];
+  if (begin.worker != worker) {
+    begin = {worker, 0, 0};
+    skip_to(tile, begin.context, begin.start);
   }
+  uint32_t context = begin.context, start = begin.start;  // of the context's first head
   for (uint32_t i = 0; tile < end; ++i) {
-    while (tile >= start + contexts_.heads() * contexts_.tiles(context)) {
-      start += contexts_.heads() * contexts_.tiles(context);
-      ++context;
-    }
+    skip_to(tile, context, start);
     const uint32_t of_head = contexts_.tiles(context), head = (tile - start) / of_head;
     const uint32_t head_start = start + head * of_head, head_end = head_start + of_head;
     if (i == n) {

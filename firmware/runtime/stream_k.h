@@ -112,6 +112,7 @@ class StreamK {
 
  private:
   uint32_t worker_of(uint32_t tile) const;
+  void skip_to(uint32_t tile, uint32_t& context, uint32_t& start) const;
   uint32_t first_tile(uint32_t worker) const;
   void deal_in_waves(bool handed_out);
   Segment streamed(uint32_t worker, uint32_t n) const;
@@ -124,6 +125,14 @@ class StreamK {
   static constexpr uint32_t kMostInWaves = 256;  // workers
   std::uint8_t worker_of_item_[kMostDealt];
   uint32_t dealt_ = 0;  // 0: in turn
+
+  // Where workers' walks begin, of some of them, as a cluster's are at even distances: in which context, and the tiles
+  // before it.
+  static constexpr uint32_t kBegins = 8, kNobody = 0xFFFF'FFFF;
+  struct Begin {
+    uint32_t worker = kNobody, context = 0, start = 0;
+  };
+  mutable Begin begin_[kBegins];
 
   const Contexts& contexts_;
   uint32_t splits_;

@@ -147,14 +147,13 @@ void RowBlocks::see(Item& item, uint32_t keys) const {
 
 uint64_t RowBlocks::scores(uint32_t block) const {
   Item item{};
-  fill(item, block);
-  uint32_t keys = item.head_keys > 0 ? item.head_keys + item.key + item.keys - item.main_key : item.keys;
-  if (map_.any()) {  // blocks of them
-    keys = 0;
-    const uint32_t b = mask_.block;
-    for (uint32_t k = item.key; k < item.key + item.keys; k = (k / b + 1) * b) {
-      keys += hal::hull_of_rows(mask_, map_, item.row, item.rows, k, min((k / b + 1) * b, keys_)).any() ? b : 0;
-    }
+  place(item, block);
+  if (!map_.any()) return uint64_t{item.rows} * hal::visible_rows(mask_, item.row, item.rows, keys_).count();
+  see(item, keys_);
+  uint32_t keys = 0;  // blocks of them
+  const uint32_t b = mask_.block;
+  for (uint32_t k = item.key; k < item.key + item.keys; k = (k / b + 1) * b) {
+    keys += hal::hull_of_rows(mask_, map_, item.row, item.rows, k, min((k / b + 1) * b, keys_)).any() ? b : 0;
   }
   return uint64_t{item.rows} * keys;
 }
@@ -196,8 +195,9 @@ Work::Work(Runtime& rt, const RowTiling& t, uint32_t lanes)
     groups_ = all_groups_;
     return;
   }
-  first_item_ = share(batch_ * heads_, blocks_, !cut_.uneven(), scores, rt.cluster(), clusters);
-  last_item_ = share(batch_ * heads_, blocks_, !cut_.uneven(), scores, rt.cluster() + 1, clusters);
+  const Share own = share(batch_ * heads_, blocks_, !cut_.uneven(), scores, rt.cluster(), clusters);
+  first_item_ = own.first;
+  last_item_ = own.last;
   if (rt.dry()) last_item_ = first_item_;
   if (first_item_ == last_item_) return;
   while (items_before(first_group_ + 1) <= first_item_) ++first_group_;

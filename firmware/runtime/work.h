@@ -99,11 +99,7 @@ class RowBlocks {
   }
   // block, row, rows and keys
   void fill(Item& item, uint32_t block) const {
-    const uint32_t place = heads_ == 1 ? block : block / heads_;
-    item.block = block;
-    item.row = (place * each_ + min(place, longer_)) * unit_;
-    item.rows = min((each_ + (place < longer_ ? 1 : 0)) * unit_, rows_ - item.row);
-    item.row += (block - place * heads_) * rows_;
+    place(item, block);
     item.key = item.head_keys = item.main_key = 0;
     item.keys = keys_;
     if (mask_.any()) see(item, keys_);
@@ -114,6 +110,13 @@ class RowBlocks {
   bool in_runs() const { return mask_.block != 0 || (mask_.window != 0 && (mask_.sinks != 0 || mask_.prefix != 0)); }
 
  private:
+  void place(Item& item, uint32_t block) const {  // block, row and rows
+    const uint32_t place = heads_ == 1 ? block : block / heads_;
+    item.block = block;
+    item.row = (place * each_ + min(place, longer_)) * unit_;
+    item.rows = min((each_ + (place < longer_ ? 1 : 0)) * unit_, rows_ - item.row);
+    item.row += (block - place * heads_) * rows_;
+  }
   hal::Mask mask_;
   hal::BlockMask map_;
   uint32_t heads_, rows_, unit_, blocks_;  // query heads that are cut for themselves, their rows; blocks of each
@@ -121,26 +124,46 @@ class RowBlocks {
   uint32_t each_, longer_;  // units of a block; the first ones have one more
 };
 
-// Of `heads` heads with `count` pieces of work each, one behind the other: the first piece of part `part` of `parts`
-// with equal shares, of pieces or, where those are not even, of their scores.
+// Of `heads` heads with `count` pieces of work each, one behind the other: the pieces [first, last) of part `part` of
+// `parts` with equal shares, of pieces or, where those are not even, of their scores.
+struct Share {
+  uint32_t first = 0, last = 0;
+};
 template <typename Scores>
-uint32_t share(uint32_t heads, uint32_t count, bool even, const Scores& scores, uint32_t part, uint32_t parts) {
+Share share(uint32_t heads, uint32_t count, bool even, const Scores& scores, uint32_t part, uint32_t parts) {
   const uint64_t all = uint64_t{heads} * count;
-  if (part == 0) return 0;
-  if (part == parts) return static_cast<uint32_t>(all);
-  if (even) return static_cast<uint32_t>(all * part / parts);
+  if (even || parts == 1) {
+    return {static_cast<uint32_t>(all * part / parts), static_cast<uint32_t>(all * (part + 1) / parts)};
+  }
   uint64_t head = 0;
   for (uint32_t i = 0; i < count; ++i) head += scores(i);
-  const uint64_t wanted = head * heads / parts * part;
-  const auto whole = static_cast<uint32_t>(wanted / head);
-  uint64_t rest = wanted - whole * head;
-  uint32_t i = 0;
-  for (; i < count && rest > 0; ++i) {
+  // Where a part begins: behind so many whole heads, and of the next one where so many scores are before it.
+  struct Begin {
+    uint64_t rest;
+    uint32_t heads, piece;
+    bool found;
+  };
+  const auto begin = [&](uint32_t p) -> Begin {
+    if (p == parts) return {0, heads, 0, true};
+    const uint64_t wanted = head * heads / parts * p;
+    const auto whole = static_cast<uint32_t>(wanted / head);
+    const uint64_t rest = wanted - whole * head;
+    return {rest, whole, 0, rest == 0};
+  };
+  Begin ends[] = {begin(part), begin(part + 1)};
+  for (uint32_t i = 0; i < count && !(ends[0].found && ends[1].found); ++i) {
     const uint64_t here = scores(i);
-    if (2 * rest < here) break;  // the nearer end
-    rest -= min(rest, here);
+    for (Begin& b : ends) {
+      if (b.found) continue;
+      b.piece = i;
+      b.found = 2 * b.rest < here;  // the nearer end
+      if (b.found) continue;
+      b.rest -= min(b.rest, here);
+      b.piece = i + 1;
+      b.found = b.rest == 0;
+    }
   }
-  return whole * count + i;
+  return {ends[0].heads * count + ends[0].piece, ends[1].heads * count + ends[1].piece};
 }
 
 class Work {
