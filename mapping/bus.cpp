@@ -197,23 +197,29 @@ bool Bus::write_control(std::uint64_t offset, const void* data, std::size_t byte
   return queue_at(offset, queue, within) && write_queue(queue, within, data, bytes);
 }
 
-// As engines take it: nothing is behind its length.
-hal::Descriptor Bus::QueueState::built() const {
-  hal::Descriptor d = building;
-  const std::size_t length = std::min<std::size_t>(d.length, sizeof d);
-  std::memset(reinterpret_cast<unsigned char*>(&d) + length, 0, sizeof d - length);
-  return d;
+namespace {
+// As engines take it: nothing is behind its length. `copy`: where there was something.
+const hal::Descriptor& built(const hal::Descriptor& building, std::size_t written, hal::Descriptor& copy) {
+  const std::size_t length = std::min<std::size_t>(building.length, sizeof building);
+  if (written <= length) return building;
+  copy = building;
+  std::memset(reinterpret_cast<unsigned char*>(&copy) + length, 0, sizeof copy - length);
+  return copy;
 }
+}  // namespace
 
 bool Bus::write_queue(const Queue& queue, std::uint64_t offset, const void* data, std::size_t bytes) {
   QueueState& q = state(queue);
   if (offset + bytes <= sizeof q.building) {
     std::memcpy(reinterpret_cast<unsigned char*>(&q.building) + offset, data, bytes);
+    q.written = std::max<std::size_t>(q.written, offset + bytes);
   } else if (offset == hal::kQueueDoorbell) {
     ++q.pushed;
-    reader_.command(queue, q.built());
+    hal::Descriptor copy;
+    reader_.command(queue, built(q.building, q.written, copy));
   } else if (offset == hal::kEngineControl && value_of<std::uint32_t>(data) == hal::kReplace) {
-    reader_.replace(queue, q.built());
+    hal::Descriptor copy;
+    reader_.replace(queue, built(q.building, q.written, copy));
   }
   return true;
 }

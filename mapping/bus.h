@@ -70,7 +70,7 @@ class Bus final : public hal::Cpu {
   struct QueueState {
     hal::Descriptor building{};
     std::uint32_t pushed = 0;
-    hal::Descriptor built() const;
+    std::size_t written = 0;  // of `building`: there is nothing behind
   };
   QueueState& state(const Queue& queue);
   bool write_control(std::uint64_t offset, const void* data, std::size_t bytes);

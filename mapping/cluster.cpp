@@ -26,6 +26,7 @@ Cluster::Cluster(std::uint32_t number, const Recording& recording, const Costs& 
   for (std::uint32_t i = 0; i < lines_.size(); ++i) {
     lines_[i].room = i >= dma_ ? m_.dma.queue_depth : i % 2 == 1 ? m_.vec.queue_depth : m_.mac.queue_depth;
     if (i < dma_) lines_[i].stages.results.set_capacity(kResults);
+    lines_[i].entries.reserve(2 * r_.commands.size() / lines_.size());  // of most
   }
   for (const Queue& q : r_.asked) lines_[line_of(q)].room = ~std::size_t{0};
   window_ = m_.dma.outstanding * m_.dma.burst_bytes / (m_.dram.bytes_per_second / m_.clock_hz);

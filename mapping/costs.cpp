@@ -39,6 +39,14 @@ std::size_t Costs::Hash::operator()(const Shape& shape) const {
   return hash;
 }
 
+// Sums of products, which need not wait for each other.
+std::size_t Costs::recent_at(const Shape& shape) {
+  std::uint64_t sum = 0;
+  std::uint64_t factor = 0x9E37'79B9'7F4A'7C15;
+  for (const std::uint64_t w : shape) sum += (w ^ w >> 32) * factor, factor += 0x3C6E'F372'FE94'F82A;
+  return sum >> (64 - kRecentBits);
+}
+
 Costs::Costs(const MachineConfig& machine)
     : machine_(machine), mac_(machine.mac), vec_(machine.vec, l0_share_bytes(machine.l0.size_bytes)) {
   for (auto& [shape, number] : recent_) shape.fill(~std::uint64_t{0});  // as none is
@@ -46,8 +54,7 @@ Costs::Costs(const MachineConfig& machine)
 
 std::uint32_t Costs::number_of(Unit unit, const hal::Descriptor& d) {
   const Shape shape = shape_of(unit, d);
-  auto& [recent, number] =
-      recent_[(4 * static_cast<std::size_t>(unit) + static_cast<std::size_t>(d.opcode)) % recent_.size()];
+  auto& [recent, number] = recent_[recent_at(shape)];
   if (recent == shape) return number;
   const auto [at, fresh] = numbers_.try_emplace(shape);
   if (fresh) {

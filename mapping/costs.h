@@ -63,7 +63,10 @@ class Costs {
   MacPlanner mac_;
   VecPlanner vec_;
   std::unordered_map<Shape, std::uint32_t, Hash> numbers_;
-  std::array<std::pair<Shape, std::uint32_t>, 16> recent_{};  // some of them, where commands often look again
+  // Some of them, by a few of their bits: where most commands find theirs.
+  static constexpr std::size_t kRecentBits = 6;
+  static std::size_t recent_at(const Shape& shape);
+  std::array<std::pair<Shape, std::uint32_t>, 1 << kRecentBits> recent_{};
   std::map<std::array<double, 18>, std::uint32_t> equals_;
   std::vector<Cost> costs_;
   double control_ = 0;

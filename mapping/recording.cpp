@@ -39,10 +39,10 @@ class Recorder final : public Reader {
     }
     r_.l1 += costs_.of(c.cost).l1_bytes / costs_.machine().l1.port_bytes_per_cycle;
     c.deferrable = c.transfer && (d.flags & hal::kDeferrable) != 0;
-    static_assert(hal::kWaits % 2 == 0 && hal::kSignals % 2 == 0);
-    for (int i = 0; i < hal::kWaits; i += 2) digest(std::uint64_t{c.wait[i].bits} << 32 | c.wait[i + 1].bits);
-    for (int i = 0; i < hal::kSignals; i += 2) digest(std::uint64_t{c.signal[i].bits} << 32 | c.signal[i + 1].bits);
-    digest(std::uint64_t{c.cost} << 2 | (c.transfer ? 2U : 0U) | (c.deferrable ? 1U : 0U));
+    static_assert(hal::kWaits == 4 && hal::kSignals == 4);
+    const auto two = [](const hal::EventRef* refs) { return std::uint64_t{refs[0].bits} << 32 | refs[1].bits; };
+    digest(two(c.wait), two(c.wait + 2));
+    digest(two(c.signal), two(c.signal + 2));
     if (queue.unit == Unit::kMac && d.opcode != hal::Opcode::kNop) {
       const hal::Product p = hal::product_of(d);
       const double macs = 1.0 * p.m * p.n * p.k;
@@ -50,7 +50,8 @@ class Recorder final : public Reader {
       r_.macs += macs;
       if (scores) r_.score_macs += macs;
     }
-    add({Recording::Kind::kCommand, queue, static_cast<std::uint32_t>(r_.commands.size()), 0, 0, 0});
+    const std::uint32_t kind = c.cost << 2 | (c.transfer ? 2U : 0U) | (c.deferrable ? 1U : 0U);
+    add({Recording::Kind::kCommand, queue, static_cast<std::uint32_t>(r_.commands.size()), 0, 0, 0}, kind);
     untimed_.push(queue, static_cast<std::uint32_t>(r_.commands.size()));
     r_.commands.push_back(c);
     if (r_.commands.size() >= most_) r_.complete = false;
@@ -59,7 +60,7 @@ class Recorder final : public Reader {
     const auto same = [&](const Queue& q) { return q.unit == queue.unit && q.index == queue.index; };
     if (std::none_of(r_.asked.begin(), r_.asked.end(), same)) {
       r_.asked.push_back(queue);
-      digest(number_of(queue));
+      digest(number_of(queue), 0);
     }
     return untimed_.waiting(queue);
   }
@@ -78,23 +79,30 @@ class Recorder final : public Reader {
       half_->complete = false;
       half_ = nullptr;
     }
-    if (r_.complete) r_.bus_bytes += (bytes + word_ - 1) / word_ * word_;
+    if (!r_.complete) return;
+    if (bytes != asked_bytes_) {  // mostly as many as before, and a division takes long
+      asked_bytes_ = bytes;
+      asked_words_ = (bytes + word_ - 1) / word_ * word_;
+    }
+    r_.bus_bytes += asked_words_;
   }
   bool enough() const override { return !r_.complete; }
 
  private:
-  void add(Recording::Step step) {
+  // `kind`: what else a replay depends on.
+  void add(Recording::Step step, std::uint32_t kind = 0) {
     step.bus_bytes = r_.bus_bytes;
     step.commands = r_.commands.size();
-    digest(static_cast<std::uint64_t>(step.kind) << 62 | number_of(step.queue) << 32 | step.event);
-    digest(step.bus_bytes << 32 | step.tokens);
+    digest(static_cast<std::uint64_t>(step.kind) << 62 | number_of(step.queue) << 32 | (step.event ^ kind),
+           step.bus_bytes << 32 | step.tokens);
     r_.steps.push_back(step);
   }
   static std::uint64_t number_of(const Queue& queue) {
     return static_cast<std::uint64_t>(queue.unit) << 24 | queue.index;
   }
-  void digest(std::uint64_t word) {
-    r_.digest = (r_.digest ^ word) * 0x9E37'79B9'7F4A'7C15;
+  void digest(std::uint64_t word, std::uint64_t other) {
+    other *= 0xC2B2'AE3D'27D4'EB4F;  // on its own, which need not wait for the digest so far
+    r_.digest = (r_.digest ^ word ^ other ^ other >> 29) * 0x9E37'79B9'7F4A'7C15;
     r_.digest ^= r_.digest >> 32;
   }
   Recording& r_;
@@ -103,6 +111,7 @@ class Recorder final : public Reader {
   Costs& costs_;
   std::uint32_t word_;
   std::size_t most_;
+  std::uint64_t asked_bytes_ = 0, asked_words_ = 0;  // of the last access; in whole bus words
   std::vector<double> busy_;  // of each engine, its cycles so far
   Untimed untimed_;
 };

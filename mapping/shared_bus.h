@@ -11,7 +11,8 @@ namespace attnvp::mapping {
 enum class Happens : std::uint8_t { kLine, kSignal, kIssue, kBegin, kMark, kCpu, kCrossed, kPaced, kDrain };
 struct Happening {
   double time;
-  std::uint32_t cluster, id;
+  std::uint32_t id;
+  std::uint16_t cluster;  // of the few that are replayed beside each other
   Happens what;
 };
 
@@ -20,7 +21,7 @@ struct Happening {
 class Agenda {
  public:
   void plan(double time, Happens what, std::uint32_t cluster, std::uint32_t id) {
-    const Happening h{time, cluster, id, what};
+    const Happening h{time, id, static_cast<std::uint16_t>(cluster), what};
     if (time == now_) return at_once_.push_back(h);
     later_.push_back(h);
     auto at = later_.end() - 1;
