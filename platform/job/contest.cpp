@@ -153,11 +153,18 @@ void Contest::go_on(Open& o) {
 bool Contest::ends_here(Open& o) {
   Contender& c = *o.contender;
   if (!o.going || o.twin() || !near_least(c)) return false;
+  const auto nearly_least = [&] {
+    c.cycles = 0;
+    if (choose(c, *o.choosing)) run(c);
+    return c.cycles > 0 && near_least(c);
+  };
+  // There is so little left to win that, under a limit, it is run before the rest of its choice is made.
+  o.going = runs_ == 0 || !nearly_least();
+  if (!o.going) return true;
   while (advance(c, *o.choosing)) {
   }
-  if (choose(c, *o.choosing)) run(c);
   o.going = false;
-  return c.cycles > 0 && near_least(c);
+  return nearly_least();
 }
 
 const std::string* Contest::same_begun(const Contender& c, Choosing& choosing, Begun& begun, const void* parameters) {
