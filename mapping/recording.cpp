@@ -112,7 +112,7 @@ class Recorder final : public Reader {
   std::uint32_t word_;
   std::size_t most_;
   std::uint64_t asked_bytes_ = 0, asked_words_ = 0;  // of the last access; in whole bus words
-  std::vector<double> busy_;  // of each engine, its cycles so far
+  std::vector<double> busy_;                         // of each engine, its cycles so far
   Untimed untimed_;
 };
 
