@@ -26,11 +26,10 @@ class Clock {
   double hertz() const { return hertz_; }
   // From now on. The kernel's time ends after 2^64 fs: what would lie beyond ends there, and ran_out() tells.
   sc_core::sc_time cycles(std::uint64_t n) const {
-    const std::uint64_t now_fs = sc_core::sc_time_stamp().value();
     std::uint64_t fs = 0, end_fs = 0;
-    if (__builtin_mul_overflow(n, period_fs_, &fs) || __builtin_add_overflow(now_fs, fs, &end_fs)) {
+    if (__builtin_mul_overflow(n, period_fs_, &fs) || __builtin_add_overflow(now_fs(), fs, &end_fs)) {
       ran_out_ = true;
-      fs = UINT64_MAX - now_fs;
+      fs = UINT64_MAX - now_fs();
     }
     return sc_core::sc_time::from_value(fs);
   }
@@ -40,7 +39,7 @@ class Clock {
   static void start_over() { ran_out_ = false; }
   // Whole cycles since 0; asked many times at the same time, and a division takes long.
   std::uint64_t now() const {
-    const std::uint64_t fs = sc_core::sc_time_stamp().value();
+    const std::uint64_t fs = now_fs();
     if (fs != asked_fs_) {
       asked_fs_ = fs;
       now_ = fs / period_fs_;
@@ -53,6 +52,10 @@ class Clock {
   std::uint64_t period_fs() const { return period_fs_; }
 
  private:
+  std::uint64_t now_fs() const { return kernel_->time_stamp().value(); }
+
+  // Of the simulation that the clock was made in: sc_time_stamp() is a call, and made very often.
+  const sc_core::sc_simcontext* kernel_ = sc_core::sc_get_curr_simcontext();
   double hertz_;
   std::uint64_t period_fs_;
   mutable std::uint64_t asked_fs_ = 0, now_ = 0;

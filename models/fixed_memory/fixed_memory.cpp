@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "models/bus/stream.h"
+#include "models/whole.h"
 
 namespace attnvp {
 
@@ -54,8 +55,8 @@ void FixedMemory::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_tim
   lane.busy_bytes += bytes;
   lane.all_bytes += bytes;
   const auto cycles = [this](std::uint64_t n) { return static_cast<double>(n) / bytes_per_cycle_; };
-  busy_cycles.raise_to(static_cast<std::uint64_t>(std::llround(cycles(lane.all_bytes))));
-  const std::uint64_t until = lane.busy_from + static_cast<std::uint64_t>(std::ceil(cycles(lane.busy_bytes) - 1e-6));
+  busy_cycles.raise_to(whole_nearest(cycles(lane.all_bytes)));
+  const std::uint64_t until = lane.busy_from + whole_above(cycles(lane.busy_bytes) - 1e-6);
   lane.until = until;
   delay = ctx_.clock.cycles(until - now);
   if (bus_.on()) show_bus(from, until, payload.is_read());

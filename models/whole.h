@@ -1,0 +1,19 @@
+// Whole numbers of what is not negative and below 2^63, as std::ceil and std::llround give them, without a call: models
+// round for every access.
+#pragma once
+
+#include <cstdint>
+
+namespace attnvp {
+
+inline std::uint64_t whole_above(double x) {
+  const auto below = static_cast<std::int64_t>(x);
+  return static_cast<std::uint64_t>(below) + (static_cast<double>(below) < x ? 1 : 0);
+}
+
+inline std::uint64_t whole_nearest(double x) {
+  const auto below = static_cast<std::int64_t>(x);
+  return static_cast<std::uint64_t>(below) + (x - static_cast<double>(below) >= 0.5 ? 1 : 0);
+}
+
+}  // namespace attnvp
