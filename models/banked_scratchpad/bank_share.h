@@ -1,5 +1,6 @@
 // Arbitration of a memory of banks, each of which gives one word a cycle (bank_state.h). Cycles are gone through when
-// somebody asks for what comes after them.
+// somebody asks for what comes after them. No flow is said to have moved: finish() is asked again when its time has
+// come.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,6 @@ class BankShare : public Arbiter {
   double remaining(std::size_t slot, std::uint64_t now) override;
   double port_rate(std::uint32_t port) const override;
   std::uint64_t bank_cycles(std::size_t slot) const override;
-  const std::vector<std::size_t>& moved() const override { return moved_; }
   void reset() override;
 
   // Words that the bank with the most has given.
@@ -57,7 +57,6 @@ class BankShare : public Arbiter {
   std::uint64_t now_ = 0;  // cycles before this one are done
   std::vector<std::uint64_t> bank_words_;
   std::uint64_t conflict_cycles_ = 0;
-  std::vector<std::size_t> moved_;  // none: finish() is asked again when its time has come
 };
 
 }  // namespace attnvp

@@ -27,8 +27,11 @@ class Arbiter {
   // Cycles of the flow in which its port waited for a bank.
   virtual std::uint64_t bank_cycles(std::size_t /*slot*/) const { return 0; }
   // Slots whose finish changed in the last open() or close(), the opened one not among them.
-  virtual const std::vector<std::size_t>& moved() const = 0;
+  const std::vector<std::size_t>& moved() const { return moved_; }
   virtual void reset() {}
+
+ protected:
+  std::vector<std::size_t> moved_;
 };
 
 }  // namespace attnvp

@@ -1,7 +1,8 @@
 #include "models/scratchpad/fair_share.h"
 
 #include <algorithm>
-#include <cmath>
+
+#include "models/whole.h"
 
 namespace attnvp {
 
@@ -13,12 +14,14 @@ FairShare::FairShare(std::uint32_t ports, double port_rate, double total_rate)
     : port_rate_(port_rate),
       total_rate_(total_rate),
       best_rate_(std::min(port_rate, total_rate)),
+      port_most_(port_rate * (1 + kSlack)),
+      total_most_(total_rate * (1 + kSlack)),
       port_demand_(ports, 0.0),
       port_left_(ports, 0.0),
       users_(ports, 0) {}
 
 std::uint64_t FairShare::alone_cycles(std::uint64_t bytes, std::uint64_t pace) const {
-  const auto cycles = static_cast<std::uint64_t>(std::ceil(static_cast<double>(bytes) / best_rate_ - kSlack));
+  const std::uint64_t cycles = whole_above(static_cast<double>(bytes) / best_rate_ - kSlack);
   return std::max({pace, cycles, std::uint64_t{1}});
 }
 
@@ -58,19 +61,15 @@ void FairShare::ask(Flow& flow, double cap) {
   flow.cap = cap;
 }
 
-bool FairShare::at_cap(std::uint32_t port) const {
-  return demand_ <= total_rate_ * (1 + kSlack) && port_demand_[port] <= port_rate_ * (1 + kSlack);
-}
+bool FairShare::at_cap(std::uint32_t port) const { return demand_ <= total_most_ && port_demand_[port] <= port_most_; }
 
 bool FairShare::everyone_at_cap() const {
-  if (demand_ > total_rate_ * (1 + kSlack)) return false;
-  return std::all_of(port_demand_.begin(), port_demand_.end(),
-                     [this](double d) { return d <= port_rate_ * (1 + kSlack); });
+  return demand_ <= total_most_ &&
+         std::all_of(port_demand_.begin(), port_demand_.end(), [this](double d) { return d <= port_most_; });
 }
 
 void FairShare::reallocate(std::uint64_t now) {
-  std::vector<Flow>& flows = flows_;
-  for (Flow& f : flows) {
+  for (Flow& f : flows_) {
     if (!f.active) continue;
     f.remaining = std::max(0.0, f.remaining - f.rate * static_cast<double>(now - f.since));
     f.since = now;
@@ -82,13 +81,13 @@ void FairShare::reallocate(std::uint64_t now) {
   if (contended_) {
     progressive_fill();
   } else {
-    for (Flow& f : flows) f.rate = f.cap;
+    for (Flow& f : flows_) f.rate = f.cap;
   }
-  for (std::size_t i = 0; i < flows.size(); ++i) {
-    Flow& f = flows[i];
+  for (std::size_t i = 0; i < flows_.size(); ++i) {
+    Flow& f = flows_[i];
     if (!f.active) continue;
     const double cycles = f.remaining > 0 ? f.remaining / f.rate : 0.0;
-    std::uint64_t finish = now + static_cast<std::uint64_t>(std::ceil(cycles * (1 - kSlack) - kSlack));
+    std::uint64_t finish = now + whole_above(cycles * (1 - kSlack) - kSlack);
     if (finish < f.pace_end) finish = std::max(now, f.pace_end);  // nothing to move, or nothing left
     if (finish == f.finish) continue;
     f.finish = finish;
@@ -100,32 +99,32 @@ void FairShare::reallocate(std::uint64_t now) {
 // goes on.
 void FairShare::progressive_fill() {
   std::fill(port_left_.begin(), port_left_.end(), port_rate_);
+  std::fill(users_.begin(), users_.end(), 0U);
+  for (Flow& f : flows_) {
+    f.rate = -1;  // not frozen yet
+    users_[f.port] += f.active ? 1 : 0;
+  }
   double left = total_rate_;
-  for (Flow& f : flows_) f.rate = -1;  // not frozen yet
   std::size_t open = active_;
   double level = 0;
   while (open > 0) {
-    std::vector<std::uint32_t>& users = users_;
-    std::fill(users.begin(), users.end(), 0U);
     double step = left / static_cast<double>(open);
     for (const Flow& f : flows_) {
-      if (f.active && f.rate < 0) {
-        ++users[f.port];
-        step = std::min(step, f.cap - level);
-      }
+      if (f.active && f.rate < 0) step = std::min(step, f.cap - level);
     }
-    for (std::size_t p = 0; p < users.size(); ++p) {
-      if (users[p] > 0) step = std::min(step, port_left_[p] / users[p]);
+    for (std::size_t p = 0; p < users_.size(); ++p) {
+      if (users_[p] > 0) step = std::min(step, port_left_[p] / users_[p]);
     }
     step = std::max(step, 0.0);
     level += step;
     left -= step * static_cast<double>(open);
-    for (std::size_t p = 0; p < users.size(); ++p) port_left_[p] -= step * users[p];
+    for (std::size_t p = 0; p < users_.size(); ++p) port_left_[p] -= step * users_[p];
     const bool banks_bind = left <= total_rate_ * kSlack;
     for (Flow& f : flows_) {
       if (!f.active || f.rate >= 0) continue;
       if (banks_bind || port_left_[f.port] <= port_rate_ * kSlack || f.cap - level <= f.cap * kSlack) {
         f.rate = level;
+        --users_[f.port];
         --open;
       }
     }

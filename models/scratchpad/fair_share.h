@@ -36,7 +36,6 @@ class FairShare : public Arbiter {
   }
   bool active(std::size_t slot) const { return flows_[slot].active; }
   std::size_t slots() const { return flows_.size(); }
-  const std::vector<std::size_t>& moved() const override { return moved_; }
 
  private:
   struct Flow {
@@ -58,12 +57,12 @@ class FairShare : public Arbiter {
   double port_rate_;
   double total_rate_;
   double best_rate_;                 // of one flow
+  double port_most_, total_most_;    // that may be asked for without waiting
   std::vector<double> port_demand_;  // sum of caps per port
   double demand_ = 0;
   std::size_t active_ = 0;
   bool contended_ = false;
   std::vector<Flow> flows_;
-  std::vector<std::size_t> moved_;
   std::vector<double> port_left_;
   std::vector<std::uint32_t> users_;  // per port
 };

@@ -90,7 +90,6 @@ void Scratchpad::show_allocation(std::uint64_t bytes, std::uint64_t tag) {
 
 // Since that cycle. Rounded so that sums of equal rates are equal.
 void Scratchpad::show(std::uint64_t cycle) {
-  if (!active_.on()) return;
   const std::uint64_t time_fs = cycle * ctx_.clock.period_fs();
   active_.set_at(time_fs, begun_);
   for (std::uint32_t i = 0; i < config_.ports; ++i) {
@@ -217,8 +216,7 @@ Scratchpad::Moved Scratchpad::occupy(Crossing& crossing, Withdrawal* withdrawal)
   const std::uint64_t bank_cycles = share_->bank_cycles(crossing.slot);
   crossed();
   --begun_;
-  show(now);
-  wake_moved();
+  changed(now);
   return {1 - left, bank_cycles};
 }
 
@@ -227,8 +225,7 @@ void Scratchpad::begin(Crossing& crossing) {
   if (crossing_.size() <= crossing.slot) crossing_.resize(crossing.slot + 1);
   crossing_[crossing.slot] = &crossing;
   ++begun_;
-  show(crossing.start);
-  wake_moved();
+  changed(crossing.start);
   const std::uint64_t end = share_->finish(crossing.slot, crossing.start);
   if (end == crossing.due) return;
   crossing.due = end;
@@ -236,11 +233,9 @@ void Scratchpad::begin(Crossing& crossing) {
   crossing.event->notify(ctx_.clock.cycles(crossing.due - ctx_.clock.now()));
 }
 
-void Scratchpad::begin_due() {
-  while (!to_come_.empty() && to_come_.front()->start <= ctx_.clock.now()) {
-    begin(*to_come_.front());  // which tells since when: until then nothing later is told
-    to_come_.erase(to_come_.begin());
-  }
+void Scratchpad::begin_next() {
+  begin(*to_come_.front());  // which tells since when: until then nothing later is told
+  to_come_.erase(to_come_.begin());
 }
 
 // Ends that the last change has moved.

@@ -61,7 +61,15 @@ class Scratchpad : public Memory {
   };
   Moved occupy(Crossing& crossing, Withdrawal* withdrawal = nullptr);
   void begin(Crossing& crossing);
-  void begin_due();
+  void begin_next();
+  void begin_due() {
+    while (!to_come_.empty() && to_come_.front()->start <= ctx_.clock.now()) begin_next();
+  }
+  // Shares are others since that cycle.
+  void changed(std::uint64_t cycle) {
+    if (active_.on()) show(cycle);
+    if (!share_->moved().empty()) wake_moved();
+  }
   void wake_moved();
 
   tlm_utils::simple_target_socket<Scratchpad> control_{"control"};
