@@ -19,6 +19,7 @@ struct CompletionExtension : tlm::tlm_extension<CompletionExtension> {
   explicit CompletionExtension(Completions& initiator) : to(&initiator) {}
   tlm_extension_base* clone() const override { return new CompletionExtension(*this); }
   void copy_from(const tlm_extension_base& other) override { *this = static_cast<const CompletionExtension&>(other); }
+  void free() override {}  // whoever attaches it owns it
 
   Completions* to;
   std::uint64_t ticket = 0;

@@ -16,16 +16,6 @@ namespace attnvp {
 namespace {
 enum State : std::uint64_t { kIdle, kWaitEvent, kTransfer, kFault };
 const char* const kStateNames[] = {"idle", "wait_event", "transfer", "fault", nullptr};
-
-// The target may say later when it is done.
-template <class Socket>
-bool request_later(Socket& socket, tlm::tlm_generic_payload& payload, CompletionExtension& completion,
-                   sc_core::sc_time& delay) {
-  payload.set_extension(&completion);
-  const bool ok = request(socket, payload, delay);
-  payload.clear_extension(&completion);
-  return ok;
-}
 }  // namespace
 
 DmaController::Channel::Channel(DmaController& owner, std::uint32_t i)
@@ -49,6 +39,8 @@ DmaController::DmaController(sc_core::sc_module_name name, Context& context, con
                              const Place& place)
     : Module(name, context),
       config_(config),
+      most_counted_(config.most_counted()),
+      most_of_a_channel_(config.most_of_a_channel()),
       place_(place),
       buffers_(config.outstanding, std::vector<unsigned char>(config.burst_bytes)),
       free_buffers_(config.outstanding) {
@@ -68,6 +60,7 @@ DmaController::DmaController(sc_core::sc_module_name name, Context& context, con
       payload->set_extension(new TimingOnlyExtension);  // the payload owns it
     }
   }
+  issue_payload_.set_extension(&completion_);  // targets on the bus may say later when they are done
   SC_HAS_PROCESS(DmaController);
   SC_THREAD(issue);
   SC_THREAD(retire);
@@ -207,9 +200,10 @@ DmaController::Channel* DmaController::choose() {
   const auto n = static_cast<std::uint32_t>(channels_.size());
   limited_ = false;
   const auto can_go = [this](const Channel& c) {
-    const bool room = c.counted < config_.most_of_a_channel();
-    limited_ = limited_ || (c.ready && !room);
-    return c.ready && room;
+    if (!c.ready) return false;
+    const bool room = c.counted < most_of_a_channel_;
+    limited_ = limited_ || !room;
+    return room;
   };
   if (config_.arbitration == DmaArbitration::kAge) {
     Channel* oldest = nullptr;
@@ -235,7 +229,7 @@ bool DmaController::read(const Channel& channel, const Burst& burst, unsigned ch
   if (channel.forwarded) return !ctx_.full_data || l1->transport_dbg(issue_payload_) == burst.bytes;
   if (channel.from_l1) return access(l1, issue_payload_);
   read_bytes += burst.bytes;
-  return request_later(bus, issue_payload_, completion_, delay);
+  return request(bus, issue_payload_, delay);
 }
 
 // Nothing else is to happen at this time: what would be done in the next delta may as well be done at once.
@@ -257,13 +251,9 @@ bool DmaController::send(Channel& channel) {
   if (config_.arbitration == DmaArbitration::kRoundRobin) {
     next_ = (channel.index + 1) % static_cast<std::uint32_t>(channels_.size());
   }
-  InFlight entry;
-  entry.channel = &channel;
-  entry.to_l1 = channel.to_l1;
-  entry.burst = channel.transfer.next();
-  entry.buffer = take_buffer(entry.burst.bytes);
-  unsigned char* data = buffers_[entry.buffer].data();
-  const Burst& burst = entry.burst;
+  const Burst burst = channel.transfer.next();
+  const std::size_t buffer = take_buffer(burst.bytes);
+  unsigned char* data = buffers_[buffer].data();
   if (active_++ == 0) busy_since_ = ctx_.clock.now();
   busy_.set(1);
   if (!channel.started) {
@@ -275,8 +265,8 @@ bool DmaController::send(Channel& channel) {
   }
 
   channel.counted += config_.counted(burst.bytes);
-  ++channel.ending.back().bursts;
-  entry.descriptor = channel.ended + channel.ending.size() - 1;
+  Channel::Ending& descriptor = channel.ending.back();
+  ++descriptor.bursts;
 
   const std::uint64_t begin = ctx_.clock.now();
   sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
@@ -284,11 +274,11 @@ bool DmaController::send(Channel& channel) {
   completion_.deferred = false;
   bool ok = read(channel, burst, data, delay);
   bus_waits_ = bus_waits_ || (!channel.from_l1 && ctx_.clock.now() != begin);
-  entry.written = channel.from_l1 && !channel.to_l1;
-  if (ok && entry.written) {
+  const bool written = channel.from_l1 && !channel.to_l1;
+  if (ok && written) {
     fill_payload(issue_payload_, tlm::TLM_WRITE_COMMAND, burst.destination, data, burst.bytes);
     write_bytes += burst.bytes;
-    ok = request_later(bus, issue_payload_, completion_, delay);
+    ok = request(bus, issue_payload_, delay);
   }
   if (!ok) {
     stop_with(channel, FaultCode::kUnmapped, burst.source, "a burst was answered with an error");
@@ -296,14 +286,21 @@ bool DmaController::send(Channel& channel) {
   }
   bursts += 1;
   ++tickets_;
-  entry.open = completion_.deferred;
-  entry.done_cycle = ctx_.clock.now() + ctx_.clock.ceil_cycles(delay);
   if (burst.last) {
-    channel.ending.back().issued = true;
+    descriptor.issued = true;
     channel.ready = false;
     channel.issued.notify();
   }
-  in_flight_.push_back(entry);
+  InFlight& entry = in_flight_.emplace_back();
+  entry.destination = burst.destination;
+  entry.bytes = burst.bytes;
+  entry.channel = &channel;
+  entry.descriptor = &descriptor;
+  entry.to_l1 = channel.to_l1;
+  entry.written = written;
+  entry.open = completion_.deferred;
+  entry.done_cycle = ctx_.clock.now() + ctx_.clock.ceil_cycles(delay);
+  entry.buffer = buffer;
   counted_ += config_.counted(burst.bytes);
   outstanding_.set(++live_);
   news_.notify();

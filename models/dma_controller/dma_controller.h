@@ -81,7 +81,6 @@ class DmaController : public Module, private Completions {
       bool issued;           // all of them
     };
     std::deque<Ending> ending;          // begun, not yet done
-    std::uint64_t ended = 0;            // before them
     std::uint64_t counted = 0;          // bytes under way
     Wake issued;                        // all bursts of `transfer` have been issued
     Wake drained;                       // a descriptor is done
@@ -103,9 +102,9 @@ class DmaController : public Module, private Completions {
     void show();
   };
   struct InFlight {
-    Burst burst;
+    std::uint64_t destination = 0, bytes = 0;
     Channel* channel = nullptr;
-    std::uint64_t descriptor = 0;  // of the channel, in order
+    Channel::Ending* descriptor = nullptr;
     bool to_l1 = false;
     bool written = false;
     bool open = false;             // its target has yet to say when it is done
@@ -125,7 +124,7 @@ class DmaController : public Module, private Completions {
   void retire();  // one thread: writes what has been read, ends descriptors that are done
   InFlight& next_done();
   bool end_burst(InFlight& entry);
-  bool full() const { return counted_ >= config_.most_counted(); }
+  bool full() const { return counted_ >= most_counted_; }
   Channel* choose();
   std::size_t take_buffer(std::uint64_t bytes);
   bool own_l1(const hal::Operand& operand) const;
@@ -134,6 +133,7 @@ class DmaController : public Module, private Completions {
   void stop_with(Channel& channel, FaultCode code, std::uint64_t address, std::string detail);
 
   DmaConfig config_;
+  std::uint64_t most_counted_, most_of_a_channel_;  // as `config_` says
   Place place_;
   std::vector<std::unique_ptr<Channel>> channels_;
   std::uint32_t next_ = 0;  // round-robin

@@ -12,10 +12,10 @@ namespace attnvp {
 // Begins after `delay`.
 bool DmaController::write(const InFlight& entry, sc_core::sc_time delay) {
   unsigned char* const data = buffers_[entry.buffer].data();
-  fill_payload(retire_payload_, tlm::TLM_WRITE_COMMAND, entry.burst.destination, data, entry.burst.bytes);
+  fill_payload(retire_payload_, tlm::TLM_WRITE_COMMAND, entry.destination, data, entry.bytes);
   if (!entry.to_l1) {
     arrive(delay);
-    write_bytes += entry.burst.bytes;
+    write_bytes += entry.bytes;
   }
   const bool ok = request(entry.to_l1 ? l1 : bus, retire_payload_, delay);
   arrive(delay);
@@ -57,8 +57,8 @@ DmaController::InFlight& DmaController::next_done() {
 // Its descriptor is done with the last of its bursts, in the order of the channel.
 bool DmaController::end_burst(InFlight& entry) {
   Channel& channel = *entry.channel;
-  --channel.ending[entry.descriptor - channel.ended].bursts;
-  channel.counted -= config_.counted(entry.burst.bytes);
+  --entry.descriptor->bursts;
+  channel.counted -= config_.counted(entry.bytes);
   free_buffers_.push_back(entry.buffer);
   entry.retired = true;
   while (!channel.ending.empty() && channel.ending.front().issued && channel.ending.front().bursts == 0) {
@@ -72,7 +72,6 @@ bool DmaController::end_burst(InFlight& entry) {
     descriptors += 1;
     channel.queue.count_done();
     channel.ending.pop_front();
-    ++channel.ended;
     channel.settle(ctx_.clock.now());
     channel.drained.notify();
   }
@@ -85,12 +84,12 @@ void DmaController::retire() {
     sc_core::sc_time delay = ctx_.clock.cycles(entry.done_cycle - std::min(entry.done_cycle, ctx_.clock.now()));
     if (entry.written) arrive(delay);
     if (!entry.written && !write(entry, delay)) {
-      stop_with(*entry.channel, FaultCode::kUnmapped, entry.burst.destination, "a burst was answered with an error");
+      stop_with(*entry.channel, FaultCode::kUnmapped, entry.destination, "a burst was answered with an error");
       return;
     }
     if (!end_burst(entry)) return;
     --live_;
-    counted_ -= config_.counted(entry.burst.bytes);
+    counted_ -= config_.counted(entry.bytes);
     while (!in_flight_.empty() && in_flight_.front().retired) in_flight_.pop_front();
     outstanding_.set(live_);
     if (--active_ == 0) {
