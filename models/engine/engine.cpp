@@ -26,6 +26,7 @@ Engine::Engine(sc_core::sc_module_name name, const Site& site, std::uint32_t que
       control_base_(site.base),
       pipeline_cycles_(pipeline_cycles),
       technology_(site.machine.technology),
+      gated_(technology_.gating != "none"),
       queue_(ctx_, queue_depth, ctx_.partition_of(site.cluster)),
       state_(*this, "state", kStateNames),
       operation_(*this, "operation", kOperationNames),
@@ -287,7 +288,7 @@ void Engine::execute() {
 // An engine that has been idle for long enough was switched off since then.
 void Engine::wake_up() {
   const std::uint64_t off_since = idle_since_ + technology_.gate_after;
-  if (technology_.gating == "none" || ctx_.clock.now() <= off_since) return;
+  if (!gated_ || ctx_.clock.now() <= off_since) return;
   gated_cycles += ctx_.clock.now() - off_since;
   wakeups += 1;
   if (technology_.wake_cycles > 0) sc_core::wait(ctx_.clock.cycles(technology_.wake_cycles));

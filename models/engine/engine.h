@@ -106,6 +106,7 @@ class Engine : public Module {
   std::uint64_t control_base_;
   std::uint32_t pipeline_cycles_;
   const TechnologyConfig technology_;
+  const bool gated_;              // as it says
   std::uint64_t idle_since_ = 0;  // the execute stage
   CommandQueue queue_;
 

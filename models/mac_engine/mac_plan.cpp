@@ -16,10 +16,11 @@ constexpr ElementType kHalf = ElementType::kFp16, kBf16 = ElementType::kBf16, kF
 
 // The descriptor's fields, in words one can compute with.
 struct Shape {
-  explicit Shape(const hal::Descriptor& d)
-      : m(hal::product_of(d).m),
-        n(hal::product_of(d).n),
-        k(hal::product_of(d).k),
+  explicit Shape(const hal::Descriptor& d) : Shape(d, hal::product_of(d)) {}
+  Shape(const hal::Descriptor& d, const hal::Product& p)
+      : m(p.m),
+        n(p.n),
+        k(p.k),
         m0(std::min<std::uint64_t>(d.tail.matmul.m0, m)),
         n0(std::min<std::uint64_t>(d.tail.matmul.n0, n)),
         k0(std::min<std::uint64_t>(d.tail.matmul.k0, k)),
@@ -101,9 +102,8 @@ std::uint64_t MacPlanner::passes(std::uint64_t extent, std::uint64_t tile, std::
 }
 
 // Of a pass of the array: sub-tile by sub-tile, so many steps in each cycle.
-std::uint64_t MacPlanner::depth_cycles(const hal::Descriptor& d) const {
-  const Shape s(d);
-  return passes(s.k, s.k0, mac_rate(config_, d.type[0]));
+std::uint64_t MacPlanner::depth_cycles(std::uint64_t k, std::uint64_t k0, hal::ElementType type) const {
+  return passes(k, k0, mac_rate(config_, type));
 }
 
 Refusal MacPlanner::plan(const hal::Descriptor& d, Plan& plan) {
@@ -168,7 +168,7 @@ Refusal MacPlanner::plan(const hal::Descriptor& d, Plan& plan) {
   const std::uint64_t n_passes = passes(s.n, s.n0, config_.columns);
 
   // Compute: so many steps of k in a cycle, for every pass of the array.
-  const std::uint64_t cycles = m_passes * n_passes * depth_cycles(d);
+  const std::uint64_t cycles = m_passes * n_passes * depth_cycles(s.k, s.k0, d.type[0]);
   plan.last.pace_cycles = ceil_div(m_last, config_.rows) * ceil_div(n_last, config_.columns) *
                           ceil_div(k_last, mac_rate(config_, d.type[0]));
   plan.body.pace_cycles = cycles - plan.last.pace_cycles;
@@ -232,7 +232,8 @@ MacWork MacPlanner::work(const hal::Descriptor& d) const {
   MacWork work;
   work.macs = s.m * s.n * s.k;
   if (sums_in_pes()) work.accumulations = work.macs;
-  work.slots = passes(s.m, s.m0, config_.rows) * passes(s.n, s.n0, config_.columns) * depth_cycles(d) * pes();
+  work.slots =
+      passes(s.m, s.m0, config_.rows) * passes(s.n, s.n0, config_.columns) * depth_cycles(s.k, s.k0, d.type[0]) * pes();
   if ((d.flags & hal::kCapped) != 0) work.exp_ops = s.m * s.n;
   work.add_ops = Edge::add_ops(d);
   return work;

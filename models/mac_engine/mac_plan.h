@@ -50,7 +50,8 @@ struct MacWork {
 
 class MacPlanner {
  public:
-  explicit MacPlanner(const MacConfig& config) : config_(config), resident_(config) {}
+  explicit MacPlanner(const MacConfig& config)
+      : config_(config), sums_in_pes_(config.accumulators == "pe"), resident_(config) {}
 
   // Fills the plan, or says what is wrong with the descriptor. Notes the tiles that stay in the array.
   Refusal plan(const hal::Descriptor& descriptor, Plan& plan);
@@ -59,7 +60,7 @@ class MacPlanner {
 
   std::uint64_t pes() const { return std::uint64_t{config_.rows} * config_.columns; }
   ResidentTiles& resident() { return resident_; }
-  bool sums_in_pes() const { return config_.accumulators == "pe"; }
+  bool sums_in_pes() const { return sums_in_pes_; }
   static bool is_tile_op(hal::Opcode opcode) {
     return opcode == hal::Opcode::kScoreTile || opcode == hal::Opcode::kAttendTile;
   }
@@ -69,10 +70,11 @@ class MacPlanner {
   Refusal plan_attend(const hal::Descriptor& descriptor, Plan& plan) const;
   MacWork work_of_tile(const hal::Descriptor& descriptor) const;
   // Array passes that `extent` rows (or columns) need when cut into tiles of `tile` for an array of `lanes`.
-  std::uint64_t depth_cycles(const hal::Descriptor& descriptor) const;
+  std::uint64_t depth_cycles(std::uint64_t k, std::uint64_t k0, hal::ElementType type) const;
   static std::uint64_t passes(std::uint64_t extent, std::uint64_t tile, std::uint64_t lanes);
 
   MacConfig config_;
+  bool sums_in_pes_;
   ResidentTiles resident_;
 };
 
