@@ -158,9 +158,12 @@ bool Contest::ends_here(Open& o) {
     if (choose(c, *o.choosing)) run(c);
     return c.cycles > 0 && near_least(c);
   };
-  // There is so little left to win that, under a limit, it is run before the rest of its choice is made.
+  // There is so little left to win that, under a limit, it is run before the rest of its choice is made. Where that is
+  // not it, it was no effort: what has been found is known when the choice asks for it again.
+  const double spent = replays_.effort().spent();
   o.going = runs_ == 0 || !nearly_least();
   if (!o.going) return true;
+  replays_.effort().add(spent - replays_.effort().spent());
   while (advance(c, *o.choosing)) {
   }
   o.going = false;
