@@ -159,7 +159,7 @@ bool Contest::ends_here(Open& o) {
     return c.cycles > 0 && near_least(c);
   };
   // There is so little left to win that, under a limit, it is run before the rest of its choice is made. Where that is
-  // not it, it was no effort: what has been found is known when the choice asks for it again.
+  // not it, it does not count, though it took time: most of what was looked at is asked for again, and known then.
   const double spent = replays_.effort().spent();
   o.going = runs_ == 0 || !nearly_least();
   if (!o.going) return true;
