@@ -1,8 +1,7 @@
 // How much a choice has done and may do, counted and not timed, so that equal choices come out equal on any machine.
-// The unit is what it takes to record a command (recording.h): 0.16 microseconds on both hosts where this was measured,
-// on machines and layers at random. What a program and its simulation take differed by a factor of two and more: a
-// program is priced as on the faster one, commands as on the slower one, machines between, which was tried on the 300
-// cases of docs/auto.md.
+// The unit is what it takes to record a command (recording.h) of a layer without a mask: 0.09 microseconds, and with
+// all that a choice does besides 0.11, where this was measured, on the 300 machines and layers of docs/auto.md. Another
+// host took twice as long, and for a program not quite.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +11,15 @@ namespace attnvp::mapping {
 
 class Effort {
  public:
-  static constexpr double kOfARecording = 20;    // that begins: 2 to 3 microseconds, with masks up to 28
-  static constexpr double kOfAHappening = 0.45;  // of a replay
-  static constexpr double kOfASimulated = 22;    // command: 1.7 and 3.6 microseconds
-  // A program that begins, simulates so many and ends: 27 milliseconds without them, and 45,
-  static double of_a_program(double commands) { return 165'000 + kOfASimulated * commands; }
-  // and the machine that it makes: 0.65 milliseconds a cluster and 0.34 a core, and 1.5 and 1.1.
+  // So many commands of a cluster: a microsecond to begin with, and under a mask, of which firmware looks at each row
+  // block, half as much again.
+  static double of_a_recording(double commands, bool masked) { return (masked ? 1.5 : 1) * (12 + commands); }
+  // What happens in a replay: 29 nanoseconds, 3 more for each core that has a part of L1, and some for others' bursts.
+  static double of_happenings(double count, double cores_of_each) { return (0.33 + 0.04 * cores_of_each) * count; }
+  static double of_simulated(double commands) { return 16 * commands; }  // 1.4 microseconds each
+  // A program that begins, simulates so many and ends: 18 milliseconds without them,
+  static double of_a_program(double commands) { return 165'000 + of_simulated(commands); }
+  // and the machine that it makes: 0.59 milliseconds a cluster and 0.37 a core.
   static double of_a_machine(double clusters, double cores_of_each) {
     return clusters * (4'200 + 3'100 * cores_of_each);
   }

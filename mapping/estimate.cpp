@@ -21,7 +21,8 @@ constexpr std::size_t kBeside = 4;      // of clusters that are alike, that are 
 constexpr std::uint32_t kShares = 4;    // so much more is looked at of them together
 constexpr std::size_t kLonger = 4;      // likewise of a sample that cannot be made smaller,
 constexpr std::size_t kLongest = 32;    //   and of one that has only begun by then
-constexpr double kLeast = 1.0 / 8;      // of a layer that turned out to be too long, what is tried next
+constexpr std::size_t kFewCommands = 1000;  // a look at fewer is a rough one
+constexpr double kLeast = 1.0 / 8;          // of a layer that turned out to be too long, what is tried next
 // Where that much of the time is DRAM's, and so many commands are looked at, copies are counted in whole streams, if
 // those are no longer than this.
 constexpr double kBusBound = 0.9;
@@ -61,7 +62,7 @@ std::optional<double> bus_time(const Job& job, Costs& costs) {
 
 // What of a layer is dealt at a time.
 struct Deal {
-  std::uint32_t heads = 1;
+  std::uint32_t heads = 1, batches = 1;
   std::uint32_t rows = 1;  // of a head's queries, which share what comes from DRAM for them
   std::uint32_t core = 0;  // of those, where all cores take theirs side by side and then go on; 0: each by itself
 };
@@ -80,8 +81,8 @@ double products_of(const Job& job) { return find_dataflow(job.block.dataflow)->i
 // Half of the layer's batches, or heads. False: there is no half.
 bool halve_heads(Job& job, const Deal& deal) {
   hal::Layer& l = job.block.layer;
-  if (l.batch > 1) {
-    l.batch = (l.batch + 1) / 2;
+  if (l.batch > deal.batches) {
+    l.batch = (l.batch + 2 * deal.batches - 1) / (2 * deal.batches) * deal.batches;
   } else if (l.heads > 2 * deal.heads * job.block.machine.clusters) {
     l.heads = (l.heads / (4 * deal.heads) + (l.heads % (4 * deal.heads) != 0 ? 1 : 0)) * 2 * deal.heads;
   } else {
@@ -108,6 +109,18 @@ bool halve(Job& job, const Deal& deal) {
   return true;
 }
 
+// A sample for a look at `most` commands. For a rough look only where that has a half, too: what the one has and the
+// other has not is what goes on, and of that a sample that is dealt all at once shows nothing. (Such as K and V that
+// come again: of 300 layers' looks some were 20 times too low. By more commands 285 choices came out no better for it.)
+bool make_smaller(Job& job, const Deal& deal, std::size_t most) {
+  Job half = job;
+  if (!halve(half, deal)) return false;
+  Job quarter = half;
+  if (most < kFewCommands && !halve(quarter, deal)) return false;
+  job = half;
+  return true;
+}
+
 Deal deal_of(const Job& job) {
   const hal::MachineInfo& m = job.block.machine;
   const firmware::Dataflow& dataflow = *find_dataflow(job.block.dataflow);
@@ -117,6 +130,7 @@ Deal deal_of(const Job& job) {
     const std::uint32_t word = job.block.parameter[i], value = word == hal::kWord ? 1 : std::max(word, 1U);
     const firmware::Extent extent = dataflow.parameters[i]->extent;
     if (extent == firmware::Extent::kHeads) deal.heads *= value;
+    if (extent == firmware::Extent::kBatch) deal.batches *= value;
     if (extent == firmware::Extent::kBlocks || static_cast<int>(i) == nq) deal.rows *= value;
   }
   const std::uint32_t heads = std::max(job.block.layer.batch * job.block.layer.heads, 1U);
@@ -209,7 +223,10 @@ std::optional<Estimate> whole(const Job& job, Replays& replays, std::size_t most
     alike = alike && last.bus == some[0].bus && last.macs == some[0].macs &&
             last.commands.size() == some[0].commands.size();
   }
-  const double share = 1.0 * clusters / static_cast<double>(some.size());
+  // Of uneven shares those looked at may be the short ones: the others have what is missing of the layer.
+  const double missing = layer_demand(job, costs.machine()).macs / std::max(macs, 1.0);
+  const double counted = 1.0 * clusters / static_cast<double>(some.size());
+  const double share = alike || some.size() == clusters ? counted : std::max(counted, missing);
   bus *= share;
   const double part = missed(job, costs.machine(), bus);
   const double least = std::max(bus * part, engine);
@@ -224,21 +241,25 @@ std::optional<Estimate> whole(const Job& job, Replays& replays, std::size_t most
     all.resize(kBeside);
   }
   double cycles = replays.cycles(all, share * beside * part, enough);
-  // Of uneven row blocks those looked at may be the short ones: the others have what is missing of the layer.
-  const double missing = layer_demand(job, costs.machine()).macs / share / std::max(macs, 1.0);
-  if (some.size() < clusters && job.rules.mask.any()) cycles *= std::max(missing, 1.0);
+  if (some.size() < clusters && job.rules.mask.any()) cycles *= std::max(missing / counted, 1.0);
   return Estimate{std::max(cycles, bus * part), bus * part, commands, l1, all_there, some[0].digest};
 }
 
-// How much is looked at of a sample of the layer: more of one that cannot be halved once more.
+// How much is looked at of a sample of the layer: more of one that is not halved once more.
 std::size_t looked_at(const Job& sample, const Deal& deal, std::size_t most) {
   Job half = sample;
-  return halve(half, deal) ? most : kLonger * most;
+  return make_smaller(half, deal, most) ? most : kLonger * most;
 }
 
+// What a cluster's stream tells of the layer.
+struct Sampled {
+  Estimate estimate;
+  double macs = 0;  // of all of the stream; 0: less of it was looked at
+};
+
 // As seen by one of `clusters` that share the work; `first`: of its stream.
-Estimate sampled(const Job& job, const Deal& deal, std::uint32_t cluster, std::uint32_t clusters, Replays& replays,
-                 std::size_t most, Beginning first) {
+Sampled sampled(const Job& job, const Deal& deal, std::uint32_t cluster, std::uint32_t clusters, Replays& replays,
+                std::size_t most, Beginning first) {
   Costs& costs = replays.costs();
   Recording& r = first.all;
   Job sample = job;
@@ -247,10 +268,10 @@ Estimate sampled(const Job& job, const Deal& deal, std::uint32_t cluster, std::u
     const double tried = clusters * r.macs / (products_of(job) * work(sample, deal));
     const double enough = work(sample, deal) * std::clamp(tried, kLeast, 0.5);
     Job half = sample, smaller = sample;
-    if (!halve(half, deal)) break;
+    if (!make_smaller(half, deal, most)) break;
     do {
       smaller = half;
-    } while (work(smaller, deal) > enough && halve(half, deal));
+    } while (work(smaller, deal) > enough && make_smaller(half, deal, most));
     Beginning less = begin(smaller, cluster, replays, looked_at(smaller, deal, most));
     // Few rows may be another kind of layer, with other tiles.
     if (less.all.complete && less.all.result.status != hal::Status::kDone) break;
@@ -260,7 +281,7 @@ Estimate sampled(const Job& job, const Deal& deal, std::uint32_t cluster, std::u
   if (!r.complete && r.commands.size() != kLonger * most) first = begin(sample, cluster, replays, kLonger * most);
   // A schedule that takes all scores first, by way of DRAM, has only begun.
   if (!r.complete && r.score_macs > 0.75 * r.macs) first = begin(sample, cluster, replays, kLongest * most);
-  if (r.complete && r.result.status != hal::Status::kDone) return {kNever};
+  if (r.complete && r.result.status != hal::Status::kDone) return {{kNever}};
   const double all = work(job, deal), here = work(sample, deal);
   // Rows that are added share the keys that come from DRAM for them, heads that are added do not.
   Job half = sample, tall = job;
@@ -270,8 +291,9 @@ Estimate sampled(const Job& job, const Deal& deal, std::uint32_t cluster, std::u
   if (!rows) tall = job;
   if (r.complete && here == all) {
     const double part = missed(job, costs.machine(), clusters * r.bus);
-    return {replays.cycles({&r}, clusters * part), clusters * r.bus * part, static_cast<double>(r.commands.size()),
-            r.l1};
+    return {
+        {replays.cycles({&r}, clusters * part), clusters * r.bus * part, static_cast<double>(r.commands.size()), r.l1},
+        r.macs};
   }
   // What has been added from a smaller sample to this one, or to this one's stream from a part of it, is added as often
   // as the rest takes.
@@ -287,7 +309,9 @@ Estimate sampled(const Job& job, const Deal& deal, std::uint32_t cluster, std::u
   const double done = r.complete ? here : std::min(clusters * r.macs / products_of(job), more);
   const double before = smaller ? work(half, deal) : done * less.macs / std::max(r.macs, 1.0);
   const auto extrapolated = [&](double of_less, double of_sample) {
-    const double added = done > before ? (of_sample - of_less) / (done - before) : of_sample / std::max(done, 1.0);
+    // Few heads that are dealt otherwise may take more than many do: then all of them are of the one kind.
+    const double added = done > before && of_sample > of_less ? (of_sample - of_less) / (done - before)
+                                                              : of_sample / std::max(done, 1.0);
     return (of_sample + added * (more - done)) * all / more;
   };
   const LayerDemand layer = layer_demand(job, costs.machine());
@@ -305,8 +329,8 @@ Estimate sampled(const Job& job, const Deal& deal, std::uint32_t cluster, std::u
       taken = *exact * part;
     }
   }
-  return {std::max(cycles, layer.cycles()), taken, static_cast<double>(r.commands.size()) * all / std::max(done, 1.0),
-          r.l1 * all / std::max(done, 1.0)};
+  return {{std::max(cycles, layer.cycles()), taken, static_cast<double>(r.commands.size()) * all / std::max(done, 1.0),
+           r.l1 * all / std::max(done, 1.0)}};
 }
 
 }  // namespace
@@ -338,12 +362,20 @@ Estimate estimate(const Job& job, Replays& replays, std::size_t most, double eno
   const bool begun = some.size() == 1 && busy[0] == 0;  // by the first cluster, with as many commands
   Beginning of_first =
       begun ? Beginning{std::move(some[0]), std::move(half)} : begin(job, busy[0], replays, looked_at(job, deal, most));
-  const Estimate first = sampled(job, deal, busy[0], share, replays, most, std::move(of_first));
-  Estimate most_of_all = first;
+  const LayerDemand layer = layer_demand(job, costs.machine());
+  const Sampled first = sampled(job, deal, busy[0], share, replays, most, std::move(of_first));
+  Estimate most_of_all = first.estimate;
+  double macs = first.macs, most_macs = first.macs;  // of all that are looked at, and of the one that has most
+  std::uint32_t looks = 1;
+  bool to_the_end = first.macs > 0;  // all of them
   const auto look_at = [&](std::uint32_t cluster) {
     if (most_of_all.cycles >= enough) return;
-    const Estimate e =
+    const auto [e, its_macs] =
         sampled(job, deal, cluster, share, replays, most, begin(job, cluster, replays, looked_at(job, deal, most)));
+    ++looks;
+    macs += its_macs;
+    most_macs = std::max(most_macs, its_macs);
+    to_the_end = to_the_end && its_macs > 0;
     most_of_all = {std::max(most_of_all.cycles, e.cycles), std::max(most_of_all.bus, e.bus),
                    std::max(most_of_all.commands, e.commands), std::max(most_of_all.l1, e.l1)};
   };
@@ -351,11 +383,16 @@ Estimate estimate(const Job& job, Replays& replays, std::size_t most, double eno
   // One that has rows of two heads has more than those at the ends.
   const std::uint32_t heads = std::max(job.block.layer.batch * job.block.layer.heads, 1U);
   if (share == job.block.machine.clusters && heads < share && share % heads != 0 && heads > 1) look_at(share / heads);
+  // What each of the others has on average, where it is more than any of those: the layer has no fewer products.
+  const auto of_others = [&] {
+    const double each = share > looks && to_the_end ? (layer.macs - macs) / (share - looks) : 0;
+    return each > most_macs ? each / most_macs : 1;
+  };
   // With few pieces any cluster may have most.
-  const std::uint32_t between = share < job.block.machine.clusters ? std::min(share, kClusters) : 0;
+  const std::uint32_t between = share < job.block.machine.clusters || of_others() > 1 ? std::min(share, kClusters) : 0;
   for (std::uint32_t i = 1; i + 1 < between; ++i) look_at(busy[i * (share - 1) / (between - 1)]);
+  most_of_all.cycles *= of_others();
   // Those that have nothing to do leave the layer's products and scores to the others.
-  const LayerDemand layer = layer_demand(job, costs.machine());
   const double engines = std::max(layer.arrays, layer.lanes) * job.block.machine.clusters / share;
   return {std::max(most_of_all.cycles, engines), most_of_all.bus, most_of_all.commands, most_of_all.l1, false, digest};
 }

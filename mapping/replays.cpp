@@ -58,7 +58,7 @@ Known& Replays::known(const Job& job) {
 
 Recording Replays::record(const Job& job, std::uint32_t cluster, std::size_t most, Recording* half) {
   Recording recording = mapping::record(job, cluster, costs_, most, half);
-  effort_.add(Effort::kOfARecording + static_cast<double>(recording.commands.size()));
+  effort_.add(Effort::of_a_recording(static_cast<double>(recording.commands.size()), job.rules.mask.any()));
   return recording;
 }
 
@@ -71,7 +71,7 @@ double Replays::cycles(const std::vector<const Recording*>& clusters, double sha
   Replayed& known = replayed_[key];
   if (known.cycles >= known.enough && known.enough < enough) {
     const Replay replayed = replay(clusters, costs_, Contention::kEstimate, share, enough);
-    effort_.add(Effort::kOfAHappening * static_cast<double>(replayed.happenings));
+    effort_.add(Effort::of_happenings(static_cast<double>(replayed.happenings), costs_.machine().cores));
     known = {replayed.cycles, enough};
   }
   return known.cycles;

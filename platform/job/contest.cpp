@@ -19,10 +19,10 @@ constexpr double kOut = std::numeric_limits<double>::infinity();  // the cycles 
 constexpr double kMostCommands = 300'000;                         // of what is run: a second
 constexpr std::uint32_t kMostCores = 1024;                        // of a machine that is made beside another one
 
-// Where there is a limit, a choice that is so far behind the best one is not gone on with: after its first part, as
-// starts differ, and then. 140 machines and layers at random: the fastest in the end was 1.7 times behind by the first
-// parts, and 1.3 times by three. Once in 500 a first look was off by 1.9 times.
-constexpr double kBehindFirst = 2, kBehind = 1.35;
+// Where there is a limit, a choice that is so far behind the best one is not gone on with: after its first parts, as
+// starts differ, and then. Of 300 machines and layers at random (docs/auto.md) 2 and 1.35 found nothing faster and took
+// longer; 1.2 after two parts lost 7% on one.
+constexpr double kBehindFirst = 1.5, kBehind = 1.25;
 constexpr int kFirstParts = 3, kParts = 5;
 constexpr double kClose = 1.15;  // whose tiles are looked at closely before the nearest are run
 // Runs of a limit that are kept for those, for what a challenge that has begun in time takes beyond it, and for the run
@@ -88,7 +88,7 @@ void Contest::allow_all_but(std::uint32_t runs) {
 
 double Contest::runs_left() {
   allow_all_but(kTheLast);
-  return replays_.effort().left() / (Effort::kOfASimulated * std::max(all_.front().commands, 1.0));
+  return replays_.effort().left() / Effort::of_simulated(std::max(all_.front().commands, 1.0));
 }
 
 bool Contest::choose(Contender& c, Choosing& choosing) {
@@ -111,9 +111,12 @@ bool Contest::choose(Contender& c, Choosing& choosing) {
 void Contest::run(Contender& c) {
   if (c.cycles > 0 || c.commands > kMostCommands || machine_.clusters * machine_.cores > kMostCores) return;
   try {
-    if (!trial_.has_value()) trial_.emplace(machine_);
+    if (!trial_.has_value()) {
+      trial_.emplace(machine_);
+      replays_.effort().add(Effort::of_a_machine(machine_.clusters, machine_.cores));
+    }
     c.cycles = trial_->cycles(network_, c.schedule);
-    replays_.effort().add(Effort::kOfASimulated * c.commands);
+    replays_.effort().add(Effort::of_simulated(c.commands));
   } catch (const host_memory::Exceeded&) {  // no room for a second machine
   } catch (const RunError& why) {
     out(c, why);

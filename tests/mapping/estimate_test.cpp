@@ -133,5 +133,55 @@ TEST(Estimate, OfAPartIsNearThatOfTheWhole) {
   }
 }
 
+// Likewise by few commands, where what those are is not what most of the layer is: K and V that come again and again,
+// clusters with little to do among those that are looked at, batches of which two are taken at a time, heads that are
+// dealt to other cores when there are fewer of them.
+TEST(Estimate, OfFewCommandsIsNotFarOff) {
+  const Given cases[] = {
+      {{"clusters=4", "cores=4", "mac.rows=64", "mac.columns=64", "vec.lanes=16", "l0.size=64KiB", "l1.size=1024KiB",
+        "dram.bandwidth=100GB/s"},
+       "H=8,E=128,N=196,causal=1,window=49",
+       "fusemax",
+       "bb=1,hh=1,nq=2,nkv=64,m0=64,n0=64,k0=32,kv=4,rb=1,steps=1,spare=2"},
+      {{"clusters=16", "cores=2", "mac.rows=256", "mac.columns=256", "vec.lanes=16", "l0.size=1024KiB",
+        "l1.size=5120KiB", "dram.bandwidth=100GB/s"},
+       "H=8,E=64,HKV=2,N=1024,causal=1,window=256",
+       "fusemax",
+       "bb=1,hh=1,nq=4,nkv=176,m0=256,n0=256,k0=16,kv=3,rb=2,steps=3,spare=2"},
+      {{"clusters=16", "mac.rows=128", "mac.columns=128", "vec.lanes=256", "l0.size=256KiB", "l1.size=2048KiB",
+        "dram.bandwidth=2000GB/s"},
+       "H=2,E=32,N=1024,causal=1",
+       "fusemax",
+       "bb=1,hh=1,nq=24,nkv=120,m0=128,n0=128,k0=64,kv=3,rb=6,steps=3,spare=2"},
+      {{"clusters=4", "cores=2", "mac.rows=32", "mac.columns=32", "vec.lanes=16", "l0.size=48KiB", "l1.size=1024KiB",
+        "dram.bandwidth=2000GB/s"},
+       "H=2,E=64,N=1024,causal=1",
+       "flash-decoding",
+       "bb=1,hh=1,nq=320,nkv=32,m0=32,n0=32,k0=64,kv=1,rb=1"},
+      {{"clusters=16", "mac.rows=64", "mac.columns=64", "vec.lanes=64", "l0.size=64KiB", "l1.size=16384KiB",
+        "dram.bandwidth=100GB/s"},
+       "H=8,E=32,HKV=2,phase=decode,batch=4,cache=4096",
+       "fusemax",
+       "bb=1,hh=1,nq=4,nkv=52,m0=64,n0=64,k0=16,kv=stream,rb=1,steps=1,spare=1"},
+      {{"mac.rows=128", "mac.columns=128", "vec.lanes=16", "l0.size=256KiB", "l1.size=512KiB", "dram.bandwidth=10GB/s"},
+       "H=2,E=32,phase=decode,batch=4,cache=4096",
+       "tileflow",
+       "bb=2,hh=1,nq=1,nkv=384,m0=128,n0=128,k0=64,kv=stream,rb=4"},
+      {{"cores=4", "mac.rows=8", "mac.columns=8", "vec.lanes=64", "l0.size=48KiB", "l1.size=5120KiB",
+        "dram.bandwidth=30GB/s"},
+       "H=12,E=64,N=256,causal=1",
+       "lean",
+       "bb=1,hh=1,nq=256,nkv=40,m0=16,n0=16,k0=64,kv=stream,rb=1"}};
+  for (const Given& c : cases) {
+    const MachineConfig machine = c.machine();
+    const mapping::Job job = job::make_job(machine, c.layer().folded(), c.schedule());
+    mapping::Replays replays(machine);
+    const mapping::Estimate rough = mapping::estimate(job, replays, 250),
+                            whole = mapping::estimate(job, replays, 3000000);
+    ASSERT_TRUE(whole.whole && !rough.whole) << c.network << " " << c.dataflow;
+    EXPECT_NEAR(rough.cycles / whole.cycles, 1, 0.35) << c.network << " " << c.dataflow;
+  }
+}
+
 }  // namespace
 }  // namespace attnvp
