@@ -24,7 +24,8 @@ constexpr std::uint32_t kMostCores = 1024;                        // of a machin
 // longer; 1.2 after two parts lost 7% on one.
 constexpr double kBehindFirst = 1.5, kBehind = 1.25;
 constexpr int kFirstParts = 3, kParts = 5;
-constexpr double kClose = 1.15;  // whose tiles are looked at closely before the nearest are run
+constexpr double kClose = 1.15;      // whose tiles are looked at closely before the nearest are run,
+constexpr double kCloseOver = 1.03;  //   once there was enough effort
 // Runs of a limit that are kept for those, for what a challenge that has begun in time takes beyond it, and for the run
 // that is asked for.
 constexpr std::uint32_t kTrials = 3, kOver = 6, kTheLast = 2;
@@ -234,7 +235,10 @@ void Contest::choose_close(std::vector<Open>& open) {
   for (const Open& o : open) {
     if (o.contender->chosen) best = std::min(best, o.contender->estimate);
   }
-  for (Open* o = next(); o != nullptr && (best == kOut || o->contender->estimate <= kClose * best); o = next()) {
+  const auto close = [&](const Contender& c) {
+    return best == kOut || c.estimate <= (replays_.effort().over() ? kCloseOver : kClose) * best;
+  };
+  for (Open* o = next(); o != nullptr && close(*o->contender); o = next()) {
     o->seen = true;
     if (choose(*o->contender, *o->choosing)) best = std::min(best, o->contender->estimate);
   }
