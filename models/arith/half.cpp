@@ -96,14 +96,14 @@ Half half_from_double(double value) {
 
 void floats_from_halves(const Half* in, float* out, std::size_t n) {
 #ifdef ATTNVP_HAS_AVX2
-  if (current_isa() == Isa::kAvx2) return floats_from_halves_avx2(in, out, n);
+  if (current_isa() >= Isa::kAvx2) return floats_from_halves_avx2(in, out, n);
 #endif
   for (std::size_t i = 0; i < n; ++i) out[i] = float_from_half(in[i]);
 }
 
 void halves_from_floats(const float* in, Half* out, std::size_t n) {
 #ifdef ATTNVP_HAS_AVX2
-  if (current_isa() == Isa::kAvx2) return halves_from_floats_avx2(in, out, n);
+  if (current_isa() >= Isa::kAvx2) return halves_from_floats_avx2(in, out, n);
 #endif
   for (std::size_t i = 0; i < n; ++i) out[i] = half_from_float(in[i]);
 }

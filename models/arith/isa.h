@@ -3,7 +3,8 @@
 
 namespace attnvp::arith {
 
-enum class Isa { kPortable, kAvx2 };  // kAvx2: AVX2, FMA and F16C
+// Each with what the one before has. kAvx2: AVX2, FMA and F16C; kAvx512: AVX-512 F and DQ.
+enum class Isa { kPortable, kAvx2, kAvx512 };
 
 bool isa_available(Isa isa);
 Isa current_isa();      // the best one available unless set_isa chose another
@@ -14,4 +15,5 @@ void set_isa(Isa isa);  // for tests: not while kernels run in other threads
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
 #define ATTNVP_HAS_AVX2 1
 #define ATTNVP_AVX2 __attribute__((target("avx2,fma,f16c,bmi,bmi2")))
+#define ATTNVP_AVX512 __attribute__((target("avx2,fma,f16c,bmi,bmi2,avx512f,avx512dq")))
 #endif

@@ -11,7 +11,7 @@ namespace attnvp::arith {
 
 Variant current_variant() {
 #ifdef ATTNVP_HAS_AVX2
-  if (current_isa() == Isa::kAvx2) return {pack_panel_avx2, run_panel_avx2};
+  if (current_isa() >= Isa::kAvx2) return {pack_panel_avx2, run_panel_avx2};
 #endif
   return {pack_panel_portable, run_panel_portable};
 }

@@ -70,7 +70,7 @@ float exp_row(const Half* in, Half* out, std::size_t n, Half top) {
   }
   const auto fixed = static_cast<std::uint32_t>(fixed_from_half(top));
 #ifdef ATTNVP_HAS_AVX2
-  const std::uint64_t sum = (current_isa() == Isa::kAvx2 ? exp_avx2 : exp_portable)(in, out, n, fixed);
+  const std::uint64_t sum = (current_isa() >= Isa::kAvx2 ? exp_avx2 : exp_portable)(in, out, n, fixed);
 #else
   const std::uint64_t sum = exp_portable(in, out, n, fixed);
 #endif

@@ -118,7 +118,7 @@ void softmax_row(const Half* in, Half* out, std::size_t n, Workspace& workspace)
   if (n == 0) return;
   std::uint32_t* const terms = workspace.terms.get(n);
 #ifdef ATTNVP_HAS_AVX2
-  if (current_isa() == Isa::kAvx2) return row_avx2(in, out, n, terms);
+  if (current_isa() >= Isa::kAvx2) return row_avx2(in, out, n, terms);
 #endif
   row_portable(in, out, n, terms);
 }

@@ -99,7 +99,7 @@ class BlockEvaluator {
     d_.resize(columns);
     t_.resize(columns);
     w_.resize(with_bound ? rows * columns : 0);
-    multiply_exact(q, rows, width, head.k, p_.data());
+    multiply(q, rows, width, head.k, p_.data());
     for (std::size_t i = 0; i < rows; ++i) {
       double square = 0;
       for (std::size_t d = 0; d < width; ++d) square += q[i * width + d] * q[i * width + d];
@@ -120,11 +120,11 @@ class BlockEvaluator {
     }
     if (scales_ != nullptr) scale_weights(rows, columns, with_bound);
     block_.output.resize(rows * block_.stride);
-    multiply_exact(p_.data(), rows, columns, head.v, block_.output.data());
+    multiply(p_.data(), rows, columns, head.v, block_.output.data());
     if (with_bound) {
       block_.bound.resize(rows * block_.stride);
       multiply(w_.data(), rows, columns, head.v_abs, block_.bound.data());
-      // FP32 evaluation: rounding of w and of |v| P sums, at most (keys + 16) roundings.
+      // FP32 evaluation: rounding of |v| P sums, at most (keys + 16) roundings.
       const float wider = 1.001F + static_cast<float>(keys_) * 0x1p-23F;
       for (float& bound : block_.bound) bound *= wider;
       if (relative_rows()) divide(rows, columns);
@@ -160,7 +160,9 @@ class BlockEvaluator {
         const float scale = scales_->v[j / scales_->block];
         double& p = p_[i * columns + j];
         p = rounded_down(p * static_cast<double>(scale));
-        if (with_bound) w_[i * columns + j] *= scale * (1 + 0x1p-22F);
+        if (!with_bound) continue;
+        float& w = w_[i * columns + j];
+        w = shortened_up(w * scale * (1 + 0x1p-22F));
       }
     }
   }
@@ -222,7 +224,7 @@ class BlockEvaluator {
       }
       s = static_cast<double>(static_cast<float>(s));
       const double d = accumulation + (kH + kU) * (std::abs(s) + accumulation) + kHalfTiny;
-      if (with_bound) row_.w[j] = j < keys_ ? static_cast<float>(d + roundings * (std::abs(s) + d)) : 0;
+      if (with_bound) row_.w[j] = j < keys_ ? shortened_up(static_cast<float>(d + roundings * (std::abs(s) + d))) : 0;
     }
     return kind;
   }

@@ -6,10 +6,6 @@
 
 #include "models/arith/isa.h"
 
-#ifdef ATTNVP_HAS_AVX2
-#include <immintrin.h>
-#endif
-
 // Vectors are handed only to functions that are inlined.
 #pragma GCC diagnostic ignored "-Wpsabi"
 #define ATTNVP_BODY inline __attribute__((always_inline))
@@ -19,67 +15,14 @@ namespace {
 
 constexpr double kUp = 1 + 0x1p-9;  // a number that is rounded twice may be rounded up by so much more than itself
 
-// 32 bytes of numbers; where registers are shorter the compiler takes several.
-template <typename T>
-struct Vectors;
-template <>
-struct Vectors<double> {
-  typedef double Type __attribute__((vector_size(32)));
-  typedef double Anywhere __attribute__((vector_size(32), aligned(8), may_alias));
-};
-template <>
-struct Vectors<float> {
-  typedef float Type __attribute__((vector_size(32)));
-  typedef float Anywhere __attribute__((vector_size(32), aligned(4), may_alias));
-};
-template <typename T>
-using Vector = typename Vectors<T>::Type;
-using Double4 = Vector<double>;
+// Where registers are shorter the compiler takes several.
+typedef double Double4 __attribute__((vector_size(32)));
+typedef double AnywhereDouble4 __attribute__((vector_size(32), aligned(8), may_alias));
 typedef std::int64_t Long4 __attribute__((vector_size(32)));
 constexpr std::size_t kLanes = 4;
 
-template <typename T>
-ATTNVP_BODY Vector<T> load(const T* from) {
-  return *reinterpret_cast<const typename Vectors<T>::Anywhere*>(from);
-}
-template <typename T>
-ATTNVP_BODY void store(T* to, Vector<T> x) {
-  *reinterpret_cast<typename Vectors<T>::Anywhere*>(to) = x;
-}
-
-// R rows by a panel's 8 columns.
-template <typename T, int R>
-ATTNVP_BODY void tile(const T* a, std::size_t stride, const T* panel, std::size_t depth, T* c, std::size_t c_stride) {
-  constexpr int kWide = static_cast<int>(32 / sizeof(T)), kVectors = 8 / kWide;
-  Vector<T> sum[R][kVectors] = {};
-  for (std::size_t k = 0; k < depth; ++k) {
-    Vector<T> b[kVectors];
-    for (int v = 0; v < kVectors; ++v) b[v] = load(panel + k * 8 + v * kWide);
-#pragma GCC unroll 8
-    for (int r = 0; r < R; ++r) {
-      const T x = a[static_cast<std::size_t>(r) * stride + k];
-#pragma GCC unroll 2
-      for (int v = 0; v < kVectors; ++v) sum[r][v] += x * b[v];
-    }
-  }
-#pragma GCC unroll 8
-  for (int r = 0; r < R; ++r) {
-    for (int v = 0; v < kVectors; ++v) store(c + static_cast<std::size_t>(r) * c_stride + v * kWide, sum[r][v]);
-  }
-}
-
-template <typename T>
-ATTNVP_BODY void multiply_body(const T* a, std::size_t rows, std::size_t stride, const Panels<T>& b, T* c) {
-  constexpr std::size_t kRows = sizeof(T) == 8 ? 4 : 8;  // as many sums as registers hold; blocks have multiples
-  for (std::size_t j = 0; j < b.columns(); j += 8) {
-    const T* panel = b.data() + j * b.depth();
-    std::size_t i = 0;
-    for (; i + kRows <= rows; i += kRows) {
-      tile<T, static_cast<int>(kRows)>(a + i * stride, stride, panel, b.depth(), c + i * b.columns() + j, b.columns());
-    }
-    for (; i < rows; ++i) tile<T, 1>(a + i * stride, stride, panel, b.depth(), c + i * b.columns() + j, b.columns());
-  }
-}
+ATTNVP_BODY Double4 load(const double* from) { return *reinterpret_cast<const AnywhereDouble4*>(from); }
+ATTNVP_BODY void store(double* to, Double4 x) { *reinterpret_cast<AnywhereDouble4*>(to) = x; }
 
 ATTNVP_BODY Double4 larger(Double4 a, Double4 b) { return a > b ? a : b; }
 ATTNVP_BODY Double4 smaller(Double4 a, Double4 b) { return a < b ? a : b; }
@@ -197,6 +140,17 @@ ATTNVP_BODY Grown scale_body(const ScoreRow& row, double factor) {
   return {static_cast<std::size_t>(above[0] + above[1] + above[2] + above[3]), largest(most)};
 }
 
+// Up to 13 bits, at least kLeastWeight.
+ATTNVP_BODY Double4 shortened(Double4 x) {
+  constexpr std::int64_t kRest = (std::int64_t{1} << 40) - 1;
+  x = larger(x, all(kLeastWeight));
+  Long4 bits;
+  std::memcpy(&bits, &x, sizeof bits);
+  bits = (bits + kRest) & ~kRest;
+  std::memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
 ATTNVP_BODY void weigh_body(const ScoreRow& row, Loss once, Loss again, double sum_error) {
   const double most = again.relative + again.least > 0 ? kUp : 1;
   Double4 p, t;
@@ -205,7 +159,7 @@ ATTNVP_BODY void weigh_body(const ScoreRow& row, Loss once, Loss again, double s
     t = load(row.t + j);
     const Double4 lost = larger(t * once.relative, all(once.least)) + larger(t * again.relative, all(again.least));
     const Double4 wide = t - p + smaller(t * most, lost);
-    const Double4 weight = smaller(wide + sum_error * (p + wide), all(1e30));
+    const Double4 weight = shortened(smaller(wide + sum_error * (p + wide), all(1e30)));
     for (std::size_t i = 0; i < kLanes; ++i) row.w[j + i] = static_cast<float>(weight[i]);
   }
 }
@@ -219,7 +173,7 @@ ATTNVP_BODY void weigh_body(const ScoreRow& row, Loss once, Loss again, double s
   result name##_portable declaration { return name##_body arguments; }           \
   }                                                                              \
   result name declaration {                                                      \
-    if (arith::current_isa() == arith::Isa::kAvx2) return name##_avx2 arguments; \
+    if (arith::current_isa() >= arith::Isa::kAvx2) return name##_avx2 arguments; \
     return name##_portable arguments;                                            \
   }
 #else
@@ -227,55 +181,6 @@ ATTNVP_BODY void weigh_body(const ScoreRow& row, Loss once, Loss again, double s
   result name declaration { return name##_body arguments; }
 #endif
 
-#ifdef ATTNVP_HAS_AVX2
-namespace {
-// Where products are exact, fusing them with the additions rounds just as much.
-template <std::size_t R>
-ATTNVP_AVX2 inline void tile_fused(const double* a, std::size_t stride, const double* panel, std::size_t depth,
-                                   double* c, std::size_t c_stride) {
-  __m256d sum[R][2];
-#pragma GCC unroll 8
-  for (std::size_t r = 0; r < R; ++r) sum[r][0] = sum[r][1] = _mm256_setzero_pd();
-  for (std::size_t k = 0; k < depth; ++k) {
-    const __m256d low = _mm256_loadu_pd(panel + k * 8), high = _mm256_loadu_pd(panel + k * 8 + 4);
-#pragma GCC unroll 8
-    for (std::size_t r = 0; r < R; ++r) {
-      const __m256d x = _mm256_broadcast_sd(a + r * stride + k);
-      sum[r][0] = _mm256_fmadd_pd(x, low, sum[r][0]);
-      sum[r][1] = _mm256_fmadd_pd(x, high, sum[r][1]);
-    }
-  }
-#pragma GCC unroll 8
-  for (std::size_t r = 0; r < R; ++r) {
-    _mm256_storeu_pd(c + r * c_stride, sum[r][0]);
-    _mm256_storeu_pd(c + r * c_stride + 4, sum[r][1]);
-  }
-}
-
-ATTNVP_AVX2 void multiply_fused(const double* a, std::size_t rows, std::size_t stride, const Panels<double>& b,
-                                double* c) {
-  for (std::size_t j = 0; j < b.columns(); j += 8) {
-    const double* panel = b.data() + j * b.depth();
-    std::size_t i = 0;
-    for (; i + 6 <= rows; i += 6)  // 12 sums, so that none waits for the one before
-      tile_fused<6>(a + i * stride, stride, panel, b.depth(), c + i * b.columns() + j, b.columns());
-    for (; i + 4 <= rows; i += 4)
-      tile_fused<4>(a + i * stride, stride, panel, b.depth(), c + i * b.columns() + j, b.columns());
-    for (; i < rows; ++i) tile_fused<1>(a + i * stride, stride, panel, b.depth(), c + i * b.columns() + j, b.columns());
-  }
-}
-}  // namespace
-#endif
-void multiply_exact(const double* a, std::size_t rows, std::size_t stride, const Panels<double>& b, double* c) {
-#ifdef ATTNVP_HAS_AVX2
-  if (arith::current_isa() == arith::Isa::kAvx2) return multiply_fused(a, rows, stride, b, c);
-#endif
-  multiply_body(a, rows, stride, b, c);
-}
-
-ATTNVP_VARIANTS(void, multiply,
-                (const float* a, std::size_t rows, std::size_t stride, const Panels<float>& b, float* c),
-                (a, rows, stride, b, c))
 ATTNVP_VARIANTS(double, greatest, (const double* x, std::size_t n), (x, n))
 ATTNVP_VARIANTS(double, greatest_magnitude, (const double* x, std::size_t n), (x, n))
 ATTNVP_VARIANTS(void, errors, (const double* scores, const double* k_norm, double unit, double* d, std::size_t n),
@@ -285,6 +190,8 @@ ATTNVP_VARIANTS(double, grow, (const ScoreRow& row), (row))
 ATTNVP_VARIANTS(Grown, scale, (const ScoreRow& row, double factor), (row, factor))
 ATTNVP_VARIANTS(void, weigh, (const ScoreRow& row, Loss once, Loss again, double sum_error),
                 (row, once, again, sum_error))
+
+float shortened_up(float x) { return static_cast<float>(shortened(all(static_cast<double>(x)))[0]); }
 
 double rounded_down(double x) {
   std::int64_t bits = 0;

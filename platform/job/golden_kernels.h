@@ -1,7 +1,8 @@
-// The golden reference's inner loops. Sums run in a fixed order and nothing is contracted, so that every host gets the
-// same bits, whichever variant runs (models/arith/isa.h).
+// The golden reference's inner loops. Sums run in a fixed order and nothing is contracted that rounds, so that every
+// host gets the same bits, whichever variant runs (models/arith/isa.h).
 #pragma once
 
+#include <boost/align/aligned_allocator.hpp>
 #include <cstddef>
 #include <vector>
 
@@ -30,19 +31,21 @@ class Panels {
 
  private:
   std::size_t depth_, columns_;
-  std::vector<T> data_;
+  std::vector<T, boost::alignment::aligned_allocator<T, 64>> data_;  // to lines of caches
 };
 
 // c = a.b: `rows` rows of `stride` numbers of which b.depth() count; rows of b.columns(). Sums in the order of the
-// depth. `exact`: all products are doubles, as those of an FP16 number with one of up to 42 bits are.
-void multiply_exact(const double* a, std::size_t rows, std::size_t stride, const Panels<double>& b, double* c);
+// depth. All products are numbers of the type, so that fusing them with the additions changes nothing: in double those
+// of an FP16 number with one of up to 42 bits, in float with one of up to 13 bits, from kLeastWeight on.
+void multiply(const double* a, std::size_t rows, std::size_t stride, const Panels<double>& b, double* c);
 void multiply(const float* a, std::size_t rows, std::size_t stride, const Panels<float>& b, float* c);
+constexpr double kLeastWeight = 0x1p-100;
 
 // One row of n scores, n a multiple of 8.
 struct ScoreRow {
   double* p;        // scores, then probabilities
   double* t;        // P e^d, then the greatest that the machine's probability can be
-  float* w;         // weights of |v| in the bound
+  float* w;         // weights of |v| in the bound: rounded up to 13 bits
   const double* d;  // errors of the scores
   std::size_t n;
 };
@@ -52,6 +55,7 @@ void errors(const double* scores, const double* k_norm, double unit, double* d, 
 // Rounded down to 42 bits, so that products with FP16 numbers are exact.
 void probabilities(double* p, std::size_t n, double greatest);
 double rounded_down(double x);     // to as many
+float shortened_up(float x);       // as the weights are: to 13 bits, at least kLeastWeight
 double grow(const ScoreRow& row);  // t = p e^d; their sum
 struct Grown {
   std::size_t above;  // how many exceed 2^-25
