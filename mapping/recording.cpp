@@ -22,7 +22,8 @@ class Recorder final : public Reader {
         untimed_(recording) {}
 
   void command(const Queue& queue, const hal::Descriptor& d) override {
-    Recording::Command c;
+    const auto number = static_cast<std::uint32_t>(r_.commands.size());
+    Recording::Command& c = r_.commands.emplace_back();  // here: a copy of what was just written has to wait
     std::copy(std::begin(d.wait), std::end(d.wait), c.wait);
     std::copy(std::begin(d.signal), std::end(d.signal), c.signal);
     if (d.remote != 0 && d.remote != cluster_ + 1) c.signal[hal::kSignals - 1] = {0};
@@ -51,9 +52,10 @@ class Recorder final : public Reader {
       if (scores) r_.score_macs += macs;
     }
     const std::uint32_t kind = c.cost << 2 | (c.transfer ? 2U : 0U) | (c.deferrable ? 1U : 0U);
-    add({Recording::Kind::kCommand, queue, static_cast<std::uint32_t>(r_.commands.size()), 0, 0, 0}, kind);
-    untimed_.push(queue, static_cast<std::uint32_t>(r_.commands.size()));
-    r_.commands.push_back(c);
+    Recording::Step& step = add(Recording::Kind::kCommand, queue, 0, 0, kind);
+    step.command = number;
+    step.commands = number;
+    untimed_.push(queue, number);
     if (r_.commands.size() >= most_) r_.complete = false;
   }
   std::uint32_t level(const Queue& queue) override {
@@ -65,11 +67,11 @@ class Recorder final : public Reader {
     return untimed_.waiting(queue);
   }
   void give(std::uint32_t event, std::uint32_t tokens) override {
-    add({Recording::Kind::kGive, {}, 0, event, tokens, 0});
+    add(Recording::Kind::kGive, {}, event, tokens);
     untimed_.give(event, tokens);
   }
   void take(std::uint32_t event, std::uint32_t tokens) override {
-    add({Recording::Kind::kTake, {}, 0, event, tokens, 0});
+    add(Recording::Kind::kTake, {}, event, tokens);
     untimed_.take(event, tokens);
   }
   void allocated(std::uint64_t bytes) override { r_.peak_bytes = std::max(r_.peak_bytes, bytes); }
@@ -89,13 +91,19 @@ class Recorder final : public Reader {
   bool enough() const override { return !r_.complete; }
 
  private:
-  // `kind`: what else a replay depends on.
-  void add(Recording::Step step, std::uint32_t kind = 0) {
+  // `more`: what else a replay depends on.
+  Recording::Step& add(Recording::Kind kind, const Queue& queue, std::uint32_t event, std::uint32_t tokens,
+                       std::uint32_t more = 0) {
+    Recording::Step& step = r_.steps.emplace_back();
+    step.kind = kind;
+    step.queue = queue;
+    step.event = event;
+    step.tokens = tokens;
     step.bus_bytes = r_.bus_bytes;
     step.commands = r_.commands.size();
-    digest(static_cast<std::uint64_t>(step.kind) << 62 | number_of(step.queue) << 32 | (step.event ^ kind),
-           step.bus_bytes << 32 | step.tokens);
-    r_.steps.push_back(step);
+    digest(static_cast<std::uint64_t>(kind) << 62 | number_of(queue) << 32 | (event ^ more),
+           r_.bus_bytes << 32 | tokens);
+    return step;
   }
   static std::uint64_t number_of(const Queue& queue) {
     return static_cast<std::uint64_t>(queue.unit) << 24 | queue.index;

@@ -14,6 +14,12 @@ struct Happening {
   std::uint32_t id;
   std::uint16_t cluster;  // of the few that are replayed beside each other
   Happens what;
+  void set(double t, Happens w, std::uint32_t c, std::uint32_t i) {
+    time = t;
+    id = i;
+    cluster = static_cast<std::uint16_t>(c);
+    what = w;
+  }
 };
 
 // What is going to happen, to whichever cluster; of equal times what was planned first comes first. Few things are
@@ -21,12 +27,11 @@ struct Happening {
 class Agenda {
  public:
   void plan(double time, Happens what, std::uint32_t cluster, std::uint32_t id) {
-    const Happening h{time, id, static_cast<std::uint16_t>(cluster), what};
-    if (time == now_) return at_once_.push_back(h);
-    later_.push_back(h);
+    if (time == now_) return at_once_.emplace_back().set(time, what, cluster, id);
+    later_.emplace_back();
     auto at = later_.end() - 1;
     for (; at != later_.begin() && at[-1].time <= time; --at) *at = at[-1];
-    *at = h;
+    at->set(time, what, cluster, id);  // in place: a copy of what was just written has to wait
   }
   bool empty() const { return later_.empty() && first_ == at_once_.size(); }
   Happening next() {

@@ -32,7 +32,12 @@ std::size_t FairShare::open(std::uint64_t now, std::uint32_t port, std::uint64_t
 
   Flow& flow = flows_[slot];
   const std::uint64_t cycles = alone_cycles(bytes, pace);
-  flow = {true, port, 0, 0, static_cast<double>(bytes), now, now + cycles, now + cycles};
+  flow.active = true;
+  flow.port = port;
+  flow.cap = 0;
+  flow.remaining = static_cast<double>(bytes);
+  flow.since = now;
+  flow.pace_end = flow.finish = now + cycles;
   ask(flow, static_cast<double>(bytes) / static_cast<double>(cycles));
   flow.rate = flow.cap;
   ++active_;
