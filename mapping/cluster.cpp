@@ -38,14 +38,14 @@ Cluster::Cluster(std::uint32_t number, const Recording& recording, const Costs& 
 
 void Cluster::happen(const Happening& h) {
   now_ = h.time;
-  switch (h.what) {
+  switch (h.what()) {
     case Happens::kLine:
-      return line(h.id);
+      return line(h.id());
     case Happens::kSignal:
       last_ = now_;
-      return signal(r_.commands[h.id]);
+      return signal(r_.commands[h.id()]);
     case Happens::kIssue:
-      line(h.id);
+      line(h.id());
       issuing_ = false;
       return issue();
     case Happens::kBegin:
@@ -53,12 +53,12 @@ void Cluster::happen(const Happening& h) {
     case Happens::kCpu:
       return processor();
     case Happens::kCrossed:
-      if (std::uint32_t crosser = 0; l1_.over(h.id, crosser)) crossed(crosser);
+      if (std::uint32_t crosser = 0; l1_.over(h.id(), crosser)) crossed(crosser);
       return;
     case Happens::kPaced:
-      return crossed(h.id);
+      return crossed(h.id());
     case Happens::kDrain:
-      return drain(h.id);
+      return drain(h.id());
     case Happens::kMark:
       return;
   }
@@ -123,9 +123,11 @@ void Cluster::processor() {
         return;
       }
       const double own = boot_ + push_ * static_cast<double>(l.entries.size() + 1);
-      l.entries.push_back({s.command, bound_ ? std::max(own, stalled_) : std::max(at, now_)});
+      Entry& e = l.entries.emplace_back();
+      e.command = s.command;
+      e.issued = bound_ ? std::max(own, stalled_) : std::max(at, now_);
       if (!bound_) stalled_ += std::max(now_ - at, 0.0);
-      if (l.asleep) wake(id, l.entries.back().issued);
+      if (l.asleep) wake(id, e.issued);
     }
   }
   end_ = std::max(now_, bound_ ? boot_ : own_time(r_.bus_bytes, r_.commands.size()) + stalled_);

@@ -1,10 +1,10 @@
 // Engines, as models/engine/engine.h has them: fetch, execute (all sub-tiles but the last, then the last one) and
 // drain.
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "mapping/cluster.h"
+#include "models/whole.h"
 
 namespace attnvp::mapping {
 
@@ -29,7 +29,7 @@ void Cluster::cross(std::uint32_t id, Stage stage, std::uint32_t command) {
   const Crossing& crossing = cost_of(command).stage[stage];
   const std::uint32_t crosser = id * kStages + stage;
   if (crossing.bytes > 0) return l1_.open(crosser, id, crossing);
-  if (crossing.pace > 0) return plan(std::ceil(now_) + static_cast<double>(crossing.pace), Happens::kPaced, crosser);
+  if (crossing.pace > 0) return plan(static_cast<double>(whole_above(now_) + crossing.pace), Happens::kPaced, crosser);
   crossed(crosser);
 }
 
@@ -73,7 +73,9 @@ void Cluster::execute(Line& l, std::uint32_t id) {
 
 void Cluster::executed(Line& l, std::uint32_t id) {
   Stages& s = l.stages;
-  s.results.push_back({s.executing, now_ + cost_of(s.executing).pipeline});
+  s.results.push_back({});
+  s.results.back().command = s.executing;
+  s.results.back().due = now_ + cost_of(s.executing).pipeline;
   if (s.results.size() == 1) plan(s.results.front().due, Happens::kDrain, id);
   s.executing = kNone;
   execute(l, id);

@@ -30,9 +30,9 @@ Replay replay(const std::vector<const Recording*>& clusters, const Costs& costs,
     ++longest.happenings;
     if (h.time >= enough) return {h.time, true, longest.happenings};
     Mark mark{};
-    if (h.what != Happens::kMark) {
-      all[h.cluster].happen(h);
-    } else if (bus.reached(h.id, mark)) {
+    if (h.what() != Happens::kMark) {
+      all[h.cluster()].happen(h);
+    } else if (bus.reached(h.id(), mark)) {
       all[mark.user].served(mark.over);
     }
   }

@@ -9,17 +9,18 @@
 namespace attnvp::mapping {
 
 enum class Happens : std::uint8_t { kLine, kSignal, kIssue, kBegin, kMark, kCpu, kCrossed, kPaced, kDrain };
+// Who and what are one word, written and read as such: parts of it that were just written would have to wait for one
+// another.
 struct Happening {
-  double time;
-  std::uint32_t id;
-  std::uint16_t cluster;  // of the few that are replayed beside each other
-  Happens what;
-  void set(double t, Happens w, std::uint32_t c, std::uint32_t i) {
+  double time = 0;
+  std::uint64_t word = 0;
+  void set(double t, Happens what, std::uint32_t cluster, std::uint32_t id) {
     time = t;
-    id = i;
-    cluster = static_cast<std::uint16_t>(c);
-    what = w;
+    word = std::uint64_t{id} << 32 | std::uint64_t{cluster} << 8 | static_cast<std::uint64_t>(what);
   }
+  std::uint32_t id() const { return static_cast<std::uint32_t>(word >> 32); }
+  std::uint32_t cluster() const { return word >> 8 & 0xFF'FFFF; }  // of the few that are replayed beside each other
+  Happens what() const { return static_cast<Happens>(word & 0xFF); }
 };
 
 // What is going to happen, to whichever cluster; of equal times what was planned first comes first. Few things are

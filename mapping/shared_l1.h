@@ -3,13 +3,13 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <vector>
 
 #include "mapping/shared_bus.h"
 #include "models/machine.h"
 #include "models/scratchpad/fair_share.h"
+#include "models/whole.h"
 
 namespace attnvp::mapping {
 
@@ -36,7 +36,7 @@ class SharedL1 {
   }
   // Each crosser has one crossing at a time.
   void open(std::uint32_t crosser, std::uint32_t initiator, const Crossing& crossing) {
-    const auto now = static_cast<std::uint64_t>(std::ceil(agenda_.now()));
+    const auto now = whole_above(agenda_.now());
     const std::uint32_t port = initiator % ports_, at = shares_.size() > 1 ? port : 0;
     Share& share = shares_[at];
     const std::size_t slot = share.flows.open(now, shares_.size() > 1 ? 0 : port, crossing.bytes, crossing.pace);

@@ -24,9 +24,9 @@ Seen run(const std::vector<Transfer>& transfers) {
   while (!agenda.empty()) {
     const Happening h = agenda.next();
     Mark mark{};
-    if (h.what == Happens::kBegin) {
-      bus.begin(h.cluster, transfers[h.cluster].cycles, transfers[h.cluster].told);
-    } else if (bus.reached(h.id, mark)) {
+    if (h.what() == Happens::kBegin) {
+      bus.begin(h.cluster(), transfers[h.cluster()].cycles, transfers[h.cluster()].told);
+    } else if (bus.reached(h.id(), mark)) {
       (mark.over ? seen.over : seen.told)[mark.user] = agenda.now();
     }
   }
@@ -71,9 +71,9 @@ TEST(SharedBus, CanBeAskedToTellLater) {
   while (!agenda.empty()) {
     const Happening h = agenda.next();
     Mark mark{};
-    if (h.what == Happens::kBegin) bus.begin(0, 100);
-    if (h.what == Happens::kIssue) bus.tell(0, 70);
-    if (h.what == Happens::kMark && bus.reached(h.id, mark)) times.push_back(agenda.now());
+    if (h.what() == Happens::kBegin) bus.begin(0, 100);
+    if (h.what() == Happens::kIssue) bus.tell(0, 70);
+    if (h.what() == Happens::kMark && bus.reached(h.id(), mark)) times.push_back(agenda.now());
   }
   EXPECT_EQ(times, (std::vector<double>{70, 100}));
 }

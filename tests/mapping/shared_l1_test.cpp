@@ -32,9 +32,9 @@ std::vector<double> ends(const ScratchpadConfig& l1, const std::vector<Cross>& c
   while (!agenda.empty()) {
     const Happening h = agenda.next();
     std::uint32_t crosser = 0;
-    if (h.what == Happens::kBegin) {
-      shared.open(h.id, crosses[h.id].initiator, crosses[h.id].crossing);
-    } else if (shared.over(h.id, crosser)) {
+    if (h.what() == Happens::kBegin) {
+      shared.open(h.id(), crosses[h.id()].initiator, crosses[h.id()].crossing);
+    } else if (shared.over(h.id(), crosser)) {
       ends[crosser] = agenda.now();
     }
   }
