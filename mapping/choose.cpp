@@ -65,6 +65,17 @@ class Chooser::Search {
     }
   }
 
+  Choice likeliest() {
+    Choice choice;
+    choice.words = given_ ? steps_.given() : !words_.empty() || !judge_.any() ? words_ : judge_.first().second;
+    choice.fits = !choice.words.empty() && judge_.fits(choice.words);
+    if (!choice.fits) return choice;
+    const Estimate& e = judge_.estimated(choice.words, !words_.empty());
+    choice.cycles = e.cycles;
+    choice.commands = e.commands;
+    return choice;
+  }
+
   Estimate best() {
     if (given_) return judge_.fits(steps_.given()) ? judge_.estimated(steps_.given(), false) : Estimate{kNever};
     if (!words_.empty()) return judge_.estimated(words_, true);
@@ -338,6 +349,7 @@ bool Chooser::advance() { return search_->advance(); }
 Estimate Chooser::best() { return search_->best(); }
 bool Chooser::does_as(Chooser& other) { return search_->does_as(*other.search_); }
 Choice Chooser::choice() { return search_->choice(); }
+Choice Chooser::likeliest() { return search_->likeliest(); }
 
 Choice choose(const Job& job, const firmware::Dataflow& dataflow, Replays& replays) {
   Chooser chooser(job, dataflow, replays);

@@ -45,6 +45,8 @@ class Chooser {
   bool does_as(Chooser& other);
   // The choice as far as it has got; before the first part, where it begins.
   Choice choice();
+  // What best() is of: not looked at closely. It does not fit where there is none.
+  Choice likeliest();
 
  private:
   class Search;

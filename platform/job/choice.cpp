@@ -39,6 +39,14 @@ Choice Choosing::choice() {
   return all;
 }
 
+std::optional<Choice> Choosing::likeliest() {
+  const mapping::Choice found = chooser_.likeliest();
+  if (!found.fits) return std::nullopt;
+  Choice all{schedule_, found.cycles, found.commands * machine_.clusters};
+  all.schedule.tiling = tiling_of(found.words, *mapping::find_dataflow(schedule_.dataflow));
+  return all;
+}
+
 Choice choose_tiles(const MachineConfig& machine, const config::Network& network, const Schedule& schedule,
                     mapping::Replays& replays) {
   Choosing choosing(machine, network, schedule, replays);

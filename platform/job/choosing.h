@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "mapping/choose.h"
 #include "models/machine.h"
@@ -26,7 +27,8 @@ class Choosing {
   bool advance() { return chooser_.advance(); }  // false: there is no part left
   mapping::Estimate best() { return chooser_.best(); }
   bool does_as(Choosing& other) { return chooser_.does_as(other.chooser_); }  // mapping::Chooser's
-  Choice choice();  // throws RunError, or config::ConfigError, where no choice fits
+  Choice choice();                    // throws RunError, or config::ConfigError, where no choice fits
+  std::optional<Choice> likeliest();  // what best() is of, not looked at closely; none: nothing fits
 
  private:
   const MachineConfig& machine_;

@@ -13,8 +13,9 @@ using mapping::Effort;
 
 namespace {
 
-constexpr double kNearLeast = 1.01;  // of what any schedule takes: there is less than that left to win
-constexpr double kNearly = 1.06;     // estimates are off by 5% at most, and seldom by that
+constexpr double kNearLeast = 1.01;       // of what any schedule takes: there is less than that left to win
+constexpr double kNearLeastFound = 1.03;  // of what was not looked at closely
+constexpr double kNearly = 1.06;          // estimates are off by 5% at most, and seldom by that
 constexpr double kOut = std::numeric_limits<double>::infinity();  // the cycles of what cannot be
 constexpr double kMostCommands = 300'000;                         // of what is run: a second
 constexpr std::uint32_t kMostCores = 1024;                        // of a machine that is made beside another one
@@ -144,7 +145,7 @@ std::vector<Contest::Open> Contest::choices() {
 bool Contest::advance(Contender& c, Choosing& choosing) {
   if (replays_.effort().over() || !choosing.advance()) return false;
   const mapping::Estimate best = choosing.best();
-  c.estimate = best.cycles;
+  c.estimate = best.cycles * c.off;
   c.commands = best.commands * machine_.clusters;
   return true;
 }
@@ -152,6 +153,14 @@ bool Contest::advance(Contender& c, Choosing& choosing) {
 void Contest::go_on(Open& o) {
   o.going = advance(*o.contender, *o.choosing);
   if (o.going) allow(likeliest().commands, runs_ - std::min(runs_, kTrials));
+}
+
+double Contest::run_of_likeliest(const Open& o) {
+  const std::optional<Choice> found = o.choosing->likeliest();
+  if (!found) return 0;
+  Contender likeliest{o.contender->open, found->schedule, found->cycles, found->commands, true, {}};
+  run(likeliest);
+  return static_cast<double>(likeliest.cycles);
 }
 
 bool Contest::ends_here(Open& o) {
@@ -162,12 +171,20 @@ bool Contest::ends_here(Open& o) {
     if (choose(c, *o.choosing)) run(c);
     return c.cycles > 0 && near_least(c);
   };
-  // There is so little left to win that, under a limit, it is run before the rest of its choice is made. Where that is
-  // not it, it does not count, though it took time: most of what was looked at is asked for again, and known then.
-  const double spent = replays_.effort().spent();
-  o.going = runs_ == 0 || !nearly_least();
+  // There is so little left to win that, under a limit, it is run before the rest of its choice is made: at first as it
+  // was found, as few commands may promise too much. What is slower than another choice then has to get better first.
+  double ran = kOut, chosen = kOut;
+  if (runs_ > 0) {
+    ran = run_of_likeliest(o);
+    for (const Contender& other : all_) chosen = std::min(chosen, other.chosen ? other.rank() : kOut);
+    if (ran > kNearly * chosen) {
+      c.off *= ran / c.estimate;
+      c.estimate = ran;
+      return false;
+    }
+  }
+  o.going = ran > kNearLeastFound * least_cycles_ || !nearly_least();
   if (!o.going) return true;
-  replays_.effort().add(spent - replays_.effort().spent());
   while (advance(c, *o.choosing)) {
   }
   o.going = false;

@@ -31,6 +31,7 @@ struct Contender {
   bool chosen = false;
   std::string same;          // another one, which does the same here; empty: there is none
   std::uint64_t cycles = 0;  // simulated; 0: it was not
+  double off = 1;            // what a run took over its estimate by few commands
   double rank() const { return cycles == 0 ? estimate : static_cast<double>(cycles); }
 };
 
@@ -86,6 +87,8 @@ class Contest {
   bool choose_all(std::vector<Open>& open);
   void choose_close(std::vector<Open>& open);
   void go_on(Open& open);  // the next part of one
+  // Cycles of the best it has come by, which are had for less than closer looks; 0: it was not run.
+  double run_of_likeliest(const Open& open);
   // Where there is a limit: the first of those before `open` that does the same by all that is asked of it; nullptr.
   Open* same_as(const Open& open, std::vector<Open>& all) const;
   // Where it may be as fast as any schedule can be, all of its choice and its run. True: it is nearly.
