@@ -63,6 +63,28 @@ TEST(Chooser, LooksAtNothingNewOnceThereWasEnoughEffort) {
   }
 }
 
+// What is run before it is looked at closely is the schedule whose estimate is told.
+TEST(Chooser, TellsTheLikeliestWithoutACloserLook) {
+  for (const Given& given : kCases) {
+    const MachineConfig machine = given.machine();
+    const Job job = job_of(given, machine, given.dataflow);
+    Replays replays(machine);
+    Chooser chooser(job, *find_dataflow(given.dataflow), replays, Glance::kRough);
+    EXPECT_EQ(chooser.likeliest().fits, chooser.best().cycles < kNever) << given.network;
+    while (chooser.advance()) {
+      const double spent = replays.effort().spent();
+      const Choice likeliest = chooser.likeliest();
+      ASSERT_TRUE(likeliest.fits) << given.network;
+      EXPECT_EQ(likeliest.cycles, chooser.best().cycles) << given.network;
+      EXPECT_EQ(likeliest.commands, chooser.best().commands) << given.network;
+      EXPECT_EQ(replays.effort().spent(), spent) << given.network;
+      Job whole = job;
+      std::copy(likeliest.words.begin(), likeliest.words.end(), whole.block.parameter);
+      EXPECT_TRUE(need_of(whole).fits(job)) << given.network;
+    }
+  }
+}
+
 // What another choice of the same job has found is not looked at again, and not taken for another job's.
 TEST(Chooser, TakesWhatWasFoundOfTheSameJob) {
   for (const Given& given : kCases) {
