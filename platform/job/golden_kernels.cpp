@@ -140,10 +140,11 @@ ATTNVP_BODY Grown scale_body(const ScoreRow& row, double factor) {
   return {static_cast<std::size_t>(above[0] + above[1] + above[2] + above[3]), largest(most)};
 }
 
-// Up to 13 bits, at least kLeastWeight.
+// Up to 13 bits, at least kLeastWeight; NaN stays.
 ATTNVP_BODY Double4 shortened(Double4 x) {
   constexpr std::int64_t kRest = (std::int64_t{1} << 40) - 1;
-  x = larger(x, all(kLeastWeight));
+  const Double4 least = all(kLeastWeight);
+  x = x < least ? least : x;
   Long4 bits;
   std::memcpy(&bits, &x, sizeof bits);
   bits = (bits + kRest) & ~kRest;
