@@ -34,6 +34,13 @@ Cluster::Cluster(std::uint32_t number, const Recording& recording, const Costs& 
   beat_ = access / m_.control.bus_bytes;
   boot_ = beat_ * sizeof(hal::JobBlock);
   push_ = beat_ * hal::kDescriptorBytes + access;
+  own_ = own_time(r_.bus_bytes, r_.commands.size());
+  if (!r_.complete) return;  // of a part of a stream some commands wait for others that are not there
+  for (std::size_t i = 0; i < std::min<std::size_t>(r_.busy.size(), dma_); ++i) {
+    lines_[i].stages.ahead = r_.busy[i];
+    agenda_.ends_after(r_.busy[i]);
+  }
+  bus_.expect(share_ * r_.bus);
 }
 
 void Cluster::happen(const Happening& h) {
@@ -110,7 +117,7 @@ void Cluster::processor() {
         return;
       }
       e.tokens -= s.tokens;
-      stalled_ += std::max(now_ - at, 0.0);
+      stall(now_ - at);
     } else if (s.kind == Recording::Kind::kGive && s.event < events_.size()) {
       give(s.event, s.tokens);
     } else if (s.kind == Recording::Kind::kCommand) {
@@ -126,11 +133,17 @@ void Cluster::processor() {
       Entry& e = l.entries.emplace_back();
       e.command = s.command;
       e.issued = bound_ ? std::max(own, stalled_) : std::max(at, now_);
-      if (!bound_) stalled_ += std::max(now_ - at, 0.0);
+      if (!bound_) stall(now_ - at);
       if (l.asleep) wake(id, e.issued);
     }
   }
-  end_ = std::max(now_, bound_ ? boot_ : own_time(r_.bus_bytes, r_.commands.size()) + stalled_);
+  end_ = std::max(now_, bound_ ? boot_ : own_ + stalled_);
+}
+
+void Cluster::stall(double cycles) {
+  if (cycles <= 0) return;
+  stalled_ += cycles;
+  agenda_.ends_after(own_ + stalled_);
 }
 
 void Cluster::wake(std::uint32_t id, double time) {

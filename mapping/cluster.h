@@ -42,6 +42,7 @@ class Cluster {
     bool waits = false;         // to be filled: for room in L0, or for those before
     bool buffer_taken = false;  // of L0
     bool blocked = false;       // done executing: there are too many results
+    double ahead = 0;           // cycles of the units for what has not begun to execute
     struct Result {
       std::uint32_t command = 0;
       double due = 0;  // out of the pipeline
@@ -81,6 +82,7 @@ class Cluster {
   // cluster.cpp
   double own_time(std::uint64_t bus_bytes, std::uint64_t commands) const;
   void processor();
+  void stall(double cycles);
   void wake(std::uint32_t id, double time);
   void give(std::uint32_t event, std::uint32_t tokens);
   static void await(Event& event, std::uint32_t id);
@@ -119,6 +121,7 @@ class Cluster {
   double window_ = 0;  // cycles of the bus for all bursts that may be under way
   double lead_ = 0;    // of the next copy's first burst before the end of the last one that was chosen
   double beat_ = 0, boot_ = 0, push_ = 0;
+  double own_ = 0;  // what firmware takes by itself
   std::vector<Line> lines_;
   std::vector<Event> events_;
   SharedL1 l1_;

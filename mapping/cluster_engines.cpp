@@ -68,6 +68,8 @@ void Cluster::execute(Line& l, std::uint32_t id) {
   Stages& s = l.stages;
   if (s.executing != kNone || s.filled == kNone) return;
   s.executing = std::exchange(s.filled, kNone);
+  agenda_.ends_after(now_ + s.ahead);
+  s.ahead -= cost_of(s.executing).pace;
   cross(id, kBody, s.executing);
 }
 

@@ -216,7 +216,7 @@ std::optional<Estimate> whole(const Job& job, Replays& replays, std::size_t most
     most -= last.commands.size();
     commands = std::max(commands, static_cast<double>(last.commands.size()));
     l1 = std::max(l1, last.l1);
-    engine = std::max(engine, last.engine);
+    engine = std::max(engine, last.busiest());
     busy += last.commands.empty() ? 0 : 1;
     bus += last.bus;
     macs += last.macs;
@@ -259,19 +259,19 @@ struct Sampled {
 
 // As seen by one of `clusters` that share the work; `first`: of its stream.
 Sampled sampled(const Job& job, const Deal& deal, std::uint32_t cluster, std::uint32_t clusters, Replays& replays,
-                std::size_t most, Beginning first) {
+                std::size_t most, double enough, Beginning first) {
   Costs& costs = replays.costs();
   Recording& r = first.all;
   Job sample = job;
   while (!r.complete) {
     // As much less as that many commands did too little; but loads may come first, and products later.
     const double tried = clusters * r.macs / (products_of(job) * work(sample, deal));
-    const double enough = work(sample, deal) * std::clamp(tried, kLeast, 0.5);
+    const double little = work(sample, deal) * std::clamp(tried, kLeast, 0.5);
     Job half = sample, smaller = sample;
     if (!make_smaller(half, deal, most)) break;
     do {
       smaller = half;
-    } while (work(smaller, deal) > enough && make_smaller(half, deal, most));
+    } while (work(smaller, deal) > little && make_smaller(half, deal, most));
     Beginning less = begin(smaller, cluster, replays, looked_at(smaller, deal, most));
     // Few rows may be another kind of layer, with other tiles.
     if (less.all.complete && less.all.result.status != hal::Status::kDone) break;
@@ -291,9 +291,9 @@ Sampled sampled(const Job& job, const Deal& deal, std::uint32_t cluster, std::ui
   if (!rows) tall = job;
   if (r.complete && here == all) {
     const double part = missed(job, costs.machine(), clusters * r.bus);
-    return {
-        {replays.cycles({&r}, clusters * part), clusters * r.bus * part, static_cast<double>(r.commands.size()), r.l1},
-        r.macs};
+    return {{replays.cycles({&r}, clusters * part, enough), clusters * r.bus * part,
+             static_cast<double>(r.commands.size()), r.l1},
+            r.macs};
   }
   // What has been added from a smaller sample to this one, or to this one's stream from a part of it, is added as often
   // as the rest takes.
@@ -308,22 +308,29 @@ Sampled sampled(const Job& job, const Deal& deal, std::uint32_t cluster, std::ui
   const double more = work(tall, deal);
   const double done = r.complete ? here : std::min(clusters * r.macs / products_of(job), more);
   const double before = smaller ? work(half, deal) : done * less.macs / std::max(r.macs, 1.0);
-  const auto extrapolated = [&](double of_less, double of_sample) {
+  constexpr double kAbove = 1.0001;  // what is no rounding
+  const auto extrapolated = [&](double less_has, double sample_has) {
     // Few heads that are dealt otherwise may take more than many do: then all of them are of the one kind.
-    const double added = done > before && of_sample > of_less ? (of_sample - of_less) / (done - before)
-                                                              : of_sample / std::max(done, 1.0);
-    return (of_sample + added * (more - done)) * all / more;
+    const double added = done > before && sample_has > less_has ? (sample_has - less_has) / (done - before)
+                                                                : sample_has / std::max(done, 1.0);
+    return (sample_has + added * (more - done)) * all / more;
   };
+  const bool exact_bus = !r.complete && most >= kClose && job.rules.mask.any();
   const LayerDemand layer = layer_demand(job, costs.machine());
   // O may be written after all that was looked at.
   const double out = r.complete ? 0 : layer.out - extrapolated(clusters * less.out, clusters * r.out);
   const double bus = extrapolated(clusters * less.bus, clusters * r.bus) + std::max(out, 0.0);
   const double part = missed(job, costs.machine(), bus);
-  const double whole = extrapolated(replays.cycles({&less}, clusters * part), replays.cycles({&r}, clusters * part));
+  const double of_less = replays.cycles({&less}, clusters * part);
+  // A sample that takes as long is enough to tell that the layer takes too long (extrapolated is that, too).
+  const double times = done > before ? (more - done) / (done - before) : 0;
+  const double too_long = std::max((enough * more / all + times * of_less) / (1 + times), kAbove * of_less);
+  const double of_sample = replays.cycles({&r}, clusters * part, exact_bus ? kNever : too_long);
+  const double whole = extrapolated(of_less, of_sample);
   // Less than what the layer takes of each resource it cannot be.
   double cycles = std::max(whole, out > 0 ? bus * part : 0.0), taken = bus * part;
   // Rows of a mask see more keys, or fewer, than those before them.
-  if (!r.complete && most >= kClose && job.rules.mask.any() && taken > kBusBound * cycles) {
+  if (exact_bus && taken > kBusBound * cycles) {
     if (const std::optional<double> exact = bus_time(job, costs)) {
       cycles *= *exact * part / taken;
       taken = *exact * part;
@@ -359,19 +366,24 @@ Estimate estimate(const Job& job, Replays& replays, std::size_t most, double eno
   if (busy.empty()) return {kNever};  // firmware has refused it
   const auto share = static_cast<std::uint32_t>(busy.size());
   // Where work is dealt unevenly, the first cluster or the last one has most.
+  const std::vector<std::uint32_t> order = in_order(job.block.machine.clusters);
+  const std::size_t first_commands = looked_at(job, deal, most);
+  const auto beginning = [&](std::uint32_t cluster) {  // again only where less of it is to be seen
+    const auto at = static_cast<std::size_t>(std::find(order.begin(), order.end(), cluster) - order.begin());
+    const bool known = at < some.size() && some[at].complete && some[at].commands.size() < first_commands;
+    return known ? Beginning{some[at], {}} : begin(job, cluster, replays, first_commands);
+  };
   const bool begun = some.size() == 1 && busy[0] == 0;  // by the first cluster, with as many commands
-  Beginning of_first =
-      begun ? Beginning{std::move(some[0]), std::move(half)} : begin(job, busy[0], replays, looked_at(job, deal, most));
+  Beginning of_first = begun ? Beginning{std::move(some[0]), std::move(half)} : beginning(busy[0]);
   const LayerDemand layer = layer_demand(job, costs.machine());
-  const Sampled first = sampled(job, deal, busy[0], share, replays, most, std::move(of_first));
+  const Sampled first = sampled(job, deal, busy[0], share, replays, most, enough, std::move(of_first));
   Estimate most_of_all = first.estimate;
   double macs = first.macs, most_macs = first.macs;  // of all that are looked at, and of the one that has most
   std::uint32_t looks = 1;
   bool to_the_end = first.macs > 0;  // all of them
   const auto look_at = [&](std::uint32_t cluster) {
     if (most_of_all.cycles >= enough) return;
-    const auto [e, its_macs] =
-        sampled(job, deal, cluster, share, replays, most, begin(job, cluster, replays, looked_at(job, deal, most)));
+    const auto [e, its_macs] = sampled(job, deal, cluster, share, replays, most, enough, beginning(cluster));
     ++looks;
     macs += its_macs;
     most_macs = std::max(most_macs, its_macs);

@@ -31,8 +31,8 @@ class Recorder final : public Reader {
     c.transfer = d.opcode == hal::Opcode::kCopy;
     if (queue.unit != Unit::kDma) {
       const std::size_t engine = 2 * std::size_t{queue.index} + (queue.unit == Unit::kVec ? 1 : 0);
-      if (engine >= busy_.size()) busy_.resize(engine + 1);
-      r_.engine = std::max(r_.engine, busy_[engine] += costs_.of(c.cost).pace);
+      if (engine >= r_.busy.size()) r_.busy.resize(engine + 1);
+      r_.busy[engine] += costs_.of(c.cost).pace;
     }
     if (c.transfer) {
       r_.bus += costs_.of(c.cost).bus;
@@ -120,11 +120,12 @@ class Recorder final : public Reader {
   std::uint32_t word_;
   std::size_t most_;
   std::uint64_t asked_bytes_ = 0, asked_words_ = 0;  // of the last access; in whole bus words
-  std::vector<double> busy_;                         // of each engine, its cycles so far
   Untimed untimed_;
 };
 
 }  // namespace
+
+double Recording::busiest() const { return busy.empty() ? 0 : *std::max_element(busy.begin(), busy.end()); }
 
 Recording record(const Job& job, std::uint32_t cluster, Costs& costs, std::size_t most, Recording* half) {
   Recording recording;

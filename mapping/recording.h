@@ -36,10 +36,12 @@ struct Recording {
   double bus = 0;                // cycles of the DRAM bus that their copies take,
   double out = 0;                //   and of those that write it
   double l1 = 0;                 // and of a port of L1 that all of them take
-  double engine = 0;             // of the engine that has most to do, what its units need
+  std::vector<double> busy;      // of each engine, MAC and VEC of one core after the other, what its units need
   std::uint64_t digest = 0;      // of all that a replay depends on
   bool complete = true;          // false: the stream is longer than was asked for
   hal::JobResult result{};
+
+  double busiest() const;  // of all engines
 };
 
 // At most `most` commands; the stream's rest is not recorded. `half`: of a stream that is longer than half of that, the

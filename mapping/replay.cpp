@@ -7,6 +7,10 @@
 
 namespace attnvp::mapping {
 
+namespace {
+constexpr double kExact = 1 - 1e-9;  // of sums, which are rounded
+}  // namespace
+
 Replay replay(const std::vector<const Recording*>& clusters, const Costs& costs, Contention contention, double share,
               double enough) {
   const MachineConfig& m = costs.machine();
@@ -28,7 +32,8 @@ Replay replay(const std::vector<const Recording*>& clusters, const Costs& costs,
   while (!agenda.empty() || released()) {
     const Happening h = agenda.next();
     ++longest.happenings;
-    if (h.time >= enough) return {h.time, true, longest.happenings};
+    const double least = std::max(h.time, kExact * agenda.least_end());
+    if (least >= enough) return {least, true, longest.happenings};
     Mark mark{};
     if (h.what() != Happens::kMark) {
       all[h.cluster()].happen(h);

@@ -45,11 +45,14 @@ class Agenda {
     return h;
   }
   double now() const { return now_; }
+  // Whatever happens until then, it ends no earlier.
+  void ends_after(double time) { least_end_ = std::max(least_end_, time); }
+  double least_end() const { return least_end_; }
 
  private:
   std::vector<Happening> later_, at_once_;  // at this very time, in turn: most of it
   std::size_t first_ = 0;
-  double now_ = 0;
+  double now_ = 0, least_end_ = 0;
 };
 
 // One of DRAM's users: its transfer is over, or it has been served so much of it that the next one may be issued.
@@ -65,10 +68,14 @@ class SharedBus {
   // `window`: cycles of the whole bus.
   SharedBus(Agenda& agenda, double window) : agenda_(agenda), window_(window) {}
 
+  // All that a user is going to transfer, said once.
+  void expect(double cycles) { agenda_.ends_after(ahead_ += cycles); }
   // Each user has one transfer at a time, of so many cycles. `told` before it is over, when that many are served.
   void begin(std::uint32_t user, double cycles, double told = kNotTold) {
     if (user >= users_.size()) users_.resize(user + 1);
     users_[user] = {cycles, 0, told};
+    agenda_.ends_after(agenda_.now() + ahead_);
+    ahead_ -= cycles;
     line_.push_back(user);
     if (line_.size() == 1) return next();
     if (line_.size() > 2) return;
@@ -138,6 +145,7 @@ class SharedBus {
   double window_;
   std::vector<User> users_;
   std::deque<std::uint32_t> line_;
+  double ahead_ = 0;             // of what was expected, all that has not begun
   double turn_ = 0, since_ = 0;  // what is left of it, as of then
   std::uint32_t number_ = 0;
 };

@@ -149,7 +149,7 @@ TEST(Recording, HasItsFirstHalfAsRecordedByItself) {
       EXPECT_EQ(half.bus_bytes, by_itself.bus_bytes);
       EXPECT_EQ(half.macs, by_itself.macs);
       EXPECT_EQ(half.bus, by_itself.bus);
-      EXPECT_EQ(half.engine, by_itself.engine);
+      EXPECT_EQ(half.busy, by_itself.busy);
       EXPECT_EQ(replay(half, costs, Contention::kEstimate).cycles,
                 replay(by_itself, costs, Contention::kEstimate).cycles);
     }

@@ -68,6 +68,48 @@ TEST(Estimate, IsNearTheSimulation) {
   EXPECT_GE(ratios.back(), 0.8);
 }
 
+// Where less than all is asked for it says that it is no less than that, or else what it says anyway; and nothing else
+// of what it says hangs on that.
+TEST(Estimate, IsCutShortOnlyWhereItIsEnough) {
+  std::uint32_t cut = 0, whole = 0;
+  for (std::uint32_t i = 0; i < 300; ++i) {
+    Random r(i * 2654435761U + 815);
+    const MachineConfig machine = random_machine(r);
+    const config::Network network = random_network(r);
+    config::check_machine(machine, {"random"});
+    const std::vector<job::Schedule> schedules = all_schedules();
+    try {
+      const job::Schedule chosen = job::look(machine, network, schedules[i % schedules.size()]);
+      const mapping::Job job = job::make_job(machine, network.folded(), chosen);
+      for (const std::size_t commands : {60, 250, 100000}) {
+        const auto estimate = [&](double enough, double& effort) {
+          mapping::Replays replays(machine);
+          const mapping::Estimate e = mapping::estimate(job, replays, commands, enough);
+          effort = replays.effort().spent();
+          return e;
+        };
+        double effort = 0, less = 0;
+        const mapping::Estimate all = estimate(mapping::kNever, effort);
+        if (all.cycles == mapping::kNever) continue;
+        for (const double part : {0.5, 0.9, 0.999, 1.001, 1.5}) {
+          const mapping::Estimate e = estimate(part * all.cycles, less);
+          if (part < 1) {
+            EXPECT_GE(e.cycles, part * all.cycles) << i << " " << chosen.text << " " << commands;
+          } else {
+            EXPECT_EQ(e.cycles, all.cycles) << i << " " << chosen.text << " " << commands;
+            EXPECT_EQ(e.bus, all.bus) << i << " " << chosen.text << " " << commands;
+          }
+          EXPECT_LE(less, effort) << i << " " << chosen.text << " " << commands;
+          if (part == 0.9) ++(less < 0.95 * effort ? cut : whole);
+        }
+      }
+    } catch (const std::runtime_error&) {  // a dataflow that does not take the layer
+    }
+  }
+  EXPECT_GT(cut, 50U);  // so that it is put to the test
+  EXPECT_GT(cut + whole, 300U);
+}
+
 // Engines of four cores on five ports of L1, on fewer, and on few banks: who is in whose way is a matter of percents.
 TEST(Estimate, SharesL1AsTheSimulationDoes) {
   const std::vector<std::string> small = {"clusters=2",   "cores=4",        "mac.rows=128",          "mac.columns=128",
