@@ -1,0 +1,103 @@
+// What commands cost, remembered by shape, against each by itself.
+#include "mapping/costs.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/mapping/given.h"
+#include "tests/platform/random_jobs.h"
+#include "tests/support/all_schedules.h"
+
+namespace attnvp::mapping {
+namespace {
+
+struct Commands final : Reader {
+  void command(const Queue& queue, const hal::Descriptor& descriptor) override {
+    all.emplace_back(queue.unit, descriptor);
+  }
+  bool enough() const override { return all.size() >= 2000; }
+  std::vector<std::pair<Unit, hal::Descriptor>> all;
+};
+
+struct Seen {
+  std::size_t masked = 0, numbers = 0, of_two_heads = 0;
+};
+
+Seen expect_same(const Job& job, const MachineConfig& machine, const std::string& what) {
+  Commands commands;
+  read_stream(job, 0, commands);
+  Costs costs(machine);
+  std::set<std::uint32_t> numbers;
+  Seen seen;
+  const auto number_of = [&](Unit unit, const hal::Descriptor& d) {
+    Costs alone(machine);
+    const std::uint32_t number = costs.number_of(unit, d);
+    EXPECT_EQ(costs.of(number).values(), alone.of(alone.number_of(unit, d)).values())
+        << what << " row " << d.tail.rule.row << " key " << d.tail.rule.key;
+    return number;
+  };
+  for (const auto& [unit, d] : commands.all) {
+    const std::uint32_t number = number_of(unit, d);
+    if ((d.flags & hal::kMasked) == 0) continue;
+    const hal::RuleTail& at = d.tail.rule;
+    seen.of_two_heads += at.row % at.mask.queries + d.rows > at.mask.queries ? 1 : 0;
+    numbers.insert(number);
+    if (++seen.masked % 9 != 1) continue;
+    hal::Descriptor other = d;  // and further along, into the next head
+    for (std::uint32_t step = 0; step < 2 * at.mask.queries; step += at.mask.queries / 7 + 1) {
+      other.tail.rule.row = at.row + step;
+      other.tail.rule.key = at.key + step;
+      number_of(unit, other);
+    }
+  }
+  seen.numbers = numbers.size();
+  return seen;
+}
+
+TEST(Costs, AreThoseOfEachCommandByItself) {
+  std::size_t masked = 0;
+  for (std::uint32_t i = 0; i < 150; ++i) {
+    runs::Random r(i * 2654435761U + 77);
+    const MachineConfig machine = runs::random_machine(r);
+    const config::Network network = runs::random_network(r);
+    config::check_machine(machine, {"random"});
+    const std::vector<job::Schedule> schedules = runs::all_schedules();
+    try {
+      const job::Schedule chosen = job::look(machine, network, schedules[i % schedules.size()]);
+      masked += expect_same(job::make_job(machine, network.folded(), chosen), machine, chosen.text).masked;
+    } catch (const std::runtime_error&) {  // a dataflow that does not take the layer
+    }
+  }
+  EXPECT_GT(masked, 0U);
+}
+
+// Bands with history, of grouped heads, in rows that are ragged and that span two heads; with sinks, and a prefix.
+TEST(Costs, OfMaskedRowsAreThoseOfTheirPlaces) {
+  std::size_t of_two_heads = 0;
+  for (const char* layer :
+       {"H=4,N=200,E=32,causal=1", "H=4,N=200,E=32,causal=1,window=37", "H=8,HKV=2,N=100,E=32,causal=1,window=25",
+        "H=4,NQ=140,NKV=300,E=32,causal=1", "H=4,N=128,E=32,causal=1,window=30,sinks=5", "H=4,N=128,E=32,window=33",
+        "H=4,N=128,E=32,causal=1,prefix=40"}) {
+    for (const char* dataflow : {"mas", "flat", "fusemax", "weave", "lean"}) {
+      for (const char* tiling : {"nq=16,nkv=32", "nq=24,nkv=40", "nq=7,nkv=9", "nq=128,nkv=16"}) {
+        const Given given{{"mac.rows=16", "mac.columns=16", "l1.size=4MiB"}, layer, dataflow, tiling};
+        const MachineConfig machine = given.machine();
+        const Job job = job::make_job(machine, given.layer().folded(), given.schedule());
+        const Seen seen = expect_same(job, machine, std::string(layer) + " " + dataflow + " " + tiling);
+        of_two_heads += seen.of_two_heads;
+        EXPECT_GT(seen.masked, 0U) << layer << " " << dataflow << " " << tiling;
+        if (dataflow == std::string("fusemax")) {
+          EXPECT_LT(seen.numbers, seen.masked) << layer << " " << tiling;
+        }
+      }
+    }
+  }
+  EXPECT_GT(of_two_heads, 0U);
+}
+
+}  // namespace
+}  // namespace attnvp::mapping
