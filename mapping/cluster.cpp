@@ -35,7 +35,7 @@ Cluster::Cluster(std::uint32_t number, const Recording& recording, const Costs& 
   boot_ = beat_ * sizeof(hal::JobBlock);
   push_ = beat_ * hal::kDescriptorBytes + access;
   own_ = own_time(r_.bus_bytes, r_.commands.size());
-  if (!r_.complete) return;  // of a part of a stream some commands wait for others that are not there
+  if (!r_.by_itself) return;  // then there may be commands that never run, and others' tokens come at any time
   for (std::size_t i = 0; i < std::min<std::size_t>(r_.busy.size(), dma_); ++i) {
     lines_[i].stages.ahead = r_.busy[i];
     agenda_.ends_after(r_.busy[i]);

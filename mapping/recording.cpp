@@ -89,6 +89,7 @@ class Recorder final : public Reader {
     r_.bus_bytes += asked_words_;
   }
   bool enough() const override { return !r_.complete; }
+  bool by_itself() { return r_.complete && untimed_.by_itself(); }
 
  private:
   // `more`: what else a replay depends on.
@@ -133,6 +134,7 @@ Recording record(const Job& job, std::uint32_t cluster, Costs& costs, std::size_
   recording.commands.reserve(std::min(most, kUsual));
   Recorder recorder(recording, cluster, costs, most, half);
   recording.result = read_stream(job, cluster, recorder);
+  recording.by_itself = recorder.by_itself();
   return recording;
 }
 

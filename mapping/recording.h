@@ -39,6 +39,7 @@ struct Recording {
   std::vector<double> busy;      // of each engine, MAC and VEC of one core after the other, what its units need
   std::uint64_t digest = 0;      // of all that a replay depends on
   bool complete = true;          // false: the stream is longer than was asked for
+  bool by_itself = false;        // that, and nothing in it waits for other clusters
   hal::JobResult result{};
 
   double busiest() const;  // of all engines

@@ -2,6 +2,7 @@
 // firmware is told of a machine whose engines and buses keep up with it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -28,12 +29,19 @@ class Untimed {
   void take(std::uint32_t event, std::uint32_t tokens) {
     run();
     std::uint32_t& there = tokens_of(event);
+    by_others_ = by_others_ || there < tokens;
     there -= there < tokens ? there : tokens;
   }
   std::uint32_t waiting(const Queue& queue) {
     run();
     const Line& l = line_of(queue);
     return static_cast<std::uint32_t>(l.commands.size() - l.next);
+  }
+  // Whether all commands have gone, and nothing has waited for what is not in the stream.
+  bool by_itself() {
+    run();
+    return !by_others_ &&
+           std::all_of(lines_.begin(), lines_.end(), [](const Line& l) { return l.next == l.commands.size(); });
   }
 
  private:
@@ -57,7 +65,7 @@ class Untimed {
   const Recording& r_;
   std::vector<Line> lines_;
   std::vector<std::uint32_t> tokens_;  // of each event
-  bool stirred_ = false;
+  bool stirred_ = false, by_others_ = false;
 };
 
 }  // namespace attnvp::mapping
