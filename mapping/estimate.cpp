@@ -308,7 +308,7 @@ Sampled sampled(const Job& job, const Deal& deal, std::uint32_t cluster, std::ui
   const double more = work(tall, deal);
   const double done = r.complete ? here : std::min(clusters * r.macs / products_of(job), more);
   const double before = smaller ? work(half, deal) : done * less.macs / std::max(r.macs, 1.0);
-  constexpr double kAbove = 1.0001;  // what is no rounding
+  constexpr double kAbove = 1.0001;  // by more than rounding
   const auto extrapolated = [&](double less_has, double sample_has) {
     // Few heads that are dealt otherwise may take more than many do: then all of them are of the one kind.
     const double added = done > before && sample_has > less_has ? (sample_has - less_has) / (done - before)

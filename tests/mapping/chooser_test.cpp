@@ -156,6 +156,23 @@ TEST(Recording, HasItsFirstHalfAsRecordedByItself) {
   }
 }
 
+// Pieces of a row that several clusters have are merged by one of them, which waits for the others.
+TEST(Recording, TellsWhetherItWaitsForOthers) {
+  const auto by_themselves = [](const Given& given) {  // how many clusters' streams
+    const MachineConfig machine = given.machine();
+    const Job job = job::make_job(machine, given.layer().folded(), given.schedule());
+    Costs costs(machine);
+    EXPECT_FALSE(record(job, 0, costs, 3).by_itself) << given.dataflow;  // as it goes on
+    std::uint32_t count = 0;
+    for (std::uint32_t c = 0; c < machine.clusters; ++c) count += record(job, c, costs, 1'000'000).by_itself ? 1 : 0;
+    return count;
+  };
+  EXPECT_EQ(by_themselves({{"clusters=4"}, "H=8,N=256,E=64,causal=1", "mas", ""}), 4U);
+  EXPECT_EQ(by_themselves({{"clusters=4"}, "H=8,N=256,E=64", "lean", ""}), 4U);
+  EXPECT_LT(by_themselves({{"clusters=4"}, "H=4,E=64,phase=decode,batch=1,cache=4096", "lean", ""}), 4U);
+  EXPECT_LT(by_themselves({{"clusters=8"}, "H=2,E=64,phase=decode,batch=1,cache=4096", "flash-decoding", ""}), 8U);
+}
+
 TEST(Effort, IsOfWhatIsRecordedAndReplayed) {
   const MachineConfig machine = kCases[0].machine();
   const Job job = job_of(kCases[0], machine, "mas");
