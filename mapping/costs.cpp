@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <tuple>
 
 #include "models/cached_dram/config.h"
 #include "models/dma_controller/transfer.h"
@@ -14,14 +15,16 @@ namespace attnvp::mapping {
 namespace {
 
 // What the layer's mask hides of a command's rows depends on: where those are; and in a band, of one head's queries,
-// how far they are along its keys. So that tiles on a diagonal are of few shapes.
-std::uint64_t place_of(const hal::Descriptor& d) {
+// how far they are along its keys. So that tiles on a diagonal are of few shapes. Requests have histories of their own.
+std::pair<std::uint64_t, std::uint64_t> place_of(const hal::Descriptor& d) {
   constexpr std::uint64_t kInABand = std::uint64_t{1} << 63;
   const hal::RuleTail& at = d.tail.rule;
   const hal::Mask& m = at.mask;
   const bool band = m.by_place() && m.sinks == 0 && m.prefix == 0 && (d.flags & hal::kBlocked) == 0 && m.queries > 0;
-  if (!band || d.rows > m.queries - at.row % m.queries) return std::uint64_t{at.row} << 32 | at.key;
-  return kInABand | static_cast<std::uint32_t>(m.history + at.row % m.queries - at.key);
+  if (!band || d.rows > m.queries - at.row % m.queries) {
+    return {std::uint64_t{at.row} << 32 | at.key, std::uint64_t{m.queries} << 32 | m.history};
+  }
+  return {kInABand | static_cast<std::uint32_t>(m.history + at.row % m.queries - at.key), 0};
 }
 
 }  // namespace
@@ -38,7 +41,7 @@ Costs::Shape Costs::shape_of(Unit unit, const hal::Descriptor& d) {
     shape[5] |= (type << 2 | memory) << (8 * i);
   }
   std::memcpy(&shape[6], d.tail.bytes, 2 * sizeof shape[6]);
-  if ((d.flags & hal::kMasked) != 0) shape[7] = place_of(d);
+  if ((d.flags & hal::kMasked) != 0) std::tie(shape[7], shape[8]) = place_of(d);
   if (MacPlanner::is_tile_op(d.opcode)) shape[6] &= 0xFFFF'FFFF;  // keys without the slot
   return shape;
 }

@@ -51,7 +51,7 @@ class Costs {
 
  private:
   // What a cost depends on: everything but addresses, events, names, and where in the array a tile is.
-  using Shape = std::array<std::uint64_t, 8>;
+  using Shape = std::array<std::uint64_t, 9>;
   struct Hash {
     std::size_t operator()(const Shape& shape) const;
   };

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <set>
 #include <string>
 #include <utility>
@@ -97,6 +98,24 @@ TEST(Costs, OfMaskedRowsAreThoseOfTheirPlaces) {
     }
   }
   EXPECT_GT(of_two_heads, 0U);
+}
+
+// Each with new tokens of its own behind a history of its own.
+TEST(Costs, OfRequestsAreThoseOfTheirHistories) {
+  std::ofstream(testing::TempDir() + "costs_requests.csv") << "new_tokens,cached_tokens\n40,0\n40,100\n16,33\n40,57\n";
+  for (const char* layer :
+       {"H=4,N=64,E=32,causal=1", "H=4,N=64,E=32,causal=1,window=30,sinks=5",
+        "H=8,HKV=2,N=64,E=32,causal=1,window=30,sinks=5", "H=8,HKV=2,N=64,E=32,causal=1,prefix=9"}) {
+    const config::Network network =
+        config::with_requests(config::load_network(layer), testing::TempDir() + "costs_requests.csv");
+    for (const char* dataflow : {"weave", "lean"}) {
+      const MachineConfig machine = config::load_hardware("edge", {"mac.rows=16", "mac.columns=16"});
+      job::Schedule schedule = job::parse_dataflow(dataflow);
+      schedule.tiling = job::parse_tiling("nq=16,nkv=32");
+      const Job job = job::make_job(machine, network.folded(), job::complete(machine, network, schedule));
+      EXPECT_GT(expect_same(job, machine, std::string(layer) + " " + dataflow).masked, 0U) << layer << " " << dataflow;
+    }
+  }
 }
 
 }  // namespace
