@@ -72,7 +72,7 @@ class Chooser::Search {
     if (!choice.fits) return choice;
     const Estimate& e = judge_.estimated(choice.words, !words_.empty());
     choice.cycles = e.cycles;
-    choice.commands = e.commands;
+    choice.commands = e.all_commands;
     return choice;
   }
 
@@ -106,7 +106,7 @@ class Chooser::Search {
     if (choice.fits && !(given_ && part_ > 0)) {
       const Estimate& e = judge_.estimated(choice.words, part_ > 0);
       choice.cycles = e.cycles;
-      choice.commands = e.commands;
+      choice.commands = e.all_commands;
     }
     choice.l1_bytes = judge_.nearest().l1_bytes;
     choice.refusal = choice.fits ? judge_.nearest().result : judge_.word_on_nearest();

@@ -23,7 +23,7 @@ struct Choice {
   hal::JobResult refusal{};    // why it does not: firmware's word on the smallest schedule that was tried,
   std::uint64_t l1_bytes = 0;  //   and what that takes of L1
   double cycles = 0;           // estimated, where something was open,
-  double commands = 0;         //   and of the cluster that has most
+  double commands = 0;         //   and of all clusters
 };
 
 // A choice that is made part by part, so that several can be held against each other meanwhile, and those that stay

@@ -1,7 +1,10 @@
 // How much a choice has done and may do, counted and not timed, so that equal choices come out equal on any machine.
-// The unit is what it takes to record a command (recording.h) of a layer without a mask: 0.09 microseconds, and with
-// all that a choice does besides 0.11, where this was measured, on the 300 machines and layers of docs/auto.md. Hosts
-// differ: of a former build a program took 27 milliseconds on one and 45 on another, a recorded command 0.16 on both.
+// The unit is what it takes to record a command (recording.h) of a layer without a mask: 0.09 microseconds where this
+// was measured, on the 300 machines and layers of docs/auto.md. What a choice does besides is in the prices of a
+// recording and of a replay: fitted to whole commands, they say 0.55 to 1.25 times what 90% of those took, and the
+// prices of runs, which are a seventh less than was fitted, as a quieter host takes less for them, 0.7 to 1 times.
+// Hosts differ: of a former build a program took 27 milliseconds on one and 45 on another, a recorded command 0.16
+// microseconds on both.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +14,23 @@ namespace attnvp::mapping {
 
 class Effort {
  public:
-  // So many commands of a cluster: a microsecond to begin with, and under a mask, of which firmware looks at each row
-  // block, half as much again.
-  static double of_a_recording(double commands, bool masked) { return (masked ? 1.5 : 1) * (12 + commands); }
-  // What happens in a replay: 29 nanoseconds, 3 more for each core that has a part of L1, and some for others' bursts.
-  static double of_happenings(double count, double cores_of_each) { return (0.33 + 0.04 * cores_of_each) * count; }
-  static double of_simulated(double commands) { return 16 * commands; }  // 1.4 microseconds each
-  // A program that begins, simulates so many and ends: 18 milliseconds without them,
-  static double of_a_program(double commands) { return 165'000 + of_simulated(commands); }
-  // and the machine that it makes: 0.59 milliseconds a cluster and 0.37 a core.
+  // So many commands of a cluster: 3 microseconds to begin with, and under a mask, of which firmware looks at each row
+  // block, 0.7 times as much again.
+  static double of_a_recording(double commands, bool masked) { return (masked ? 1.7 : 1) * (35 + commands); }
+  // Of so many happenings: 27 microseconds to begin with, 22 nanoseconds each, and 7 for each core that has a part of
+  // L1.
+  static double of_a_replay(double happenings, double cores_of_each) {
+    return 300 + (0.25 + 0.08 * cores_of_each) * happenings;
+  }
+  // 1.9 microseconds a command, and 0.4 for each core that has a part of L1.
+  static double of_simulated(double commands, double cores_of_each) { return (22 + 4.6 * cores_of_each) * commands; }
+  // A program that begins, simulates so many and ends: 17 milliseconds without them,
+  static double of_a_program(double commands, double cores_of_each) {
+    return 197'000 + of_simulated(commands, cores_of_each);
+  }
+  // and the machine that it makes: 0.72 milliseconds a cluster and 0.41 a core.
   static double of_a_machine(double clusters, double cores_of_each) {
-    return clusters * (4'200 + 3'100 * cores_of_each);
+    return clusters * (8'200 + 4'700 * cores_of_each);
   }
 
   void add(double effort) { spent_ += effort; }

@@ -201,7 +201,7 @@ std::optional<Estimate> whole(const Job& job, Replays& replays, std::size_t most
                               std::vector<Recording>& some, Recording& half) {
   Costs& costs = replays.costs();
   const std::uint32_t clusters = job.block.machine.clusters;
-  double bus = 0, macs = 0, commands = 0, l1 = 0, engine = 0;
+  double bus = 0, macs = 0, commands = 0, all_commands = 0, l1 = 0, engine = 0;
   std::uint32_t busy = 0;
   bool alike = true, all_there = true;
   for (const std::uint32_t cluster : in_order(clusters)) {
@@ -215,6 +215,7 @@ std::optional<Estimate> whole(const Job& job, Replays& replays, std::size_t most
     if (last.result.status != hal::Status::kDone) return Estimate{kNever};
     most -= last.commands.size();
     commands = std::max(commands, static_cast<double>(last.commands.size()));
+    all_commands += static_cast<double>(last.commands.size());
     l1 = std::max(l1, last.l1);
     engine = std::max(engine, last.busiest());
     busy += last.commands.empty() ? 0 : 1;
@@ -228,9 +229,10 @@ std::optional<Estimate> whole(const Job& job, Replays& replays, std::size_t most
   const double counted = 1.0 * clusters / static_cast<double>(some.size());
   const double share = alike || some.size() == clusters ? counted : std::max(counted, missing);
   bus *= share;
+  all_commands *= share;
   const double part = missed(job, costs.machine(), bus);
   const double least = std::max(bus * part, engine);
-  if (least >= enough) return Estimate{least, bus * part, commands, l1, all_there, some[0].digest};
+  if (least >= enough) return Estimate{least, bus * part, commands, all_commands, l1, all_there, some[0].digest};
   std::vector<const Recording*> all;
   for (const Recording& r : some) {
     if (!r.commands.empty()) all.push_back(&r);
@@ -242,7 +244,7 @@ std::optional<Estimate> whole(const Job& job, Replays& replays, std::size_t most
   }
   double cycles = replays.cycles(all, share * beside * part, enough);
   if (some.size() < clusters && job.rules.mask.any()) cycles *= std::max(missing / counted, 1.0);
-  return Estimate{std::max(cycles, bus * part), bus * part, commands, l1, all_there, some[0].digest};
+  return Estimate{std::max(cycles, bus * part), bus * part, commands, all_commands, l1, all_there, some[0].digest};
 }
 
 // How much is looked at of a sample of the layer: more of one that is not halved once more.
@@ -253,8 +255,8 @@ std::size_t looked_at(const Job& sample, const Deal& deal, std::size_t most) {
 
 // What a cluster's stream tells of the layer.
 struct Sampled {
-  Estimate estimate;
-  double macs = 0;  // of all of the stream; 0: less of it was looked at
+  Estimate estimate;  // all_commands: of that cluster
+  double macs = 0;    // of all of the stream; 0: less of it was looked at
 };
 
 // As seen by one of `clusters` that share the work; `first`: of its stream.
@@ -292,7 +294,7 @@ Sampled sampled(const Job& job, const Deal& deal, std::uint32_t cluster, std::ui
   if (r.complete && here == all) {
     const double part = missed(job, costs.machine(), clusters * r.bus);
     return {{replays.cycles({&r}, clusters * part, enough), clusters * r.bus * part,
-             static_cast<double>(r.commands.size()), r.l1},
+             static_cast<double>(r.commands.size()), static_cast<double>(r.commands.size()), r.l1},
             r.macs};
   }
   // What has been added from a smaller sample to this one, or to this one's stream from a part of it, is added as often
@@ -336,8 +338,8 @@ Sampled sampled(const Job& job, const Deal& deal, std::uint32_t cluster, std::ui
       taken = *exact * part;
     }
   }
-  return {{std::max(cycles, layer.cycles()), taken, static_cast<double>(r.commands.size()) * all / std::max(done, 1.0),
-           r.l1 * all / std::max(done, 1.0)}};
+  const double commands = static_cast<double>(r.commands.size()) * all / std::max(done, 1.0);
+  return {{std::max(cycles, layer.cycles()), taken, commands, commands, r.l1 * all / std::max(done, 1.0)}};
 }
 
 }  // namespace
@@ -389,7 +391,8 @@ Estimate estimate(const Job& job, Replays& replays, std::size_t most, double eno
     most_macs = std::max(most_macs, its_macs);
     to_the_end = to_the_end && its_macs > 0;
     most_of_all = {std::max(most_of_all.cycles, e.cycles), std::max(most_of_all.bus, e.bus),
-                   std::max(most_of_all.commands, e.commands), std::max(most_of_all.l1, e.l1)};
+                   std::max(most_of_all.commands, e.commands), most_of_all.all_commands + e.all_commands,
+                   std::max(most_of_all.l1, e.l1)};
   };
   if (share > 1) look_at(busy.back());
   // One that has rows of two heads has more than those at the ends.
@@ -406,7 +409,13 @@ Estimate estimate(const Job& job, Replays& replays, std::size_t most, double eno
   most_of_all.cycles *= of_others();
   // Those that have nothing to do leave the layer's products and scores to the others.
   const double engines = std::max(layer.arrays, layer.lanes) * job.block.machine.clusters / share;
-  return {std::max(most_of_all.cycles, engines), most_of_all.bus, most_of_all.commands, most_of_all.l1, false, digest};
+  return {std::max(most_of_all.cycles, engines),
+          most_of_all.bus,
+          most_of_all.commands,
+          most_of_all.all_commands * share / looks,
+          most_of_all.l1,
+          false,
+          digest};
 }
 
 }  // namespace attnvp::mapping

@@ -14,6 +14,7 @@ struct Estimate {
   double cycles = 0;         // infinite where firmware refuses the schedule or it would never end
   double bus = 0;            // cycles of the DRAM bus that all copies take
   double commands = 0;       // of the cluster that has most
+  double all_commands = 0;   // of all clusters
   double l1 = 0;             // cycles of a port of its L1 that all of them take
   bool whole = false;        // all of it was looked at: by more commands it is the same
   std::uint64_t digest = 0;  // of the first cluster's stream, as far as it was looked at (recording.h)

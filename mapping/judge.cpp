@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "mapping/programs.h"
+#include "mapping/prospects.h"
 #include "mapping/replay.h"
 
 namespace attnvp::mapping {
@@ -56,7 +57,8 @@ Judge::Judge(const Job& job, const firmware::Dataflow& dataflow, Replays& replay
       l1_share_(on_chip(dataflow, kL1Share / replays.costs().machine().cores)),
       command_(on_chip(dataflow, kOfACommand / (2.0 * replays.costs().machine().cores))),
       least_(kNever),
-      at_first_(glance == Glance::kRough ? kRoughly : kCommands),
+      rough_(glance == Glance::kRough),
+      at_first_(rough_ ? kRoughly : kCommands),
       commands_(at_first_) {
   while (dataflow.parameters[count_] != nullptr) ++count_;
 }
@@ -185,30 +187,25 @@ double Judge::control_of(const Words& words, const Job& job) {
   return control_[structure] = cycles_of_a_command(job, replays_.costs().machine(), kCommands);
 }
 
-namespace {
-std::vector<std::pair<double, Words>> sorted(std::vector<std::pair<double, Words>> all) {
-  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  return all;
-}
-}  // namespace
-
 Words Judge::best() {
   std::vector<std::pair<double, Words>> looked_at = found_;
   for (const Closer& look : kCloser) {
-    const std::vector<std::pair<double, Words>> from = sorted(std::exchange(looked_at, {}));
+    Prospects from(std::exchange(looked_at, {}));
     double best = kNever;
     std::size_t first = 0;
     std::map<double, std::size_t> of_merit;
-    for (auto [merit, words] : from) {
+    while (const Prospect* p = from.next()) {
       // More of them where those before turn out to be worse than they promised; and, if they are near, the first
-      // ones and those where steps ended.
-      const std::size_t most = merit < best ? kMore * look.schedules : look.schedules;
-      if (of_merit[merit]++ >= kOfEachMerit) continue;  // where a parameter makes no difference
-      const bool one = first++ < kFirst || ends_.count(words) > 0;
-      if (looked_at.size() >= most && !(one && merit < kNearBest * best)) continue;
-      merit = closely(words, look.commands, kNearBest * best);
+      // ones and those where steps ended. Of the others none that is expected to be no better than what is nearly it.
+      const std::size_t most = p->merit < best ? kMore * look.schedules : look.schedules;
+      if (of_merit[p->merit]++ >= kOfEachMerit) continue;  // where a parameter makes no difference
+      const bool one = first++ < kFirst || ends_.count(p->words) > 0;
+      if (looked_at.size() >= most && !(one && p->expected < kNearBest * best)) continue;
+      if (p->distance == 1 && p->expected >= best && !one) continue;
+      const double merit = closely(p->words, look.commands, kNearBest * best);
       best = std::min(best, merit);
-      looked_at.emplace_back(merit, words);
+      looked_at.emplace_back(merit, p->words);
+      if (rough_) from.learn(merit);  // by 1,000 commands it changed nothing but which of equals was taken
     }
   }
   Words chosen;

@@ -78,6 +78,7 @@ class Judge {
   std::vector<std::pair<double, Words>> found_;
   double least_;
   std::set<Words> ends_;
+  bool rough_;
   std::size_t at_first_, commands_;  // that are looked at first, and that a merit is for now
   Need nearest_;
   Words nearest_words_;

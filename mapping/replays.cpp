@@ -71,7 +71,7 @@ double Replays::cycles(const std::vector<const Recording*>& clusters, double sha
   Replayed& known = replayed_[key];
   if (known.cycles >= known.enough && known.enough < enough) {
     const Replay replayed = replay(clusters, costs_, Contention::kEstimate, share, enough);
-    effort_.add(Effort::of_happenings(static_cast<double>(replayed.happenings), costs_.machine().cores));
+    effort_.add(Effort::of_a_replay(static_cast<double>(replayed.happenings), costs_.machine().cores));
     known = {replayed.cycles, enough};
   }
   return known.cycles;

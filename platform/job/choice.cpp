@@ -34,7 +34,7 @@ Choice Choosing::choice() {
     if (why.status == hal::Status::kBadTiling) throw TilingError(sentence);
     throw RunError(sentence);
   }
-  Choice all{schedule_, choice.cycles, choice.commands * machine_.clusters};
+  Choice all{schedule_, choice.cycles, choice.commands};
   all.schedule.tiling = tiling_of(choice.words, dataflow);
   return all;
 }
@@ -42,7 +42,7 @@ Choice Choosing::choice() {
 std::optional<Choice> Choosing::likeliest() {
   const mapping::Choice found = chooser_.likeliest();
   if (!found.fits) return std::nullopt;
-  Choice all{schedule_, found.cycles, found.commands * machine_.clusters};
+  Choice all{schedule_, found.cycles, found.commands};
   all.schedule.tiling = tiling_of(found.words, *mapping::find_dataflow(schedule_.dataflow));
   return all;
 }

@@ -75,22 +75,24 @@ void Contest::out(Contender& c, const std::exception& why) {
   c.estimate = kOut;
 }
 
+double Contest::a_run(double commands) const {
+  return Effort::of_a_program(commands, machine_.cores) + Effort::of_a_machine(machine_.clusters, machine_.cores);
+}
+
 void Contest::allow(double commands, std::uint32_t runs) {
   if (runs_ == 0) return;
   fewest_commands_ = std::min(fewest_commands_, commands);
-  replays_.effort().allow(runs * Effort::of_a_program(fewest_commands_));
+  replays_.effort().allow(runs * a_run(fewest_commands_));
 }
 
 void Contest::allow_all_but(std::uint32_t runs) {
   if (runs_ == 0) return;
-  const double run =
-      Effort::of_a_program(all_.front().commands) + Effort::of_a_machine(machine_.clusters, machine_.cores);
-  replays_.effort().allow((runs_ - std::min(runs_, runs)) * run);
+  replays_.effort().allow((runs_ - std::min(runs_, runs)) * a_run(all_.front().commands));
 }
 
 double Contest::runs_left() {
   allow_all_but(kTheLast);
-  return replays_.effort().left() / Effort::of_simulated(std::max(all_.front().commands, 1.0));
+  return replays_.effort().left() / Effort::of_simulated(std::max(all_.front().commands, 1.0), machine_.cores);
 }
 
 bool Contest::choose(Contender& c, Choosing& choosing) {
@@ -118,7 +120,7 @@ void Contest::run(Contender& c) {
       replays_.effort().add(Effort::of_a_machine(machine_.clusters, machine_.cores));
     }
     c.cycles = trial_->cycles(network_, c.schedule);
-    replays_.effort().add(Effort::of_simulated(c.commands));
+    replays_.effort().add(Effort::of_simulated(c.commands, machine_.cores));
   } catch (const host_memory::Exceeded&) {  // no room for a second machine
   } catch (const RunError& why) {
     out(c, why);
@@ -146,7 +148,7 @@ bool Contest::advance(Contender& c, Choosing& choosing) {
   if (replays_.effort().over() || !choosing.advance()) return false;
   const mapping::Estimate best = choosing.best();
   c.estimate = best.cycles * c.off;
-  c.commands = best.commands * machine_.clusters;
+  c.commands = best.all_commands;
   return true;
 }
 

@@ -76,8 +76,8 @@ class Contest {
     bool seen = false;  // closely
   };
   void sort();
-  // As much effort as so many runs of so many commands take on a small machine, where there is a limit. On a large one
-  // a run takes longer: what that leaves is for challenges.
+  double a_run(double commands) const;  // its effort, of a program of its own
+  // As much effort as so many runs of so many commands take, or of as few as were seen, where there is a limit.
   void allow(double commands, std::uint32_t runs);
   void allow_all_but(std::uint32_t runs);  // of the first one on this machine
   mapping::Glance glance() const { return runs_ == 0 ? mapping::Glance::kUsual : mapping::Glance::kRough; }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "mapping/counter.h"
 #include "tests/mapping/given.h"
 #include "tests/platform/random_jobs.h"
 #include "tests/support/all_schedules.h"
@@ -111,6 +112,42 @@ TEST(Estimate, IsCutShortOnlyWhereItIsEnough) {
 }
 
 // Engines of four cores on five ports of L1, on fewer, and on few banks: who is in whose way is a matter of percents.
+// The commands of all clusters: where all streams were looked at, each; of a part of them, roughly.
+TEST(Estimate, CountsTheCommandsOfAllClusters) {
+  std::uint32_t exact = 0;
+  std::vector<double> rough;
+  for (std::uint32_t i = 0; i < 150; ++i) {
+    Random r(i * 2654435761U + 99);
+    const MachineConfig machine = random_machine(r);
+    const config::Network network = random_network(r);
+    config::check_machine(machine, {"random"});
+    const std::vector<job::Schedule> schedules = all_schedules();
+    try {
+      const job::Schedule chosen = job::complete(machine, network, schedules[i % schedules.size()]);
+      const mapping::Job job = job::make_job(machine, network.folded(), chosen);
+      const auto commands = static_cast<double>(mapping::count(job, machine).commands);
+      for (const std::size_t most : {40U, 1000000U}) {
+        mapping::Replays replays(machine);
+        const mapping::Estimate e = mapping::estimate(job, replays, most);
+        if (e.cycles == mapping::kNever) continue;
+        EXPECT_LE(e.all_commands, e.commands * machine.clusters * (1 + 1e-12)) << i;
+        if (e.whole && machine.clusters <= 8) {
+          EXPECT_DOUBLE_EQ(e.all_commands, commands) << i;
+          ++exact;
+        } else {
+          rough.push_back(std::abs(std::log(e.all_commands / commands)));
+        }
+      }
+    } catch (const std::runtime_error&) {
+    }
+  }
+  ASSERT_GE(exact, 100U);
+  ASSERT_GE(rough.size(), 20U);
+  std::sort(rough.begin(), rough.end());
+  EXPECT_LE(rough[rough.size() / 2], 0.02);
+  EXPECT_LE(rough[rough.size() * 9 / 10], 0.15);
+}
+
 TEST(Estimate, SharesL1AsTheSimulationDoes) {
   const std::vector<std::string> small = {"clusters=2",   "cores=4",        "mac.rows=128",          "mac.columns=128",
                                           "vec.lanes=64", "l0.size=256KiB", "dram.bandwidth=100GB/s"};
