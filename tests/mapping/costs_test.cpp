@@ -10,8 +10,7 @@
 #include <vector>
 
 #include "tests/mapping/given.h"
-#include "tests/platform/random_jobs.h"
-#include "tests/support/all_schedules.h"
+#include "tests/mapping/random_schedules.h"
 
 namespace attnvp::mapping {
 namespace {
@@ -61,18 +60,12 @@ Seen expect_same(const Job& job, const MachineConfig& machine, const std::string
 
 TEST(Costs, AreThoseOfEachCommandByItself) {
   std::size_t masked = 0;
-  for (std::uint32_t i = 0; i < 150; ++i) {
-    runs::Random r(i * 2654435761U + 77);
-    const MachineConfig machine = runs::random_machine(r);
-    const config::Network network = runs::random_network(r);
-    config::check_machine(machine, {"random"});
-    const std::vector<job::Schedule> schedules = runs::all_schedules();
-    try {
-      const job::Schedule chosen = job::look(machine, network, schedules[i % schedules.size()]);
-      masked += expect_same(job::make_job(machine, network.folded(), chosen), machine, chosen.text).masked;
-    } catch (const std::runtime_error&) {  // a dataflow that does not take the layer
-    }
-  }
+  const auto look = [](const MachineConfig& machine, const config::Network& network, const job::Schedule& open) {
+    return job::look(machine, network, open);
+  };
+  each_random_schedule(150, 77, look, [&](std::uint32_t, const auto& machine, const auto& network, const auto& chosen) {
+    masked += expect_same(job::make_job(machine, network.folded(), chosen), machine, chosen.text).masked;
+  });
   EXPECT_GT(masked, 0U);
 }
 

@@ -10,16 +10,17 @@
 
 #include "mapping/counter.h"
 #include "tests/mapping/given.h"
-#include "tests/platform/random_jobs.h"
-#include "tests/support/all_schedules.h"
+#include "tests/mapping/random_schedules.h"
 
 namespace attnvp {
 namespace {
 
-using runs::all_schedules;
-using runs::Random;
-using runs::random_machine;
-using runs::random_network;
+const auto complete = [](const MachineConfig& machine, const config::Network& network, const job::Schedule& open) {
+  return job::complete(machine, network, open);
+};
+const auto look = [](const MachineConfig& machine, const config::Network& network, const job::Schedule& open) {
+  return job::look(machine, network, open);
+};
 
 double over_simulation(const Given& given) {
   const job::Schedule schedule = given.schedule();
@@ -45,22 +46,13 @@ double over_whole(const Given& given, std::size_t commands) {
 // The estimate is for comparing. These are hard cases: tiny layers, bursts of 16 bytes, one bank.
 TEST(Estimate, IsNearTheSimulation) {
   std::vector<double> ratios;
-  for (std::uint32_t i = 0; i < 60; ++i) {
-    Random r(i * 2654435761U + 4711);
-    const MachineConfig machine = random_machine(r);
-    const config::Network network = random_network(r);
-    config::check_machine(machine, {"random"});
-    const std::vector<job::Schedule> schedules = all_schedules();
-    const job::Schedule& open = schedules[i % schedules.size()];
-    try {
-      const job::Schedule chosen = job::complete(machine, network, open);
-      mapping::Replays replays(machine);
-      const double estimate = mapping::estimate(job::make_job(machine, network, chosen), replays, 100000).cycles;
-      job::Runner runner(machine, config::load_energy("fusemax-45nm"), false);
-      ratios.push_back(estimate / static_cast<double>(runner.run(network, chosen, nullptr, {}).cycles));
-    } catch (const std::runtime_error&) {
-    }
-  }
+  each_random_schedule(
+      60, 4711, complete, [&](std::uint32_t, const auto& machine, const auto& network, const auto& chosen) {
+        mapping::Replays replays(machine);
+        const double estimate = mapping::estimate(job::make_job(machine, network, chosen), replays, 100000).cycles;
+        job::Runner runner(machine, config::load_energy("fusemax-45nm"), false);
+        ratios.push_back(estimate / static_cast<double>(runner.run(network, chosen, nullptr, {}).cycles));
+      });
   ASSERT_GE(ratios.size(), 20U);
   std::sort(ratios.begin(), ratios.end(), [](double a, double b) { return std::abs(a - 1) < std::abs(b - 1); });
   EXPECT_LE(std::abs(ratios[ratios.size() / 2] - 1), 0.02);
@@ -73,74 +65,57 @@ TEST(Estimate, IsNearTheSimulation) {
 // of what it says hangs on that.
 TEST(Estimate, IsCutShortOnlyWhereItIsEnough) {
   std::uint32_t cut = 0, whole = 0;
-  for (std::uint32_t i = 0; i < 1000; ++i) {
-    Random r(i * 2654435761U + 815);
-    const MachineConfig machine = random_machine(r);
-    const config::Network network = random_network(r);
-    config::check_machine(machine, {"random"});
-    const std::vector<job::Schedule> schedules = all_schedules();
-    try {
-      const job::Schedule chosen = job::look(machine, network, schedules[i % schedules.size()]);
-      const mapping::Job job = job::make_job(machine, network.folded(), chosen);
-      for (const std::size_t commands : {60, 250, 100000}) {
-        const auto estimate = [&](double enough, double& effort) {
-          mapping::Replays replays(machine);
-          const mapping::Estimate e = mapping::estimate(job, replays, commands, enough);
-          effort = replays.effort().spent();
-          return e;
-        };
-        double effort = 0, less = 0;
-        const mapping::Estimate all = estimate(mapping::kNever, effort);
-        if (all.cycles == mapping::kNever) continue;
-        for (const double part : {0.5, 0.9, 0.999, 1.001, 1.5}) {
-          const mapping::Estimate e = estimate(part * all.cycles, less);
-          if (part < 1) {
-            EXPECT_GE(e.cycles, part * all.cycles) << i << " " << chosen.text << " " << commands;
-          } else {
-            EXPECT_EQ(e.cycles, all.cycles) << i << " " << chosen.text << " " << commands;
-            EXPECT_EQ(e.bus, all.bus) << i << " " << chosen.text << " " << commands;
-          }
-          EXPECT_LE(less, effort) << i << " " << chosen.text << " " << commands;
-          if (part == 0.9) ++(less < 0.95 * effort ? cut : whole);
-        }
-      }
-    } catch (const std::runtime_error&) {  // a dataflow that does not take the layer
-    }
-  }
+  each_random_schedule(1000, 815, look,
+                       [&](std::uint32_t i, const auto& machine, const auto& network, const auto& chosen) {
+                         const mapping::Job job = job::make_job(machine, network.folded(), chosen);
+                         for (const std::size_t commands : {60, 250, 100000}) {
+                           const auto estimate = [&](double enough, double& effort) {
+                             mapping::Replays replays(machine);
+                             const mapping::Estimate e = mapping::estimate(job, replays, commands, enough);
+                             effort = replays.effort().spent();
+                             return e;
+                           };
+                           double effort = 0, less = 0;
+                           const mapping::Estimate all = estimate(mapping::kNever, effort);
+                           if (all.cycles == mapping::kNever) continue;
+                           for (const double part : {0.5, 0.9, 0.999, 1.001, 1.5}) {
+                             const mapping::Estimate e = estimate(part * all.cycles, less);
+                             if (part < 1) {
+                               EXPECT_GE(e.cycles, part * all.cycles) << i << " " << chosen.text << " " << commands;
+                             } else {
+                               EXPECT_EQ(e.cycles, all.cycles) << i << " " << chosen.text << " " << commands;
+                               EXPECT_EQ(e.bus, all.bus) << i << " " << chosen.text << " " << commands;
+                             }
+                             EXPECT_LE(less, effort) << i << " " << chosen.text << " " << commands;
+                             if (part == 0.9) ++(less < 0.95 * effort ? cut : whole);
+                           }
+                         }
+                       });
   EXPECT_GT(cut, 150U);  // so that it is put to the test
   EXPECT_GT(cut + whole, 1000U);
 }
 
-// Engines of four cores on five ports of L1, on fewer, and on few banks: who is in whose way is a matter of percents.
 // The commands of all clusters: where all streams were looked at, each; of a part of them, roughly.
 TEST(Estimate, CountsTheCommandsOfAllClusters) {
   std::uint32_t exact = 0;
   std::vector<double> rough;
-  for (std::uint32_t i = 0; i < 150; ++i) {
-    Random r(i * 2654435761U + 99);
-    const MachineConfig machine = random_machine(r);
-    const config::Network network = random_network(r);
-    config::check_machine(machine, {"random"});
-    const std::vector<job::Schedule> schedules = all_schedules();
-    try {
-      const job::Schedule chosen = job::complete(machine, network, schedules[i % schedules.size()]);
-      const mapping::Job job = job::make_job(machine, network.folded(), chosen);
-      const auto commands = static_cast<double>(mapping::count(job, machine).commands);
-      for (const std::size_t most : {40U, 1000000U}) {
-        mapping::Replays replays(machine);
-        const mapping::Estimate e = mapping::estimate(job, replays, most);
-        if (e.cycles == mapping::kNever) continue;
-        EXPECT_LE(e.all_commands, e.commands * machine.clusters * (1 + 1e-12)) << i;
-        if (e.whole && machine.clusters <= 8) {
-          EXPECT_DOUBLE_EQ(e.all_commands, commands) << i;
-          ++exact;
-        } else {
-          rough.push_back(std::abs(std::log(e.all_commands / commands)));
-        }
-      }
-    } catch (const std::runtime_error&) {
-    }
-  }
+  each_random_schedule(150, 99, complete,
+                       [&](std::uint32_t i, const auto& machine, const auto& network, const auto& chosen) {
+                         const mapping::Job job = job::make_job(machine, network.folded(), chosen);
+                         const auto commands = static_cast<double>(mapping::count(job, machine).commands);
+                         for (const std::size_t most : {40U, 1000000U}) {
+                           mapping::Replays replays(machine);
+                           const mapping::Estimate e = mapping::estimate(job, replays, most);
+                           if (e.cycles == mapping::kNever) continue;
+                           EXPECT_LE(e.all_commands, e.commands * machine.clusters * (1 + 1e-12)) << i;
+                           if (e.whole && machine.clusters <= 8) {
+                             EXPECT_DOUBLE_EQ(e.all_commands, commands) << i;
+                             ++exact;
+                           } else {
+                             rough.push_back(std::abs(std::log(e.all_commands / commands)));
+                           }
+                         }
+                       });
   ASSERT_GE(exact, 100U);
   ASSERT_GE(rough.size(), 20U);
   std::sort(rough.begin(), rough.end());
@@ -148,6 +123,7 @@ TEST(Estimate, CountsTheCommandsOfAllClusters) {
   EXPECT_LE(rough[rough.size() * 9 / 10], 0.15);
 }
 
+// Engines of four cores on five ports of L1, on fewer, and on few banks: who is in whose way is a matter of percents.
 TEST(Estimate, SharesL1AsTheSimulationDoes) {
   const std::vector<std::string> small = {"clusters=2",   "cores=4",        "mac.rows=128",          "mac.columns=128",
                                           "vec.lanes=64", "l0.size=256KiB", "dram.bandwidth=100GB/s"};
