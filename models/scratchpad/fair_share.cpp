@@ -8,17 +8,17 @@ namespace attnvp {
 
 namespace {
 constexpr double kSlack = 1e-9;  // relative: sums of rates are not exact
-}
+double with_slack(double rate) { return rate * (1 + kSlack); }
+}  // namespace
 
 FairShare::FairShare(std::uint32_t ports, double port_rate, double total_rate)
-    : port_rate_(port_rate),
-      total_rate_(total_rate),
-      best_rate_(std::min(port_rate, total_rate)),
-      port_most_(port_rate * (1 + kSlack)),
-      total_most_(total_rate * (1 + kSlack)),
-      port_demand_(ports, 0.0),
-      port_left_(ports, 0.0),
-      users_(ports, 0) {}
+    : port_rate_(port_rate), best_rate_(std::min(port_rate, total_rate)), ports_(ports) {
+  if (port_rate * ports > total_rate) {
+    groups_.push_back({total_rate, 0, ports});
+  } else {
+    for (std::uint32_t i = 0; i < ports; ++i) groups_.push_back({port_rate, i, i + 1});
+  }
+}
 
 std::uint64_t FairShare::alone_cycles(std::uint64_t bytes, std::uint64_t pace) const {
   const std::uint64_t cycles = whole_above(static_cast<double>(bytes) / best_rate_ - kSlack);
@@ -31,6 +31,7 @@ std::size_t FairShare::open(std::uint64_t now, std::uint32_t port, std::uint64_t
   if (slot == flows_.size()) flows_.emplace_back();
 
   Flow& flow = flows_[slot];
+  Group& group = group_of(port);
   const std::uint64_t cycles = alone_cycles(bytes, pace);
   flow.active = true;
   flow.port = port;
@@ -38,98 +39,102 @@ std::size_t FairShare::open(std::uint64_t now, std::uint32_t port, std::uint64_t
   flow.remaining = static_cast<double>(bytes);
   flow.since = now;
   flow.pace_end = flow.finish = now + cycles;
-  ask(flow, static_cast<double>(bytes) / static_cast<double>(cycles));
+  ask(group, flow, static_cast<double>(bytes) / static_cast<double>(cycles));
   flow.rate = flow.cap;
-  ++active_;
+  group.flows.push_back(slot);
 
   moved_.clear();
-  if (contended_ || !at_cap(port)) reallocate(now);  // the other ports were
+  if (group.contended || !at_cap(group, port)) reallocate(group, now);  // the other ports were
   if (!moved_.empty()) moved_.erase(std::remove(moved_.begin(), moved_.end(), slot), moved_.end());
   return slot;
 }
 
 void FairShare::close(std::uint64_t now, std::size_t slot) {
   Flow& flow = flows_[slot];
+  Group& group = group_of(flow.port);
   flow.active = false;
-  ask(flow, 0);
-  if (--active_ == 0) {  // nobody left: forget the rounding of the sums
-    demand_ = 0;
-    std::fill(port_demand_.begin(), port_demand_.end(), 0.0);
+  ask(group, flow, 0);
+  *std::find(group.flows.begin(), group.flows.end(), slot) = group.flows.back();
+  group.flows.pop_back();
+  if (group.flows.empty()) {  // nobody left: forget the rounding of the sums
+    group.demand = 0;
+    for (std::size_t p = group.first; p < group.end; ++p) ports_[p].demand = 0;
   }
   moved_.clear();
-  if (contended_) reallocate(now);
+  if (group.contended) reallocate(group, now);
 }
 
-void FairShare::ask(Flow& flow, double cap) {
-  port_demand_[flow.port] += cap - flow.cap;
-  demand_ += cap - flow.cap;
+void FairShare::ask(Group& group, Flow& flow, double cap) {
+  ports_[flow.port].demand += cap - flow.cap;
+  group.demand += cap - flow.cap;
   flow.cap = cap;
 }
 
-bool FairShare::at_cap(std::uint32_t port) const { return demand_ <= total_most_ && port_demand_[port] <= port_most_; }
-
-bool FairShare::everyone_at_cap() const {
-  return demand_ <= total_most_ &&
-         std::all_of(port_demand_.begin(), port_demand_.end(), [this](double d) { return d <= port_most_; });
+bool FairShare::at_cap(const Group& group, std::uint32_t port) const {
+  return group.demand <= with_slack(group.rate) && ports_[port].demand <= with_slack(port_rate_);
 }
 
-void FairShare::reallocate(std::uint64_t now) {
-  for (Flow& f : flows_) {
-    if (!f.active) continue;
+bool FairShare::everyone_at_cap(const Group& group) const {
+  for (std::size_t p = group.first; p < group.end; ++p) {
+    if (ports_[p].demand > with_slack(port_rate_)) return false;
+  }
+  return group.demand <= with_slack(group.rate);
+}
+
+void FairShare::reallocate(Group& group, std::uint64_t now) {
+  for (const std::size_t slot : group.flows) {
+    Flow& f = flows_[slot];
     f.remaining = std::max(0.0, f.remaining - f.rate * static_cast<double>(now - f.since));
     f.since = now;
     // What brings it back on time; a flow that is on time asks for what it asked before.
     const double left = f.pace_end > now ? static_cast<double>(f.pace_end - now) : 1.0;
-    ask(f, std::min(std::max(f.cap, f.remaining / left), best_rate_));
+    ask(group, f, std::min(std::max(f.cap, f.remaining / left), best_rate_));
+    f.rate = f.cap;
   }
-  contended_ = !everyone_at_cap();
-  if (contended_) {
-    progressive_fill();
-  } else {
-    for (Flow& f : flows_) f.rate = f.cap;
-  }
-  for (std::size_t i = 0; i < flows_.size(); ++i) {
-    Flow& f = flows_[i];
-    if (!f.active) continue;
+  group.contended = !everyone_at_cap(group);
+  if (group.contended) progressive_fill(group);
+  for (const std::size_t slot : group.flows) {
+    Flow& f = flows_[slot];
     const double cycles = f.remaining > 0 ? f.remaining / f.rate : 0.0;
     std::uint64_t finish = now + whole_above(cycles * (1 - kSlack) - kSlack);
     if (finish < f.pace_end) finish = std::max(now, f.pace_end);  // nothing to move, or nothing left
     if (finish == f.finish) continue;
     f.finish = finish;
-    moved_.push_back(i);
+    moved_.push_back(slot);
   }
+  if (moved_.size() > 1) std::sort(moved_.begin(), moved_.end());
 }
 
 // Max-min fairness: raise every rate together until a cap, a port or the banks bind; what binds is frozen, the rest
 // goes on.
-void FairShare::progressive_fill() {
-  std::fill(port_left_.begin(), port_left_.end(), port_rate_);
-  std::fill(users_.begin(), users_.end(), 0U);
-  for (Flow& f : flows_) {
-    f.rate = -1;  // not frozen yet
-    users_[f.port] += f.active ? 1 : 0;
+void FairShare::progressive_fill(Group& group) {
+  for (std::size_t p = group.first; p < group.end; ++p) ports_[p] = {ports_[p].demand, port_rate_, 0};
+  for (const std::size_t slot : group.flows) {
+    flows_[slot].rate = -1;  // not frozen yet
+    ++ports_[flows_[slot].port].users;
   }
-  double left = total_rate_;
-  std::size_t open = active_;
+  double left = group.rate;
+  std::size_t open = group.flows.size();
   double level = 0;
   while (open > 0) {
     double step = left / static_cast<double>(open);
-    for (const Flow& f : flows_) {
-      if (f.active && f.rate < 0) step = std::min(step, f.cap - level);
+    for (const std::size_t slot : group.flows) {
+      if (flows_[slot].rate < 0) step = std::min(step, flows_[slot].cap - level);
     }
-    for (std::size_t p = 0; p < users_.size(); ++p) {
-      if (users_[p] > 0) step = std::min(step, port_left_[p] / users_[p]);
+    for (std::size_t p = group.first; p < group.end; ++p) {
+      if (ports_[p].users > 0) step = std::min(step, ports_[p].left / ports_[p].users);
     }
     step = std::max(step, 0.0);
     level += step;
     left -= step * static_cast<double>(open);
-    for (std::size_t p = 0; p < users_.size(); ++p) port_left_[p] -= step * users_[p];
-    const bool banks_bind = left <= total_rate_ * kSlack;
-    for (Flow& f : flows_) {
-      if (!f.active || f.rate >= 0) continue;
-      if (banks_bind || port_left_[f.port] <= port_rate_ * kSlack || f.cap - level <= f.cap * kSlack) {
+    for (std::size_t p = group.first; p < group.end; ++p) ports_[p].left -= step * ports_[p].users;
+    const bool banks_bind = left <= group.rate * kSlack;
+    for (const std::size_t slot : group.flows) {
+      Flow& f = flows_[slot];
+      if (f.rate >= 0) continue;
+      if (banks_bind || ports_[f.port].left <= port_rate_ * kSlack || f.cap - level <= f.cap * kSlack) {
         f.rate = level;
-        --users_[f.port];
+        --ports_[f.port].users;
         --open;
       }
     }

@@ -48,23 +48,32 @@ class FairShare : public Arbiter {
     std::uint64_t pace_end = 0;  // when it would end undisturbed
     std::uint64_t finish = 0;
   };
-  void reallocate(std::uint64_t now);
-  void ask(Flow& flow, double cap);
-  void progressive_fill();
-  bool everyone_at_cap() const;
-  bool at_cap(std::uint32_t port) const;  // it, and all of them together
+  struct Port {
+    double demand = 0;        // sum of its flows' caps
+    double left = 0;          // while rates are dealt out
+    std::uint32_t users = 0;  // likewise
+  };
+  // Ports whose flows may be in each other's way: all of them, or, where banks have enough for every port, each one by
+  // itself.
+  struct Group {
+    double rate = 0;  // bytes per cycle of all its ports together
+    std::size_t first = 0, end = 0;
+    double demand = 0;  // sum of its flows' caps
+    bool contended = false;
+    std::vector<std::size_t> flows{};  // active slots
+  };
+  Group& group_of(std::uint32_t port) { return groups_[groups_.size() > 1 ? port : 0]; }
+  void reallocate(Group& group, std::uint64_t now);
+  void ask(Group& group, Flow& flow, double cap);
+  void progressive_fill(Group& group);
+  bool everyone_at_cap(const Group& group) const;
+  bool at_cap(const Group& group, std::uint32_t port) const;  // it, and all of them together
 
   double port_rate_;
-  double total_rate_;
-  double best_rate_;                 // of one flow
-  double port_most_, total_most_;    // that may be asked for without waiting
-  std::vector<double> port_demand_;  // sum of caps per port
-  double demand_ = 0;
-  std::size_t active_ = 0;
-  bool contended_ = false;
+  double best_rate_;  // of one flow
+  std::vector<Port> ports_;
+  std::vector<Group> groups_;
   std::vector<Flow> flows_;
-  std::vector<double> port_left_;
-  std::vector<std::uint32_t> users_;  // per port
 };
 
 }  // namespace attnvp
