@@ -76,7 +76,7 @@ void Contest::out(Contender& c, const std::exception& why) {
 }
 
 double Contest::a_run(double commands) const {
-  return Effort::of_a_program(commands, machine_.cores) + Effort::of_a_machine(machine_.clusters, machine_.cores);
+  return Effort::of_a_program(commands) + Effort::of_a_machine(machine_.clusters, machine_.cores);
 }
 
 void Contest::allow(double commands, std::uint32_t runs) {
@@ -92,7 +92,7 @@ void Contest::allow_all_but(std::uint32_t runs) {
 
 double Contest::runs_left() {
   allow_all_but(kTheLast);
-  return replays_.effort().left() / Effort::of_simulated(std::max(all_.front().commands, 1.0), machine_.cores);
+  return replays_.effort().left() / Effort::of_simulated(std::max(all_.front().commands, 1.0));
 }
 
 bool Contest::choose(Contender& c, Choosing& choosing) {
@@ -120,7 +120,7 @@ void Contest::run(Contender& c) {
       replays_.effort().add(Effort::of_a_machine(machine_.clusters, machine_.cores));
     }
     c.cycles = trial_->cycles(network_, c.schedule);
-    replays_.effort().add(Effort::of_simulated(c.commands, machine_.cores));
+    replays_.effort().add(Effort::of_simulated(c.commands));
   } catch (const host_memory::Exceeded&) {  // no room for a second machine
   } catch (const RunError& why) {
     out(c, why);

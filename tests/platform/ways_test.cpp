@@ -146,7 +146,7 @@ TEST(Contest, EndsWithinItsLimit) {
       const Contender& first = contest.contenders().front();
       EXPECT_GT(first.cycles, 0U) << net;
       using mapping::Effort;
-      const double run = Effort::of_a_program(first.commands, machine.cores);
+      const double run = Effort::of_a_program(first.commands);
       spent[i] = contest.replays().effort().spent();
       EXPECT_TRUE(i == 2 || spent[i] < 8 * run) << net << ": " << spent[i];
       found[i] = first.schedule;
