@@ -203,6 +203,32 @@ TEST_P(FairShareProperty, APortWithWorkIsBusy) {
   }
 }
 
+// Where banks have enough for every port, each is as a memory of its own; where they have a little less, which has all
+// ports' flows in each other's way, it is the same but for a cycle of rounding of each flow before.
+TEST_P(FairShareProperty, PortsAreByThemselvesWhereBanksSuffice) {
+  const double enough = machine_.ports * machine_.port_rate;
+  for (int i = 0; i < 200; ++i) {
+    const auto requests = random_requests(random_, machine_, true);
+    const Times done = run(machine_.ports, machine_.port_rate, enough, requests);
+    const Times together = run(machine_.ports, machine_.port_rate, enough * (1 - 1e-8), requests);
+    for (std::uint32_t port = 0; port < machine_.ports; ++port) {
+      std::vector<Request> its;
+      std::vector<std::size_t> which;
+      for (std::size_t r = 0; r < requests.size(); ++r) {
+        if (requests[r].port != port) continue;
+        its.push_back({requests[r].at, 0, requests[r].bytes, requests[r].pace});
+        which.push_back(r);
+      }
+      const Times alone = run(1, machine_.port_rate, machine_.port_rate, its);
+      for (std::size_t r = 0; r < its.size(); ++r) {
+        EXPECT_EQ(done[which[r]], alone[r]) << "case " << i;
+        const std::uint64_t apart = std::max(together[which[r]], alone[r]) - std::min(together[which[r]], alone[r]);
+        EXPECT_LE(apart, r + 1) << "case " << i;
+      }
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Seeds, FairShareProperty, testing::Range(1, 9));
 
 }  // namespace
