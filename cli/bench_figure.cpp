@@ -57,7 +57,7 @@ Figures parse_figures(const std::string& table) {
 }
 
 Figures figures_of(const std::string& path, const BenchArguments& a) {
-  if (access(path.c_str(), X_OK) != 0) {
+  if (::access(path.c_str(), X_OK) != 0) {
     throw config::ConfigError(fmt::format("--against: '{}' is not a program that can be run", path));
   }
   const std::string program = path.find('/') == std::string::npos ? "./" + path : path;

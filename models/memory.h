@@ -16,6 +16,9 @@ class Memory : public Module {
   virtual tlm::tlm_target_socket<>& in(std::uint32_t initiator) = 0;
   // Registers on the control network; nullptr for none.
   virtual tlm::tlm_target_socket<>* control() { return nullptr; }
+  // That an access by an initiator that knows Completions, or one without a delay, never waits within b_transport. For
+  // one that may wait there is a process (models/bus/bridge.h).
+  virtual bool never_waits() const { return false; }
 };
 
 }  // namespace attnvp

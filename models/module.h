@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "models/account/account.h"
+#include "models/agenda/agenda.h"
 #include "models/counters/counter.h"
 #include "models/fault.h"
 #include "models/partition.h"
@@ -19,19 +20,26 @@ namespace attnvp {
 class Journal;
 
 // A clock domain: cycles to SystemC time and back. The period is rounded to whole femtoseconds (the kernel's time
-// resolution), so that every multiple of it is exact.
+// resolution), so that every multiple of it is exact. Its time is the agenda's; what has none only converts.
 class Clock {
  public:
-  explicit Clock(double hertz);
+  explicit Clock(double hertz, const Agenda* agenda = nullptr);
   double hertz() const { return hertz_; }
-  // From now on. The kernel's time ends after 2^64 fs: what would lie beyond ends there, and ran_out() tells.
-  sc_core::sc_time cycles(std::uint64_t n) const {
-    std::uint64_t fs = 0, end_fs = 0;
-    if (__builtin_mul_overflow(n, period_fs_, &fs) || __builtin_add_overflow(now_fs(), fs, &end_fs)) {
+  // The time so many cycles from now, in femtoseconds. The kernel's ends after 2^64: what would lie beyond ends there,
+  // and ran_out() tells.
+  std::uint64_t after(std::uint64_t n) const {
+    std::uint64_t fs = 0, then = 0;
+    if (__builtin_mul_overflow(n, period_fs_, &fs) || __builtin_add_overflow(now_fs(), fs, &then)) {
       ran_out_ = true;
-      fs = UINT64_MAX - now_fs();
+      return UINT64_MAX;
     }
-    return sc_core::sc_time::from_value(fs);
+    return then;
+  }
+  sc_core::sc_time cycles(std::uint64_t n) const { return sc_core::sc_time::from_value(after(n) - now_fs()); }
+  // The time at which a cycle begins; now, where that is over.
+  std::uint64_t begin_of(std::uint64_t cycle) const {
+    const std::uint64_t current = now();
+    return cycle > current ? after(cycle - current) : now_fs();
   }
   std::uint64_t most_cycles() const { return UINT64_MAX / period_fs_; }
   // Of any clock of this process, since start_over(): times after that are not to be trusted.
@@ -50,12 +58,10 @@ class Clock {
     return t.value() == 0 ? 0 : (t.value() + period_fs_ - 1) / period_fs_;
   }
   std::uint64_t period_fs() const { return period_fs_; }
+  std::uint64_t now_fs() const { return agenda_->now_fs(); }
 
  private:
-  std::uint64_t now_fs() const { return kernel_->time_stamp().value(); }
-
-  // Of the simulation that the clock was made in: sc_time_stamp() is a call, and made very often.
-  const sc_core::sc_simcontext* kernel_ = sc_core::sc_get_curr_simcontext();
+  const Agenda* agenda_;
   double hertz_;
   std::uint64_t period_fs_;
   mutable std::uint64_t asked_fs_ = 0, now_ = 0;
@@ -77,16 +83,20 @@ class CounterOwner {
 
 // What all modules of one platform share.
 struct Context {
+  Context(double clock_hz, bool with_data, std::vector<Partition> of_clusters = {})
+      : clock(clock_hz, &agenda), full_data(with_data), partitions(std::move(of_clusters)) {}
+
+  Agenda agenda{"agenda"};
   Clock clock;
-  bool full_data = true;  // tensors are moved and computed; otherwise time and counts only
+  bool full_data;  // tensors are moved and computed; otherwise time and counts only
   FaultLog faults;
   // The fault line: every blocking register access ends with an error once a fault was raised. Whoever blocks on an
   // event registers it here at construction.
   std::vector<sc_core::sc_event*> fault_line;
-  Givers givers{};                            // of the events' tokens, for accounts
+  Givers givers;                              // of the events' tokens, for accounts
   Journal* journal = nullptr;                 // descriptors are written down while there is one
   std::vector<std::string> l1_tags{"other"};  // names of the tags that firmware gives its L1 space; for people
-  std::vector<Partition> partitions{};        // that clusters belong to, one each; none: all to the whole machine
+  std::vector<Partition> partitions;          // that clusters belong to, one each; none: all to the whole machine
   Partition partition_of(std::uint32_t cluster) const {
     return cluster < partitions.size() ? partitions[cluster] : Partition{};
   }
@@ -111,7 +121,7 @@ class Module : public sc_core::sc_module, public CounterOwner {
  protected:
   void fault(FaultCode code, std::uint64_t address, std::string detail) {
     ctx_.faults.report({name(), ctx_.clock.now(), code, address, std::move(detail)});
-    for (sc_core::sc_event* event : ctx_.fault_line) event->notify(sc_core::SC_ZERO_TIME);
+    for (sc_core::sc_event* event : ctx_.fault_line) ctx_.agenda.notify(*event);
   }
   Context& ctx_;
 };

@@ -37,7 +37,6 @@ if command -v python3 >/dev/null; then
   peak_kb run --set 'l1.size=4 GiB' --set clusters=32 --net H=1,N=16,E=16
   [[ $peak -lt 100000 ]] || failed "$peak kB"
 fi
-machine 'a machine of 1024 clusters of 64 cores would need .* simulation threads' run "${small[@]}" --set clusters=1024 --set cores=64
 machine 'a machine of 16 clusters of 16 cores would need [0-9]+ MB of the host.s memory' \
   run "${small[@]}" --set clusters=16 --set cores=16 --memory-limit '20 MB'
 machine 'the random tensors of H=8,N=4096,E=128 would need 25 MB .* allowed are 20 MB together' run --net H=8,N=4096,E=128 --memory-limit '20 MB'

@@ -75,7 +75,8 @@ BankedDram::BankedDram(sc_core::sc_module_name name, const Site& site)
       size_bytes_(site.machine.dram.size_bytes),
       tick_fs_(static_cast<std::uint64_t>(std::llround(config_.tCK_seconds * 1e15))),
       contents_(site.base, size_bytes_),
-      mapping_(config_.mapping, config_, channels_of(config_, site.machine.dram.bytes_per_second)) {
+      mapping_(config_.mapping, config_, channels_of(config_, site.machine.dram.bytes_per_second)),
+      serve_(ctx_.agenda, Call::of<&BankedDram::serve>(this)) {
   const std::uint32_t channels = channels_of(config_, site.machine.dram.bytes_per_second);
   for (std::uint32_t i = 0; i < channels; ++i) {
     channels_.push_back(
@@ -84,19 +85,15 @@ BankedDram::BankedDram(sc_core::sc_module_name name, const Site& site)
   }
   in_.register_b_transport(this, &BankedDram::b_transport);
   in_.register_transport_dbg(this, &BankedDram::transport_dbg);
-  SC_HAS_PROCESS(BankedDram);
-  SC_METHOD(serve);
-  sensitive << due_;
-  dont_initialize();
 }
 
 void BankedDram::reset() {
-  epoch_fs_ = sc_core::sc_time_stamp().value();
+  epoch_fs_ = ctx_.clock.now_fs();
   for (const auto& channel : channels_) channel->start(epoch_fs_);
   accesses_.clear();
   free_.clear();
   wakes_ = DramChannel::kNever;
-  due_.cancel();
+  serve_.cancel();
 }
 
 // One piece for each row that is touched, and channel: what lies apart in a row is one run all the same.
@@ -134,12 +131,10 @@ void BankedDram::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time
   (payload.is_read() ? read_words : write_words).add_bytes(bytes);
   contents_.serve(payload);
 
-  const Tick arrival = tick_of(sc_core::sc_time_stamp().value() + delay.value());
+  const Tick arrival = tick_of(ctx_.clock.now_fs() + delay.value());
   cut(contents_.offset(payload), bytes, payload.is_read());
   const std::uint32_t index = new_access();
-  auto* const later = payload.get_extension<CompletionExtension>();
-  accesses_[index] = {static_cast<std::uint32_t>(pieces_.size()), 0, later != nullptr ? later->to : nullptr,
-                      later != nullptr ? later->ticket : 0};
+  accesses_[index] = {static_cast<std::uint32_t>(pieces_.size()), 0, nullptr, 0};
   for (DramRequest& piece : pieces_) {
     piece.tag = index;
     channels_[piece.place.channel]->push(piece, arrival);
@@ -154,15 +149,22 @@ void BankedDram::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time
   }
   calling_ = kNobody;
   wake_at(next);
-  if (accesses_[index].pieces > 0) {
-    if (later != nullptr) {
-      later->deferred = true;
-      return;
-    }
-    while (accesses_[index].pieces > 0) sc_core::wait(done_);
+  std::uint64_t end = 0;
+  if (accesses_[index].pieces == 0) {
+    end = cycle_of(accesses_[index].end);
+    free_.push_back(index);
+  } else if (auto* const later = payload.get_extension<CompletionExtension>()) {
+    later->deferred = true;
+    delay = sc_core::SC_ZERO_TIME;
+    accesses_[index].to = later->to;
+    accesses_[index].ticket = later->ticket;
+    return;
+  } else {
+    Waiting waiting(ctx_.agenda);
+    accesses_[index].to = &waiting;
+    end = waiting.wait();
   }
-  const std::uint64_t end = cycle_of(accesses_[index].end), now = ctx_.clock.now();
-  free_.push_back(index);
+  const std::uint64_t now = ctx_.clock.now();
   delay = ctx_.clock.cycles(end - std::min(end, now));
 }
 
@@ -172,13 +174,9 @@ void BankedDram::piece_done(std::uint64_t index, Tick end) {
   if (--access.pieces > 0) return;
   count();
   if (index == calling_) return;
-  if (access.to == nullptr) {
-    done_.notify(sc_core::SC_ZERO_TIME);
-    return;
-  }
   const std::uint64_t cycle = cycle_of(access.end);
   free_.push_back(static_cast<std::uint32_t>(index));
-  access.to->completed(access.ticket, cycle);
+  access.to->completed(access.ticket, cycle, true);
 }
 
 void BankedDram::count() {
@@ -191,7 +189,7 @@ void BankedDram::count() {
 
 void BankedDram::serve() {
   wakes_ = DramChannel::kNever;
-  const Tick now = static_cast<Tick>((sc_core::sc_time_stamp().value() - epoch_fs_) / tick_fs_);
+  const Tick now = static_cast<Tick>((ctx_.clock.now_fs() - epoch_fs_) / tick_fs_);
   Tick next = DramChannel::kNever;
   for (const auto& channel : channels_) {
     while (channel->next() <= now) channel->step();
@@ -204,9 +202,7 @@ void BankedDram::wake_at(Tick next) {
   if (next >= wakes_) return;
   wakes_ = next;
   // At whole cycles, so that a later job begins at one; the channels keep their own clock's time.
-  const std::uint64_t at = cycle_of(next), now = ctx_.clock.now();
-  due_.cancel();
-  due_.notify(ctx_.clock.cycles(at - std::min(at, now)));
+  serve_.at(ctx_.clock.begin_of(cycle_of(next)));
 }
 
 unsigned BankedDram::transport_dbg(tlm::tlm_generic_payload& payload) { return contents_.peek(payload); }

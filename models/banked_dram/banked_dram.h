@@ -20,6 +20,7 @@ class BankedDram : public Memory {
   BankedDram(sc_core::sc_module_name name, const Site& site);
 
   tlm::tlm_target_socket<>& in(std::uint32_t /*initiator*/) override { return in_; }
+  bool never_waits() const override { return true; }
   std::uint64_t size_bytes() const override { return size_bytes_; }
   void reset() override;
 
@@ -32,7 +33,7 @@ class BankedDram : public Memory {
   struct Access {
     std::uint32_t pieces = 0;  // not done yet
     Tick end = 0;
-    Completions* to = nullptr;  // nullptr: who made it waits
+    Completions* to = nullptr;
     std::uint64_t ticket = 0;
   };
   static constexpr std::uint32_t kNobody = UINT32_MAX;
@@ -64,7 +65,7 @@ class BankedDram : public Memory {
   std::uint64_t epoch_fs_ = 0;       // the clock starts with the job
   std::uint32_t calling_ = kNobody;  // the access that is within b_transport: its end needs no message
   Tick wakes_ = DramChannel::kNever;
-  sc_core::sc_event due_, done_;
+  Step serve_;
   tlm_utils::simple_target_socket<BankedDram> in_{"in"};
 };
 

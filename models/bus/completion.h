@@ -1,18 +1,21 @@
-// For initiators that have several accesses under way, at targets that cannot tell beforehand how long one takes: the
-// initiator adds this extension to its payload, and a target that knows it may answer at once and tell the end later.
-// Targets that do not know it wait, or annotate their time, as ever.
+// For initiators that do not wait: modules of steps (models/agenda/agenda.h), and whoever has several accesses under
+// way. The initiator adds this extension to its payload, and the target may answer at once and tell the end later;
+// or annotate its time, as ever; or both: time that is annotated comes on top. A payload is the initiator's again when
+// b_transport returns, its data when the access is over, and so is a stream.
 #pragma once
 
 #include <cstdint>
 #include <tlm>
+
+#include "models/agenda/agenda.h"
 
 namespace attnvp {
 
 class Completions {
  public:
   virtual ~Completions() = default;
-  // The access with that ticket is over at the cycle, which is now or later.
-  virtual void completed(std::uint64_t ticket, std::uint64_t cycle) = 0;
+  // The access with that ticket is over at the cycle, which is now or later. `ok`: it was not refused.
+  virtual void completed(std::uint64_t ticket, std::uint64_t cycle, bool ok) = 0;
 };
 
 struct CompletionExtension : tlm::tlm_extension<CompletionExtension> {
@@ -24,6 +27,30 @@ struct CompletionExtension : tlm::tlm_extension<CompletionExtension> {
   Completions* to;
   std::uint64_t ticket = 0;
   bool deferred = false;  // set by the target: to->completed(ticket, ...) will be called, not from within b_transport
+};
+
+// Who is told of the end, for an initiator without that extension: a process, which waits.
+class Waiting : public Completions {
+ public:
+  explicit Waiting(Agenda& agenda) : agenda_(agenda) {}
+  void completed(std::uint64_t /*ticket*/, std::uint64_t cycle, bool ok) override {
+    end_cycle_ = cycle;
+    ok_ = ok;
+    over_ = true;
+    agenda_.notify(event_);
+  }
+  // Until it is known; the cycle of the end.
+  std::uint64_t wait() {
+    while (!over_) sc_core::wait(event_);
+    return end_cycle_;
+  }
+  bool ok() const { return ok_; }
+
+ private:
+  Agenda& agenda_;
+  sc_core::sc_event event_;
+  std::uint64_t end_cycle_ = 0;
+  bool over_ = false, ok_ = true;
 };
 
 }  // namespace attnvp

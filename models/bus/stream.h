@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <tlm>
 
+#include "models/agenda/agenda.h"
 #include "models/fault.h"
 
 namespace attnvp {
@@ -53,13 +54,13 @@ struct Stream {
   }
 };
 
-// How an initiator takes a stream back before its end. The target puts the event here that wakes it.
+// How an initiator takes a stream back before its end. The target puts here what ends it.
 struct Withdrawal {
   bool requested = false;
-  sc_core::sc_event* wake = nullptr;
+  Step* end = nullptr;
   void request() {
     requested = true;
-    if (wake != nullptr) wake->notify(sc_core::SC_ZERO_TIME);
+    if (end != nullptr) end->soon();
   }
 };
 
@@ -104,6 +105,7 @@ class StreamPayload {
   Stream& stream() { return extension_.stream; }
   void withdraw_by(Withdrawal* withdrawal) { extension_.withdrawal = withdrawal; }
   const StreamExtension& answer() const { return extension_; }
+  bool refused() const { return payload_.is_response_error(); }
   tlm::tlm_generic_payload& prepare() {
     payload_.set_address(extension_.stream.regions > 0 ? extension_.stream.region[0].address : 0);
     payload_.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);

@@ -37,6 +37,7 @@ class CachedDram : public Memory {
  public:
   CachedDram(sc_core::sc_module_name name, const Site& site);
 
+  bool never_waits() const override { return true; }
   tlm::tlm_target_socket<>& in(std::uint32_t /*initiator*/) override { return in_; }
   std::uint64_t size_bytes() const override { return config_.size_bytes; }
   void reset() override;

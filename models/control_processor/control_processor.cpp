@@ -47,7 +47,7 @@ ControlProcessor::ControlProcessor(sc_core::sc_module_name name, const Site& sit
 
 void ControlProcessor::start() {
   finished_ = false;
-  start_.notify(sc_core::SC_ZERO_TIME);
+  ctx_.agenda.notify(start_);
 }
 
 void ControlProcessor::run() {
@@ -68,7 +68,7 @@ void ControlProcessor::run() {
 // When firmware gets there, ahead of the platform as it is: a run is the same whether it is watched or not.
 void ControlProcessor::show(std::uint64_t state) {
   if (!state_.on()) return;
-  const std::uint64_t at = (sc_core::sc_time_stamp() + local_).value();
+  const std::uint64_t at = ctx_.clock.now_fs() + local_.value();
   state_.set_at(at, state);
   if (state != kStall) address_.set_at(at, current_address_ == 0 ? Signal::kNone : current_address_);
 }

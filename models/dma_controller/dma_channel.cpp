@@ -15,7 +15,7 @@ void DmaController::Channel::show() {
 
 void DmaController::Channel::begun() {
   if (!operation.on()) return;
-  under_way.push_back({current, taken});
+  under_way.push_back({current, taken_up});
   show();
 }
 

@@ -18,10 +18,14 @@ enum State : std::uint64_t { kIdle, kWaitEvent, kTransfer, kFault };
 const char* const kStateNames[] = {"idle", "wait_event", "transfer", "fault", nullptr};
 }  // namespace
 
-DmaController::Channel::Channel(DmaController& owner, std::uint32_t i)
-    : index(i),
-      queue(owner.ctx_, owner.config_.queue_depth, owner.place_.partition),
-      events(fmt::format("events{}", i).c_str(), owner.place_.events_base, owner.place_.events),
+DmaController::Channel::Channel(DmaController& dma, std::uint32_t i)
+    : owner(dma),
+      index(i),
+      front(dma.ctx_.agenda, Call::of<&Channel::take_up>(this)),
+      next(dma.ctx_.agenda, Call::of<&Channel::go_on>(this)),
+      queue(dma.ctx_, dma.config_.queue_depth, dma.place_.partition, front),
+      events(fmt::format("events{}", i).c_str(), dma.ctx_, dma.place_.events_base, dma.place_.events,
+             Call::of<&Channel::taken>(this), Call::of<&Channel::given>(this)),
       ages(owner.config_.queue_depth),
       state(owner, fmt::format("channel{}.state", i), kStateNames),
       operation(owner, fmt::format("channel{}.operation", i), kOperationNames),
@@ -43,27 +47,30 @@ DmaController::DmaController(sc_core::sc_module_name name, Context& context, con
       most_of_a_channel_(config.most_of_a_channel()),
       place_(place),
       buffers_(config.outstanding, std::vector<unsigned char>(config.burst_bytes)),
-      free_buffers_(config.outstanding) {
+      free_buffers_(config.outstanding),
+      issue_(ctx_.agenda, Call::of<&DmaController::issue>(this)),
+      retire_(ctx_.agenda, Call::of<&DmaController::retire>(this)),
+      write_(ctx_.agenda, Call::of<&DmaController::arrived>(this)),
+      l1_read_(ctx_, Call::of<&DmaController::read_own_l1>(this)),
+      write_access_(ctx_, Call::of<&DmaController::written>(this)) {
   std::iota(free_buffers_.rbegin(), free_buffers_.rend(), std::size_t{0});
   control.register_b_transport(this, &DmaController::control_transport);
   control.register_transport_dbg(this, &DmaController::control_peek);
   for (std::uint32_t i = 0; i < config.channels; ++i) {
     channels_.push_back(std::make_unique<Channel>(*this, i));
     Channel* channel = channels_.back().get();
-    channel->events.account_in(ctx_.givers, [this, channel](std::uint64_t event, const hal::Descriptor& descriptor) {
+    channel->events.account_in([this, channel](std::uint64_t event, const hal::Descriptor& descriptor) {
       if (channel->account.pends(ctx_.clock.now())) channel->account.resolve(ctx_.givers.cause(event, descriptor));
     });
-    sc_core::sc_spawn([this, channel] { front(*channel); }, fmt::format("channel{}", i).c_str());
   }
   if (!context.full_data) {
-    for (auto* payload : {&issue_payload_, &retire_payload_}) {
+    for (auto* payload : {&issue_payload_, &l1_payload_, &write_payload_}) {
       payload->set_extension(new TimingOnlyExtension);  // the payload owns it
     }
   }
   issue_payload_.set_extension(&completion_);  // targets on the bus may say later when they are done
-  SC_HAS_PROCESS(DmaController);
-  SC_THREAD(issue);
-  SC_THREAD(retire);
+  l1_read_.attach_to(l1_payload_);
+  write_access_.attach_to(write_payload_);
 }
 
 void DmaController::control_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
@@ -106,7 +113,7 @@ void DmaController::reset() {
   for (auto& c : channels_) {
     c->queue.reset();
     c->ages.clear();
-    c->taken = 0;
+    c->taken_up = 0;
     c->account.reset(ctx_.clock.now());
     c->busy = false;
     c->busy_cycles = c->bytes = 0;
@@ -127,7 +134,6 @@ std::vector<Ledger> DmaController::ledgers() const {
 }
 
 void DmaController::stop_with(Channel& channel, FaultCode code, std::uint64_t address, std::string detail) {
-  stopped_ = true;
   channel.queue.set_fault(code, address);
   channel.state.set(kFault);
   fault(code, address, fmt::format("channel {}: {}", channel.index, detail));
@@ -138,73 +144,71 @@ bool DmaController::own_l1(const hal::Operand& operand) const {
 }
 
 void DmaController::front(Channel& channel) {
-  while (true) {
-    channel.state.set(kIdle);
-    channel.account.waits({Cause::kProcessor}, ctx_.clock.now());
-    while (channel.queue.empty()) channel.queue.pushed().wait();
-    const hal::Descriptor& d = channel.queue.front();
-    channel.state.set(kWaitEvent);
-    channel.account.waits({Cause::kPending}, ctx_.clock.now());
-    ++channel.taken;
-    channel.id = ctx_.journal == nullptr
-                     ? Journal::kNobody
-                     : ctx_.journal->open(fmt::format("{}.channel{}", name(), channel.index), d, ctx_.clock.now());
-    Refusal refusal = check_header(d);
-    if (!refusal.any()) refusal = channel.events.check(d);
-    if (refusal.any()) {
-      stop_with(channel, refusal.code, refusal.address, std::move(refusal.detail));
-      return;
-    }
-    if (!channel.events.take(d, channel.id)) return;
-    if (ctx_.journal != nullptr && channel.id != Journal::kNobody)
-      ctx_.journal->of(channel.id).ready = ctx_.clock.now();
-    if (d.opcode != hal::Opcode::kCopy && d.opcode != hal::Opcode::kNop) {
-      stop_with(channel, FaultCode::kBadOpcode, 0,
-                fmt::format("a DMA controller has no opcode {}", static_cast<int>(d.opcode)));
-      return;
-    }
-    if (d.opcode == hal::Opcode::kCopy) {
-      refusal = check_copy(d, *place_.map, place_.l1_base);
-      if (refusal.any()) {
-        stop_with(channel, refusal.code, refusal.address, std::move(refusal.detail));
-        return;
-      }
-      channel.state.set(kTransfer);
-      channel.current = d;
-      channel.from_l1 = own_l1(d.operand[0]);
-      channel.to_l1 = own_l1(d.operand[1]);
-      channel.forwarded = (d.flags & hal::kForwarded) != 0;
-      channel.transfer = Transfer(d, config_.burst_bytes);
-      channel.ready = true;
-      channel.bytes += d.row_bytes(0) * d.rows * d.tail.copy.planes;
-      channel.settle(ctx_.clock.now());
-      channel.started = false;
-      channel.deferrable = (d.flags & hal::kDeferrable) != 0;
-      channel.age = channel.ages.front();
-      channel.ages.pop_front();
-      channel.queue.pop();
-      work_.notify();
-      while (channel.ready) channel.issued.wait();
-    } else {
-      channel.account.waits({Cause::kDrain}, ctx_.clock.now());
-      while (!channel.ending.empty()) channel.drained.wait();
-      const hal::Descriptor nop = d;
-      channel.ages.pop_front();
-      channel.queue.pop();
-      channel.events.give(nop, channel.id);
-    }
+  if (channel.presenting || channel.queue.empty()) return;
+  channel.presenting = true;
+  const hal::Descriptor& d = channel.queue.front();
+  channel.state.set(kWaitEvent);
+  channel.account.waits({Cause::kPending}, ctx_.clock.now());
+  ++channel.taken_up;
+  channel.id = ctx_.journal == nullptr
+                   ? Journal::kNobody
+                   : ctx_.journal->open(fmt::format("{}.channel{}", name(), channel.index), d, ctx_.clock.now());
+  Refusal refusal = check_header(d);
+  if (!refusal.any()) refusal = channel.events.check(d);
+  if (refusal.any()) return stop_with(channel, refusal.code, refusal.address, std::move(refusal.detail));
+  if (channel.events.take(d, channel.id)) taken(channel);
+}
+
+void DmaController::taken(Channel& channel) {
+  const hal::Descriptor& d = channel.queue.front();
+  if (ctx_.journal != nullptr && channel.id != Journal::kNobody) ctx_.journal->of(channel.id).ready = ctx_.clock.now();
+  if (d.opcode == hal::Opcode::kNop) {
+    channel.account.waits({Cause::kDrain}, ctx_.clock.now());
+    channel.nop = true;
+    return end_nop(channel);
   }
+  if (d.opcode != hal::Opcode::kCopy) {
+    return stop_with(channel, FaultCode::kBadOpcode, 0,
+                     fmt::format("a DMA controller has no opcode {}", static_cast<int>(d.opcode)));
+  }
+  Refusal refusal = check_copy(d, *place_.map, place_.l1_base);
+  if (refusal.any()) return stop_with(channel, refusal.code, refusal.address, std::move(refusal.detail));
+  channel.state.set(kTransfer);
+  channel.current = d;
+  channel.from_l1 = own_l1(d.operand[0]);
+  channel.to_l1 = own_l1(d.operand[1]);
+  channel.forwarded = (d.flags & hal::kForwarded) != 0;
+  channel.transfer = Transfer(d, config_.burst_bytes);
+  channel.ready = true;
+  channel.bytes += d.row_bytes(0) * d.rows * d.tail.copy.planes;
+  channel.settle(ctx_.clock.now());
+  channel.started = false;
+  channel.deferrable = (d.flags & hal::kDeferrable) != 0;
+  channel.age = channel.ages.front();
+  channel.ages.pop_front();
+  channel.queue.pop();
+  issue_.soon();
+}
+
+void DmaController::next(Channel& channel) {
+  channel.presenting = false;
+  channel.state.set(kIdle);
+  channel.account.waits({Cause::kProcessor}, ctx_.clock.now());
+  front(channel);
+}
+
+// Once those before it have ended.
+void DmaController::end_nop(Channel& channel) {
+  if (!channel.nop || !channel.ending.empty()) return;
+  channel.current = channel.queue.front();
+  channel.ages.pop_front();
+  channel.queue.pop();
+  if (channel.events.give(channel.current, channel.id)) given(channel);
 }
 
 DmaController::Channel* DmaController::choose() {
   const auto n = static_cast<std::uint32_t>(channels_.size());
-  limited_ = false;
-  const auto can_go = [this](const Channel& c) {
-    if (!c.ready) return false;
-    const bool room = c.counted < most_of_a_channel_;
-    limited_ = limited_ || !room;
-    return room;
-  };
+  const auto can_go = [this](const Channel& c) { return c.ready && c.counted < most_of_a_channel_; };
   if (config_.arbitration == DmaArbitration::kAge) {
     Channel* oldest = nullptr;
     for (const auto& c : channels_) {
@@ -223,18 +227,6 @@ DmaController::Channel* DmaController::choose() {
   return nullptr;
 }
 
-// Leaves the time until data from the interconnect are here in `delay`.
-bool DmaController::read(const Channel& channel, const Burst& burst, unsigned char* data, sc_core::sc_time& delay) {
-  fill_payload(issue_payload_, tlm::TLM_READ_COMMAND, burst.source, data, burst.bytes);
-  if (channel.forwarded) return !ctx_.full_data || l1->transport_dbg(issue_payload_) == burst.bytes;
-  if (channel.from_l1) return access(l1, issue_payload_);
-  read_bytes += burst.bytes;
-  return request(bus, issue_payload_, delay);
-}
-
-// Nothing else is to happen at this time: what would be done in the next delta may as well be done at once.
-bool DmaController::alone() { return !sc_core::sc_pending_activity_at_current_time(); }
-
 std::size_t DmaController::take_buffer(std::uint64_t bytes) {
   if (free_buffers_.empty()) {  // of short bursts there may be more
     free_buffers_.push_back(buffers_.size());
@@ -246,14 +238,15 @@ std::size_t DmaController::take_buffer(std::uint64_t bytes) {
   return buffer;
 }
 
-// The channel's next burst. False: the DMA controller has stopped.
-bool DmaController::send(Channel& channel) {
+// The channel's next burst.
+void DmaController::send(Channel& channel) {
   if (config_.arbitration == DmaArbitration::kRoundRobin) {
     next_ = (channel.index + 1) % static_cast<std::uint32_t>(channels_.size());
   }
-  const Burst burst = channel.transfer.next();
-  const std::size_t buffer = take_buffer(burst.bytes);
-  unsigned char* data = buffers_[buffer].data();
+  sending_ = &channel;
+  burst_ = channel.transfer.next();
+  buffer_ = take_buffer(burst_.bytes);
+  unsigned char* const data = buffers_[buffer_].data();
   if (active_++ == 0) busy_since_ = ctx_.clock.now();
   busy_.set(1);
   if (!channel.started) {
@@ -263,82 +256,81 @@ bool DmaController::send(Channel& channel) {
     if (ctx_.journal != nullptr && channel.id != Journal::kNobody)
       ctx_.journal->of(channel.id).start = ctx_.clock.now();
   }
+  channel.counted += config_.counted(burst_.bytes);
+  ++channel.ending.back().bursts;
 
-  channel.counted += config_.counted(burst.bytes);
-  Channel::Ending& descriptor = channel.ending.back();
-  ++descriptor.bursts;
-
-  const std::uint64_t begin = ctx_.clock.now();
+  if (channel.from_l1) {
+    fill_payload(l1_payload_, tlm::TLM_READ_COMMAND, burst_.source, data, burst_.bytes);
+    if (channel.forwarded) {
+      sent(!ctx_.full_data || l1->transport_dbg(l1_payload_) == burst_.bytes, sc_core::SC_ZERO_TIME);
+    } else if (l1_read_.begin(l1, l1_payload_)) {
+      sent(l1_read_.ok(), sc_core::SC_ZERO_TIME);
+    }
+    return;
+  }
+  read_bytes += burst_.bytes;
   sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+  fill_payload(issue_payload_, tlm::TLM_READ_COMMAND, burst_.source, data, burst_.bytes);
   completion_.ticket = tickets_;
   completion_.deferred = false;
-  bool ok = read(channel, burst, data, delay);
-  bus_waits_ = bus_waits_ || (!channel.from_l1 && ctx_.clock.now() != begin);
+  const bool ok = request(bus, issue_payload_, delay);
+  sent(ok, delay);
+}
+
+void DmaController::read_own_l1() {
+  const bool last = burst_.last;
+  sent(l1_read_.ok(), sc_core::SC_ZERO_TIME);
+  last ? issue_.soon() : issue();
+}
+
+// It is read, or will be after `delay`, or when its target says. What comes out of the own L1 goes on at once.
+void DmaController::sent(bool ok, sc_core::sc_time delay) {
+  Channel& channel = *std::exchange(sending_, nullptr);
   const bool written = channel.from_l1 && !channel.to_l1;
+  if (channel.from_l1) completion_.deferred = false;
   if (ok && written) {
-    fill_payload(issue_payload_, tlm::TLM_WRITE_COMMAND, burst.destination, data, burst.bytes);
-    write_bytes += burst.bytes;
+    fill_payload(issue_payload_, tlm::TLM_WRITE_COMMAND, burst_.destination, buffers_[buffer_].data(), burst_.bytes);
+    write_bytes += burst_.bytes;
+    completion_.ticket = tickets_;
     ok = request(bus, issue_payload_, delay);
   }
   if (!ok) {
-    stop_with(channel, FaultCode::kUnmapped, burst.source, "a burst was answered with an error");
-    return false;
+    stopped_ = true;
+    return stop_with(channel, FaultCode::kUnmapped, burst_.source, kRefused);
   }
   bursts += 1;
   ++tickets_;
-  if (burst.last) {
+  Channel::Ending& descriptor = channel.ending.back();
+  if (burst_.last) {
     descriptor.issued = true;
     channel.ready = false;
-    channel.issued.notify();
+    channel.next.soon();
   }
   InFlight& entry = in_flight_.emplace_back();
-  entry.destination = burst.destination;
-  entry.bytes = burst.bytes;
+  entry.destination = burst_.destination;
+  entry.bytes = burst_.bytes;
   entry.channel = &channel;
   entry.descriptor = &descriptor;
   entry.to_l1 = channel.to_l1;
   entry.written = written;
   entry.open = completion_.deferred;
-  entry.done_cycle = ctx_.clock.now() + ctx_.clock.ceil_cycles(delay);
-  entry.buffer = buffer;
-  counted_ += config_.counted(burst.bytes);
+  entry.more_cycles = ctx_.clock.ceil_cycles(delay);
+  entry.done_cycle = ctx_.clock.now() + entry.more_cycles;
+  entry.buffer = buffer_;
+  counted_ += config_.counted(burst_.bytes);
   outstanding_.set(++live_);
-  news_.notify();
-  return true;
+  if (retiring_ == nullptr) retire_.soon();
 }
 
 void DmaController::issue() {
-  while (true) {
-    while (full()) {
-      starved_ = true;
-      credit_.wait();
-      starved_ = false;
-    }
-    Channel* channel = choose();
-    if (channel == nullptr) {
-      work_.wait();
-      continue;
-    }
+  while (sending_ == nullptr && !stopped_ && !full()) {
+    Channel* const channel = choose();
+    if (channel == nullptr) return;
     const bool last = channel->transfer.at_last();
-    if (!send(*channel)) return;
-    // Let this channel's next descriptor compete for the next burst: its front end needs two deltas to present it.
-    // Where no more bursts may be under way, there is time for that anyway.
-    for (int deltas = 0; last && deltas < 2 && !full() && !alone(); ++deltas) sc_core::wait(sc_core::SC_ZERO_TIME);
+    send(*channel);
+    // Its channel's next descriptor competes for the next burst.
+    if (last && sending_ == nullptr) return issue_.soon();
   }
-}
-
-// A burst is done, and the issue stage may go on. Where it would wake to send a burst that takes it no time, that is
-// done from here.
-void DmaController::give_credit() {
-  if (starved_ && !bus_waits_ && alone()) {
-    Channel* channel = choose();
-    if (channel != nullptr && !channel->from_l1) {
-      send(*channel);
-      return;
-    }
-  }
-  credit_.notify();
-  if (limited_) work_.notify();
 }
 
 }  // namespace attnvp

@@ -7,7 +7,7 @@
 // plain TLM-2.0. The issue stage reads; what comes out of the own L1 it sends on over the interconnect at once.
 // Everything else the retire stage writes when its read is over: in the order of the reads, or, where `in_order` is
 // off, of their ends. A descriptor's events are given when all of its bytes have arrived, and those of the descriptors
-// before it in its channel.
+// before it in its channel. Fronts, issue and retire are steps (models/agenda/agenda.h).
 #pragma once
 
 #include <tlm_utils/simple_initiator_socket.h>
@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "models/bus/completion.h"
+#include "models/bus/posted.h"
 #include "models/dma_controller/transfer.h"
 #include "models/engine/command_queue.h"
 #include "models/engine/descriptor_check.h"
@@ -63,10 +64,18 @@ class DmaController : public Module, private Completions {
  private:
   struct Channel {
     Channel(DmaController& owner, std::uint32_t index);
+    void take_up() { owner.front(*this); }
+    void go_on() { nop ? owner.end_nop(*this) : owner.next(*this); }
+    void taken() { owner.taken(*this); }
+    void given() { owner.given(*this); }
+    DmaController& owner;
     std::uint32_t index;
+    Step front, next;
     CommandQueue queue;
     EventPort events;
-    bool ready = false;  // `transfer` may be issued: events taken, descriptor checked
+    bool presenting = false;  // the queue's first, from its events on until all of its bursts are issued
+    bool nop = false;         // which is none to issue, and waits for those before it
+    bool ready = false;       // `transfer` may be issued: events taken, descriptor checked
     Transfer transfer;
     hal::Descriptor current{};
     bool from_l1 = false, to_l1 = false;  // the cluster's own
@@ -82,9 +91,7 @@ class DmaController : public Module, private Completions {
     };
     std::deque<Ending> ending;          // begun, not yet done
     std::uint64_t counted = 0;          // bytes under way
-    Wake issued;                        // all bursts of `transfer` have been issued
-    Wake drained;                       // a descriptor is done
-    std::uint64_t taken = 0;            // descriptors out of the queue
+    std::uint64_t taken_up = 0;         // descriptors out of the queue
     Journal::Id id = Journal::kNobody;  // of `current`
     bool started = false;               // a burst of `transfer` has been issued
     struct UnderWay {
@@ -107,29 +114,42 @@ class DmaController : public Module, private Completions {
     Channel::Ending* descriptor = nullptr;
     bool to_l1 = false;
     bool written = false;
-    bool open = false;             // its target has yet to say when it is done
-    bool retired = false;          // and waits for those before it to leave the list
-    std::uint64_t done_cycle = 0;  // read, or read and written
+    bool open = false;              // its target has yet to say when it is done,
+    std::uint64_t more_cycles = 0;  //   to which this is added
+    bool retired = false;           // and waits for those before it to leave the list
+    std::uint64_t done_cycle = 0;   // read, or read and written
     std::size_t buffer = 0;
   };
 
+  static constexpr const char* kRefused = "a burst was answered with an error";
+
   void control_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   unsigned control_peek(tlm::tlm_generic_payload& payload);
-  void front(Channel& channel);  // one thread per channel: takes events, checks, makes a transfer ready
-  void issue();                  // one thread: reads channels' bursts
-  bool send(Channel& channel);
-  void give_credit();
-  static bool alone();
-  void completed(std::uint64_t ticket, std::uint64_t cycle) override;
-  void retire();  // one thread: writes what has been read, ends descriptors that are done
-  InFlight& next_done();
-  bool end_burst(InFlight& entry);
-  bool full() const { return counted_ >= most_counted_; }
+  // A channel's front end: takes events, checks, makes a transfer ready.
+  void front(Channel& channel);
+  void taken(Channel& channel);
+  void next(Channel& channel);
+  void end_nop(Channel& channel);
+  void given(Channel& channel);
+  // Issue: reads channels' bursts.
+  void issue();
   Channel* choose();
+  bool full() const { return counted_ >= most_counted_; }
+  void send(Channel& channel);
+  void read_own_l1();
+  void sent(bool ok, sc_core::sc_time delay);
+  void completed(std::uint64_t ticket, std::uint64_t cycle, bool ok) override;
+  // Retire: writes what has been read, ends descriptors that are done.
+  void retire();
+  InFlight* next_done();
+  bool write();
+  void arrived();
+  void written();
+  bool end_burst();
+  bool end_descriptors(Channel& channel);
+  void end_descriptor(Channel& channel);
   std::size_t take_buffer(std::uint64_t bytes);
   bool own_l1(const hal::Operand& operand) const;
-  bool read(const Channel& channel, const Burst& burst, unsigned char* data, sc_core::sc_time& delay);
-  bool write(const InFlight& entry, sc_core::sc_time delay);
   void stop_with(Channel& channel, FaultCode code, std::uint64_t address, std::string detail);
 
   DmaConfig config_;
@@ -145,15 +165,16 @@ class DmaController : public Module, private Completions {
   std::vector<std::size_t> free_buffers_;
   std::uint32_t active_ = 0;  // bursts under way, those being read from L1 included
   std::uint64_t busy_since_ = 0;
+  Step issue_, retire_, write_;
+  Channel* sending_ = nullptr;    // a burst of it is being read from L1:
+  Burst burst_;                   //   this one,
+  std::size_t buffer_ = 0;        //   into here
+  InFlight* retiring_ = nullptr;  // is being written
   bool stopped_ = false;
-  bool starved_ = false;                   // the issue stage waits for a burst to be done
-  bool limited_ = false;                   // a channel could go on but for its own bursts under way
-  bool bus_waits_ = false;                 // a target on the bus lets its initiator wait instead of annotating its time
-  Wake work_, credit_, news_;              // news: a burst has been sent, or its target has said when it is done
   std::uint64_t tickets_ = 0;              // of bursts sent, one each
   CompletionExtension completion_{*this};  // of the issue stage's payload
-  // One payload per thread: a blocking call keeps its payload for as long as it takes.
-  tlm::tlm_generic_payload issue_payload_, retire_payload_;
+  Posted l1_read_, write_access_;
+  tlm::tlm_generic_payload issue_payload_, l1_payload_, write_payload_;
   Signal busy_{*this, "busy", 1};
   Signal outstanding_{*this, "outstanding", 16};
 };

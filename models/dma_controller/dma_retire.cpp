@@ -9,95 +9,116 @@
 
 namespace attnvp {
 
-// Begins after `delay`.
-bool DmaController::write(const InFlight& entry, sc_core::sc_time delay) {
-  unsigned char* const data = buffers_[entry.buffer].data();
-  fill_payload(retire_payload_, tlm::TLM_WRITE_COMMAND, entry.destination, data, entry.bytes);
-  if (!entry.to_l1) {
-    arrive(delay);
-    write_bytes += entry.bytes;
-  }
-  const bool ok = request(entry.to_l1 ? l1 : bus, retire_payload_, delay);
-  arrive(delay);
-  return ok;
-}
-
-void DmaController::completed(std::uint64_t ticket, std::uint64_t cycle) {
+void DmaController::completed(std::uint64_t ticket, std::uint64_t cycle, bool ok) {
   InFlight& entry = in_flight_[in_flight_.size() - (tickets_ - ticket)];
+  if (!ok) return stop_with(*entry.channel, FaultCode::kUnmapped, entry.destination, kRefused);
   entry.open = false;
-  entry.done_cycle = cycle + (jitter::on ? jitter::cycles(name()) : 0);
-  news_.notify();
+  entry.done_cycle = cycle + entry.more_cycles + (jitter::on ? jitter::cycles(name()) : 0);
+  if (retiring_ == nullptr) retire_.soon();
 }
 
 // The burst to retire next, when its turn has come; its read may be annotated to end later.
-DmaController::InFlight& DmaController::next_done() {
-  while (config_.in_order) {
-    while (in_flight_.empty()) news_.wait();
-    InFlight& first = in_flight_.front();
-    if (!first.open) return first;
-    news_.wait();
+DmaController::InFlight* DmaController::next_done() {
+  if (config_.in_order) return in_flight_.empty() || in_flight_.front().open ? nullptr : &in_flight_.front();
+  InFlight* first = nullptr;
+  for (InFlight& entry : in_flight_) {
+    if (entry.retired || entry.open) continue;
+    if (first == nullptr || entry.done_cycle < first->done_cycle) first = &entry;
   }
-  while (true) {
-    InFlight* first = nullptr;
-    for (InFlight& entry : in_flight_) {
-      if (entry.retired || entry.open) continue;
-      if (first == nullptr || entry.done_cycle < first->done_cycle) first = &entry;
-    }
-    const std::uint64_t now = ctx_.clock.now();
-    if (first == nullptr) {
-      news_.wait();
-    } else if (first->done_cycle > now) {
-      news_.wait(ctx_.clock.cycles(first->done_cycle - now));
-    } else {
-      return *first;
-    }
-  }
-}
-
-// Its descriptor is done with the last of its bursts, in the order of the channel.
-bool DmaController::end_burst(InFlight& entry) {
-  Channel& channel = *entry.channel;
-  --entry.descriptor->bursts;
-  channel.counted -= config_.counted(entry.bytes);
-  free_buffers_.push_back(entry.buffer);
-  entry.retired = true;
-  while (!channel.ending.empty() && channel.ending.front().issued && channel.ending.front().bursts == 0) {
-    const Channel::Ending& ending = channel.ending.front();
-    if (!channel.events.give(ending.descriptor, ending.id)) return false;
-    if (ctx_.journal != nullptr && ending.id != Journal::kNobody) {
-      Journal::Entry& journal = ctx_.journal->of(ending.id);
-      journal.end = journal.done = ctx_.clock.now();
-    }
-    channel.done();
-    descriptors += 1;
-    channel.queue.count_done();
-    channel.ending.pop_front();
-    channel.settle(ctx_.clock.now());
-    channel.drained.notify();
-  }
-  return true;
+  if (first == nullptr || first->done_cycle <= ctx_.clock.now()) return first;
+  retire_.at(ctx_.clock.begin_of(first->done_cycle));
+  return nullptr;
 }
 
 void DmaController::retire() {
-  while (true) {
-    InFlight& entry = next_done();
-    sc_core::sc_time delay = ctx_.clock.cycles(entry.done_cycle - std::min(entry.done_cycle, ctx_.clock.now()));
-    if (entry.written) arrive(delay);
-    if (!entry.written && !write(entry, delay)) {
-      stop_with(*entry.channel, FaultCode::kUnmapped, entry.destination, "a burst was answered with an error");
-      return;
-    }
-    if (!end_burst(entry)) return;
-    --live_;
-    counted_ -= config_.counted(entry.bytes);
-    while (!in_flight_.empty() && in_flight_.front().retired) in_flight_.pop_front();
-    outstanding_.set(live_);
-    if (--active_ == 0) {
-      busy_cycles += ctx_.clock.now() - busy_since_;
-      busy_.set(0);
-    }
-    give_credit();
+  while (retiring_ == nullptr) {
+    retiring_ = next_done();
+    if (retiring_ == nullptr || !write() || !end_burst()) return;
   }
+}
+
+// Into the own L1 from when it has arrived on; elsewhere, once it has. Whether that is over: if not, arrived() or
+// written() is next.
+bool DmaController::write() {
+  const InFlight& entry = *retiring_;
+  const std::uint64_t now = ctx_.clock.now();
+  if (!entry.to_l1 && entry.done_cycle > now) {
+    write_.at(ctx_.clock.begin_of(entry.done_cycle));
+    return false;
+  }
+  if (entry.written) return true;
+  fill_payload(write_payload_, tlm::TLM_WRITE_COMMAND, entry.destination, buffers_[entry.buffer].data(), entry.bytes);
+  if (!entry.to_l1) {
+    write_bytes += entry.bytes;
+    return write_access_.make(bus, write_payload_, sc_core::SC_ZERO_TIME);
+  }
+  return write_access_.make(l1, write_payload_, ctx_.clock.cycles(entry.done_cycle - std::min(entry.done_cycle, now)));
+}
+
+void DmaController::arrived() {
+  if (write() && end_burst()) retire();
+}
+
+void DmaController::written() {
+  if (end_burst()) retire();
+}
+
+// Its descriptor is done with the last of its bursts, in the order of the channel. False: there is still something to
+// come.
+bool DmaController::end_burst() {
+  InFlight& entry = *retiring_;
+  if (!entry.written && !write_access_.ok()) {
+    stop_with(*entry.channel, FaultCode::kUnmapped, entry.destination, kRefused);
+    return false;
+  }
+  --entry.descriptor->bursts;
+  entry.channel->counted -= config_.counted(entry.bytes);
+  free_buffers_.push_back(entry.buffer);
+  entry.retired = true;
+  return end_descriptors(*entry.channel);
+}
+
+bool DmaController::end_descriptors(Channel& channel) {
+  while (!channel.ending.empty() && channel.ending.front().issued && channel.ending.front().bursts == 0) {
+    const Channel::Ending& ending = channel.ending.front();
+    if (!channel.events.give(ending.descriptor, ending.id)) return false;
+    end_descriptor(channel);
+  }
+  --live_;
+  counted_ -= config_.counted(retiring_->bytes);
+  retiring_ = nullptr;
+  while (!in_flight_.empty() && in_flight_.front().retired) in_flight_.pop_front();
+  outstanding_.set(live_);
+  if (--active_ == 0) {
+    busy_cycles += ctx_.clock.now() - busy_since_;
+    busy_.set(0);
+  }
+  issue_.soon();
+  return true;
+}
+
+// Its events have been given.
+void DmaController::end_descriptor(Channel& channel) {
+  const Channel::Ending& ending = channel.ending.front();
+  if (ctx_.journal != nullptr && ending.id != Journal::kNobody) {
+    Journal::Entry& journal = ctx_.journal->of(ending.id);
+    journal.end = journal.done = ctx_.clock.now();
+  }
+  channel.done();
+  descriptors += 1;
+  channel.queue.count_done();
+  channel.ending.pop_front();
+  channel.settle(ctx_.clock.now());
+  if (channel.nop) channel.next.soon();
+}
+
+void DmaController::given(Channel& channel) {
+  if (channel.nop && channel.ending.empty()) {
+    channel.nop = false;
+    return next(channel);
+  }
+  end_descriptor(channel);
+  if (end_descriptors(channel)) retire();
 }
 
 }  // namespace attnvp

@@ -22,7 +22,7 @@ bool CommandQueue::push() {
   queue_.push_back(built());
   ++pushed_count_;
   if (level_signal_ != nullptr) level_signal_->set(queue_.size());
-  pushed_.notify();
+  pushed_.soon();
   return true;
 }
 

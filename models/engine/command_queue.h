@@ -14,8 +14,9 @@ namespace attnvp {
 
 class CommandQueue {
  public:
-  CommandQueue(Context& context, std::uint32_t depth, const Partition& partition = {})
-      : ctx_(context), partition_(partition), queue_(depth) {
+  // `pushed`: what takes descriptors out, told of every one that came.
+  CommandQueue(Context& context, std::uint32_t depth, const Partition& partition, Step& pushed)
+      : ctx_(context), partition_(partition), queue_(depth), pushed_(pushed), popped_(context.agenda) {
     context.fault_line.push_back(&popped_.event());
   }
 
@@ -39,7 +40,6 @@ class CommandQueue {
     fault_ = code;
     fault_address_ = address;
   }
-  Wake& pushed() { return pushed_; }
   void reset();
   void show_level_in(Signal* signal) { level_signal_ = signal; }
 
@@ -54,8 +54,8 @@ class CommandQueue {
   std::uint32_t done_ = 0;
   FaultCode fault_ = FaultCode::kNone;
   std::uint64_t fault_address_ = 0;
-  Wake pushed_;
-  Wake popped_;
+  Step& pushed_;
+  Wake popped_;  // processors wait for room
   Signal* level_signal_ = nullptr;
 };
 

@@ -22,27 +22,35 @@ const char* const kStateNames[] = {"idle", "run", "last_tile", "halted", "blocke
 
 Engine::Engine(sc_core::sc_module_name name, const Site& site, std::uint32_t queue_depth, std::uint32_t pipeline_cycles)
     : Module(name, site.context),
-      events("events", hal::events_base(site.cluster), site.machine.events.events),
+      events("events", ctx_, hal::events_base(site.cluster), site.machine.events.events, Call::of<&Engine::taken>(this),
+             Call::of<&Engine::given>(this)),
       control_base_(site.base),
       pipeline_cycles_(pipeline_cycles),
       technology_(site.machine.technology),
       gated_(technology_.gating != "none"),
-      queue_(ctx_, queue_depth, ctx_.partition_of(site.cluster)),
+      queue_(ctx_, queue_depth, ctx_.partition_of(site.cluster), fetch_),
+      fetch_(ctx_.agenda, Call::of<&Engine::fetch>(this)),
+      load_(ctx_.agenda, Call::of<&Engine::load>(this)),
+      execute_(ctx_.agenda, Call::of<&Engine::execute>(this)),
+      start_(ctx_.agenda, Call::of<&Engine::start>(this)),
+      resume_(ctx_.agenda, Call::of<&Engine::resume>(this)),
+      hand_over_(ctx_.agenda, Call::of<&Engine::hand_over>(this)),
+      drain_(ctx_.agenda, Call::of<&Engine::drain>(this)),
+      fetch_way_(ctx_, Call::of<&Engine::fetch_crossed>(this), Call::of<&Engine::fetch_booked>(this)),
+      execute_way_(ctx_, Call::of<&Engine::execute_crossed>(this), Call::of<&Engine::execute_booked>(this)),
+      drain_way_(ctx_, Call::of<&Engine::drain_crossed>(this), {}),
       state_(*this, "state", kStateNames),
       operation_(*this, "operation", kOperationNames),
       front_state_(*this, "fetch_state", kFrontNames) {
   queue_.show_level_in(&queue_level_);
   events.show_waiting_in(&waits_for_);
-  events.account_in(ctx_.givers, [this](std::uint64_t event, const hal::Descriptor& descriptor) {
+  events.account_in([this](std::uint64_t event, const hal::Descriptor& descriptor) {
     if (account_.pends(ctx_.clock.now())) account_.resolve(ctx_.givers.cause(event, descriptor));
   });
   halts_.sparse();
   control.register_b_transport(this, &Engine::control_transport);
   control.register_transport_dbg(this, &Engine::control_peek);
-  SC_HAS_PROCESS(Engine);
-  SC_THREAD(fetch);
-  SC_THREAD(execute);
-  SC_THREAD(drain);
+  execute_way_.payload.withdraw_by(&halt_);
 }
 
 void Engine::control_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
@@ -92,7 +100,7 @@ void Engine::command(std::uint32_t value) {
   if (!halted_ || (value != hal::kResume && value != hal::kReplace)) return;
   if (value == hal::kReplace) executing_->descriptor = queue_.built();
   halt_.requested = false;
-  resume_event_.notify();
+  resume_.soon();
 }
 
 std::string Engine::waiting_for() const {
@@ -147,64 +155,79 @@ void Engine::stop_with(FaultCode code, std::uint64_t address, std::string detail
   fault(code, address, std::move(detail));
 }
 
-bool Engine::run_stream(StreamPayload& payload, const Stream& stream) {
-  if (stream.regions == 0 && stream.pace_cycles == 0) return true;
+void Engine::begin(Phase phase, const hal::Descriptor& /*descriptor*/, const Plan& plan) {
+  switch (phase) {
+    case kFill:
+    case kRefill:
+      return cross(phase, plan.fill);
+    case kBody:
+      return cross(phase, plan.body);
+    case kLast:
+      return cross(phase, plan.last);
+    case kDrain:
+      return cross(phase, plan.drain);
+  }
+}
+
+void Engine::cross(Phase phase, const Stream& stream) {
+  if (stream.regions == 0 && stream.pace_cycles == 0) return crossed(phase);
+  Way& way = way_of(phase);
+  way.phase = phase;
+  way.payload.stream() = stream;
+  if (way.access.begin(l1, way.payload.prepare())) crossed_by(way);
+}
+
+void Engine::crossed_by(Way& way) {
+  if (!way.access.ok()) return refused(way.payload);
+  if (&way == &execute_way_) bank_cycles_ += way.payload.answer().bank_cycles;
+  crossed(way.phase);
+}
+
+bool Engine::check(const Stream& stream) {
+  StreamPayload payload;
   payload.stream() = stream;
-  tlm::tlm_generic_payload& p = payload.prepare();
-  if (access(l1, p)) {
-    if (&payload == &execute_payload_) bank_cycles_ += payload.answer().bank_cycles;
-    return true;
-  }
+  payload.stream().pace_cycles = 0;
+  for (Region& region : payload.stream().region) region.traffic_bytes = 0;
+  sc_core::sc_time none = sc_core::SC_ZERO_TIME;
+  l1->b_transport(payload.prepare(), none);
+  if (payload.refused()) refused(payload);
+  return !payload.refused();
+}
+
+void Engine::refused(const StreamPayload& payload) {
   const StreamExtension& answer = payload.answer();
-  for (int i = 0; i < stream.regions; ++i) {
-    const Region& r = stream.region[static_cast<std::size_t>(i)];
+  for (int i = 0; i < answer.stream.regions; ++i) {
+    const Region& r = answer.stream.region[static_cast<std::size_t>(i)];
     if (r.address != answer.fault_address) continue;
-    stop_with(answer.fault, r.address,
-              fmt::format("L1 {} of {} rows of {} bytes, {} bytes apart", r.write ? "write" : "read", r.rows,
-                          r.row_bytes, r.row_stride));
-    return false;
+    return stop_with(answer.fault, r.address,
+                     fmt::format("L1 {} of {} rows of {} bytes, {} bytes apart", r.write ? "write" : "read", r.rows,
+                                 r.row_bytes, r.row_stride));
   }
-  stop_with(FaultCode::kUnmapped, p.get_address(), "L1 access failed");
-  return false;
+  stop_with(FaultCode::kUnmapped, answer.stream.region[0].address, "L1 access failed");
 }
 
-// Everything up to "the first sub-tile is in L0". False: the engine has stopped.
-bool Engine::fetch_one(Job& job) {
-  job.descriptor = queue_.front();
-  job.plan.clear();
-  job.drain_at = 0;
-  job.number = ++taken_;
-  job.id = ctx_.journal == nullptr ? Journal::kNobody : ctx_.journal->open(name(), job.descriptor, ctx_.clock.now());
-  if (!accept(job)) return false;
-  front_state_.set(kFrontWait);
-  account_.waits({Cause::kPending}, ctx_.clock.now());
-  if (!events.take(job.descriptor, job.id)) {
-    stopped_ = true;  // a fault elsewhere: stop quietly
-    return false;
+void Engine::ended(Phase phase) {
+  switch (phase) {
+    case kFill:
+      return loaded();
+    case kRefill:
+      return run();
+    case kBody:
+      return halt_.requested ? halt() : run_last();
+    case kLast:
+      return stopped_ ? void() : halt_.requested ? halt() : executed();
+    case kDrain:
+      return drained();
   }
-  if (Journal::Entry* entry = entry_of(job)) entry->ready = ctx_.clock.now();
-  if (job.descriptor.opcode != hal::Opcode::kNop && !prepare(job)) return false;
-  account_.waits({Cause::kDrain}, ctx_.clock.now());
-  if (job.plan.after_previous) {
-    while (in_flight_ > 0) drained_event_.wait();
-  }
-  while (!buffer_free_) buffer_event_.wait();
-  buffer_free_ = false;
-  front_state_.set(kFrontLoad);
-  account_.waits({Cause::kFill}, ctx_.clock.now());
-  return run_fill(job.descriptor, job.plan, fetch_payload_);
 }
 
-bool Engine::run_fill(const hal::Descriptor& /*descriptor*/, const Plan& plan, StreamPayload& payload) {
-  return run_stream(payload, plan.fill);
+const Engine::Job& Engine::job_of(Phase phase) const {
+  return phase == kFill ? *fetching_ : phase == kDrain ? *draining_.front() : *executing_;
 }
-bool Engine::run_body(const hal::Descriptor& /*descriptor*/, const Plan& plan) { return run_execute(plan.body); }
-bool Engine::run_last(const hal::Descriptor& /*descriptor*/, const Plan& plan) { return run_execute(plan.last); }
+const hal::Descriptor& Engine::descriptor_of(Phase phase) const { return job_of(phase).descriptor; }
+const Plan& Engine::plan_of(Phase phase) const { return job_of(phase).plan; }
+
 std::uint64_t Engine::result_cycles(const Plan& plan) const { return pipeline_cycles_ + plan.latency_cycles; }
-void Engine::await_result(const hal::Descriptor& /*descriptor*/, std::uint64_t drain_at) {
-  const std::uint64_t now = ctx_.clock.now();
-  if (drain_at > now) sc_core::wait(ctx_.clock.cycles(drain_at - now));
-}
 
 // Whether its fields are where this engine looks for them, and its events exist.
 bool Engine::accept(const Job& job) {
@@ -214,135 +237,184 @@ bool Engine::accept(const Job& job) {
   return !refusal.any();
 }
 
-// Checks the descriptor, plans it and books its registers.
-bool Engine::prepare(Job& job) {
+// Checks the descriptor, plans it and books its registers. Whether that is done; if not, it will be, or it is refused.
+bool Engine::book(Job& job, Way& way) {
   job.plan.clear();
   Refusal refusal = plan(job.descriptor, job.plan);
   if (refusal.any()) {
     stop_with(refusal.code, refusal.address, std::move(refusal.detail));
     return false;
   }
-  l0_payload_.stream() = job.plan.l0;
-  if (access(l0, l0_payload_.prepare())) return true;
-  stop_with(FaultCode::kL0TooSmall, l0_payload_.answer().fault_address,
-            fmt::format("the descriptor's working set needs {} bytes of L0", l0_payload_.answer().fault_address));
+  way.l0_payload.stream() = job.plan.l0;
+  return way.l0_access.begin(l0, way.l0_payload.prepare()) && has_booked(way);
+}
+
+bool Engine::has_booked(Way& way) {
+  if (way.l0_access.ok()) return true;
+  const std::uint64_t needed = way.l0_payload.answer().fault_address;
+  stop_with(FaultCode::kL0TooSmall, needed, fmt::format("the descriptor's working set needs {} bytes of L0", needed));
   return false;
 }
 
 void Engine::fetch() {
-  while (true) {
-    Job& job = jobs_[next_job_++ % kJobs];
-    front_state_.set(kFrontIdle);
-    account_.waits({Cause::kProcessor}, ctx_.clock.now());
-    while (queue_.empty()) queue_.pushed().wait();
-    if (!fetch_one(job)) return;
-    front_state_.set(kFrontReady);
-    queue_.pop();
-    fetched_ = &job;
-    fetched_full_ = true;
-    ++in_flight_;
-    fetched_event_.notify();
-  }
+  if (fetching_ != nullptr || queue_.empty()) return;
+  Job& job = jobs_[next_job_++ % kJobs];
+  fetching_ = &job;
+  job.descriptor = queue_.front();
+  job.plan.clear();
+  job.drain_at = 0;
+  job.number = ++taken_;
+  job.id = ctx_.journal == nullptr ? Journal::kNobody : ctx_.journal->open(name(), job.descriptor, ctx_.clock.now());
+  if (!accept(job)) return;
+  front_state_.set(kFrontWait);
+  account_.waits({Cause::kPending}, ctx_.clock.now());
+  if (events.take(job.descriptor, job.id)) taken();
+}
+
+void Engine::taken() {
+  Job& job = *fetching_;
+  if (Journal::Entry* entry = entry_of(job)) entry->ready = ctx_.clock.now();
+  if (job.descriptor.opcode == hal::Opcode::kNop || book(job, fetch_way_)) booked();
+}
+
+void Engine::booked() {
+  account_.waits({Cause::kDrain}, ctx_.clock.now());
+  loads_ = true;
+  load();
+}
+
+void Engine::load() {
+  if (!loads_ || !buffer_free_ || (fetching_->plan.after_previous && in_flight_ > 0)) return;
+  loads_ = false;
+  buffer_free_ = false;
+  front_state_.set(kFrontLoad);
+  account_.waits({Cause::kFill}, ctx_.clock.now());
+  begin(kFill, fetching_->descriptor, fetching_->plan);
+}
+
+void Engine::loaded() {
+  queue_.pop();
+  fetched_ = std::exchange(fetching_, nullptr);
+  ++in_flight_;
+  execute_.soon();
+  front_state_.set(kFrontIdle);
+  account_.waits({Cause::kProcessor}, ctx_.clock.now());
+  fetch();
 }
 
 void Engine::execute() {
-  execute_payload_.withdraw_by(&halt_);
-  while (true) {
-    while (!fetched_full_) fetched_event_.wait();
-    executing_ = fetched_;
-    fetched_full_ = false;
-    const bool nop = executing_->descriptor.opcode == hal::Opcode::kNop;
-    executing_now_ = !nop;
-    wake_up();
-    const std::uint64_t start = ctx_.clock.now();
-    account_.unit(Account::kBusy, start);
-    if (Journal::Entry* entry = entry_of(*executing_)) entry->start = start;
-    bool again = false;
-    do {
-      if (!execute_one()) return;
-      again = halt_.requested;
-      if (again && !halted_then_again()) return;
-    } while (again);
-    executing_now_ = false;
-    idle_since_ = ctx_.clock.now();
-    busy_cycles += idle_since_ - start;
-    if (Journal::Entry* entry = entry_of(*executing_)) entry->end = ctx_.clock.now();
-    if (!nop) state_.set(kBlocked);
-    if (!nop) {
-      count(executing_->descriptor);
-      if (ctx_.full_data) compute_values(executing_->descriptor);
-      executing_->drain_at = ctx_.clock.now() + result_cycles(executing_->plan);
-    }
-    account_.unit(Account::kBlocked, ctx_.clock.now());
-    while (draining_.full()) drained_event_.wait();
-    account_.unit(Account::kIdle, ctx_.clock.now());
-    state_.set(kIdle);
-    show_current(nullptr);
-    const std::uint64_t now = ctx_.clock.now();
-    if (draining_.empty())
-      drain_event_.notify(ctx_.clock.cycles(executing_->drain_at - std::min(executing_->drain_at, now)));
-    draining_.push_back(executing_);
-  }
+  if (busy_ || fetched_ == nullptr) return;
+  busy_ = true;
+  executing_ = std::exchange(fetched_, nullptr);
+  executing_now_ = executing_->descriptor.opcode != hal::Opcode::kNop;
+  const std::uint64_t cycles = wake_up();
+  if (cycles > 0) return start_.at(ctx_.clock.after(cycles));
+  start();
 }
 
-// An engine that has been idle for long enough was switched off since then.
-void Engine::wake_up() {
+// An engine that has been idle for long enough was switched off since then. Cycles until it is on.
+std::uint64_t Engine::wake_up() {
   const std::uint64_t off_since = idle_since_ + technology_.gate_after;
-  if (!gated_ || ctx_.clock.now() <= off_since) return;
+  if (!gated_ || ctx_.clock.now() <= off_since) return 0;
   gated_cycles += ctx_.clock.now() - off_since;
   wakeups += 1;
-  if (technology_.wake_cycles > 0) sc_core::wait(ctx_.clock.cycles(technology_.wake_cycles));
+  return technology_.wake_cycles;
 }
 
-// Body and last sub-tile; returns early when a halt is requested.
-bool Engine::execute_one() {
-  const Plan& p = executing_->plan;
-  const std::uint64_t start = ctx_.clock.now(), bank_cycles = bank_cycles_;
-  if (executing_->descriptor.opcode != hal::Opcode::kNop) {
-    state_.set(kRun);
-    show_current(executing_);
-    if (!run_body(executing_->descriptor, p)) return false;
-    if (halt_.requested) return true;
-    state_.set(kLastTile);
-  }
+void Engine::start() {
+  busy_since_ = ctx_.clock.now();
+  account_.unit(Account::kBusy, busy_since_);
+  if (Journal::Entry* entry = entry_of(*executing_)) entry->start = busy_since_;
+  run();
+}
+
+void Engine::run() {
+  run_since_ = ctx_.clock.now();
+  run_bank_cycles_ = bank_cycles_;
+  if (!executing_now_) return run_last();
+  state_.set(kRun);
+  show_current(executing_);
+  begin(kBody, executing_->descriptor, executing_->plan);
+}
+
+void Engine::run_last() {
+  if (executing_now_) state_.set(kLastTile);
   buffer_free_ = true;
-  buffer_event_.notify();
-  if (!run_last(executing_->descriptor, p) || stopped_) return false;
-  if (halt_.requested) return true;
-  const std::uint64_t stalled = ctx_.clock.now() - start - (p.body.pace_cycles + p.last.pace_cycles);
-  stall_cycles += stalled;
-  bank_stall_cycles_ += std::min(bank_cycles_ - bank_cycles, stalled);
-  return true;
+  if (loads_) load_.soon();
+  begin(kLast, executing_->descriptor, executing_->plan);
 }
 
-// Waits for the command to go on, then loads the first sub-tile of the same descriptor, or of another, anew.
-bool Engine::halted_then_again() {
+// Waits for the command to go on.
+void Engine::halt() {
   halts += 1;
   halts_.set(halts.value());
   halted_ = true;
   state_.set(kHalted);
-  while (halt_.requested) resume_event_.wait();
-  halted_ = false;
-  if (Journal::Entry* entry = entry_of(*executing_)) entry->descriptor = executing_->descriptor;
-  if (!accept(*executing_) || !prepare(*executing_)) return false;
-  abandon();
-  return run_fill(executing_->descriptor, executing_->plan, execute_payload_);
 }
 
-void Engine::drain() {
-  while (true) {
-    while (draining_.empty()) sc_core::wait(drain_event_);  // until the first of them is due
-    const Job& job = *draining_.front();
-    await_result(job.descriptor, job.drain_at);
-    if (!run_stream(drain_payload_, job.plan.drain)) return;
-    if (!events.give(job.descriptor, job.id)) return;
-    if (Journal::Entry* entry = entry_of(job)) entry->done = ctx_.clock.now();
-    descriptors += 1;
-    queue_.count_done();
-    --in_flight_;
-    draining_.pop_front();
-    drained_event_.notify();
+// Loads the first sub-tile of the same descriptor, or of another, anew.
+void Engine::resume() {
+  halted_ = false;
+  if (Journal::Entry* entry = entry_of(*executing_)) entry->descriptor = executing_->descriptor;
+  if (accept(*executing_) && book(*executing_, execute_way_)) refill();
+}
+
+void Engine::refill() {
+  abandon();
+  begin(kRefill, executing_->descriptor, executing_->plan);
+}
+
+void Engine::executed() {
+  const Plan& p = executing_->plan;
+  const std::uint64_t now = ctx_.clock.now();
+  const std::uint64_t stalled = now - run_since_ - (p.body.pace_cycles + p.last.pace_cycles);
+  stall_cycles += stalled;
+  bank_stall_cycles_ += std::min(bank_cycles_ - run_bank_cycles_, stalled);
+  idle_since_ = now;
+  busy_cycles += now - busy_since_;
+  if (Journal::Entry* entry = entry_of(*executing_)) entry->end = now;
+  if (std::exchange(executing_now_, false)) {
+    state_.set(kBlocked);
+    count(executing_->descriptor);
+    if (ctx_.full_data) compute_values(executing_->descriptor);
+    executing_->drain_at = now + result_cycles(p);
   }
+  account_.unit(Account::kBlocked, now);
+  blocked_ = true;
+  hand_over();
+}
+
+void Engine::hand_over() {
+  if (!blocked_ || draining_.full()) return;
+  blocked_ = false;
+  account_.unit(Account::kIdle, ctx_.clock.now());
+  state_.set(kIdle);
+  show_current(nullptr);
+  if (draining_.empty()) drain_.at(ctx_.clock.begin_of(executing_->drain_at));
+  draining_.push_back(executing_);
+  busy_ = false;
+  execute();
+}
+
+void Engine::drain() { begin(kDrain, draining_.front()->descriptor, draining_.front()->plan); }
+
+void Engine::drained() {
+  const Job& job = *draining_.front();
+  if (events.give(job.descriptor, job.id)) given();
+}
+
+void Engine::given() {
+  if (Journal::Entry* entry = entry_of(*draining_.front())) entry->done = ctx_.clock.now();
+  descriptors += 1;
+  queue_.count_done();
+  --in_flight_;
+  draining_.pop_front();
+  if (loads_) load_.soon();
+  if (blocked_) hand_over_.soon();
+  if (draining_.empty()) return;
+  const std::uint64_t due = draining_.front()->drain_at;
+  if (due > ctx_.clock.now()) return drain_.at(ctx_.clock.begin_of(due));
+  drain();
 }
 
 unsigned char* Engine::l1_bytes(std::uint64_t address) {

@@ -11,6 +11,9 @@
 // The L1 traffic of every stage shares the scratchpad's bandwidth with everyone else's; whichever of compute and
 // traffic takes longer sets the pace. A derived engine says what a descriptor needs in each stage (plan) and what
 // it computes.
+//
+// Stages are steps (models/agenda/agenda.h): each member function does what is to be done at its time, and says what
+// comes next.
 #pragma once
 
 #include <tlm_utils/simple_initiator_socket.h>
@@ -21,6 +24,7 @@
 #include <string>
 
 #include "models/account/account.h"
+#include "models/bus/posted.h"
 #include "models/bus/stream.h"
 #include "models/engine/command_queue.h"
 #include "models/engine/descriptor_check.h"
@@ -61,17 +65,24 @@ class Engine : public Module {
   // Cycles of work that were left unused at edges.
   virtual std::uint64_t ragged_cycles() const { return 0; }
 
-  // The stages, for a datapath with a clock of its own. Here the streams set the pace, and the last result is there
-  // pipeline_cycles after the last operand. False: the engine has stopped.
-  virtual bool run_fill(const hal::Descriptor& descriptor, const Plan& plan, StreamPayload& payload);
-  virtual bool run_body(const hal::Descriptor& descriptor, const Plan& plan);  // returns early when a halt is requested
-  virtual bool run_last(const hal::Descriptor& descriptor, const Plan& plan);
+  // What a stage does, for a datapath with a clock of its own. What is begun ends with ended(), now or later. Here the
+  // streams set the pace, and the last result is there pipeline_cycles after the last operand.
+  enum Phase : std::uint8_t { kFill, kRefill, kBody, kLast, kDrain };  // refill: of a descriptor that is done again
+  virtual void begin(Phase phase, const hal::Descriptor& descriptor, const Plan& plan);
+  virtual void crossed(Phase phase) { ended(phase); }           // what cross() has begun is over
   virtual std::uint64_t result_cycles(const Plan& plan) const;  // from the last operand on, at least
-  virtual void await_result(const hal::Descriptor& descriptor, std::uint64_t drain_at);
-  virtual void abandon() {}  // what the execute stage has begun, to do it again: run_fill is next
+  virtual void abandon() {}  // what the execute stage has begun, to do it again: a refill is next
+  // Of the body and the last sub-tile it may be before their end, where a halt is requested.
+  void ended(Phase phase);
 
-  bool run_execute(const Stream& stream) { return run_stream(execute_payload_, stream); }
+  // Sends a stream over L1's port. A phase has one at a time.
+  void cross(Phase phase, const Stream& stream);
+  // Whether L1 has what a stream moves; nothing moves. If not, the engine stops.
+  bool check(const Stream& stream);
   bool halt_requested() const { return halt_.requested; }
+  // Of the descriptor that the fetch stage loads, or that the execute stage loads again.
+  const hal::Descriptor& descriptor_of(Phase phase) const;
+  const Plan& plan_of(Phase phase) const;
   // Host pointer to L1 bytes (DMI); regions were checked by L1 before.
   unsigned char* l1_bytes(std::uint64_t address);
 
@@ -86,22 +97,33 @@ class Engine : public Module {
 
   void control_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   unsigned control_peek(tlm::tlm_generic_payload& payload);
-  void fetch();
-  void execute();
-  void drain();
   bool control_access(tlm::tlm_generic_payload& payload, std::uint64_t offset);
   void command(std::uint32_t value);
   std::uint32_t state_register() const;
-  bool fetch_one(Job& job);
   bool accept(const Job& job);
-  bool prepare(Job& job);
   void show_current(const Job* job);
   Journal::Entry* entry_of(const Job& job);
-  bool execute_one();
-  bool halted_then_again();
-  void wake_up();
-  bool run_stream(StreamPayload& payload, const Stream& stream);
   void stop_with(FaultCode code, std::uint64_t address, std::string detail);
+  const Job& job_of(Phase phase) const;
+
+  void fetch();    // takes up the queue's next descriptor
+  void taken();    // its events
+  void booked();   // its part of L0
+  void load();     // its first sub-tile, as soon as there is room
+  void loaded();   // so that the execute stage may have it
+  void execute();  // what is loaded
+  std::uint64_t wake_up();
+  void start();
+  void run();  // from its begin, for the first time or again
+  void run_last();
+  void halt();
+  void resume();
+  void refill();
+  void executed();
+  void hand_over();  // to the drain stage, as soon as there is room
+  void drain();      // the oldest result, which is due
+  void drained();
+  void given();  // its events
 
   std::uint64_t control_base_;
   std::uint32_t pipeline_cycles_;
@@ -110,26 +132,54 @@ class Engine : public Module {
   std::uint64_t idle_since_ = 0;  // the execute stage
   CommandQueue queue_;
 
+  Step fetch_, load_, execute_, start_, resume_, hand_over_, drain_;
+
   // Hand-over between stages.
   static constexpr std::size_t kDrains = 8;
   static constexpr std::size_t kJobs = kDrains + 3;  // and one in fetch, one fetched, one executing
   std::array<Job, kJobs> jobs_;                      // taken in turn
   std::size_t next_job_ = 0;
-  Job* fetched_ = nullptr;
+  Job* fetching_ = nullptr;
+  Job* fetched_ = nullptr;  // execute has something to take
   Job* executing_ = jobs_.data();
   boost::circular_buffer<Job*> draining_{kDrains};  // results under way, in order
-  bool fetched_full_ = false;                       // execute has something to take
+  bool loads_ = false;                              // fetch has its events and waits to load
   bool buffer_free_ = true;                         // fetch may load into the other half of L0
   std::uint32_t in_flight_ = 0;                     // fetched but not yet drained
+  bool busy_ = false;                               // execute has a descriptor
+  bool blocked_ = false;                            // that is executed and waits for room in the drain stage
   bool stopped_ = false;
   bool halted_ = false;  // execute has stopped and waits for a command
   bool executing_now_ = false;
   Withdrawal halt_;  // requested: execute is to stop, or has
-  Wake resume_event_;
-  Wake fetched_event_, buffer_event_, drained_event_;
-  sc_core::sc_event drain_event_;
+  std::uint64_t busy_since_ = 0, run_since_ = 0;
+  std::uint64_t run_bank_cycles_ = 0;  // bank_cycles_ then
 
-  StreamPayload fetch_payload_, execute_payload_, drain_payload_, l0_payload_;
+  // A stage's way over L1's port, and its access to L0.
+  struct Way {
+    Way(Context& context, Call crossed, Call booked) : access(context, crossed), l0_access(context, booked) {
+      access.attach_to(payload.prepare());
+      l0_access.attach_to(l0_payload.prepare());
+    }
+    Posted access, l0_access;
+    StreamPayload payload, l0_payload;
+    Phase phase = kFill;
+  };
+  bool book(Job& job, Way& way);
+  bool has_booked(Way& way);
+  void fetch_booked() {
+    if (has_booked(fetch_way_)) booked();
+  }
+  void execute_booked() {
+    if (has_booked(execute_way_)) refill();
+  }
+  void crossed_by(Way& way);
+  void refused(const StreamPayload& payload);
+  void fetch_crossed() { crossed_by(fetch_way_); }
+  void execute_crossed() { crossed_by(execute_way_); }
+  void drain_crossed() { crossed_by(drain_way_); }
+  Way& way_of(Phase phase) { return phase == kFill ? fetch_way_ : phase == kDrain ? drain_way_ : execute_way_; }
+  Way fetch_way_, execute_way_, drain_way_;
   tlm::tlm_dmi dmi_;
 
   std::uint64_t taken_ = 0;  // descriptors out of the queue

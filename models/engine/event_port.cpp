@@ -3,30 +3,40 @@
 #include <algorithm>
 
 #include "firmware/hal/registers.h"
-#include "models/bus/initiator.h"
 
 namespace attnvp {
 
-namespace {
-std::uint64_t address_of(std::uint64_t base, std::uint32_t event) { return base + event * hal::kEventStride; }
-}  // namespace
+void EventPort::begin(Walk& walk, const hal::Descriptor& descriptor, Journal::Id id) {
+  walk.descriptor = &descriptor;
+  walk.id = id;
+  walk.ref = 0;
+  walk.within = 0;
+}
 
-bool EventPort::access(Access& access, std::uint64_t address, std::uint32_t tokens, Journal::Id id) {
-  access.origin.descriptor = id;
-  if (id != Journal::kNobody) access.payload.set_extension(&access.origin);
-  fill_payload(access.payload, tlm::TLM_WRITE_COMMAND, address, &tokens, sizeof tokens);
-  return attnvp::access(out, access.payload);
+bool EventPort::access(Walk& walk, std::uint64_t address, std::uint32_t tokens) {
+  walk.tokens = tokens;
+  walk.origin.descriptor = walk.id;
+  if (walk.id != Journal::kNobody) walk.payload.set_extension(&walk.origin);
+  fill_payload(walk.payload, tlm::TLM_WRITE_COMMAND, address, &walk.tokens, sizeof walk.tokens);
+  return walk.access.begin(out, walk.payload) && walk.access.ok();
 }
 
 bool EventPort::take(const hal::Descriptor& descriptor, Journal::Id id) {
-  for (const hal::EventRef& ref : descriptor.wait) {
+  begin(take_, descriptor, id);
+  return take_rest();
+}
+
+bool EventPort::take_rest() {
+  for (; take_.ref < hal::kWaits; ++take_.ref, take_.within = 0) {
+    const hal::EventRef& ref = take_.descriptor->wait[take_.ref];
     if (ref.tokens() == 0) continue;
-    for (std::uint32_t i = 0; i < ref.span(); ++i) {
-      waiting_ = static_cast<int>(ref.first() + i);
-      if (signal_ != nullptr) signal_->set(ref.first() + i);
-      const std::uint64_t event = address_of(base_, ref.first() + i);
-      if (!access(take_, event + hal::kEventTake, ref.tokens(), id)) return false;
-      if (taken_) taken_(event, descriptor);
+    while (take_.within < ref.span()) {
+      waiting_ = static_cast<int>(ref.first() + take_.within);
+      if (signal_ != nullptr) signal_->set(ref.first() + take_.within);
+      if (!access(take_, base_ + (ref.first() + take_.within) * hal::kEventStride + hal::kEventTake, ref.tokens())) {
+        return false;
+      }
+      taken_one();
     }
   }
   waiting_ = -1;
@@ -34,17 +44,42 @@ bool EventPort::take(const hal::Descriptor& descriptor, Journal::Id id) {
   return true;
 }
 
+void EventPort::taken_one() {
+  if (account_) {
+    const hal::EventRef& ref = take_.descriptor->wait[take_.ref];
+    account_(base_ + (ref.first() + take_.within) * hal::kEventStride, *take_.descriptor);
+  }
+  ++take_.within;
+}
+
+void EventPort::take_on() {
+  if (!take_.access.ok()) return;
+  taken_one();
+  if (take_rest()) take_.over();
+}
+
 bool EventPort::give(const hal::Descriptor& descriptor, Journal::Id id) {
-  for (int s = 0; s < hal::kSignals; ++s) {
-    const hal::EventRef& ref = descriptor.signal[s];
-    const bool remote = s == hal::kSignals - 1 && descriptor.remote > 0;
-    for (std::uint32_t i = 0; ref.tokens() > 0 && i < ref.span(); ++i) {
-      const std::uint64_t base = remote ? hal::events_base(descriptor.remote - 1) : base_;
-      if (givers_ != nullptr) givers_->gave(address_of(base, ref.first() + i), descriptor);
-      if (!access(give_, address_of(base, ref.first() + i) + hal::kEventSignal, ref.tokens(), id)) return false;
+  begin(give_, descriptor, id);
+  return give_rest();
+}
+
+bool EventPort::give_rest() {
+  for (; give_.ref < hal::kSignals; ++give_.ref, give_.within = 0) {
+    const hal::Descriptor& descriptor = *give_.descriptor;
+    const hal::EventRef& ref = descriptor.signal[give_.ref];
+    const bool remote = give_.ref == hal::kSignals - 1 && descriptor.remote > 0;
+    const std::uint64_t base = remote ? hal::events_base(descriptor.remote - 1) : base_;
+    while (ref.tokens() > 0 && give_.within < ref.span()) {
+      const std::uint64_t event = base + (ref.first() + give_.within++) * hal::kEventStride;
+      givers_.gave(event, descriptor);
+      if (!access(give_, event + hal::kEventSignal, ref.tokens())) return false;
     }
   }
   return true;
+}
+
+void EventPort::give_on() {
+  if (give_.access.ok() && give_rest()) give_.over();
 }
 
 Refusal EventPort::check(const hal::Descriptor& descriptor) const {

@@ -13,24 +13,28 @@
 namespace attnvp {
 
 EventUnit::EventUnit(sc_core::sc_module_name name, Context& context, const EventUnitConfig& config, std::uint64_t base)
-    : Module(name, context), base_(base), slots_(config.events) {
+    : Module(name, context), base_(base) {
   in.register_b_transport(this, &EventUnit::b_transport);
   in.register_transport_dbg(this, &EventUnit::transport_dbg);
-  for (std::size_t i = 0; i < slots_.size(); ++i) {
-    slots_[i].signal = std::make_unique<Signal>(*this, "event" + std::to_string(i), 16);
-    slots_[i].signal->sparse();
-    context.fault_line.push_back(&slots_[i].changed.event());
+  for (std::uint32_t i = 0; i < config.events; ++i) {
+    Slot& slot = slots_.emplace_back(*this, context.agenda, base + i * hal::kEventStride);
+    slot.signal = std::make_unique<Signal>(*this, "event" + std::to_string(i), 16);
+    slot.signal->sparse();
+    context.fault_line.push_back(&slot.changed.event());
   }
 }
 
 void EventUnit::reset() {
-  for (Slot& slot : slots_) set(slot, 0);
+  for (Slot& slot : slots_) {
+    set(slot, 0);
+    slot.takers.clear();
+  }
 }
 
 void EventUnit::set(Slot& slot, std::uint32_t tokens) {
   slot.tokens = tokens;
   slot.signal->set(tokens);
-  if (listener_ != nullptr) listener_->notify(sc_core::SC_ZERO_TIME);
+  if (listener_ != nullptr) ctx_.agenda.notify(*listener_);
 }
 
 // Counts are where firmware reads them; everything else is zero.
@@ -46,23 +50,75 @@ unsigned EventUnit::transport_dbg(tlm::tlm_generic_payload& payload) {
   return payload.get_data_length();
 }
 
-bool EventUnit::take(Slot& slot, std::uint32_t tokens) {
+bool EventUnit::take(Slot& slot, std::uint32_t tokens, std::uint64_t origin) {
   while (slot.tokens < tokens) {
     if (ctx_.faults.any()) return false;
     slot.changed.wait();
   }
-  set(slot, slot.tokens - tokens);
-  takes += tokens;
+  took(slot, tokens, origin);
   return true;
 }
 
+void EventUnit::took(Slot& slot, std::uint32_t tokens, std::uint64_t origin) {
+  set(slot, slot.tokens - tokens);
+  takes += tokens;
+  if (ctx_.journal != nullptr) ctx_.journal->took(slot.address, tokens, origin, ctx_.clock.now());
+}
+
+void EventUnit::serve(Slot& slot) {
+  for (std::size_t i = 0; i < slot.takers.size();) {
+    const Taker taker = slot.takers[i];
+    if (slot.tokens < taker.tokens) {
+      ++i;
+      continue;
+    }
+    slot.takers.erase(slot.takers.begin() + static_cast<std::ptrdiff_t>(i));
+    took(slot, taker.tokens, taker.origin);
+    taker.to->completed(taker.ticket, ctx_.clock.now(), true);
+  }
+}
+
+void EventUnit::postpone(const tlm::tlm_generic_payload& payload, CompletionExtension& later, sc_core::sc_time& delay) {
+  if (free_late_.empty()) free_late_.push_back(&all_late_.emplace_back(*this));
+  Late& late = *free_late_.back();
+  free_late_.pop_back();
+  late.address = payload.get_address();
+  std::memcpy(&late.value, payload.get_data_ptr(), sizeof late.value);
+  const auto* const origin = payload.get_extension<OriginExtension>();
+  late.origin.descriptor = origin != nullptr ? origin->descriptor : Journal::kNobody;
+  late.to = later.to;
+  late.ticket = later.ticket;
+  late.step.at(ctx_.clock.now_fs() + delay.value());
+  later.deferred = true;
+  delay = sc_core::SC_ZERO_TIME;
+}
+
+// As it would be for somebody who comes now.
+void EventUnit::serve(Late& late) {
+  CompletionExtension completion(*late.to);
+  completion.ticket = late.ticket;
+  tlm::tlm_generic_payload payload;
+  payload.set_extension(&completion);
+  payload.set_extension(&late.origin);
+  fill_payload(payload, tlm::TLM_WRITE_COMMAND, late.address, &late.value, sizeof late.value);
+  sc_core::sc_time none = sc_core::SC_ZERO_TIME;
+  b_transport(payload, none);
+  free_late_.push_back(&late);
+  if (!completion.deferred) completion.to->completed(completion.ticket, ctx_.clock.now(), payload.is_response_ok());
+}
+
 void EventUnit::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
-  arrive(delay);
   const std::uint64_t offset = payload.get_address() - base_;
   if (payload.get_data_length() != 4 || payload.get_byte_enable_ptr() != nullptr) {
     payload.set_response_status(tlm::TLM_BURST_ERROR_RESPONSE);
     return;
   }
+  auto* const later = payload.get_extension<CompletionExtension>();
+  if (delay != sc_core::SC_ZERO_TIME && later != nullptr && payload.is_write()) {
+    payload.set_response_status(tlm::TLM_OK_RESPONSE);
+    return postpone(payload, *later, delay);
+  }
+  arrive(delay);
   std::uint32_t value = 0;
   std::memcpy(&value, payload.get_data_ptr(), 4);
   const auto reply = [&payload](std::uint32_t v) { std::memcpy(payload.get_data_ptr(), &v, 4); };
@@ -85,20 +141,19 @@ void EventUnit::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time&
       if (!payload.is_write()) break;
       set(slot, slot.tokens + value);
       signals += value;
-      if (ctx_.journal != nullptr) {
-        ctx_.journal->gave(base_ + event * hal::kEventStride, value, origin, ctx_.clock.now());
-      }
+      if (ctx_.journal != nullptr) ctx_.journal->gave(slot.address, value, origin, ctx_.clock.now());
+      if (!slot.takers.empty()) slot.serve.soon();
       slot.changed.notify();
       payload.set_response_status(tlm::TLM_OK_RESPONSE);
       return;
     case hal::kEventTake:
       if (!payload.is_write()) break;
-      if (!take(slot, value)) {
+      if (later != nullptr && slot.tokens < value) {
+        later->deferred = true;
+        slot.takers.push_back({value, later->to, later->ticket, origin});
+      } else if (!take(slot, value, origin)) {
         payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
         return;
-      }
-      if (ctx_.journal != nullptr) {
-        ctx_.journal->took(base_ + event * hal::kEventStride, value, origin, ctx_.clock.now());
       }
       payload.set_response_status(tlm::TLM_OK_RESPONSE);
       return;

@@ -4,9 +4,12 @@
 
 #include <tlm_utils/simple_target_socket.h>
 
+#include <deque>
 #include <memory>
 #include <vector>
 
+#include "models/bus/completion.h"
+#include "models/bus/stream.h"
 #include "models/machine.h"
 #include "models/module.h"
 #include "models/wake.h"
@@ -29,18 +32,50 @@ class EventUnit : public Module {
   Counter takes{*this, "takes", "accesses", "tokens taken", {"attnvp.events", "take", true}};
 
  private:
+  // Somebody who does not wait for its tokens, but is told.
+  struct Taker {
+    std::uint32_t tokens;
+    Completions* to;
+    std::uint64_t ticket;
+    std::uint64_t origin;  // descriptor
+  };
   struct Slot {
+    Slot(EventUnit& unit, Agenda& agenda, std::uint64_t its_address)
+        : owner(unit), address(its_address), changed(agenda), serve(agenda, Call::of<&Slot::serve_takers>(this)) {}
+    void serve_takers() { owner.serve(*this); }
+    EventUnit& owner;
+    std::uint64_t address;
     std::uint32_t tokens = 0;
-    Wake changed;
+    Wake changed;               // processes wait for it
+    std::vector<Taker> takers;  // first come, first served, of those for whom there are enough
+    Step serve;
     std::unique_ptr<Signal> signal;
   };
+  // An access that is annotated to come later, by somebody who does not wait.
+  struct Late {
+    explicit Late(EventUnit& unit) : owner(unit), step(unit.ctx_.agenda, Call::of<&Late::arrive>(this)) {}
+    void arrive() { owner.serve(*this); }
+    EventUnit& owner;
+    Step step;
+    std::uint64_t address = 0;
+    std::uint32_t value = 0;
+    OriginExtension origin;
+    Completions* to = nullptr;
+    std::uint64_t ticket = 0;
+  };
   void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  void postpone(const tlm::tlm_generic_payload& payload, CompletionExtension& later, sc_core::sc_time& delay);
+  void serve(Late& late);
   unsigned transport_dbg(tlm::tlm_generic_payload& payload);
-  bool take(Slot& slot, std::uint32_t tokens);
+  bool take(Slot& slot, std::uint32_t tokens, std::uint64_t origin);
+  void serve(Slot& slot);
+  void took(Slot& slot, std::uint32_t tokens, std::uint64_t origin);
   void set(Slot& slot, std::uint32_t tokens);
 
   std::uint64_t base_;
-  std::vector<Slot> slots_;
+  std::deque<Slot> slots_;
+  std::deque<Late> all_late_;
+  std::vector<Late*> free_late_;
   sc_core::sc_event* listener_ = nullptr;
 };
 

@@ -31,6 +31,7 @@ class FixedMemory : public Memory {
 
   tlm::tlm_target_socket<>& in(std::uint32_t /*initiator*/) override { return in_; }
 
+  bool never_waits() const override { return true; }
   std::uint64_t size_bytes() const override { return bytes_; }
   void reset() override;
 

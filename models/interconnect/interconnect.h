@@ -25,6 +25,8 @@ class Interconnect : public Module {
   tlm_utils::simple_initiator_socket<Interconnect>& add_target(AddressRange range, int cluster = kShared);
 
   const AddressMap& map() const { return map_; }
+  // As Memory has it.
+  virtual bool never_waits() const { return false; }
 
   // Hears an initiator's accesses before they are carried, and may put other data in their place.
   class Listener {

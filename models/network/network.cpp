@@ -2,7 +2,8 @@
 // other access is a packet there and one back, each of a head flit and the data that go that way: of requests and data
 // of the DMA controllers, of registers, descriptors and events of other clusters.
 //
-// An initiator that can be told later (models/bus/completion.h) is; others wait for the way back.
+// An initiator that can be told later (models/bus/completion.h) is; others wait for the way back. At the target a
+// packet is an access of this module's, which does not wait for it.
 //
 // With `interconnect.multicast` a read of DRAM that such an initiator makes is not made again where another cluster's
 // of the same bytes has not been answered yet: the answer is one packet for both.
@@ -43,7 +44,8 @@ class Network : public Interconnect, private Completions {
       : Interconnect(name, site.context),
         config_(site.machine.own<NetworkConfig>()),
         period_fs_(Clock(config_.hertz > 0 ? config_.hertz : site.machine.clock_hz).period_fs()),
-        links_(topology_of(site.machine, mesh), config_.hop_cycles) {
+        links_(topology_of(site.machine, mesh), config_.hop_cycles),
+        tick_(ctx_.agenda, Call::of<&Network::tick>(this)) {
     const std::uint32_t nodes = nodes_of(site.machine), ports = config_.dram_ports;
     if (config_.multicast) multicast_ = std::make_unique<Multicast>(*this, nodes);
     std::vector<bool> taken(nodes);
@@ -54,11 +56,10 @@ class Network : public Interconnect, private Completions {
     for (std::uint32_t n = 0; n < nodes; ++n) {
       if (!taken[n]) cluster_node_.push_back(n);
     }
-    SC_HAS_PROCESS(Network);
-    SC_METHOD(tick);
-    sensitive << tick_;
-    dont_initialize();
+    payload_.set_extension(&completion_);
   }
+
+  bool never_waits() const override { return true; }
 
   Counter packets{*this, "packets", "packets", "there and back"};
   Counter flit_hops{
@@ -83,13 +84,17 @@ class Network : public Interconnect, private Completions {
     std::uint64_t back_flits = 0;
     bool of_dram = false;                // reads or writes it
     SharedReads::Read* leads = nullptr;  // a read that others may join
-    Completions* later = nullptr;        // nullptr: a process waits for `arrived`
+    Completions* later = nullptr;
     std::uint64_t ticket = 0;
     tlm::tlm_command command{};
     std::uint64_t address = 0;
     unsigned char* data = nullptr;
     unsigned bytes = 0;
-    sc_core::sc_event arrived;
+    bool timing_only = false;
+    OriginExtension* origin = nullptr;
+    bool waits = false;             // its initiator, which makes the access at the target by itself
+    std::uint64_t more_cycles = 0;  // at the target, beyond what that tells
+    bool ok = true;                 // the target has not refused it
   };
 
   struct Multicast {
@@ -139,30 +144,32 @@ class Network : public Interconnect, private Completions {
     trip.of_dram = there == kShared && address < hal::kL2Base;
     trip.back_flits = flits(payload.is_read() ? bytes : 0);
     const std::uint64_t going = flits(payload.is_write() ? bytes : 0);
+    trip.command = payload.get_command();
+    trip.address = address;
+    trip.data = payload.get_data_ptr();
+    trip.bytes = static_cast<unsigned>(bytes);
+    trip.timing_only = payload.get_extension<TimingOnlyExtension>() != nullptr;
+    trip.origin = payload.get_extension<OriginExtension>();
+    depart(i, now(), trip.from, trip.to, going);
     auto* const completion = payload.get_extension<CompletionExtension>();
+    trip.waits = completion == nullptr;
     if (completion != nullptr) {
       trip.later = completion->to;
       trip.ticket = completion->ticket;
-      trip.command = payload.get_command();
-      trip.address = address;
-      trip.data = payload.get_data_ptr();
-      trip.bytes = static_cast<unsigned>(bytes);
-      timing_only_ = payload.get_extension<TimingOnlyExtension>() != nullptr;
       completion->deferred = true;
       payload.set_response_status(tlm::TLM_OK_RESPONSE);
-      depart(i, now(), trip.from, trip.to, going);
       return;
     }
-    trip.later = nullptr;
-    depart(i, now(), trip.from, trip.to, going);
-    sc_core::wait(trip.arrived);
+    Waiting going_there(ctx_.agenda), coming_back(ctx_.agenda);
+    trip.later = &going_there;
+    going_there.wait();
     if (multicast_ != nullptr && trip.of_dram && payload.is_write()) multicast_->reads.written(address, bytes);
     send(target, payload, delay);
     arrive(delay);
     trip.stage = Trip::kBack;
+    trip.later = &coming_back;
     depart(i, now(), trip.to, trip.from, trip.back_flits);
-    sc_core::wait(trip.arrived);
-    free_trips_.push_back(i);
+    coming_back.wait();
   }
 
   std::size_t open() {
@@ -197,27 +204,28 @@ class Network : public Interconnect, private Completions {
     const std::uint64_t next = links_.next();
     if (next == UINT64_MAX) return;
     const std::uint64_t cycle = platform_cycles(next), now = ctx_.clock.now();
-    tick_.notify(ctx_.clock.cycles(cycle > now ? cycle - now : 0));
+    tick_.at(ctx_.clock.after(cycle > now ? cycle - now : 0));
   }
 
   // Something is due. What happens in a cycle is served in the order in which it was sent, whoever sent it first.
   void tick() {
-    for (const LinkNetwork::Arrival& arrival : links_.advance(sc_core::sc_time_stamp().value() / period_fs_)) {
+    for (const LinkNetwork::Arrival& arrival : links_.advance(ctx_.clock.now_fs() / period_fs_)) {
       Trip& trip = trips_[arrival.tag];
-      if (trip.later == nullptr) {
-        trip.arrived.notify(sc_core::SC_ZERO_TIME);
-      } else if (trip.stage == Trip::kGoing) {
+      if (trip.stage == Trip::kGoing) {
         trip.stage = Trip::kThere;
-        if (joins(arrival.tag)) continue;
-        there_.push_back(arrival.tag);
-        call();
+        if (trip.waits) {
+          trip.later->completed(0, ctx_.clock.now(), true);
+        } else if (!joins(arrival.tag)) {
+          there_.push_back(arrival.tag);
+        }
       } else {
         if (trip.leads != nullptr) multicast_->reads.close(*trip.leads, trip.address, trip.bytes);
         trip.leads = nullptr;
         free_trips_.push_back(arrival.tag);
-        trip.later->completed(trip.ticket, ctx_.clock.now());
+        trip.later->completed(trip.ticket, ctx_.clock.now(), trip.ok);
       }
     }
+    for (; !there_.empty(); there_.pop_front()) deliver(there_.front());
     flit_hops.raise_to(links_.flit_hops());
     busiest_link_cycles.raise_to(platform_cycles(links_.busiest_link_flits()));
     wait_cycles.raise_to(links_.waited());
@@ -253,49 +261,28 @@ class Network : public Interconnect, private Completions {
   void answer_too(const SharedReads::Read& read, std::size_t i) {
     Trip& trip = trips_[i];
     trip.stage = Trip::kBack;
-    if (!timing_only_) std::copy_n(trips_[read.trip].data, trip.bytes, trip.data);
+    if (!trip.timing_only) std::copy_n(trips_[read.trip].data, trip.bytes, trip.data);
     links_.join(read.packet, trip.to, trip.from, i);
     count_link(multicast_->flits_in, trip.from, trip.back_flits);
   }
 
-  void call() {
-    if (idle_ > 0) {
-      work_.notify(sc_core::SC_ZERO_TIME);
-    } else {
-      sc_core::sc_spawn([this] { deliver(); }, sc_core::sc_gen_unique_name("delivery"));
-    }
+  void deliver(std::size_t i) {
+    Trip& trip = trips_[i];
+    fill_payload(payload_, trip.command, trip.address, trip.data, trip.bytes);
+    if (trip.timing_only) payload_.set_extension(&timing_only_);
+    payload_.set_extension(trip.origin);
+    completion_.ticket = i;
+    completion_.deferred = false;
+    sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+    send(trip.target, payload_, delay);
+    if (trip.timing_only) payload_.clear_extension(&timing_only_);
+    trip.more_cycles = ctx_.clock.ceil_cycles(delay);
+    if (!completion_.deferred) completed(i, ctx_.clock.now(), payload_.is_response_ok());
   }
-
-  // A process makes the accesses of those who do not wait, as a target may wait. There are as many as targets let wait
-  // at a time.
-  void deliver() {
-    tlm::tlm_generic_payload payload;
-    CompletionExtension completion(*this);
-    TimingOnlyExtension timing_only;
-    if (timing_only_) payload.set_extension(&timing_only);
-    payload.set_extension(&completion);
-    while (true) {
-      while (there_.empty()) {
-        ++idle_;
-        sc_core::wait(work_);
-        --idle_;
-      }
-      const std::size_t i = there_.front();
-      there_.pop_front();
-      if (!there_.empty()) call();
-      Trip& trip = trips_[i];
-      fill_payload(payload, trip.command, trip.address, trip.data, trip.bytes);
-      completion.ticket = i;
-      completion.deferred = false;
-      sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-      send(trip.target, payload, delay);
-      if (!payload.is_response_ok()) fault(FaultCode::kUnmapped, trip.address, "a burst was answered with an error");
-      if (!completion.deferred) completed(i, ctx_.clock.now() + ctx_.clock.ceil_cycles(delay));
-    }
-  }
-
-  void completed(std::uint64_t ticket, std::uint64_t cycle) override {
+  void completed(std::uint64_t ticket, std::uint64_t cycle, bool ok) override {
     Trip& trip = trips_[ticket];
+    trip.ok = ok;
+    cycle += trip.more_cycles;
     trip.stage = Trip::kBack;
     const std::size_t packet = depart(ticket, link_cycles(cycle), trip.to, trip.from, trip.back_flits);
     if (trip.leads == nullptr) return;
@@ -312,9 +299,11 @@ class Network : public Interconnect, private Completions {
   std::deque<Trip> trips_;
   std::vector<std::size_t> free_trips_;
   std::deque<std::size_t> there_;
-  std::uint32_t idle_ = 0;  // processes that wait for something to deliver
-  bool timing_only_ = false;
-  sc_core::sc_event tick_, work_;
+  Step tick_;
+  // Of what is delivered.
+  CompletionExtension completion_{*this};
+  TimingOnlyExtension timing_only_;
+  tlm::tlm_generic_payload payload_;
 };
 
 const bool kCrossbar = add_kind(

@@ -34,6 +34,7 @@ class PluginDram : public Memory, public Endless, private tlm::tlm_mm_interface 
     SC_THREAD(send);
   }
   tlm::tlm_target_socket<>& in(std::uint32_t /*initiator*/) override { return in_; }
+  bool never_waits() const override { return true; }
   std::uint64_t size_bytes() const override { return size_bytes_; }
   bool idle() const override { return under_way_ == 0; }
 
@@ -46,7 +47,7 @@ class PluginDram : public Memory, public Endless, private tlm::tlm_mm_interface 
   struct Access {
     std::uint64_t pieces = 0;  // not done yet
     std::uint64_t end_cycle = 0;
-    Completions* to = nullptr;  // nullptr: who made it waits
+    Completions* to = nullptr;
     std::uint64_t ticket = 0;
   };
   struct Piece {
@@ -67,23 +68,25 @@ class PluginDram : public Memory, public Endless, private tlm::tlm_mm_interface 
     (payload.is_read() ? read_words : write_words).add_bytes(bytes);
     contents_.serve(payload);
 
-    auto* const later = payload.get_extension<CompletionExtension>();
     const std::uint64_t first = contents_.offset(payload) / most * most;
     const std::uint64_t end = contents_.offset(payload) + bytes;
-    auto* const access = new Access{(end - first + most - 1) / most, 0, later != nullptr ? later->to : nullptr,
-                                    later != nullptr ? later->ticket : 0};
+    auto* const access = new Access{(end - first + most - 1) / most, 0, nullptr, 0};
     if (under_way_++ == 0) busy_since_ = ctx_.clock.now();
     for (std::uint64_t offset = first; offset < end; offset += most) {
       queue_.push_back({access, payload.is_read(), offset, static_cast<std::uint32_t>(most)});
     }
-    queued_.notify(delay);
-    if (later != nullptr) {
+    ctx_.agenda.notify(queued_, delay.value());
+    if (auto* const later = payload.get_extension<CompletionExtension>()) {
       later->deferred = true;
+      delay = sc_core::SC_ZERO_TIME;
+      access->to = later->to;
+      access->ticket = later->ticket;
       return;
     }
-    while (access->pieces > 0) sc_core::wait(done_);
-    delay = ctx_.clock.cycles(access->end_cycle - std::min(access->end_cycle, ctx_.clock.now()));
-    delete access;
+    Waiting waiting(ctx_.agenda);
+    access->to = &waiting;
+    const std::uint64_t end_cycle = waiting.wait();
+    delay = ctx_.clock.cycles(end_cycle - std::min(end_cycle, ctx_.clock.now()));
   }
   unsigned transport_dbg(tlm::tlm_generic_payload& payload) { return contents_.peek(payload); }
 
@@ -134,11 +137,7 @@ class PluginDram : public Memory, public Endless, private tlm::tlm_mm_interface 
     access->end_cycle = std::max(access->end_cycle, ctx_.clock.now() + ctx_.clock.ceil_cycles(delay));
     if (--access->pieces > 0) return;
     if (--under_way_ == 0) busy_cycles += std::max(access->end_cycle, busy_since_) - busy_since_;
-    if (access->to == nullptr) {
-      done_.notify(sc_core::SC_ZERO_TIME);
-      return;
-    }
-    access->to->completed(access->ticket, access->end_cycle);
+    access->to->completed(access->ticket, access->end_cycle, true);
     delete access;
   }
 
@@ -163,7 +162,7 @@ class PluginDram : public Memory, public Endless, private tlm::tlm_mm_interface 
   std::vector<tlm::tlm_generic_payload*> free_;
   std::uint64_t under_way_ = 0, busy_since_ = 0;
   bool asking_ = false;  // a request has begun and not ended
-  sc_core::sc_event queued_, asked_, done_;
+  sc_core::sc_event queued_, asked_;
   tlm_utils::simple_target_socket<PluginDram> in_{"in"};
   tlm_utils::simple_initiator_socket<PluginDram> out_{"out"};
 };

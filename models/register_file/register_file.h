@@ -14,6 +14,7 @@ class RegisterFile : public Memory {
  public:
   RegisterFile(sc_core::sc_module_name name, const Site& site);
 
+  bool never_waits() const override { return true; }
   tlm::tlm_target_socket<>& in(std::uint32_t initiator) override { return initiator == 0 ? mac_ : vec_; }
   std::uint64_t size_bytes() const override { return config_.size_bytes; }
   static std::uint64_t share_bytes(std::uint64_t l0_bytes) { return l0_share_bytes(l0_bytes); }

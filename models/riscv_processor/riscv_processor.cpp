@@ -59,7 +59,7 @@ RiscvProcessor::RiscvProcessor(sc_core::sc_module_name name, const Site& site)
 
 void RiscvProcessor::start() {
   finished_ = false;
-  start_.notify(sc_core::SC_ZERO_TIME);
+  ctx_.agenda.notify(start_);
 }
 
 void RiscvProcessor::run() {
@@ -68,7 +68,7 @@ void RiscvProcessor::run() {
     line_.clear();
     bus_cycles_ = 0;
     watched_ = 0;
-    start_fs_ = sc_core::sc_time_stamp().value();
+    start_fs_ = ctx_.clock.now_fs();
     running_.set(1);
     show(kRun);
     execute();
@@ -95,7 +95,7 @@ void RiscvProcessor::run() {
 // When the hart gets there, which is `ahead` of the platform: a run is the same whether it is watched or not.
 void RiscvProcessor::show(std::uint64_t state, const sc_core::sc_time& ahead) {
   if (!state_.on()) return;
-  const std::uint64_t at = (sc_core::sc_time_stamp() + ahead).value();
+  const std::uint64_t at = ctx_.clock.now_fs() + ahead.value();
   state_.set_at(at, state);
   if (state == kBus || state == kOff) pc_.set_at(at, state == kBus ? core_.hart().pc() : Signal::kNone);
   if (state != kStall) address_.set_at(at, current_address_ == 0 ? Signal::kNone : current_address_);
@@ -107,7 +107,7 @@ void RiscvProcessor::execute() {
   while (true) {
     core_.set_lines(external());
     const std::uint64_t now = hart.cycle();
-    std::uint64_t limit = cycle_at(sc_core::sc_time_stamp().value()) + own_.quantum;
+    std::uint64_t limit = cycle_at(ctx_.clock.now_fs()) + own_.quantum;
     if (core_.clint().deadline() > now) limit = std::min(limit, core_.clint().deadline());
     // An interrupt from outside comes at a time that is not known before.
     if (hart.csrs().interruptible() && hart.csrs().hears(riscv::kExternalInterrupt)) limit = now + 1;
@@ -144,7 +144,7 @@ bool RiscvProcessor::external() const {
 }
 
 void RiscvProcessor::wait_until(std::uint64_t cycle) {
-  const std::uint64_t then = time_of(cycle), now = sc_core::sc_time_stamp().value();
+  const std::uint64_t then = time_of(cycle), now = ctx_.clock.now_fs();
   if (then > now) sc_core::wait(sc_core::sc_time::from_value(then - now));
 }
 
@@ -152,19 +152,19 @@ void RiscvProcessor::wait_until(std::uint64_t cycle) {
 void RiscvProcessor::sleep() {
   riscv::Hart& hart = core_.hart();
   wait_until(hart.cycle());
-  hart.sleep_until(std::max(hart.cycle(), cycle_at(sc_core::sc_time_stamp().value())));  // where a push took longer
+  hart.sleep_until(std::max(hart.cycle(), cycle_at(ctx_.clock.now_fs())));  // where a push took longer
   asleep_ = true;
   show(kSleep);
   core_.set_lines(external());
   while (!hart.csrs().wakes()) {
     const std::uint64_t deadline = core_.clint().deadline();
     if (hart.csrs().hears(riscv::kTimerInterrupt) && deadline != UINT64_MAX) {
-      const std::uint64_t fs = time_of(deadline) - sc_core::sc_time_stamp().value();
+      const std::uint64_t fs = time_of(deadline) - ctx_.clock.now_fs();
       sc_core::wait(sc_core::sc_time::from_value(fs), wake_);
     } else {
       sc_core::wait(wake_);
     }
-    hart.sleep_until(std::max(hart.cycle(), cycle_at(sc_core::sc_time_stamp().value())));
+    hart.sleep_until(std::max(hart.cycle(), cycle_at(ctx_.clock.now_fs())));
     core_.set_lines(external());
   }
   asleep_ = false;
@@ -181,7 +181,7 @@ bool RiscvProcessor::transfer(bool write, std::uint64_t address, void* data, std
   bus_cycles_ += cycles;
   address = partition_.place(address);
   current_address_ = address;
-  const std::uint64_t now = sc_core::sc_time_stamp().value();
+  const std::uint64_t now = ctx_.clock.now_fs();
   sc_core::sc_time local = sc_core::sc_time::from_value(time_of(cycle) > now ? time_of(cycle) - now : 0);
   show(kBus, local);
   local += ctx_.clock.cycles(cycles);
@@ -191,7 +191,7 @@ bool RiscvProcessor::transfer(bool write, std::uint64_t address, void* data, std
   const sc_core::sc_time asked = local;
   const bool ok = request(bus, payload_, local);
   if (!ok || local != asked || in_step_) arrive(local);  // the target takes part in time
-  cycle = cycle_at((sc_core::sc_time_stamp() + local).value());
+  cycle = cycle_at(ctx_.clock.now_fs() + local.value());
   current_address_ = 0;
   show(kRun, local);
   return ok;

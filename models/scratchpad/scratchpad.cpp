@@ -37,7 +37,8 @@ Scratchpad::Scratchpad(sc_core::sc_module_name name, const Site& site, std::uniq
       memory_(ctx_.full_data ? config_.size_bytes : 0),
       host_(std::string(Scratchpad::name())),
       port_bytes_(config_.ports),
-      share_(std::move(arbiter)) {
+      share_(std::move(arbiter)),
+      lanes_(2 * std::size_t{site.initiators}) {
   control_.register_b_transport(this, &Scratchpad::control_transport);
   for (std::uint32_t i = 0; i < site.initiators; ++i) {
     auto socket =
@@ -127,101 +128,152 @@ void Scratchpad::control_transport(tlm::tlm_generic_payload& payload, sc_core::s
 
 FaultCode Scratchpad::check(const Region& r) const { return check_region(r, base_, config_.size_bytes); }
 
+Scratchpad::Crossing& Scratchpad::new_crossing() {
+  if (free_.empty()) free_.push_back(&all_.emplace_back(*this, ctx_.agenda));
+  Crossing& crossing = *free_.back();
+  free_.pop_back();
+  return crossing;
+}
+
 void Scratchpad::b_transport(int initiator, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
-  const auto port = static_cast<std::uint32_t>(initiator) % config_.ports;
-
-  if (auto* extension = payload.get_extension<StreamExtension>()) {
-    arrive(delay);
-    const Stream& stream = extension->stream;
-    for (int i = 0; i < stream.regions; ++i) {
-      const Region& region = stream.region[static_cast<std::size_t>(i)];
-      extension->fault = check(region);
-      if (extension->fault != FaultCode::kNone) {
-        extension->fault_address = region.address;
-        payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
-        return;
-      }
-    }
-    Crossing crossing{ctx_.clock.now(), port, stream.traffic(), stream.pace_cycles, &stream};
-    const auto [moved, bank_cycles] = occupy(crossing, extension->withdrawal);
-    extension->bank_cycles = bank_cycles;
-    for (int i = 0; i < stream.regions; ++i) {
-      const Region& region = stream.region[static_cast<std::size_t>(i)];
-      const std::uint64_t bytes = region.traffic_bytes;
-      (region.write ? write_words : read_words)
-          .add_bytes(moved < 1 ? static_cast<std::uint64_t>(moved * static_cast<double>(bytes / 2)) * 2 : bytes);
-    }
-    payload.set_response_status(tlm::TLM_OK_RESPONSE);
-    return;
+  Crossing& crossing = new_crossing();
+  crossing.start = ctx_.clock.now() + ctx_.clock.ceil_cycles(delay);
+  crossing.port = static_cast<std::uint32_t>(initiator) % config_.ports;
+  crossing.stream = payload.get_extension<StreamExtension>();
+  if (crossing.stream == nullptr) {
+    const std::uint64_t bytes = payload.get_data_length();
+    crossing.run.region[0] = {payload.get_address(), 1, bytes, 0, bytes, payload.is_write()};
+    crossing.run.regions = 1;
+    crossing.data = payload.get_data_ptr();
   }
-
-  const std::uint64_t bytes = payload.get_data_length();
-  Stream run;
-  if (check(run.add({payload.get_address(), 1, bytes, 0, bytes, payload.is_write()})) != FaultCode::kNone) {
+  const Stream& stream = crossing.moved();
+  for (int i = 0; i < stream.regions; ++i) {
+    const Region& region = stream.region[static_cast<std::size_t>(i)];
+    const FaultCode fault = check(region);
+    if (fault == FaultCode::kNone) continue;
+    if (crossing.stream != nullptr) {
+      crossing.stream->fault = fault;
+      crossing.stream->fault_address = region.address;
+    }
+    free_.push_back(&crossing);
     payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
     return;
   }
-  if (payload.get_byte_enable_ptr() != nullptr) {
-    payload.set_response_status(tlm::TLM_BYTE_ENABLE_ERROR_RESPONSE);
+  if (crossing.stream == nullptr &&
+      (payload.get_byte_enable_ptr() != nullptr || payload.get_command() == tlm::TLM_IGNORE_COMMAND)) {
+    free_.push_back(&crossing);
+    payload.set_response_status(payload.get_byte_enable_ptr() != nullptr ? tlm::TLM_BYTE_ENABLE_ERROR_RESPONSE
+                                                                         : tlm::TLM_COMMAND_ERROR_RESPONSE);
     return;
   }
-  Crossing crossing{ctx_.clock.now() + ctx_.clock.ceil_cycles(delay), port, bytes, 0, &run};
-  occupy(crossing);
-  delay = sc_core::SC_ZERO_TIME;
-  unsigned char* here = memory_.empty() ? nullptr : memory_.data() + (payload.get_address() - base_);
-  if (payload.is_write()) {
-    write_words.add_bytes(bytes);
-    if (here != nullptr) std::memcpy(here, payload.get_data_ptr(), bytes);
-  } else if (payload.is_read()) {
-    read_words.add_bytes(bytes);
-    if (here != nullptr) std::memcpy(payload.get_data_ptr(), here, bytes);
-  }
   payload.set_response_status(tlm::TLM_OK_RESPONSE);
+  crossing.bytes = stream.traffic();
+  crossing.pace_cycles = stream.pace_cycles;
+  if (crossing.bytes == 0 && crossing.pace_cycles == 0) {
+    free_.push_back(&crossing);
+    return;
+  }
+  delay = sc_core::SC_ZERO_TIME;
+  if (auto* const later = payload.get_extension<CompletionExtension>()) {
+    later->deferred = true;
+    crossing.to = later->to;
+    crossing.ticket = later->ticket;
+    enter(crossing, initiator);
+    return;
+  }
+  Waiting waiting(ctx_.agenda);
+  crossing.to = &waiting;
+  enter(crossing, initiator);
+  waiting.wait();
+}
+
+// What an initiator reads goes one after the other, and so does what it writes; streams go beside each other.
+void Scratchpad::enter(Crossing& crossing, int initiator) {
+  crossing.lane = nullptr;
+  if (crossing.stream == nullptr) {
+    Lane& lane = lanes_[2 * static_cast<std::size_t>(initiator) + (crossing.run.region[0].write ? 1 : 0)];
+    crossing.lane = &lane;
+    if (lane.taken) return lane.waiting.push_back(&crossing);
+    lane.taken = true;
+  }
+  occupy(crossing);
+}
+
+void Scratchpad::leave(Crossing& crossing) {
+  Lane* const lane = crossing.lane;
+  if (lane == nullptr) return;
+  lane->taken = !lane->waiting.empty();
+  if (!lane->taken) return;
+  Crossing& next = *lane->waiting.front();
+  lane->waiting.pop_front();
+  next.start = std::max(next.start, ctx_.clock.now());
+  occupy(next);
 }
 
 // Shares change only when a crossing begins or ends. So one that is to come need not be begun when its time comes, but
 // before the next change, or when it is looked at.
-Scratchpad::Moved Scratchpad::occupy(Crossing& crossing, Withdrawal* withdrawal) {
-  const Clock& clock = ctx_.clock;
-  if (crossing.bytes == 0 && crossing.pace_cycles == 0) return {};
+void Scratchpad::occupy(Crossing& crossing) {
   busiest_port_bytes.raise_to(port_bytes_[crossing.port] += crossing.bytes);
-  if (free_events_.empty()) free_events_.push_back(&events_.emplace_back());
-  crossing.event = free_events_.back();
-  free_events_.pop_back();
   begin_due();
-  if (crossing.start > clock.now()) {
+  const std::uint64_t now = ctx_.clock.now();
+  if (crossing.start > now) {
     const auto later = [](const Crossing* a, const Crossing* b) { return a->start < b->start; };
     to_come_.insert(std::upper_bound(to_come_.begin(), to_come_.end(), &crossing, later), &crossing);
     crossing.due = crossing.start + share_->alone_cycles(crossing.bytes, crossing.pace_cycles);
-    crossing.event->notify(clock.cycles(crossing.due - clock.now()));
+    crossing.end.at(ctx_.clock.after(crossing.due - now));
   } else {
+    crossing.due = 0;
     begin(crossing);
   }
-  if (withdrawal != nullptr) withdrawal->wake = crossing.event;
-  std::uint64_t now = 0, end = 0;
-  while (true) {
-    sc_core::wait(*crossing.event);
-    begin_due();
-    now = clock.now();
-    end = share_->finish(crossing.slot, now);
-    if (now >= end || (withdrawal != nullptr && withdrawal->requested)) break;
-    crossing.event->notify(clock.cycles(end - now));
-  }
-  if (withdrawal != nullptr) withdrawal->wake = nullptr;
+  if (Withdrawal* const withdrawal = crossing.withdrawal()) withdrawal->end = &crossing.end;
+}
+
+// It is, or was taken back, unless others have made it later.
+void Scratchpad::over(Crossing& crossing) {
+  begin_due();
+  Withdrawal* const withdrawal = crossing.withdrawal();
+  const bool withdrawn = withdrawal != nullptr && withdrawal->requested;
+  const std::uint64_t now = ctx_.clock.now(), end = share_->finish(crossing.slot, now);
+  if (now < end && !withdrawn) return crossing.end.at(ctx_.clock.after(end - now));
+  if (withdrawal != nullptr) withdrawal->end = nullptr;
   const double left =
       now < end && crossing.bytes > 0 ? share_->remaining(crossing.slot, now) / static_cast<double>(crossing.bytes) : 0;
-  if (withdrawal != nullptr) crossing.event->cancel();
-  free_events_.push_back(crossing.event);
   share_->close(now, crossing.slot);
-  const std::uint64_t bank_cycles = share_->bank_cycles(crossing.slot);
+  if (crossing.stream != nullptr) crossing.stream->bank_cycles = share_->bank_cycles(crossing.slot);
   crossed();
   --begun_;
   changed(now);
-  return {1 - left, bank_cycles};
+  count(crossing, 1 - left);
+  if (crossing.stream == nullptr) move(crossing);
+  leave(crossing);
+  free_.push_back(&crossing);
+  crossing.to->completed(crossing.ticket, now, true);
+}
+
+// What was moved: all, but for a stream that was taken back.
+void Scratchpad::count(const Crossing& crossing, double share) {
+  const Stream& stream = crossing.moved();
+  for (int i = 0; i < stream.regions; ++i) {
+    const Region& region = stream.region[static_cast<std::size_t>(i)];
+    const std::uint64_t bytes = region.traffic_bytes;
+    (region.write ? write_words : read_words)
+        .add_bytes(share < 1 ? static_cast<std::uint64_t>(share * static_cast<double>(bytes / 2)) * 2 : bytes);
+  }
+}
+
+void Scratchpad::move(const Crossing& crossing) {
+  if (memory_.empty()) return;
+  const Region& run = crossing.run.region[0];
+  unsigned char* const here = memory_.data() + (run.address - base_);
+  if (run.write) {
+    std::memcpy(here, crossing.data, run.row_bytes);
+  } else {
+    std::memcpy(crossing.data, here, run.row_bytes);
+  }
 }
 
 void Scratchpad::begin(Crossing& crossing) {
-  crossing.slot = share_->open(crossing.start, crossing.port, crossing.bytes, crossing.pace_cycles, *crossing.stream);
+  crossing.slot = share_->open(crossing.start, crossing.port, crossing.bytes, crossing.pace_cycles, crossing.moved());
   if (crossing_.size() <= crossing.slot) crossing_.resize(crossing.slot + 1);
   crossing_[crossing.slot] = &crossing;
   ++begun_;
@@ -229,8 +281,7 @@ void Scratchpad::begin(Crossing& crossing) {
   const std::uint64_t end = share_->finish(crossing.slot, crossing.start);
   if (end == crossing.due) return;
   crossing.due = end;
-  crossing.event->cancel();
-  crossing.event->notify(ctx_.clock.cycles(crossing.due - ctx_.clock.now()));
+  crossing.end.at(ctx_.clock.after(end - ctx_.clock.now()));
 }
 
 void Scratchpad::begin_next() {
@@ -243,8 +294,7 @@ void Scratchpad::wake_moved() {
   for (const std::size_t slot : share_->moved()) {
     Crossing& crossing = *crossing_[slot];
     crossing.due = share_->finish(slot, ctx_.clock.now());
-    crossing.event->cancel();
-    crossing.event->notify(ctx_.clock.cycles(crossing.due - ctx_.clock.now()));
+    crossing.end.at(ctx_.clock.after(crossing.due - ctx_.clock.now()));
   }
 }
 

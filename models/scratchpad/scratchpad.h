@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "firmware/hal/registers.h"
+#include "models/bus/completion.h"
 #include "models/bus/stream.h"
 #include "models/memory.h"
 #include "models/scratchpad/arbiter.h"
@@ -23,6 +24,7 @@ class Scratchpad : public Memory {
   Scratchpad(sc_core::sc_module_name name, const Site& site);  // shared fairly
   Scratchpad(sc_core::sc_module_name name, const Site& site, std::unique_ptr<Arbiter> arbiter);
 
+  bool never_waits() const override { return true; }
   tlm::tlm_target_socket<>& in(std::uint32_t initiator) override { return *sockets_.at(initiator); }
   // Performance monitor: firmware's allocator writes how much it holds; the waveform and the report show it.
   tlm::tlm_target_socket<>* control() override { return &control_; }
@@ -45,21 +47,39 @@ class Scratchpad : public Memory {
   unsigned transport_dbg(int initiator, tlm::tlm_generic_payload& payload);
   void control_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   FaultCode check(const Region& region) const;
+  struct Lane;
   // Bytes that cross a port from cycle `start` on, which may be to come.
   struct Crossing {
+    Crossing(Scratchpad& scratchpad, Agenda& agenda)
+        : owner(scratchpad), end(agenda, Call::of<&Crossing::over>(this)) {}
+    void over() { owner.over(*this); }
+    Scratchpad& owner;
     std::uint64_t start = 0;
     std::uint32_t port = 0;
     std::uint64_t bytes = 0, pace_cycles = 0;
-    const Stream* stream = nullptr;      // what bytes
-    std::size_t slot = 0;                // in share_, once begun
-    std::uint64_t due = 0;               // for when `event` is notified
-    sc_core::sc_event* event = nullptr;  // wakes whoever waits for the end
+    StreamExtension* stream = nullptr;  // what bytes; nullptr: `run`, which is moved between here and `data`
+    Stream run;
+    unsigned char* data = nullptr;
+    std::size_t slot = 0;   // in share_, once begun
+    std::uint64_t due = 0;  // for when `end` is planned
+    Step end;
+    const Stream& moved() const { return stream != nullptr ? stream->stream : run; }
+    Withdrawal* withdrawal() const { return stream != nullptr ? stream->withdrawal : nullptr; }
+    Lane* lane = nullptr;       // in which it is, of whoever has made it
+    Completions* to = nullptr;  // who is told of the end
+    std::uint64_t ticket = 0;
   };
-  struct Moved {
-    double share = 1;  // of the bytes: 1 unless the stream was withdrawn
-    std::uint64_t bank_cycles = 0;
+  struct Lane {
+    bool taken = false;
+    std::deque<Crossing*> waiting;
   };
-  Moved occupy(Crossing& crossing, Withdrawal* withdrawal = nullptr);
+  Crossing& new_crossing();
+  void enter(Crossing& crossing, int initiator);
+  void leave(Crossing& crossing);
+  void occupy(Crossing& crossing);
+  void over(Crossing& crossing);
+  void count(const Crossing& crossing, double share);
+  void move(const Crossing& crossing);
   void begin(Crossing& crossing);
   void begin_next();
   void begin_due() {
@@ -82,8 +102,9 @@ class Scratchpad : public Memory {
   std::vector<Crossing*> to_come_;   // by start
   std::vector<Crossing*> crossing_;  // by slot
   std::uint64_t begun_ = 0;          // and not over
-  std::deque<sc_core::sc_event> events_;
-  std::vector<sc_core::sc_event*> free_events_;
+  std::vector<Lane> lanes_;          // each initiator's reads, and writes
+  std::deque<Crossing> all_;
+  std::vector<Crossing*> free_;
   std::vector<std::unique_ptr<tlm_utils::simple_target_socket_tagged<Scratchpad>>> sockets_;
   void show_allocation(std::uint64_t bytes, std::uint64_t tag);
   void show(std::uint64_t cycle);

@@ -69,8 +69,6 @@ std::uint64_t available_bytes() {
   return std::min(available, left_of_groups());
 }
 
-std::uint64_t most_mappings() { return number_in("/proc/sys/vm/max_map_count", 65530); }
-
 void set_limit(std::uint64_t bytes) { limit_bytes = std::max<std::uint64_t>(bytes, 1); }
 
 std::uint64_t limit() {

@@ -16,8 +16,6 @@ struct Exceeded : std::runtime_error {
 // What this process may still take by the host's own account and its control groups'.
 std::uint64_t available_bytes();
 
-std::uint64_t most_mappings();  // of address space, of one process
-
 // By default nine tenths of what is available when the first byte is taken.
 void set_limit(std::uint64_t bytes);
 std::uint64_t limit();

@@ -19,7 +19,7 @@ Nodes::Nodes(sc_core::sc_module_name name, Context& context, const Graph& graph)
 Machine::Machine(sc_core::sc_module_name name, const Graph& graph, float* q, float* k, float* v, float* o)
     : sc_core::sc_module(name),
       graph_(graph),
-      context_{Clock(graph.clock_hz), true, {}, {}},
+      context_(graph.clock_hz, true),
       log_("log", context_.clock),
       channels_("channels", context_, graph_),
       nodes_("nodes", context_, graph_) {

@@ -38,6 +38,7 @@ class Machine : public sc_core::sc_module {
   bool resume_with(std::size_t channel, std::uint64_t depth);
 
   const Graph& graph() const { return graph_; }
+  const Clock& clock() const { return context_.clock; }
   const Node& node(std::size_t i) const { return *nodes_.all[i]; }
   const Channel& channel(std::size_t i) const { return *channels_.all[i]; }
   void set_depth(std::size_t channel, std::uint64_t depth) { channels_.all[channel]->set_depth(depth); }

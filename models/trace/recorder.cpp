@@ -4,9 +4,9 @@
 
 namespace attnvp {
 
-Recorder::Recorder(sc_core::sc_object& root, const std::function<bool(const std::string& module)>& wanted,
-                   Window window)
-    : window_(window) {
+Recorder::Recorder(sc_core::sc_object& root, const Clock& clock,
+                   const std::function<bool(const std::string& module)>& wanted, Window window)
+    : clock_(clock), window_(window) {
   for_each_module(root, [&](Module& module) {
     if (module.signals().empty() || !wanted(module.name())) return;
     modules_.push_back(&module);
@@ -43,7 +43,7 @@ void Recorder::add_rate(const std::string& scope, const std::string& name, const
 }
 
 void Recorder::start() {
-  origin_ = sc_core::sc_time_stamp().value();
+  origin_ = clock_.now_fs();
   time_ = 0;
   running_ = true;
   begun_ = announced_ = closed_ = false;

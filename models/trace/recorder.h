@@ -34,8 +34,9 @@ class Recorder : public TraceSink {
   struct Window {
     std::uint64_t from = 0, to = UINT64_MAX;
   };
-  // The signals of the modules below `root` whose path `wanted` accepts.
-  Recorder(sc_core::sc_object& root, const std::function<bool(const std::string& module)>& wanted, Window window);
+  // The signals of the modules below `root` whose path `wanted` accepts, in the time of `clock`.
+  Recorder(sc_core::sc_object& root, const Clock& clock, const std::function<bool(const std::string& module)>& wanted,
+           Window window);
   ~Recorder() override;
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
@@ -57,7 +58,7 @@ class Recorder : public TraceSink {
   void change_at(std::uint64_t time_fs, std::uint32_t id, std::uint64_t value) override;
 
  private:
-  std::uint64_t now() const { return sc_core::sc_time_stamp().value() - origin_; }
+  std::uint64_t now() const { return clock_.now_fs() - origin_; }
   std::uint64_t settled(std::uint64_t time) const;  // up to which all is known that happened before `time`
   bool catch_up(std::uint64_t time);
   void keep(std::uint64_t time, std::uint32_t id, std::uint64_t value);  // for then
@@ -87,6 +88,7 @@ class Recorder : public TraceSink {
     std::uint32_t id;
     std::uint64_t value;
   };
+  const Clock& clock_;
   Window window_;
   std::vector<TracedSignal> signals_;
   std::vector<Signal*> attached_;

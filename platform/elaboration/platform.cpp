@@ -72,14 +72,22 @@ AddressMap address_map(const MachineConfig& m) {
   return map;
 }
 
+tlm::tlm_target_socket<>& Bridges::before(tlm::tlm_target_socket<>& target, bool never_waits) {
+  if (never_waits) return target;
+  Bridge& bridge = *all_.emplace_back(std::make_unique<Bridge>(sc_core::sc_gen_unique_name("bridge"), context_));
+  bridge.out.bind(target);
+  return bridge.in;
+}
+
 Core::Core(sc_core::sc_module_name name, Context& context, const MachineConfig& m, std::uint32_t cluster,
            std::uint32_t core)
     : sc_module(name),
       l0(make<Memory>({"l0", "l0", context, m, 0, 2, cluster, core})),
       mac(make<Engine>({"mac", "mac", context, m, hal::mac_base(cluster, core), 0, cluster, core})),
-      vec(make<Engine>({"vec", "vec", context, m, hal::vec_base(cluster, core), 0, cluster, core})) {
-  mac->l0.bind(l0->in(0));
-  vec->l0.bind(l0->in(1));
+      vec(make<Engine>({"vec", "vec", context, m, hal::vec_base(cluster, core), 0, cluster, core})),
+      bridges_(context) {
+  mac->l0.bind(bridges_.before(l0->in(0), l0->never_waits()));
+  vec->l0.bind(bridges_.before(l0->in(1), l0->never_waits()));
 }
 
 Cluster::Cluster(sc_core::sc_module_name name, Context& context, const MachineConfig& m, std::uint32_t cluster,
@@ -90,7 +98,8 @@ Cluster::Cluster(sc_core::sc_module_name name, Context& context, const MachineCo
       dma("dma", context, m.dma,
           {hal::dma_base(cluster), hal::events_base(cluster), m.events.events, hal::l1_base(cluster), &bus.map(),
            context.partition_of(cluster)}),
-      cpu(make<Processor>({"control", "cpu", context, m, 0, 0, cluster, 0, &firmware})) {
+      cpu(make<Processor>({"control", "cpu", context, m, 0, 0, cluster, 0, &firmware})),
+      bridges_(context) {
   const std::string at = fmt::format("cluster{}_", cluster);
   const int here = static_cast<int>(cluster);
   bus.add_target(events_range(cluster), here).bind(events.in);
@@ -98,11 +107,17 @@ Cluster::Cluster(sc_core::sc_module_name name, Context& context, const MachineCo
   if (l1->control() != nullptr) bus.add_target(l1_control_range(cluster), here).bind(*l1->control());
   cpu->bus.bind(bus.add_initiator(Platform::processor_name(cluster), here));
   cpu->listen(events);
-  bus.add_target(l1_range(m, cluster), here).bind(l1->in(l1_socket_of_bus(m)));
-  dma.bus.bind(bus.add_initiator(Platform::dma_name(cluster), here));
-  dma.l1.bind(l1->in(l1_socket_of_dma(m)));
+  const auto of_l1 = [this](std::uint32_t socket) -> tlm::tlm_target_socket<>& {
+    return bridges_.before(l1->in(socket), l1->never_waits());
+  };
+  const auto on_bus = [&](const std::string& initiator) -> tlm::tlm_target_socket<>& {
+    return bridges_.before(bus.add_initiator(initiator, here), bus.never_waits());
+  };
+  bus.add_target(l1_range(m, cluster), here).bind(of_l1(l1_socket_of_bus(m)));
+  dma.bus.bind(on_bus(Platform::dma_name(cluster)));
+  dma.l1.bind(of_l1(l1_socket_of_dma(m)));
   for (std::uint32_t i = 0; i < dma.channels(); ++i) {
-    dma.events(i).out.bind(bus.add_initiator(fmt::format("{}dma{}_events", at, i), here));
+    dma.events(i).out.bind(on_bus(fmt::format("{}dma{}_events", at, i)));
   }
   for (std::uint32_t k = 0; k < m.cores; ++k) {
     cores.push_back(std::make_unique<Core>(fmt::format("core{}", k).c_str(), context, m, cluster, k));
@@ -110,17 +125,17 @@ Cluster::Cluster(sc_core::sc_module_name name, Context& context, const MachineCo
     const std::string of_core = fmt::format("{}core{}_", at, k);
     bus.add_target(mac_range(cluster, k), here).bind(core.mac->control);
     bus.add_target(vec_range(cluster, k), here).bind(core.vec->control);
-    core.mac->l1.bind(l1->in(l1_socket_of_mac(k)));
-    core.vec->l1.bind(l1->in(l1_socket_of_vec(k)));
-    core.mac->events.out.bind(bus.add_initiator(of_core + "mac_events", here));
-    core.vec->events.out.bind(bus.add_initiator(of_core + "vec_events", here));
+    core.mac->l1.bind(of_l1(l1_socket_of_mac(k)));
+    core.vec->l1.bind(of_l1(l1_socket_of_vec(k)));
+    core.mac->events.out.bind(on_bus(of_core + "mac_events"));
+    core.vec->events.out.bind(on_bus(of_core + "vec_events"));
   }
 }
 
 Platform::Platform(sc_core::sc_module_name name, const MachineConfig& m, bool full_data, const Firmware& firmware,
                    std::vector<Partition> partitions)
     : sc_module(name),
-      context_{Clock(m.clock_hz), full_data, {}, {}, {}, nullptr, {}, std::move(partitions)},
+      context_(m.clock_hz, full_data, std::move(partitions)),
       machine_(m),
       bus(make<Interconnect>({"interconnect", "bus", context_, machine_})),
       mailbox("mailbox", context_, hal::kMailboxBase, mailbox_range(mailbox_pages(context_.partitions)).bytes),
@@ -128,8 +143,8 @@ Platform::Platform(sc_core::sc_module_name name, const MachineConfig& m, bool fu
       l2(m.has_l2() ? make<Memory>({"l2", "l2", context_, machine_, hal::kL2Base}) : nullptr) {
   context_.l1_tags.assign(std::begin(firmware::kL1RegionNames), std::end(firmware::kL1RegionNames));
   bus->add_target(mailbox_range(mailbox_pages(context_.partitions))).bind(mailbox.in);
-  bus->add_target(dram_range(m)).bind(dram->in(0));
-  if (l2 != nullptr) bus->add_target(l2_range(m)).bind(l2->in(0));
+  bus->add_target(dram_range(m)).bind(bridges_.before(dram->in(0), dram->never_waits()));
+  if (l2 != nullptr) bus->add_target(l2_range(m)).bind(bridges_.before(l2->in(0), l2->never_waits()));
   host_.bind(bus->add_initiator("host"));
   for (std::uint32_t c = 0; c < m.clusters; ++c) {
     clusters.push_back(

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "firmware/hal/job.h"
+#include "models/bus/bridge.h"
 #include "models/dma_controller/dma_controller.h"
 #include "models/engine/engine.h"
 #include "models/event_unit/event_unit.h"
@@ -20,6 +21,17 @@
 
 namespace attnvp {
 
+// Where modules of steps reach a target: itself, or a bridge before one that may let them wait.
+class Bridges {
+ public:
+  explicit Bridges(Context& context) : context_(context) {}
+  tlm::tlm_target_socket<>& before(tlm::tlm_target_socket<>& target, bool never_waits);
+
+ private:
+  Context& context_;
+  std::vector<std::unique_ptr<Bridge>> all_;
+};
+
 // MAC engine, VEC engine, L0.
 class Core : public sc_core::sc_module {
  public:
@@ -27,6 +39,9 @@ class Core : public sc_core::sc_module {
        std::uint32_t core);
   std::unique_ptr<Memory> l0;
   std::unique_ptr<Engine> mac, vec;
+
+ private:
+  Bridges bridges_;
 };
 
 // L1, DMA controller, event unit, control processor, cores.
@@ -39,6 +54,9 @@ class Cluster : public sc_core::sc_module {
   DmaController dma;
   std::unique_ptr<Processor> cpu;
   std::vector<std::unique_ptr<Core>> cores;
+
+ private:
+  Bridges bridges_;
 };
 
 class Platform : public sc_core::sc_module {
@@ -78,6 +96,7 @@ class Platform : public sc_core::sc_module {
   MachineConfig machine_;
   std::uint64_t start_ = 0;  // cycle of the latest boot
   std::vector<Module*> modules_;
+  Bridges bridges_{context_};
 
  public:
   std::unique_ptr<Interconnect> bus;

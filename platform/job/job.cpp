@@ -116,7 +116,8 @@ Result Runner::run_once(const config::Network& network, const Schedule& schedule
   Result result;
   result.network = network;
   result.schedule = schedule;
-  const std::uint64_t deltas = sc_core::sc_delta_count();
+  const auto events = [&p] { return sc_core::sc_delta_count() + p.context().agenda.steps_done(); };
+  const std::uint64_t before = events();
   const auto start = std::chrono::steady_clock::now();
   {
     const Tracing tracing(options.trace, p, for_type(energy_, network.type));
@@ -124,7 +125,7 @@ Result Runner::run_once(const config::Network& network, const Schedule& schedule
     result.cycles = p.run();
   }
   result.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  result.events = sc_core::sc_delta_count() - deltas;
+  result.events = events() - before;
 
   check_ended(p, placed.what());
   placed.read_answers(result);

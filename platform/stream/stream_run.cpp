@@ -71,7 +71,8 @@ void Runner::set_depth(std::size_t channel, std::uint64_t depth) {
 Result Runner::run(const Options& options) {
   std::fill(o_.begin(), o_.end(), std::numeric_limits<float>::quiet_NaN());
   std::unique_ptr<trace::WaveformSession> waveform;
-  if (options.waveform != nullptr) waveform = std::make_unique<trace::WaveformSession>(*machine_, *options.waveform);
+  if (options.waveform != nullptr)
+    waveform = std::make_unique<trace::WaveformSession>(*machine_, machine_->clock(), *options.waveform);
   Result result;
   result.graph = graph_;
   const auto start = std::chrono::steady_clock::now();

@@ -88,10 +88,10 @@ void Session::begin(Platform& platform, const config::EnergyTable& energy) {
   wanted_ = scope_filter(request_.scopes, modules);
   const std::uint64_t period = platform.context().clock.period_fs();
   const auto fs = [period](std::uint64_t cycle) { return cycle > UINT64_MAX / period ? UINT64_MAX : cycle * period; };
-  recorder_ =
-      std::make_unique<Recorder>(platform, wanted_, Recorder::Window{fs(request_.from_cycle), fs(request_.to_cycle)});
+  recorder_ = std::make_unique<Recorder>(platform, platform.context().clock, wanted_,
+                                         Recorder::Window{fs(request_.from_cycle), fs(request_.to_cycle)});
   recorder_->sample_every(fs(platform.machine().technology.power_window));
-  start_fs_ = sc_core::sc_time_stamp().value();
+  start_fs_ = platform.context().clock.now_fs();
   add_energy(energy);
   if (request_.waveform) {
     codes_ = std::make_unique<EnumCodes>(platform);
@@ -131,7 +131,8 @@ void Session::add_energy(const config::EnergyTable& energy) {
   };
   Terms all;
   const auto cycles = [this] {
-    return (sc_core::sc_time_stamp().value() - start_fs_) / platform_->context().clock.period_fs();
+    const Clock& clock = platform_->context().clock;
+    return (clock.now_fs() - start_fs_) / clock.period_fs();
   };
   for_each_module(*platform_, [&](Module& module) {
     Terms terms;
@@ -156,7 +157,7 @@ void Session::add_energy(const config::EnergyTable& energy) {
 
 void Session::end() {
   recorder_->finish();
-  cycles_ = (sc_core::sc_time_stamp().value() - start_fs_) / platform_->context().clock.period_fs();
+  cycles_ = (platform_->context().clock.now_fs() - start_fs_) / platform_->context().clock.period_fs();
   platform_->context().journal = nullptr;
   if (vcd_ != nullptr) {
     add_waits();

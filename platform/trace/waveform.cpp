@@ -4,8 +4,11 @@
 
 namespace attnvp::trace {
 
-WaveformSession::WaveformSession(sc_core::sc_object& root, Waveform& out)
-    : out_(out), codes_(root), recorder_(root, [](const std::string&) { return true; }, {}), vcd_(recorder_, codes_) {
+WaveformSession::WaveformSession(sc_core::sc_object& root, const Clock& clock, Waveform& out)
+    : out_(out),
+      codes_(root),
+      recorder_(root, clock, [](const std::string&) { return true; }, {}),
+      vcd_(recorder_, codes_) {
   recorder_.add(vcd_);
   recorder_.start();
 }

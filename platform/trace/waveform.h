@@ -16,7 +16,7 @@ struct Waveform {
 class WaveformSession {
  public:
   // From now on; end() fills the texts in.
-  WaveformSession(sc_core::sc_object& root, Waveform& out);
+  WaveformSession(sc_core::sc_object& root, const Clock& clock, Waveform& out);
   void end();
 
  private:

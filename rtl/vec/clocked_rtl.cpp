@@ -4,23 +4,22 @@
 
 namespace attnvp::rtl {
 
-ClockedRtl::ClockedRtl(sc_core::sc_module_name name, Context& context, std::unique_ptr<RtlBlock> block)
-    : Module(name, context), block_(std::move(block)) {
+ClockedRtl::ClockedRtl(sc_core::sc_module_name name, Context& context, std::unique_ptr<RtlBlock> block, Step& progress)
+    : Module(name, context),
+      block_(std::move(block)),
+      tick_(context.agenda, Call::of<&ClockedRtl::tick>(this)),
+      progress_(progress) {
   for (const RtlBlock::Wire& wire : block_->wires()) {
     wires_.push_back(std::make_unique<Signal>(*this, wire.path, wire.bits));
     wires_.back()->sparse();
   }
   show();
-  SC_HAS_PROCESS(ClockedRtl);
-  SC_METHOD(tick);
-  sensitive << tick_;
-  dont_initialize();
 }
 
 void ClockedRtl::wake() {
   if (running_) return;
   running_ = true;
-  tick_.notify(ctx_.clock.cycles(1));
+  tick_.at(ctx_.clock.after(1));
 }
 
 // A clock cycle: one call, or two while it is traced, for both edges to be seen.
@@ -40,7 +39,7 @@ void ClockedRtl::tick() {
   const std::uint64_t wait = high_phase ? period / 2 : falling_ ? period - period / 2 : period;
   falling_ = high_phase;
   running_ = high_phase || busy();
-  if (running_) tick_.notify(sc_core::sc_time::from_value(wait));
+  if (running_) tick_.at(ctx_.clock.now_fs() + wait);
 }
 
 void ClockedRtl::show() {

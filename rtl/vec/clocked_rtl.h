@@ -13,17 +13,16 @@ namespace attnvp::rtl {
 
 class ClockedRtl : public Module {
  public:
-  // Some work has gone on.
-  const sc_core::sc_event& progress() const { return progress_; }
   void reset() override { show(); }
 
   Counter clocked_cycles{*this, "clocked_cycles", "cycles", "cycles in which the RTL's clock ran"};
 
  protected:
-  ClockedRtl(sc_core::sc_module_name name, Context& context, std::unique_ptr<RtlBlock> block);
+  // `progress`: told when some work has gone on.
+  ClockedRtl(sc_core::sc_module_name name, Context& context, std::unique_ptr<RtlBlock> block, Step& progress);
 
   void wake();  // the clock runs from the next cycle on, while busy()
-  void notify_progress() { progress_.notify(sc_core::SC_ZERO_TIME); }
+  void notify_progress() { progress_.soon(); }
   RtlBlock& block() { return *block_; }
 
   // Sets the block's inputs and reads its outputs before the edge of cycle `now`.
@@ -38,7 +37,8 @@ class ClockedRtl : public Module {
   std::vector<std::unique_ptr<Signal>> wires_;
   bool running_ = false;
   bool falling_ = false;  // only while traced: the next tick is the falling edge
-  sc_core::sc_event tick_, progress_;
+  Step tick_;
+  Step& progress_;
 };
 
 }  // namespace attnvp::rtl

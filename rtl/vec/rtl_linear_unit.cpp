@@ -29,8 +29,9 @@ bool has_scale(const LinearWork& work, std::uint64_t row, std::uint64_t now) {
 
 }  // namespace
 
-RtlLinearUnit::RtlLinearUnit(sc_core::sc_module_name name, Context& context, std::uint64_t elements_per_cycle)
-    : ClockedRtl(name, context, LinearRtl::make(elements_per_cycle)),
+RtlLinearUnit::RtlLinearUnit(sc_core::sc_module_name name, Context& context, std::uint64_t elements_per_cycle,
+                             Step& progress)
+    : ClockedRtl(name, context, LinearRtl::make(elements_per_cycle), progress),
       rtl_(static_cast<LinearRtl&>(block())),
       x_(rtl_.lanes()),
       z_(rtl_.lanes()) {}

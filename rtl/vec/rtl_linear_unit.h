@@ -13,7 +13,7 @@ namespace attnvp::rtl {
 
 class RtlLinearUnit : public ClockedRtl {
  public:
-  RtlLinearUnit(sc_core::sc_module_name name, Context& context, std::uint64_t elements_per_cycle);
+  RtlLinearUnit(sc_core::sc_module_name name, Context& context, std::uint64_t elements_per_cycle, Step& progress);
 
   // From the next clock edge on. Rows are fed in the order of the calls.
   void feed(std::shared_ptr<LinearWork> work, std::uint64_t row);

@@ -37,13 +37,6 @@ Stream part_of(Stream stream, std::uint64_t parts) {
   return stream;
 }
 
-// What L1 is to check, without moving a byte.
-Stream checks_of(Stream stream) {
-  for (Region& region : stream.region) region.traffic_bytes = 0;
-  stream.pace_cycles = 0;
-  return stream;
-}
-
 template <class Plan, class Visit>
 void for_each_region(const Plan& plan, const Visit& visit) {
   for (const Stream* stream : {&plan.fill, &plan.body, &plan.last, &plan.drain}) {
@@ -55,8 +48,9 @@ void for_each_region(const Plan& plan, const Visit& visit) {
 
 RtlVecEngine::RtlVecEngine(sc_core::sc_module_name name, const Site& site)
     : VecEngine(name, site),
-      unit_("rtl", site.context, width_of(site.machine.vec)),
-      linear_("linear", site.context, width_of(site.machine.vec)) {}
+      look_(ctx_.agenda, Call::of<&RtlVecEngine::look>(this)),
+      unit_("rtl", site.context, width_of(site.machine.vec), look_),
+      linear_("linear", site.context, width_of(site.machine.vec), look_) {}
 
 Refusal RtlVecEngine::plan(const hal::Descriptor& d, Plan& plan) {
   if (is_layer_op(d.opcode)) {
@@ -99,73 +93,106 @@ bool RtlVecEngine::reads_unstored(const Plan& plan) const {
   return reads;
 }
 
-bool RtlVecEngine::run_fill(const hal::Descriptor& d, const Plan& plan, StreamPayload& payload) {
-  if (d.opcode == Opcode::kNop) return true;
-  while (!again_ && reads_unstored(plan)) sc_core::wait(stored_);
+void RtlVecEngine::await(Phase phase, std::function<bool()> there, std::function<void()> then) {
+  if (there()) return then();
+  await_of(phase) = {std::move(there), std::move(then)};
+}
+
+void RtlVecEngine::look() {
+  for (Await& a : awaits_) {
+    if (a.there == nullptr || !a.there()) continue;
+    const Await over = std::exchange(a, {});
+    over.then();
+  }
+}
+
+void RtlVecEngine::begin(Phase phase, const hal::Descriptor& d, const Plan& plan) {
+  if (d.opcode == Opcode::kNop) return ended(phase);
+  switch (phase) {
+    case kFill:
+      return await(
+          phase, [this] { return !reads_unstored(plan_of(kFill)); }, [this] { fill(kFill); });
+    case kRefill:
+      return fill(phase);
+    case kBody: {
+      row_ = 0;
+      if (d.opcode == Opcode::kSoftmax && (d.flags & hal::kMasked) == 0) return next_row();
+      // Rows need not take equally long: all are fed, and the slower of block and traffic sets the pace.
+      const Work& work = *begun_.front();
+      for (std::uint64_t row = 1; row < work.rows().rows; ++row) feed(work, row);
+      return cross(phase, plan.body);
+    }
+    case kLast:
+      return cross(phase, plan.last);
+    case kDrain:
+      return await(
+          phase, [this] { return leaving_.front()->rows().finished == leaving_.front()->rows().rows; },
+          [this] {
+            if (ctx_.full_data) store(descriptor_of(kDrain), *leaving_.front());
+            leaving_.pop_front();
+            look_.soon();  // who waits for what is stored
+            cross(kDrain, plan_of(kDrain).drain);
+          });
+  }
+}
+
+void RtlVecEngine::fill(Phase phase) {
+  const Plan& plan = plan_of(phase);
   // L1 checks all regions before a block sees an element.
   for (const Stream* stream : {&plan.fill, &plan.body, &plan.drain}) {
-    Plan checks;
-    checks.fill = checks_of(*stream);
-    if (!VecEngine::run_fill(d, checks, payload)) return false;
+    if (!check(*stream)) return;
   }
-  const std::shared_ptr<Work> work = work_of(d);
+  const std::shared_ptr<Work> work = work_of(descriptor_of(phase));
   for_each_region(plan, [&](const Region& region) {
     if (region.write) work->writes.push_back(region);
   });
-  if (again_) {
+  if (phase == kRefill) {
     begun_.push_front(work);
   } else {
     begun_.push_back(work);
   }
-  again_ = false;
   feed(*work, 0);
-  if (!VecEngine::run_fill(d, plan, payload)) return false;
-  await(*work, [&] { return work->rows().loaded > 0; });
-  return true;
+  cross(phase, plan.fill);
 }
 
-bool RtlVecEngine::run_body(const hal::Descriptor& d, const Plan& plan) {
-  const std::shared_ptr<Work> work = begun_.front();
-  const RowWork& at = work->rows();
-  if (d.opcode != Opcode::kSoftmax || (d.flags & hal::kMasked) != 0) {
-    // Rows need not take equally long: all are fed, and the slower of block and traffic sets the pace.
-    for (std::uint64_t row = 1; row < at.rows; ++row) feed(*work, row);
-    return run_execute(plan.body);
+// A row of a plain softmax: the next one is fed while it is loaded.
+void RtlVecEngine::next_row() {
+  const Work& work = *begun_.front();
+  if (row_ + 1 >= work.rows().rows || halt_requested()) return ended(kBody);
+  feed(work, row_ + 1);
+  cross(kBody, part_of(plan_of(kBody).body, work.rows().rows - 1));
+}
+
+void RtlVecEngine::crossed(Phase phase) {
+  const hal::Descriptor& d = descriptor_of(phase);
+  if (d.opcode == Opcode::kNop || phase == kDrain) return ended(phase);
+  if (phase == kFill || phase == kRefill) {
+    const RowWork& at = (phase == kFill ? begun_.back() : begun_.front())->rows();
+    return await(
+        phase, [&at] { return at.loaded > 0; }, [this, phase] { ended(phase); });
   }
-  if (at.rows == 1) return true;
-  const Stream slot = part_of(plan.body, at.rows - 1);
-  for (std::uint64_t row = 0; row + 1 < at.rows && !halt_requested(); ++row) {
-    feed(*work, row + 1);
-    if (!run_execute(slot)) return false;
-    await(*work, [&] { return (at.taken > row && at.loaded > row + 1) || halt_requested(); });
+  const RowWork& at = begun_.front()->rows();
+  if (phase == kLast) {
+    return await(
+        phase, [this, &at] { return at.taken == at.rows || halt_requested(); },
+        [this] {
+          if (!halt_requested()) {
+            leaving_.push_back(begun_.front());
+            begun_.pop_front();
+          }
+          ended(kLast);
+        });
   }
-  return true;
-}
-
-bool RtlVecEngine::run_last(const hal::Descriptor& d, const Plan& plan) {
-  if (d.opcode == Opcode::kNop) return true;
-  const std::shared_ptr<Work> work = begun_.front();
-  if (!run_execute(plan.last)) return false;
-  await(*work, [&] { return work->rows().taken == work->rows().rows || halt_requested(); });
-  if (halt_requested()) return true;
-  begun_.pop_front();
-  leaving_.push_back(work);
-  return true;
-}
-
-void RtlVecEngine::await_result(const hal::Descriptor& d, std::uint64_t /*drain_at*/) {
-  if (d.opcode == Opcode::kNop) return;
-  const std::shared_ptr<Work> work = leaving_.front();
-  await(*work, [&] { return work->rows().finished == work->rows().rows; });
-  if (ctx_.full_data) store(d, *work);
-  leaving_.pop_front();
-  stored_.notify(sc_core::SC_ZERO_TIME);
+  if (d.opcode != Opcode::kSoftmax || (d.flags & hal::kMasked) != 0) return ended(phase);
+  await(
+      phase, [this, &at] { return (at.taken > row_ && at.loaded > row_ + 1) || halt_requested(); },
+      [this] {
+        ++row_;
+        next_row();
+      });
 }
 
 // What is on its way in a block goes on; nobody will look at it.
-void RtlVecEngine::abandon() {
-  begun_.pop_front();
-  again_ = true;
-}
+void RtlVecEngine::abandon() { begun_.pop_front(); }
 
 }  // namespace attnvp::rtl

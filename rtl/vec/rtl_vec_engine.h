@@ -4,7 +4,9 @@
 // row; the last stage waits for the block's last result.
 #pragma once
 
+#include <array>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -21,11 +23,9 @@ class RtlVecEngine : public VecEngine {
 
  protected:
   Refusal plan(const hal::Descriptor& descriptor, Plan& plan) override;
-  bool run_fill(const hal::Descriptor& descriptor, const Plan& plan, StreamPayload& payload) override;
-  bool run_body(const hal::Descriptor& descriptor, const Plan& plan) override;
-  bool run_last(const hal::Descriptor& descriptor, const Plan& plan) override;
+  void begin(Phase phase, const hal::Descriptor& descriptor, const Plan& plan) override;
+  void crossed(Phase phase) override;
   std::uint64_t result_cycles(const Plan& /*plan*/) const override { return 0; }  // the block says when
-  void await_result(const hal::Descriptor& descriptor, std::uint64_t drain_at) override;
   void abandon() override;
   void compute_values(const hal::Descriptor& /*descriptor*/) override {}
 
@@ -45,19 +45,26 @@ class RtlVecEngine : public VecEngine {
   Rows rows_of(const hal::Operand& operand, std::uint64_t offset_bytes = 0);
   bool reads_unstored(const Plan& plan) const;
   void feed(const Work& work, std::uint64_t row);
-  template <class Done>
-  void await(const Work& work, const Done& done) const {
-    while (!done()) sc_core::wait(work.linear ? linear_.progress() : unit_.progress());
-  }
+  void fill(Phase phase);
+  void next_row();
+  // What a stage waits for: a block, or results that are stored.
+  struct Await {
+    std::function<bool()> there;
+    std::function<void()> then;
+  };
+  Await& await_of(Phase phase) { return awaits_[phase == kFill ? 0 : phase == kDrain ? 2 : 1]; }
+  void await(Phase phase, std::function<bool()> there, std::function<void()> then);
+  void look();  // at what is waited for
   void store(const hal::Descriptor& descriptor, const Work& work);
   void store_softmax(const hal::Descriptor& descriptor, const VecWork& work);
 
+  Step look_;
   RtlVecUnit unit_;
   RtlLinearUnit linear_;
   std::deque<std::shared_ptr<Work>> begun_;    // fetched, the first one is executing
   std::deque<std::shared_ptr<Work>> leaving_;  // executed, not yet drained
-  bool again_ = false;
-  sc_core::sc_event stored_;
+  std::uint64_t row_ = 0;                      // of a softmax, whose traffic is under way
+  std::array<Await, 3> awaits_;                // of fetch, execute, drain
 };
 
 }  // namespace attnvp::rtl

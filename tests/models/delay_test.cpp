@@ -1,5 +1,6 @@
-// Time that a target annotates passes, whoever the initiator is. By hand: a descriptor is 16 cycles on the control bus
-// and its doorbell 1; an L1 port takes 64 B/cycle, DRAM 8 B/cycle after 100 cycles.
+// Time that a target takes passes, whether it annotates it or lets the initiator wait, and whoever that is. By hand: a
+// descriptor is 16 cycles on the control bus and its doorbell 1; an L1 port takes 64 B/cycle, DRAM 8 B/cycle after 100
+// cycles.
 #include "tests/models/bench.h"
 #include "tests/models/late.h"
 
@@ -8,9 +9,12 @@ namespace {
 
 constexpr std::uint64_t kLate = kLateMemoryCycles;
 
+// How targets take their time: "late" or "waiting" (late.h).
+class Delay : public testing::TestWithParam<const char*> {};
+
 MachineConfig late_interconnect(std::uint32_t before_cycles, std::uint32_t after_cycles) {
   MachineConfig m = machine();
-  m.interconnect.kind = "late";
+  m.interconnect.kind = Delay::GetParam();
   m.own<LateConfig>() = {before_cycles, after_cycles};
   return m;
 }
@@ -22,22 +26,22 @@ std::uint64_t cycles_of_matmul(const MachineConfig& m) {
 // Operands 16, array 16, its skew 30, result 8.
 constexpr std::uint64_t kMatmul = kPush + 16 + 16 + 30 + 8;
 
-TEST(Delay, OfL1InEveryStageOfAnEngine) {
+TEST_P(Delay, OfL1InEveryStageOfAnEngine) {
   MachineConfig m = machine();
   EXPECT_EQ(cycles_of_matmul(m), kMatmul);
-  m.l1.kind = "late";  // once for fill, body, last sub-tile and drain
+  m.l1.kind = GetParam();  // once for fill, body, last sub-tile and drain
   EXPECT_EQ(cycles_of_matmul(m), kMatmul + 4 * kLate);
 }
 
-TEST(Delay, OfL0WhenADescriptorIsPrepared) {
+TEST_P(Delay, OfL0WhenADescriptorIsPrepared) {
   MachineConfig m = machine();
-  m.l0.kind = "late";
+  m.l0.kind = GetParam();
   EXPECT_EQ(cycles_of_matmul(m), kMatmul + kLate);
 }
 
-TEST(Delay, OfL1InADmaTransfer) {
+TEST_P(Delay, OfL1InADmaTransfer) {
   MachineConfig m = machine();
-  m.l1.kind = "late";
+  m.l1.kind = GetParam();
   {
     Bench bench(m);
     EXPECT_EQ(cycles_of(bench, channel(0), copy(1024, kDram, kL1)), kPush + 100 + 128 + 16 + kLate);
@@ -57,19 +61,19 @@ std::uint64_t cycles_of_four_signals(const MachineConfig& m) {
   });
 }
 
-TEST(Delay, OfTheInterconnectOnTheWayBackFromAnEvent) {
+TEST_P(Delay, OfTheInterconnectOnTheWayBackFromAnEvent) {
   EXPECT_EQ(cycles_of_four_signals(machine()), kPush + 1);
   // The descriptor takes 16 and 5 back; the doorbell rings at 22; a signal is 5 later than the one before, so that the
   // fourth is at 22 + 3 x 5 = 37; the processor waits for it and 5 back.
   EXPECT_EQ(cycles_of_four_signals(late_interconnect(0, 5)), 22U + 3 * 5 + 5);
 }
 
-TEST(Delay, OfTheInterconnectOnTheWayToAnEvent) {
+TEST_P(Delay, OfTheInterconnectOnTheWayToAnEvent) {
   // 16 and 5; the doorbell rings 1 and 5 later, at 27; signals arrive at 32, 37, 42, 47.
   EXPECT_EQ(cycles_of_four_signals(late_interconnect(5, 0)), 27U + 4 * 5);
 }
 
-TEST(Delay, OfTheInterconnectWhenAnEngineTakesEvents) {
+TEST_P(Delay, OfTheInterconnectWhenAnEngineTakesEvents) {
   Bench bench(late_interconnect(0, 5));
   bench.run([](Bench& b) {
     for (std::uint32_t event = 0; event < 4; ++event) b.give(event);  // 1 and 5 each
@@ -82,21 +86,23 @@ TEST(Delay, OfTheInterconnectWhenAnEngineTakesEvents) {
   });
 }
 
-TEST(Delay, OfTheInterconnectInADmaTransfer) {
+TEST_P(Delay, OfTheInterconnectInADmaTransfer) {
   // Doorbell at 22; data 100 + 128 + 5 later; 16 at L1's port; the processor's own 5.
   Bench bench(late_interconnect(0, 5));
   EXPECT_EQ(cycles_of(bench, channel(0), copy(1024, kDram, kL1)), 22U + 100 + 128 + 5 + 16 + 5);
 }
 
-TEST(Delay, OfTheInterconnectInAWriteToDram) {
+TEST_P(Delay, OfTheInterconnectInAWriteToDram) {
   Bench bench(late_interconnect(0, 5));
   EXPECT_EQ(cycles_of(bench, channel(0), copy(1024, kL1, kDram)), 22U + 16 + 128 + 5 + 5);
 }
 
-TEST(Delay, OfTheInterconnectWithinDram) {  // a read and a write, each with its own
+TEST_P(Delay, OfTheInterconnectWithinDram) {  // a read and a write, each with its own
   Bench bench(late_interconnect(0, 5));
   EXPECT_EQ(cycles_of(bench, channel(0), copy(1024, kDram, kDram + 4096)), 22U + 100 + 128 + 5 + 128 + 5 + 5);
 }
+
+INSTANTIATE_TEST_SUITE_P(Kinds, Delay, testing::Values("late", "waiting"));
 
 }  // namespace
 }  // namespace attnvp::bench

@@ -1,4 +1,5 @@
-// Kinds that annotate time of their own, for tests: an interconnect and memories, "late" behind what they stand for.
+// Kinds that take time of their own, for tests: an interconnect and memories, behind what they stand for. Those called
+// "late" annotate it, those called "waiting" let their initiators wait.
 #pragma once
 
 #include "models/interconnect/interconnect.h"
@@ -19,23 +20,33 @@ struct LateConfig {
   }
 };
 
+template <bool kWaits>
+void pass(std::uint64_t cycles, const Clock& clock, sc_core::sc_time& delay) {
+  delay += clock.cycles(cycles);
+  if (!kWaits) return;
+  sc_core::wait(delay);
+  delay = sc_core::SC_ZERO_TIME;
+}
+
+template <bool kWaits>
 class LateInterconnect : public Interconnect {
  public:
   LateInterconnect(sc_core::sc_module_name name, const Site& site)
       : Interconnect(name, site.context), config_(site.machine.own<LateConfig>()) {}
+  bool never_waits() const override { return !kWaits; }
 
  private:
   void carry(int /*initiator*/, int target, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) override {
-    delay += ctx_.clock.cycles(config_.before_cycles);
+    pass<kWaits>(config_.before_cycles, ctx_.clock, delay);
     send(target, payload, delay);
-    delay += ctx_.clock.cycles(config_.after_cycles);
+    pass<kWaits>(config_.after_cycles, ctx_.clock, delay);
   }
   LateConfig config_;
 };
 
 constexpr std::uint64_t kLateMemoryCycles = 7;
 
-template <class Inner>
+template <class Inner, bool kWaits>
 class LateMemory : public Memory {
  public:
   LateMemory(sc_core::sc_module_name name, const Site& site) : Memory(name, site.context), inner_("inner", site) {
@@ -51,6 +62,7 @@ class LateMemory : public Memory {
   }
   tlm::tlm_target_socket<>& in(std::uint32_t initiator) override { return *in_.at(initiator); }
   tlm::tlm_target_socket<>* control() override { return inner_.control(); }
+  bool never_waits() const override { return !kWaits; }
 
  private:
   using Target = tlm_utils::simple_target_socket_tagged<LateMemory>;
@@ -59,7 +71,7 @@ class LateMemory : public Memory {
   Initiator& out(int initiator) { return *out_[static_cast<std::size_t>(initiator)]; }
   void b_transport(int initiator, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
     out(initiator)->b_transport(payload, delay);
-    delay += ctx_.clock.cycles(kLateMemoryCycles);
+    pass<kWaits>(kLateMemoryCycles, ctx_.clock, delay);
   }
   bool get_direct_mem_ptr(int initiator, tlm::tlm_generic_payload& payload, tlm::tlm_dmi& dmi) {
     return out(initiator)->get_direct_mem_ptr(payload, dmi);
@@ -73,15 +85,21 @@ class LateMemory : public Memory {
   std::vector<std::unique_ptr<Initiator>> out_;
 };
 
-inline const bool kLateInterconnect =
-    add_kind(Kind<Interconnect>("interconnect", "late", "takes time", {}, [](const Site& s) {
-               return std::make_unique<LateInterconnect>(s.name, s);
-             }).with_keys<LateConfig>());
-inline const bool kLateL1 = add_kind(Kind<Memory>("l1", "late", "takes time", {"attnvp.l1"}, [](const Site& s) {
-  return std::make_unique<LateMemory<Scratchpad>>(s.name, s);
-}));
-inline const bool kLateL0 = add_kind(Kind<Memory>("l0", "late", "takes time", {"attnvp.l0"}, [](const Site& s) {
-  return std::make_unique<LateMemory<RegisterFile>>(s.name, s);
-}));
+template <bool kWaits>
+bool add_late_kinds(const char* name) {
+  Kind<Interconnect> network("interconnect", name, "takes time", {},
+                             [](const Site& s) { return std::make_unique<LateInterconnect<kWaits>>(s.name, s); });
+  return (kWaits ? add_kind(std::move(network)) : add_kind(std::move(network).with_keys<LateConfig>())) &&
+         add_kind<Memory>(
+             {"l1",
+              name,
+              "takes time",
+              {"attnvp.l1"},
+              [](const Site& s) { return std::make_unique<LateMemory<Scratchpad, kWaits>>(s.name, s); }}) &&
+         add_kind<Memory>({"l0", name, "takes time", {"attnvp.l0"}, [](const Site& s) {
+                             return std::make_unique<LateMemory<RegisterFile, kWaits>>(s.name, s);
+                           }});
+}
+inline const bool kLateKinds = add_late_kinds<false>("late") && add_late_kinds<true>("waiting");
 
 }  // namespace attnvp::bench

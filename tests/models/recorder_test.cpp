@@ -29,10 +29,10 @@ struct Listener : TraceListener {
 void go_on(std::uint64_t fs) { sc_core::sc_start(sc_core::sc_time::from_value(fs)); }
 
 TEST(Recorder, KeepsOrderAndTheLastOfAnInstant) {
-  Context context{Clock(1e9), false, {}, {}};
+  Context context{1e9, false};
   Told module("told", context);
   Listener listener;
-  Recorder recorder(module, [](const std::string&) { return true; }, {});
+  Recorder recorder(module, context.clock, [](const std::string&) { return true; }, {});
   recorder.add(listener);
   recorder.start();
   go_on(1000);

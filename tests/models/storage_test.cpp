@@ -43,7 +43,8 @@ TEST(HostMemory, IsSharedUpToTheLimitAndGivenBack) {
 
 TEST(Clock, SaysWhenTimeHasRunOut) {
   sc_core::sc_set_time_resolution(1, sc_core::SC_FS);
-  const Clock clock(1e6);  // 1e9 fs
+  const Context context{1e6, false};  // 1e9 fs
+  const Clock& clock = context.clock;
   Clock::start_over();
   EXPECT_EQ(clock.cycles(3).value(), 3'000'000'000U);
   EXPECT_EQ(clock.most_cycles(), 18'446'744'073U);

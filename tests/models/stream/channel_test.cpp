@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+
 namespace attnvp::stream {
 namespace {
 
@@ -12,6 +14,7 @@ class ChannelTest : public testing::Test {
 
   ~ChannelTest() override {
     channel_.reset();
+    context_.reset();
     sc_core::sc_get_curr_simcontext()->reset();
   }
 
@@ -22,14 +25,14 @@ class ChannelTest : public testing::Test {
     spec.width = width;
     spec.tokens = tokens;
     spec.initial = 0.5F;
-    channel_ = std::make_unique<Channel>("channel", context_, spec);
+    channel_ = std::make_unique<Channel>("channel", *context_, spec);
     return *channel_;
   }
   static void push(Channel& channel, std::uint64_t cycle, std::uint64_t due, float value = 0) {
     channel.push(cycle, due, &value);
   }
 
-  Context context_{Clock(1e9), true, {}, {}};
+  std::optional<Context> context_{std::in_place, 1e9, true};
   std::unique_ptr<Channel> channel_;
 };
 

@@ -1,0 +1,122 @@
+#include "models/agenda/agenda.h"
+
+#include <algorithm>
+
+namespace attnvp {
+
+Agenda::Agenda(sc_core::sc_module_name name) : sc_module(name) {
+  SC_HAS_PROCESS(Agenda);
+  SC_METHOD(run);
+  sensitive << due_;
+  dont_initialize();
+}
+
+void Step::at(std::uint64_t time_fs) {
+  if (time_fs == UINT64_MAX) return cancel();
+  if (time_fs <= agenda_.now_fs()) return soon();
+  if (place_ == kSoon) cancel();
+  agenda_.plan(*this, time_fs);
+}
+
+void Step::cancel() {
+  if (place_ == kNowhere) return;
+  if (place_ == kSoon) {
+    *std::find(agenda_.soon_.begin() + static_cast<std::ptrdiff_t>(agenda_.next_), agenda_.soon_.end(), this) = nullptr;
+  } else {
+    agenda_.take_out(place_);
+  }
+  place_ = kNowhere;
+}
+
+void Agenda::notify(sc_core::sc_event& event, std::uint64_t after_fs) {
+  const std::uint64_t kernel = kernel_->time_stamp().value(), then = now_fs() + after_fs;
+  event.notify(then == kernel ? sc_core::SC_ZERO_TIME : sc_core::sc_time::from_value(then - kernel));
+  limit_ = std::min(limit_, then);
+}
+
+void Agenda::run() {
+  const std::uint64_t kernel = kernel_->time_stamp().value();
+  running_ = true;
+  woken_ = UINT64_MAX;
+  time_ = std::max(time_, kernel);
+  limit_ = kernel + sc_core::sc_time_to_pending_activity(kernel_).value();
+  while (true) {
+    for (; next_ < soon_.size(); ++next_) {
+      Step* const step = soon_[next_];
+      if (step == nullptr) continue;
+      step->place_ = Step::kNowhere;
+      ++done_;
+      soon_[next_] = nullptr;
+      step->call_();
+    }
+    soon_.clear();
+    next_ = 0;
+    if (heap_.empty() || heap_.front().time > limit_) break;
+    time_ = heap_.front().time;
+    do {
+      Step& step = *heap_.front().step;
+      take_out(0);
+      step.place_ = Step::kSoon;
+      soon_.push_back(&step);
+    } while (!heap_.empty() && heap_.front().time == time_);
+  }
+  running_ = false;
+  if (!heap_.empty()) {
+    wake_at(heap_.front().time);
+  } else if (time_ > kernel) {
+    wake_at(time_);  // the kernel's time is then the platform's
+  }
+}
+
+void Agenda::wake_at(std::uint64_t time_fs) {
+  if (time_fs >= woken_) return;
+  woken_ = time_fs;
+  const std::uint64_t kernel = kernel_->time_stamp().value();
+  due_.notify(time_fs <= kernel ? sc_core::SC_ZERO_TIME : sc_core::sc_time::from_value(time_fs - kernel));
+}
+
+void Agenda::add_soon(Step& step) {
+  step.place_ = Step::kSoon;
+  soon_.push_back(&step);
+  if (!running_) wake_at(now_fs());
+}
+
+void Agenda::plan(Step& step, std::uint64_t time_fs) {
+  const Planned planned{time_fs, planned_++, &step};
+  if (step.place_ == Step::kNowhere) {
+    heap_.emplace_back();
+    up(heap_.size() - 1, planned);
+  } else if (planned < heap_[step.place_]) {
+    up(step.place_, planned);
+  } else {
+    down(step.place_, planned);
+  }
+  if (!running_) wake_at(time_fs);
+}
+
+void Agenda::take_out(std::size_t place) {
+  const Planned last = heap_.back();
+  heap_.pop_back();
+  if (place == heap_.size()) return;
+  if (last < heap_[place]) {
+    up(place, last);
+  } else {
+    down(place, last);
+  }
+}
+
+void Agenda::up(std::size_t place, const Planned& planned) {
+  for (std::size_t above; place > 0 && planned < heap_[above = (place - 1) / 2]; place = above) put(place, heap_[above]);
+  put(place, planned);
+}
+
+void Agenda::down(std::size_t place, const Planned& planned) {
+  for (std::size_t below; (below = 2 * place + 1) < heap_.size(); place = below) {
+    if (below + 1 < heap_.size() && heap_[below + 1] < heap_[below]) ++below;
+    if (!(heap_[below] < planned)) break;
+    put(place, heap_[below]);
+  }
+  put(place, planned);
+}
+
+}  // namespace attnvp

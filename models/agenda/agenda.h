@@ -1,0 +1,103 @@
+// What happens when, for modules whose processes are steps: a step does what is to be done at its time and ends; what
+// it leads to are other steps. One agenda serves a whole platform, as a payload event queue serves a socket. Between
+// two times at which a process of SystemC's own has something to do (a control processor, a plug-in) it goes on by
+// itself, ahead of the kernel's time; the platform's time is the agenda's.
+//
+// Of steps of one time the one that was planned first comes first.
+#pragma once
+
+#include <cstdint>
+#include <systemc>
+#include <vector>
+
+namespace attnvp {
+
+// A member function of an object, without arguments: Call::of<&Engine::drain>(this).
+struct Call {
+  void (*what)(void*) = nullptr;
+  void* whose = nullptr;
+  void operator()() const { what(whose); }
+
+  template <auto kMethod, class Owner>
+  static Call of(Owner* owner) {
+    return {[](void* o) { (static_cast<Owner*>(o)->*kMethod)(); }, owner};
+  }
+};
+
+class Agenda;
+
+// Something that may happen again and again. It is on the agenda at most once.
+class Step {
+ public:
+  Step(Agenda& agenda, Call call) : agenda_(agenda), call_(call) {}
+  ~Step() { cancel(); }
+  Step(const Step&) = delete;
+  Step& operator=(const Step&) = delete;
+
+  void soon();                     // at this time, after all that is to happen at it already
+  // Then, and not when it was planned; what is over by now is soon. At the end of time nothing happens any more.
+  void at(std::uint64_t time_fs);
+  void cancel();
+  bool planned() const { return place_ != kNowhere; }
+
+ private:
+  friend class Agenda;
+  static constexpr std::size_t kNowhere = SIZE_MAX, kSoon = SIZE_MAX - 1;
+
+  Agenda& agenda_;
+  Call call_;
+  std::size_t place_ = kNowhere;  // in the agenda's heap, or kSoon
+};
+
+class Agenda : public sc_core::sc_module {
+ public:
+  explicit Agenda(sc_core::sc_module_name name);
+
+  // The platform's time.
+  std::uint64_t now_fs() const {
+    const std::uint64_t kernel = kernel_->time_stamp().value();
+    return kernel < time_ ? time_ : kernel;
+  }
+  // For a process of SystemC's: that event, now or after a delay.
+  void notify(sc_core::sc_event& event, std::uint64_t after_fs = 0);
+  std::uint64_t steps_done() const { return done_; }
+
+ private:
+  friend class Step;
+  struct Planned {
+    std::uint64_t time, order;
+    Step* step;
+    bool operator<(const Planned& o) const { return time != o.time ? time < o.time : order < o.order; }
+  };
+
+  void run();
+  void wake_at(std::uint64_t time_fs);
+  void add_soon(Step& step);
+  void plan(Step& step, std::uint64_t time_fs);
+  void take_out(std::size_t place);
+  void up(std::size_t place, const Planned& planned);
+  void down(std::size_t place, const Planned& planned);
+  void put(std::size_t place, const Planned& planned) {
+    heap_[place] = planned;
+    planned.step->place_ = place;
+  }
+
+  const sc_core::sc_simcontext* kernel_ = sc_core::sc_get_curr_simcontext();
+  std::uint64_t time_ = 0;  // of the last step
+  std::uint64_t limit_ = 0;  // up to which no process of SystemC's has something to do
+  bool running_ = false;
+  std::uint64_t woken_ = UINT64_MAX;  // the time for which the kernel was asked
+  std::uint64_t planned_ = 0, done_ = 0;
+  std::vector<Planned> heap_;
+  std::vector<Step*> soon_;  // from next_ on; nullptr: cancelled
+  std::size_t next_ = 0;
+  sc_core::sc_event due_;
+};
+
+inline void Step::soon() {
+  if (place_ == kSoon) return;
+  if (place_ != kNowhere) agenda_.take_out(place_);
+  agenda_.add_soon(*this);
+}
+
+}  // namespace attnvp
