@@ -90,9 +90,9 @@ struct Context {
   Clock clock;
   bool full_data;  // tensors are moved and computed; otherwise time and counts only
   FaultLog faults;
-  // The fault line: every blocking register access ends with an error once a fault was raised. Whoever blocks on an
-  // event registers it here at construction.
-  std::vector<sc_core::sc_event*> fault_line;
+  // The fault line: every blocking register access ends with an error once a fault was raised. What processes wait for
+  // is registered here at construction.
+  std::vector<Wake*> fault_line;
   Givers givers;                              // of the events' tokens, for accounts
   Journal* journal = nullptr;                 // descriptors are written down while there is one
   std::vector<std::string> l1_tags{"other"};  // names of the tags that firmware gives its L1 space; for people
@@ -121,7 +121,7 @@ class Module : public sc_core::sc_module, public CounterOwner {
  protected:
   void fault(FaultCode code, std::uint64_t address, std::string detail) {
     ctx_.faults.report({name(), ctx_.clock.now(), code, address, std::move(detail)});
-    for (sc_core::sc_event* event : ctx_.fault_line) ctx_.agenda.notify(*event);
+    for (Wake* wake : ctx_.fault_line) wake->notify();
   }
   Context& ctx_;
 };

@@ -29,17 +29,25 @@ void Step::cancel() {
 }
 
 void Agenda::notify(sc_core::sc_event& event, std::uint64_t after_fs) {
-  const std::uint64_t kernel = kernel_->time_stamp().value(), then = now_fs() + after_fs;
+  const std::uint64_t kernel = kernel_now(), then = now_fs() + after_fs;
   event.notify(then == kernel ? sc_core::SC_ZERO_TIME : sc_core::sc_time::from_value(then - kernel));
   limit_ = std::min(limit_, then);
 }
 
 void Agenda::run() {
-  const std::uint64_t kernel = kernel_->time_stamp().value();
-  running_ = true;
   woken_ = UINT64_MAX;
-  time_ = std::max(time_, kernel);
-  limit_ = kernel + sc_core::sc_time_to_pending_activity(kernel_).value();
+  limit_ = kernel_now() + sc_core::sc_time_to_pending_activity(kernel_).value();
+  go_on(UINT64_MAX, nullptr);
+  let_go();
+}
+
+// What is planned, as far as no process has something to do: up to a time, or until there is another number of
+// notifications. Whether it came to that.
+bool Agenda::go_on(std::uint64_t until_fs, const std::uint64_t* notified) {
+  const std::uint64_t before = notified != nullptr ? *notified : 0;
+  time_ = now_fs();
+  running_ = true;
+  bool reached = false;
   while (true) {
     for (; next_ < soon_.size(); ++next_) {
       Step* const step = soon_[next_];
@@ -51,8 +59,13 @@ void Agenda::run() {
     }
     soon_.clear();
     next_ = 0;
-    if (heap_.empty() || heap_.front().time > limit_) break;
-    time_ = heap_.front().time;
+    reached = notified != nullptr && *notified != before;
+    if (reached) break;
+    const std::uint64_t next = heap_.empty() ? UINT64_MAX : heap_.front().time;
+    reached = next > until_fs && until_fs < limit_;  // at equal times, who waited first comes first
+    if (reached) time_ = std::max(time_, until_fs);
+    if (reached || next > limit_ || heap_.empty()) break;
+    time_ = next;
     do {
       Step& step = *heap_.front().step;
       take_out(0);
@@ -61,24 +74,67 @@ void Agenda::run() {
     } while (!heap_.empty() && heap_.front().time == time_);
   }
   running_ = false;
-  if (!heap_.empty()) {
-    wake_at(heap_.front().time);
-  } else if (time_ > kernel) {
-    wake_at(time_);  // the kernel's time is then the platform's
+  return reached;
+}
+
+// For a process that would wait: it goes on with the agenda instead. False: somebody else has something to do first.
+bool Agenda::drive(std::uint64_t until_fs, const std::uint64_t* notified) {
+  if (!driven_) {
+    if (woken_ != UINT64_MAX) due_.cancel();
+    woken_ = UINT64_MAX;
+    limit_ = kernel_now() + sc_core::sc_time_to_pending_activity(kernel_).value();
+    driven_ = true;
   }
+  return go_on(until_fs, notified);
+}
+
+// From here on the kernel says when the agenda goes on.
+void Agenda::let_go() {
+  driven_ = false;
+  if (!soon_.empty()) {
+    wake_at(now_fs());
+  } else if (!heap_.empty()) {
+    wake_at(heap_.front().time);
+  } else if (time_ > kernel_now()) {
+    wake_at(time_);
+  }
+}
+
+void Agenda::wait_until(std::uint64_t time_fs) {
+  if (time_fs <= now_fs() || drive(time_fs, nullptr)) return;
+  let_go();
+  sc_core::wait(sc_core::sc_time::from_value(time_fs - kernel_now()));
+}
+
+void Agenda::catch_up() {
+  const std::uint64_t ahead = now_fs() - kernel_now();
+  let_go();
+  if (ahead > 0) sc_core::wait(sc_core::sc_time::from_value(ahead));
+}
+
+void Wake::wait_until(std::uint64_t time_fs) {
+  if (agenda_.drive(time_fs, &notified_)) return;
+  agenda_.let_go();
+  ++parked_;
+  if (time_fs == UINT64_MAX) {
+    sc_core::wait(event_);
+  } else {
+    sc_core::wait(sc_core::sc_time::from_value(time_fs - agenda_.kernel_now()), event_);
+  }
+  --parked_;
 }
 
 void Agenda::wake_at(std::uint64_t time_fs) {
   if (time_fs >= woken_) return;
   woken_ = time_fs;
-  const std::uint64_t kernel = kernel_->time_stamp().value();
+  const std::uint64_t kernel = kernel_now();
   due_.notify(time_fs <= kernel ? sc_core::SC_ZERO_TIME : sc_core::sc_time::from_value(time_fs - kernel));
 }
 
 void Agenda::add_soon(Step& step) {
   step.place_ = Step::kSoon;
   soon_.push_back(&step);
-  if (!running_) wake_at(now_fs());
+  if (!running_ && !driven_) wake_at(now_fs());
 }
 
 void Agenda::plan(Step& step, std::uint64_t time_fs) {
@@ -91,7 +147,7 @@ void Agenda::plan(Step& step, std::uint64_t time_fs) {
   } else {
     down(step.place_, planned);
   }
-  if (!running_) wake_at(time_fs);
+  if (!running_ && !driven_) wake_at(time_fs);
 }
 
 void Agenda::take_out(std::size_t place) {
@@ -106,7 +162,8 @@ void Agenda::take_out(std::size_t place) {
 }
 
 void Agenda::up(std::size_t place, const Planned& planned) {
-  for (std::size_t above; place > 0 && planned < heap_[above = (place - 1) / 2]; place = above) put(place, heap_[above]);
+  for (std::size_t above; place > 0 && planned < heap_[above = (place - 1) / 2]; place = above)
+    put(place, heap_[above]);
   put(place, planned);
 }
 

@@ -1,9 +1,11 @@
 // What happens when, for modules whose processes are steps: a step does what is to be done at its time and ends; what
-// it leads to are other steps. One agenda serves a whole platform, as a payload event queue serves a socket. Between
-// two times at which a process of SystemC's own has something to do (a control processor, a plug-in) it goes on by
-// itself, ahead of the kernel's time; the platform's time is the agenda's.
+// it leads to are other steps. One agenda serves a whole platform, as a payload event queue serves a socket.
 //
-// Of steps of one time the one that was planned first comes first.
+// It goes on by itself, ahead of the kernel's time, up to when a process of SystemC's own has something to do (a
+// control processor, a plug-in). A process that waits by way of the agenda goes on with it meanwhile: where that is the
+// only one, the kernel has nothing to do at all. The platform's time is the agenda's.
+//
+// Of steps of one time the one that was planned first comes first; processes come after the steps of their time.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +36,7 @@ class Step {
   Step(const Step&) = delete;
   Step& operator=(const Step&) = delete;
 
-  void soon();                     // at this time, after all that is to happen at it already
+  void soon();  // at this time, after all that is to happen at it already
   // Then, and not when it was planned; what is over by now is soon. At the end of time nothing happens any more.
   void at(std::uint64_t time_fs);
   void cancel();
@@ -55,22 +57,32 @@ class Agenda : public sc_core::sc_module {
 
   // The platform's time.
   std::uint64_t now_fs() const {
-    const std::uint64_t kernel = kernel_->time_stamp().value();
+    const std::uint64_t kernel = kernel_now();
     return kernel < time_ ? time_ : kernel;
   }
-  // For a process of SystemC's: that event, now or after a delay.
-  void notify(sc_core::sc_event& event, std::uint64_t after_fs = 0);
   std::uint64_t steps_done() const { return done_; }
+
+  // For processes of SystemC's. Until then:
+  void wait_until(std::uint64_t time_fs);
+  // The kernel's time is the platform's, for one that is going to wait otherwise.
+  void catch_up();
+  // For one that waits for an event: now, or after a delay.
+  void notify(sc_core::sc_event& event, std::uint64_t after_fs = 0);
 
  private:
   friend class Step;
+  friend class Wake;
   struct Planned {
     std::uint64_t time, order;
     Step* step;
     bool operator<(const Planned& o) const { return time != o.time ? time < o.time : order < o.order; }
   };
 
+  std::uint64_t kernel_now() const { return kernel_->time_stamp().value(); }
   void run();
+  bool drive(std::uint64_t until_fs, const std::uint64_t* notified);
+  bool go_on(std::uint64_t until_fs, const std::uint64_t* notified);
+  void let_go();
   void wake_at(std::uint64_t time_fs);
   void add_soon(Step& step);
   void plan(Step& step, std::uint64_t time_fs);
@@ -83,15 +95,36 @@ class Agenda : public sc_core::sc_module {
   }
 
   const sc_core::sc_simcontext* kernel_ = sc_core::sc_get_curr_simcontext();
-  std::uint64_t time_ = 0;  // of the last step
-  std::uint64_t limit_ = 0;  // up to which no process of SystemC's has something to do
-  bool running_ = false;
+  std::uint64_t time_ = 0;            // of the last step
+  std::uint64_t limit_ = 0;           // up to which no process of SystemC's has something to do
+  bool running_ = false;              // a step is being done,
+  bool driven_ = false;               //   or a process that drives does something: the kernel need not be asked
   std::uint64_t woken_ = UINT64_MAX;  // the time for which the kernel was asked
   std::uint64_t planned_ = 0, done_ = 0;
   std::vector<Planned> heap_;
   std::vector<Step*> soon_;  // from next_ on; nullptr: cancelled
   std::size_t next_ = 0;
   sc_core::sc_event due_;
+};
+
+// A condition that processes of SystemC's wait for: `while (!condition) wake.wait();` on one side, change it and
+// `wake.notify()` on the other. As an event notified in the next delta, but free while nobody waits.
+class Wake {
+ public:
+  explicit Wake(Agenda& agenda) : agenda_(agenda) {}
+  void wait() { wait_until(UINT64_MAX); }
+  void wait_until(std::uint64_t time_fs);  // or that time
+  void notify() {
+    ++notified_;
+    if (parked_ > 0) agenda_.notify(event_);
+  }
+  sc_core::sc_event& event() { return event_; }  // for sensitivity, before a process waits
+
+ private:
+  Agenda& agenda_;
+  sc_core::sc_event event_;
+  std::uint64_t notified_ = 0;
+  int parked_ = 0;  // processes that wait for the event
 };
 
 inline void Step::soon() {

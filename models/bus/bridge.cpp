@@ -10,11 +10,14 @@ Bridge::Bridge(sc_core::sc_module_name name, Context& context) : sc_module(name)
 
 void Bridge::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
   auto* const later = payload.get_extension<CompletionExtension>();
-  if (later == nullptr) return out->b_transport(payload, delay);  // a process by itself
+  if (later == nullptr) {  // a process by itself
+    ctx_.agenda.catch_up();
+    return out->b_transport(payload, delay);
+  }
   waiting_.push_back({ctx_.clock.now_fs(), payload.get_command(), payload.get_address(), payload.get_data_ptr(),
                       payload.get_data_length(), delay, payload.get_extension<StreamExtension>(),
-                      payload.get_extension<OriginExtension>(),
-                      payload.get_extension<TimingOnlyExtension>() != nullptr, later->to, later->ticket});
+                      payload.get_extension<OriginExtension>(), payload.get_extension<TimingOnlyExtension>() != nullptr,
+                      later->to, later->ticket});
   later->deferred = true;
   delay = sc_core::SC_ZERO_TIME;
   payload.set_response_status(tlm::TLM_OK_RESPONSE);

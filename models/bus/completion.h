@@ -32,23 +32,22 @@ struct CompletionExtension : tlm::tlm_extension<CompletionExtension> {
 // Who is told of the end, for an initiator without that extension: a process, which waits.
 class Waiting : public Completions {
  public:
-  explicit Waiting(Agenda& agenda) : agenda_(agenda) {}
+  explicit Waiting(Agenda& agenda) : told_(agenda) {}
   void completed(std::uint64_t /*ticket*/, std::uint64_t cycle, bool ok) override {
     end_cycle_ = cycle;
     ok_ = ok;
     over_ = true;
-    agenda_.notify(event_);
+    told_.notify();
   }
   // Until it is known; the cycle of the end.
   std::uint64_t wait() {
-    while (!over_) sc_core::wait(event_);
+    while (!over_) told_.wait();
     return end_cycle_;
   }
   bool ok() const { return ok_; }
 
  private:
-  Agenda& agenda_;
-  sc_core::sc_event event_;
+  Wake told_;
   std::uint64_t end_cycle_ = 0;
   bool over_ = false, ok_ = true;
 };

@@ -13,7 +13,8 @@ namespace attnvp {
 
 class Posted : private Completions {
  public:
-  Posted(Context& context, Call over) : clock_(context.clock), over_(over), then_(context.agenda, Call::of<&Posted::go_on>(this)) {}
+  Posted(Context& context, Call over)
+      : clock_(context.clock), over_(over), then_(context.agenda, Call::of<&Posted::go_on>(this)) {}
 
   // To be declared before the payloads that are used with it.
   void attach_to(tlm::tlm_generic_payload& payload) { payload.set_extension(&extension_); }
@@ -59,9 +60,9 @@ class Posted : private Completions {
   Call over_;
   Step then_;
   CompletionExtension extension_{*this};
-  std::uint64_t more_fs_ = 0;      // after its end
+  std::uint64_t more_fs_ = 0;  // after its end
   bool ok_ = true;
-  std::function<bool()> late_;     // what is to be begun, where something delays it
+  std::function<bool()> late_;  // what is to be begun, where something delays it
 };
 
 }  // namespace attnvp

@@ -41,27 +41,27 @@ ControlProcessor::ControlProcessor(sc_core::sc_module_name name, const Site& sit
   address_.set_none();
   SC_HAS_PROCESS(ControlProcessor);
   SC_THREAD(run);
-  sensitive << start_;
+  sensitive << start_.event();
   dont_initialize();
 }
 
 void ControlProcessor::start() {
   finished_ = false;
-  ctx_.agenda.notify(start_);
+  ctx_.agenda.notify(start_.event());
 }
 
 void ControlProcessor::run() {
   while (true) {
     running_.set(1);
     show(kRun);
-    if (launch_cycles_ > 0) sc_core::wait(ctx_.clock.cycles(launch_cycles_));
+    if (launch_cycles_ > 0) ctx_.agenda.wait_until(ctx_.clock.after(launch_cycles_));
     firmware_(*this, cluster_);
-    arrive(local_);
+    arrive(ctx_.agenda, local_);
     running_.set(0);
     show(kOff);
     finish_cycle_ = ctx_.clock.now();
     finished_ = true;
-    sc_core::wait(start_);
+    start_.wait();
   }
 }
 
@@ -95,12 +95,12 @@ bool ControlProcessor::access(bool write, std::uint64_t address, void* data, std
   show(kBus);
   local_ += ctx_.clock.cycles(cycles);
   if (dispatches) local_ += ctx_.clock.cycles(dispatch_cycles(data, bytes));
-  if (in_step_ || address >= hal::kDramBase) arrive(local_);  // DRAM serves whoever asks first
+  if (in_step_ || address >= hal::kDramBase) arrive(ctx_.agenda, local_);  // DRAM serves whoever asks first
   fill_payload(payload_, write ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND, address, data, bytes);
   show(kStall);
   const sc_core::sc_time asked = local_;
   const bool ok = request(bus, payload_, local_);
-  if (!ok || local_ != asked || in_step_) arrive(local_);  // the target takes part in time
+  if (!ok || local_ != asked || in_step_) arrive(ctx_.agenda, local_);  // the target takes part in time
   current_address_ = 0;
   show(kRun);
   return ok;

@@ -54,7 +54,7 @@ class ControlProcessor : public Processor, private hal::Cpu {
   std::uint64_t finish_cycle_ = 0;
   std::uint64_t current_address_ = 0;  // of the access under way, 0 between accesses
   sc_core::sc_time local_;             // how far firmware is ahead: accesses that nobody else can notice take no wait
-  sc_core::sc_event start_;
+  Wake start_{ctx_.agenda};
   tlm::tlm_generic_payload payload_;
   Signal running_{*this, "running", 1};
   Signal state_;

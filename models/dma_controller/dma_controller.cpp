@@ -76,7 +76,7 @@ DmaController::DmaController(sc_core::sc_module_name name, Context& context, con
 void DmaController::control_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
   const std::uint64_t offset = payload.get_address() - place_.control_base;
   const std::uint64_t channel = offset / hal::kQueueStride;
-  if (!CommandQueue::builds(payload, offset % hal::kQueueStride)) arrive(delay);
+  if (!CommandQueue::builds(payload, offset % hal::kQueueStride)) arrive(ctx_.agenda, delay);
   if (channel >= channels_.size()) {
     payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
     return;

@@ -8,7 +8,6 @@
 #include "firmware/hal/descriptor.h"
 #include "firmware/hal/registers.h"
 #include "models/module.h"
-#include "models/wake.h"
 
 namespace attnvp {
 
@@ -17,7 +16,7 @@ class CommandQueue {
   // `pushed`: what takes descriptors out, told of every one that came.
   CommandQueue(Context& context, std::uint32_t depth, const Partition& partition, Step& pushed)
       : ctx_(context), partition_(partition), queue_(depth), pushed_(pushed), popped_(context.agenda) {
-    context.fault_line.push_back(&popped_.event());
+    context.fault_line.push_back(&popped_);
   }
 
   // Whether it is to the descriptor under construction, which nobody but the writer sees before the doorbell: such an

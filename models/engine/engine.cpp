@@ -55,7 +55,7 @@ Engine::Engine(sc_core::sc_module_name name, const Site& site, std::uint32_t que
 
 void Engine::control_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
   const std::uint64_t offset = payload.get_address() - control_base_;
-  if (!CommandQueue::builds(payload, offset)) arrive(delay);
+  if (!CommandQueue::builds(payload, offset)) arrive(ctx_.agenda, delay);
   if (!control_access(payload, offset)) queue_.access(payload, offset);
 }
 

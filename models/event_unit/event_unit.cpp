@@ -20,7 +20,7 @@ EventUnit::EventUnit(sc_core::sc_module_name name, Context& context, const Event
     Slot& slot = slots_.emplace_back(*this, context.agenda, base + i * hal::kEventStride);
     slot.signal = std::make_unique<Signal>(*this, "event" + std::to_string(i), 16);
     slot.signal->sparse();
-    context.fault_line.push_back(&slot.changed.event());
+    context.fault_line.push_back(&slot.changed);
   }
 }
 
@@ -34,7 +34,7 @@ void EventUnit::reset() {
 void EventUnit::set(Slot& slot, std::uint32_t tokens) {
   slot.tokens = tokens;
   slot.signal->set(tokens);
-  if (listener_ != nullptr) ctx_.agenda.notify(*listener_);
+  if (listener_ != nullptr) listener_->notify();
 }
 
 // Counts are where firmware reads them; everything else is zero.
@@ -118,7 +118,7 @@ void EventUnit::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time&
     payload.set_response_status(tlm::TLM_OK_RESPONSE);
     return postpone(payload, *later, delay);
   }
-  arrive(delay);
+  arrive(ctx_.agenda, delay);
   std::uint32_t value = 0;
   std::memcpy(&value, payload.get_data_ptr(), 4);
   const auto reply = [&payload](std::uint32_t v) { std::memcpy(payload.get_data_ptr(), &v, 4); };

@@ -12,7 +12,6 @@
 #include "models/bus/stream.h"
 #include "models/machine.h"
 #include "models/module.h"
-#include "models/wake.h"
 
 namespace attnvp {
 
@@ -26,7 +25,7 @@ class EventUnit : public Module {
   std::uint32_t count(std::uint32_t event) const { return slots_.at(event).tokens; }
   void reset() override;
   // Notified whenever there are other tokens.
-  void tell(sc_core::sc_event* listener) { listener_ = listener; }
+  void tell(Wake* listener) { listener_ = listener; }
 
   Counter signals{*this, "signals", "accesses", "tokens given", {"attnvp.events", "signal", true}};
   Counter takes{*this, "takes", "accesses", "tokens taken", {"attnvp.events", "take", true}};
@@ -76,7 +75,7 @@ class EventUnit : public Module {
   std::deque<Slot> slots_;
   std::deque<Late> all_late_;
   std::vector<Late*> free_late_;
-  sc_core::sc_event* listener_ = nullptr;
+  Wake* listener_ = nullptr;
 };
 
 // What a processor does that stands at this access: "waits for event 3", or at which address it is stalled.

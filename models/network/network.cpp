@@ -134,7 +134,7 @@ class Network : public Interconnect, private Completions {
   void carry(int initiator, int target, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) override {
     const int here = cluster_of_initiator(initiator), there = cluster_of_target(target);
     if (here == there) return send(target, payload, delay);
-    arrive(delay);
+    arrive(ctx_.agenda, delay);
     const std::size_t i = open();
     Trip& trip = trips_[i];
     const std::uint64_t address = payload.get_address(), bytes = payload.get_data_length();
@@ -165,7 +165,7 @@ class Network : public Interconnect, private Completions {
     going_there.wait();
     if (multicast_ != nullptr && trip.of_dram && payload.is_write()) multicast_->reads.written(address, bytes);
     send(target, payload, delay);
-    arrive(delay);
+    arrive(ctx_.agenda, delay);
     trip.stage = Trip::kBack;
     trip.later = &coming_back;
     depart(i, now(), trip.to, trip.from, trip.back_flits);

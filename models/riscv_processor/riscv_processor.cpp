@@ -53,13 +53,13 @@ RiscvProcessor::RiscvProcessor(sc_core::sc_module_name name, const Site& site)
   address_.set_none();
   SC_HAS_PROCESS(RiscvProcessor);
   SC_THREAD(run);
-  sensitive << start_;
+  sensitive << start_.event();
   dont_initialize();
 }
 
 void RiscvProcessor::start() {
   finished_ = false;
-  ctx_.agenda.notify(start_);
+  ctx_.agenda.notify(start_.event());
 }
 
 void RiscvProcessor::run() {
@@ -88,7 +88,7 @@ void RiscvProcessor::run() {
     busy_cycles += platform_cycle(hart.cycle() - hart.stalled() - hart.slept()) + bus_cycles_;
     hart_cycles += hart.cycle();
     hart_stalls += hart.stalled();
-    sc_core::wait(start_);
+    start_.wait();
   }
 }
 
@@ -143,10 +143,7 @@ bool RiscvProcessor::external() const {
   return ctx_.faults.any() || (watched_ > 0 && events_->count(watched_ - 1) > 0);
 }
 
-void RiscvProcessor::wait_until(std::uint64_t cycle) {
-  const std::uint64_t then = time_of(cycle), now = ctx_.clock.now_fs();
-  if (then > now) sc_core::wait(sc_core::sc_time::from_value(then - now));
-}
+void RiscvProcessor::wait_until(std::uint64_t cycle) { ctx_.agenda.wait_until(time_of(cycle)); }
 
 // wfi: until the timer, or a line that is enabled.
 void RiscvProcessor::sleep() {
@@ -159,10 +156,9 @@ void RiscvProcessor::sleep() {
   while (!hart.csrs().wakes()) {
     const std::uint64_t deadline = core_.clint().deadline();
     if (hart.csrs().hears(riscv::kTimerInterrupt) && deadline != UINT64_MAX) {
-      const std::uint64_t fs = time_of(deadline) - ctx_.clock.now_fs();
-      sc_core::wait(sc_core::sc_time::from_value(fs), wake_);
+      wake_.wait_until(time_of(deadline));
     } else {
-      sc_core::wait(wake_);
+      wake_.wait();
     }
     hart.sleep_until(std::max(hart.cycle(), cycle_at(ctx_.clock.now_fs())));
     core_.set_lines(external());
@@ -185,12 +181,12 @@ bool RiscvProcessor::transfer(bool write, std::uint64_t address, void* data, std
   sc_core::sc_time local = sc_core::sc_time::from_value(time_of(cycle) > now ? time_of(cycle) - now : 0);
   show(kBus, local);
   local += ctx_.clock.cycles(cycles);
-  if (in_step_ || address >= hal::kDramBase) arrive(local);  // DRAM serves whoever asks first
+  if (in_step_ || address >= hal::kDramBase) arrive(ctx_.agenda, local);  // DRAM serves whoever asks first
   fill_payload(payload_, write ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND, address, data, bytes);
   show(kStall, local);
   const sc_core::sc_time asked = local;
   const bool ok = request(bus, payload_, local);
-  if (!ok || local != asked || in_step_) arrive(local);  // the target takes part in time
+  if (!ok || local != asked || in_step_) arrive(ctx_.agenda, local);  // the target takes part in time
   cycle = cycle_at(ctx_.clock.now_fs() + local.value());
   current_address_ = 0;
   show(kRun, local);

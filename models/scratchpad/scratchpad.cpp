@@ -104,7 +104,7 @@ std::uint64_t Scratchpad::tells_from() const {
 }
 
 void Scratchpad::control_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
-  arrive(delay);
+  arrive(ctx_.agenda, delay);
   if (!payload.is_write() || payload.get_data_length() != 8 || payload.get_address() % hal::kL1ControlSize != 0) {
     payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
     return;

@@ -105,7 +105,6 @@ Cluster::Cluster(sc_core::sc_module_name name, Context& context, const MachineCo
   bus.add_target(events_range(cluster), here).bind(events.in);
   bus.add_target(dma_range(cluster), here).bind(dma.control);
   if (l1->control() != nullptr) bus.add_target(l1_control_range(cluster), here).bind(*l1->control());
-  cpu->bus.bind(bus.add_initiator(Platform::processor_name(cluster), here));
   cpu->listen(events);
   const auto of_l1 = [this](std::uint32_t socket) -> tlm::tlm_target_socket<>& {
     return bridges_.before(l1->in(socket), l1->never_waits());
@@ -113,6 +112,7 @@ Cluster::Cluster(sc_core::sc_module_name name, Context& context, const MachineCo
   const auto on_bus = [&](const std::string& initiator) -> tlm::tlm_target_socket<>& {
     return bridges_.before(bus.add_initiator(initiator, here), bus.never_waits());
   };
+  cpu->bus.bind(on_bus(Platform::processor_name(cluster)));
   bus.add_target(l1_range(m, cluster), here).bind(of_l1(l1_socket_of_bus(m)));
   dma.bus.bind(on_bus(Platform::dma_name(cluster)));
   dma.l1.bind(of_l1(l1_socket_of_dma(m)));
