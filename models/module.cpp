@@ -26,7 +26,10 @@ Signal::Signal(CounterOwner& owner, std::string name, Real real)
     : Signal(owner, std::move(name), Kind::kReal, 64, nullptr, real.unit) {}
 
 Clock::Clock(double hertz, const Agenda* agenda)
-    : agenda_(agenda), hertz_(hertz), period_fs_(static_cast<std::uint64_t>(std::llround(1e15 / hertz))) {}
+    : agenda_(agenda),
+      hertz_(hertz),
+      period_fs_(static_cast<std::uint64_t>(std::llround(1e15 / hertz))),
+      reciprocal_(UINT64_MAX / period_fs_) {}
 
 void for_each_module(sc_core::sc_object& root, const std::function<void(Module&)>& visit) {
   if (auto* module = dynamic_cast<Module*>(&root)) visit(*module);

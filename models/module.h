@@ -45,26 +45,24 @@ class Clock {
   // Of any clock of this process, since start_over(): times after that are not to be trusted.
   static bool ran_out() { return ran_out_; }
   static void start_over() { ran_out_ = false; }
-  // Whole cycles since 0; asked many times at the same time, and a division takes long.
-  std::uint64_t now() const {
-    const std::uint64_t fs = now_fs();
-    if (fs != asked_fs_) {
-      asked_fs_ = fs;
-      now_ = fs / period_fs_;
-    }
-    return now_;
-  }
+  std::uint64_t now() const { return whole_cycles(now_fs()); }  // since 0
   std::uint64_t ceil_cycles(const sc_core::sc_time& t) const {
-    return t.value() == 0 ? 0 : (t.value() + period_fs_ - 1) / period_fs_;
+    return t.value() == 0 ? 0 : whole_cycles(t.value() + period_fs_ - 1);
   }
   std::uint64_t period_fs() const { return period_fs_; }
   std::uint64_t now_fs() const { return agenda_->now_fs(); }
 
  private:
+  // fs / period_fs_, and models ask for every access: the product is at most 1 too small, and takes less time.
+  std::uint64_t whole_cycles(std::uint64_t fs) const {
+    const auto cycles = static_cast<std::uint64_t>(static_cast<__uint128_t>(fs) * reciprocal_ >> 64);
+    return cycles + (fs - cycles * period_fs_ >= period_fs_ ? 1 : 0);
+  }
+
   const Agenda* agenda_;
   double hertz_;
   std::uint64_t period_fs_;
-  mutable std::uint64_t asked_fs_ = 0, now_ = 0;
+  std::uint64_t reciprocal_;  // 2^64 / period_fs_, less than 1 too small
   static inline bool ran_out_ = false;
 };
 

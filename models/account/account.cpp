@@ -98,13 +98,18 @@ std::uint8_t Givers::tag(std::uint64_t address) const {
 }
 
 Cause Givers::cause(std::uint64_t event, const hal::Descriptor& waiting) const {
-  const auto found = last_.find(event);
-  if (found == last_.end()) return {Cause::kOrder};
-  const Operation by = operation_of(found->second);
-  const Footprint giver = footprint_of(found->second), here = footprint_of(waiting);
+  const std::size_t cluster = cluster_of(event), number = number_of(event);
+  if (cluster >= last_.size() || number >= last_[cluster].size()) return {Cause::kOrder};
+  const Last& last = last_[cluster][number];
+  return last.given ? between(last.by, waiting) : Cause{Cause::kOrder};
+}
+
+Cause Givers::between(const hal::Descriptor& from, const hal::Descriptor& waiting) const {
+  const Operation by = operation_of(from);
+  const Footprint giver = footprint_of(from), here = footprint_of(waiting);
   if (touch(giver, true, here, false)) {
     const bool load = by == Operation::kLoad;
-    return {Cause::kOperand, by, load ? tag(found->second.operand[0].address) : std::uint8_t{0}};
+    return {Cause::kOperand, by, load ? tag(from.operand[0].address) : std::uint8_t{0}};
   }
   if (touch(giver, false, here, true) || touch(giver, true, here, true)) return {Cause::kSpace, by};
   return {Cause::kOrder, by};

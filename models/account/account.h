@@ -5,11 +5,11 @@
 
 #include <cstdint>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "firmware/hal/descriptor.h"
+#include "firmware/hal/registers.h"
 #include "models/trace/operation.h"
 
 namespace attnvp {
@@ -40,13 +40,29 @@ class Givers {
   };
   std::vector<Range> ranges;
 
-  void gave(std::uint64_t event, const hal::Descriptor& giver) { last_[event] = giver; }
+  void gave(std::uint64_t event, const hal::Descriptor& giver) {
+    const std::size_t cluster = cluster_of(event), number = number_of(event);
+    if (cluster >= last_.size()) last_.resize(cluster + 1);
+    if (number >= last_[cluster].size()) last_[cluster].resize(number + 1);
+    last_[cluster][number] = {true, giver};
+  }
+  // By the address of the event's register.
   Cause cause(std::uint64_t event, const hal::Descriptor& waiting) const;
+  // Why a descriptor waited for another that gave the event.
+  Cause between(const hal::Descriptor& giver, const hal::Descriptor& waiting) const;
   void clear() { last_.clear(); }
 
  private:
+  struct Last {
+    bool given = false;
+    hal::Descriptor by{};
+  };
   std::uint8_t tag(std::uint64_t address) const;
-  std::unordered_map<std::uint64_t, hal::Descriptor> last_;
+  static std::size_t cluster_of(std::uint64_t event) { return (event - hal::kControlBase) / hal::kClusterStride; }
+  static std::size_t number_of(std::uint64_t event) {
+    return (event - hal::kControlBase) % hal::kClusterStride / hal::kEventStride;
+  }
+  std::vector<std::vector<Last>> last_;  // of each cluster's events
 };
 
 // One engine's, in cycles of the platform's clock.

@@ -1,6 +1,7 @@
 #include "models/agenda/agenda.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace attnvp {
 
@@ -9,13 +10,6 @@ Agenda::Agenda(sc_core::sc_module_name name) : sc_module(name) {
   SC_METHOD(run);
   sensitive << due_;
   dont_initialize();
-}
-
-void Step::at(std::uint64_t time_fs) {
-  if (time_fs == UINT64_MAX) return cancel();
-  if (time_fs <= agenda_.now_fs()) return soon();
-  if (place_ == kSoon) cancel();
-  agenda_.plan(*this, time_fs);
 }
 
 void Step::cancel() {
@@ -66,19 +60,34 @@ bool Agenda::go_on(std::uint64_t until_fs, const std::uint64_t* notified) {
     if (reached) time_ = std::max(time_, until_fs);
     if (reached || next > limit_ || heap_.empty()) break;
     time_ = next;
-    do {
+    if (alone_in_front()) {  // as most are
       Step& step = *heap_.front().step;
+      step.place_ = Step::kNowhere;
+      ++done_;
+      vacant_ = true;  // and stays there: nothing is before it
+      step.call_();
+      if (std::exchange(vacant_, false)) take_out(0);
+      continue;
+    }
+    while (!heap_.empty() && heap_.front().time == time_) {
+      Step* const step = heap_.front().step;
       take_out(0);
-      step.place_ = Step::kSoon;
-      soon_.push_back(&step);
-    } while (!heap_.empty() && heap_.front().time == time_);
+      step->place_ = Step::kSoon;
+      soon_.push_back(step);
+    }
   }
   running_ = false;
   return reached;
 }
 
-// For a process that would wait: it goes on with the agenda instead. False: somebody else has something to do first.
+bool Agenda::may_drive() const {
+  return std::find(drivers_.begin(), drivers_.end(), sc_core::sc_get_current_process_b()) != drivers_.end();
+}
+
+// For a process that would wait: it goes on with the agenda instead. False: it has to wait, as it does not drive, or
+// somebody else has something to do first.
 bool Agenda::drive(std::uint64_t until_fs, const std::uint64_t* notified) {
+  if (!may_drive()) return false;
   if (!driven_) {
     if (woken_ != UINT64_MAX) due_.cancel();
     woken_ = UINT64_MAX;
@@ -106,10 +115,17 @@ void Agenda::wait_until(std::uint64_t time_fs) {
   sc_core::wait(sc_core::sc_time::from_value(time_fs - kernel_now()));
 }
 
-void Agenda::catch_up() {
-  const std::uint64_t ahead = now_fs() - kernel_now();
-  let_go();
+Agenda::Halt::Halt(Agenda& agenda) : agenda_(agenda), drove_(agenda.may_drive()) {
+  if (!drove_) return;
+  agenda_.drivers_.erase(
+      std::find(agenda_.drivers_.begin(), agenda_.drivers_.end(), sc_core::sc_get_current_process_b()));
+  const std::uint64_t ahead = agenda_.now_fs() - agenda_.kernel_now();
+  agenda_.let_go();
   if (ahead > 0) sc_core::wait(sc_core::sc_time::from_value(ahead));
+}
+
+Agenda::Halt::~Halt() {
+  if (drove_) agenda_.let_drive();
 }
 
 void Wake::wait_until(std::uint64_t time_fs) {
@@ -138,8 +154,11 @@ void Agenda::add_soon(Step& step) {
 }
 
 void Agenda::plan(Step& step, std::uint64_t time_fs) {
-  const Planned planned{time_fs, planned_++, &step};
-  if (step.place_ == Step::kNowhere) {
+  step.order_ = planned_++;
+  const Planned planned{time_fs, &step};
+  if (step.place_ == Step::kNowhere && std::exchange(vacant_, false)) {
+    down(0, planned);
+  } else if (step.place_ == Step::kNowhere) {
     heap_.emplace_back();
     up(heap_.size() - 1, planned);
   } else if (planned < heap_[step.place_]) {

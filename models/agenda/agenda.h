@@ -2,8 +2,9 @@
 // it leads to are other steps. One agenda serves a whole platform, as a payload event queue serves a socket.
 //
 // It goes on by itself, ahead of the kernel's time, up to when a process of SystemC's own has something to do (a
-// control processor, a plug-in). A process that waits by way of the agenda goes on with it meanwhile: where that is the
-// only one, the kernel has nothing to do at all. The platform's time is the agenda's.
+// control processor, a plug-in). One that drives (a control processor) goes on with it while it waits: where that is
+// the only one, the kernel has nothing to do at all. The platform's time is the agenda's; for processes that do not
+// drive, the kernel's is the same.
 //
 // Of steps of one time the one that was planned first comes first; processes come after the steps of their time.
 #pragma once
@@ -49,6 +50,7 @@ class Step {
   Agenda& agenda_;
   Call call_;
   std::size_t place_ = kNowhere;  // in the agenda's heap, or kSoon
+  std::uint64_t order_ = 0;       // of equal times the lower one is first
 };
 
 class Agenda : public sc_core::sc_module {
@@ -64,8 +66,20 @@ class Agenda : public sc_core::sc_module {
 
   // For processes of SystemC's. Until then:
   void wait_until(std::uint64_t time_fs);
-  // The kernel's time is the platform's, for one that is going to wait otherwise.
-  void catch_up();
+  // The process that calls this drives from here on. It may wait by way of the agenda only,
+  void let_drive() { drivers_.push_back(sc_core::sc_get_current_process_b()); }
+  // but for as long as there is one of these: the kernel's time is the platform's.
+  class Halt {
+   public:
+    explicit Halt(Agenda& agenda);
+    ~Halt();
+    Halt(const Halt&) = delete;
+    Halt& operator=(const Halt&) = delete;
+
+   private:
+    Agenda& agenda_;
+    const bool drove_;
+  };
   // For one that waits for an event: now, or after a delay.
   void notify(sc_core::sc_event& event, std::uint64_t after_fs = 0);
 
@@ -73,18 +87,23 @@ class Agenda : public sc_core::sc_module {
   friend class Step;
   friend class Wake;
   struct Planned {
-    std::uint64_t time, order;
+    std::uint64_t time;
     Step* step;
-    bool operator<(const Planned& o) const { return time != o.time ? time < o.time : order < o.order; }
+    bool operator<(const Planned& o) const { return time != o.time ? time < o.time : step->order_ < o.step->order_; }
   };
 
   std::uint64_t kernel_now() const { return kernel_->time_stamp().value(); }
   void run();
+  bool may_drive() const;
   bool drive(std::uint64_t until_fs, const std::uint64_t* notified);
   bool go_on(std::uint64_t until_fs, const std::uint64_t* notified);
   void let_go();
   void wake_at(std::uint64_t time_fs);
   void add_soon(Step& step);
+  bool alone_in_front() const {
+    const auto later = [this](std::size_t place) { return place >= heap_.size() || heap_[place].time > time_; };
+    return later(1) && later(2);
+  }
   void plan(Step& step, std::uint64_t time_fs);
   void take_out(std::size_t place);
   void up(std::size_t place, const Planned& planned);
@@ -102,8 +121,10 @@ class Agenda : public sc_core::sc_module {
   std::uint64_t woken_ = UINT64_MAX;  // the time for which the kernel was asked
   std::uint64_t planned_ = 0, done_ = 0;
   std::vector<Planned> heap_;
+  bool vacant_ = false;      // the first one is being done, and leaves its place to the next that is planned
   std::vector<Step*> soon_;  // from next_ on; nullptr: cancelled
   std::size_t next_ = 0;
+  std::vector<const void*> drivers_;  // processes
   sc_core::sc_event due_;
 };
 
@@ -131,6 +152,13 @@ inline void Step::soon() {
   if (place_ == kSoon) return;
   if (place_ != kNowhere) agenda_.take_out(place_);
   agenda_.add_soon(*this);
+}
+
+inline void Step::at(std::uint64_t time_fs) {
+  if (time_fs == UINT64_MAX) return cancel();
+  if (time_fs <= agenda_.now_fs()) return soon();
+  if (place_ == kSoon) cancel();
+  agenda_.plan(*this, time_fs);
 }
 
 }  // namespace attnvp

@@ -45,7 +45,7 @@ class BankedScratchpad : public Scratchpad {
  private:
   BankedScratchpad(sc_core::sc_module_name name, const Site& site, BankShare* banks)
       : Scratchpad(name, site, std::unique_ptr<Arbiter>(banks)), banks_(*banks) {}
-  void crossed() override {
+  void closed() override {
     busiest_bank_words.raise_to(banks_.busiest_bank_words());
     bank_conflict_cycles.raise_to(banks_.conflict_cycles());
   }

@@ -11,7 +11,7 @@ Bridge::Bridge(sc_core::sc_module_name name, Context& context) : sc_module(name)
 void Bridge::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
   auto* const later = payload.get_extension<CompletionExtension>();
   if (later == nullptr) {  // a process by itself
-    ctx_.agenda.catch_up();
+    const Agenda::Halt halt(ctx_.agenda);
     return out->b_transport(payload, delay);
   }
   waiting_.push_back({ctx_.clock.now_fs(), payload.get_command(), payload.get_address(), payload.get_data_ptr(),

@@ -7,6 +7,7 @@
 
 #include "models/bus/completion.h"
 #include "models/bus/initiator.h"
+#include "models/bus/stream.h"
 #include "models/module.h"
 
 namespace attnvp {
@@ -18,6 +19,7 @@ class Posted : private Completions {
 
   // To be declared before the payloads that are used with it.
   void attach_to(tlm::tlm_generic_payload& payload) { payload.set_extension(&extension_); }
+  void attach_to(StreamPayload& payload) { payload.complete_by(extension_); }
 
   // Whether the access is over when this returns; if not, `over` is called when it is.
   template <class Socket>

@@ -9,6 +9,7 @@
 #include <tlm>
 
 #include "models/agenda/agenda.h"
+#include "models/bus/completion.h"
 #include "models/fault.h"
 
 namespace attnvp {
@@ -65,7 +66,7 @@ struct Withdrawal {
 };
 
 struct StreamExtension : tlm::tlm_extension<StreamExtension> {
-  Stream stream;
+  const Stream* stream = nullptr;
   Withdrawal* withdrawal = nullptr;    // nullptr: the initiator waits to the end
   FaultCode fault = FaultCode::kNone;  // set by the target with an error response
   std::uint64_t fault_address = 0;
@@ -88,7 +89,7 @@ struct OriginExtension : tlm::tlm_extension<OriginExtension> {
   void free() override {}  // whoever attaches it owns it
 };
 
-// A payload that owns its stream extension; each engine thread keeps one, so that the hot path allocates nothing.
+// A payload that owns its stream extension; each stage of an engine keeps one, so that the hot path allocates nothing.
 class StreamPayload {
  public:
   StreamPayload() {
@@ -102,18 +103,20 @@ class StreamPayload {
   StreamPayload(const StreamPayload&) = delete;
   StreamPayload& operator=(const StreamPayload&) = delete;
 
-  Stream& stream() { return extension_.stream; }
-  void withdraw_by(Withdrawal* withdrawal) { extension_.withdrawal = withdrawal; }
-  const StreamExtension& answer() const { return extension_; }
-  bool refused() const { return payload_.is_response_error(); }
-  tlm::tlm_generic_payload& prepare() {
-    payload_.set_address(extension_.stream.regions > 0 ? extension_.stream.region[0].address : 0);
+  // The stream has to be there until the access is over.
+  tlm::tlm_generic_payload& carry(const Stream& stream) {
+    extension_.stream = &stream;
+    payload_.set_address(stream.regions > 0 ? stream.region[0].address : 0);
     payload_.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
     payload_.set_dmi_allowed(false);
     extension_.fault = FaultCode::kNone;
     extension_.bank_cycles = 0;
     return payload_;
   }
+  void complete_by(CompletionExtension& completion) { payload_.set_extension(&completion); }
+  void withdraw_by(Withdrawal* withdrawal) { extension_.withdrawal = withdrawal; }
+  const StreamExtension& answer() const { return extension_; }
+  bool refused() const { return payload_.is_response_error(); }
 
  private:
   tlm::tlm_generic_payload payload_;

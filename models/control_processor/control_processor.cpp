@@ -51,6 +51,7 @@ void ControlProcessor::start() {
 }
 
 void ControlProcessor::run() {
+  ctx_.agenda.let_drive();
   while (true) {
     running_.set(1);
     show(kRun);

@@ -140,7 +140,7 @@ void DmaController::stop_with(Channel& channel, FaultCode code, std::uint64_t ad
 }
 
 bool DmaController::own_l1(const hal::Operand& operand) const {
-  return place_.map->find(operand.address) == place_.map->find(place_.l1_base);
+  return place_.map->holds(place_.map->find(place_.l1_base), operand.address);
 }
 
 void DmaController::front(Channel& channel) {
@@ -220,7 +220,8 @@ DmaController::Channel* DmaController::choose() {
     return oldest;
   }
   for (std::uint32_t i = 0; i < n; ++i) {
-    const std::uint32_t c = config_.arbitration == DmaArbitration::kPriority ? i : (next_ + i) % n;
+    std::uint32_t c = config_.arbitration == DmaArbitration::kPriority ? i : next_ + i;
+    if (c >= n) c -= n;
     if (!can_go(*channels_[c])) continue;
     return channels_[c].get();
   }
@@ -241,7 +242,7 @@ std::size_t DmaController::take_buffer(std::uint64_t bytes) {
 // The channel's next burst.
 void DmaController::send(Channel& channel) {
   if (config_.arbitration == DmaArbitration::kRoundRobin) {
-    next_ = (channel.index + 1) % static_cast<std::uint32_t>(channels_.size());
+    next_ = channel.index + 1 == channels_.size() ? 0 : channel.index + 1;
   }
   sending_ = &channel;
   burst_ = channel.transfer.next();

@@ -79,6 +79,7 @@ bool DmaController::end_burst() {
 }
 
 bool DmaController::end_descriptors(Channel& channel) {
+  const std::uint64_t ended = descriptors.value();
   while (!channel.ending.empty() && channel.ending.front().issued && channel.ending.front().bursts == 0) {
     const Channel::Ending& ending = channel.ending.front();
     if (!channel.events.give(ending.descriptor, ending.id)) return false;
@@ -93,7 +94,8 @@ bool DmaController::end_descriptors(Channel& channel) {
     busy_cycles += ctx_.clock.now() - busy_since_;
     busy_.set(0);
   }
-  issue_.soon();
+  // Where events were given, whoever gets them competes for the next burst.
+  descriptors.value() == ended ? issue() : issue_.soon();
   return true;
 }
 

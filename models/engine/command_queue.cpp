@@ -8,9 +8,13 @@ namespace attnvp {
 
 hal::Descriptor CommandQueue::built() const {
   hal::Descriptor d = building_;
+  finish(d);
+  return d;
+}
+
+void CommandQueue::finish(hal::Descriptor& d) const {
   if (d.length < sizeof d) std::memset(reinterpret_cast<unsigned char*>(&d) + d.length, 0, sizeof d - d.length);
   partition_.place(d);
-  return d;
 }
 
 bool CommandQueue::push() {
@@ -19,7 +23,8 @@ bool CommandQueue::push() {
     popped_.wait();
   }
   if (ctx_.faults.any()) return false;
-  queue_.push_back(built());
+  queue_.push_back(building_);
+  finish(queue_.back());
   ++pushed_count_;
   if (level_signal_ != nullptr) level_signal_->set(queue_.size());
   pushed_.soon();

@@ -44,6 +44,7 @@ class CommandQueue {
 
  private:
   bool push();
+  void finish(hal::Descriptor& descriptor) const;
 
   Context& ctx_;
   Partition partition_;  // of those who fill the queue

@@ -36,9 +36,9 @@ Engine::Engine(sc_core::sc_module_name name, const Site& site, std::uint32_t que
       resume_(ctx_.agenda, Call::of<&Engine::resume>(this)),
       hand_over_(ctx_.agenda, Call::of<&Engine::hand_over>(this)),
       drain_(ctx_.agenda, Call::of<&Engine::drain>(this)),
-      fetch_way_(ctx_, Call::of<&Engine::fetch_crossed>(this), Call::of<&Engine::fetch_booked>(this)),
-      execute_way_(ctx_, Call::of<&Engine::execute_crossed>(this), Call::of<&Engine::execute_booked>(this)),
-      drain_way_(ctx_, Call::of<&Engine::drain_crossed>(this), {}),
+      fetch_way_(*this, Call::of<&Engine::fetch_booked>(this)),
+      execute_way_(*this, Call::of<&Engine::execute_booked>(this)),
+      drain_way_(*this, {}),
       state_(*this, "state", kStateNames),
       operation_(*this, "operation", kOperationNames),
       front_state_(*this, "fetch_state", kFrontNames) {
@@ -173,8 +173,16 @@ void Engine::cross(Phase phase, const Stream& stream) {
   if (stream.regions == 0 && stream.pace_cycles == 0) return crossed(phase);
   Way& way = way_of(phase);
   way.phase = phase;
-  way.payload.stream() = stream;
-  if (way.access.begin(l1, way.payload.prepare())) crossed_by(way);
+  if (stream.regions == 0) {  // the units alone
+    if (&way == &execute_way_) halt_.end = &way.paced;
+    return way.paced.at(ctx_.clock.after(stream.pace_cycles));
+  }
+  if (way.access.begin(l1, way.payload.carry(stream))) crossed_by(way);
+}
+
+void Engine::Way::paced_out() {
+  engine.halt_.end = nullptr;
+  engine.crossed(phase);
 }
 
 void Engine::crossed_by(Way& way) {
@@ -185,25 +193,25 @@ void Engine::crossed_by(Way& way) {
 
 bool Engine::check(const Stream& stream) {
   StreamPayload payload;
-  payload.stream() = stream;
-  payload.stream().pace_cycles = 0;
-  for (Region& region : payload.stream().region) region.traffic_bytes = 0;
+  Stream checked = stream;
+  checked.pace_cycles = 0;
+  for (Region& region : checked.region) region.traffic_bytes = 0;
   sc_core::sc_time none = sc_core::SC_ZERO_TIME;
-  l1->b_transport(payload.prepare(), none);
+  l1->b_transport(payload.carry(checked), none);
   if (payload.refused()) refused(payload);
   return !payload.refused();
 }
 
 void Engine::refused(const StreamPayload& payload) {
   const StreamExtension& answer = payload.answer();
-  for (int i = 0; i < answer.stream.regions; ++i) {
-    const Region& r = answer.stream.region[static_cast<std::size_t>(i)];
+  for (int i = 0; i < answer.stream->regions; ++i) {
+    const Region& r = answer.stream->region[static_cast<std::size_t>(i)];
     if (r.address != answer.fault_address) continue;
     return stop_with(answer.fault, r.address,
                      fmt::format("L1 {} of {} rows of {} bytes, {} bytes apart", r.write ? "write" : "read", r.rows,
                                  r.row_bytes, r.row_stride));
   }
-  stop_with(FaultCode::kUnmapped, answer.stream.region[0].address, "L1 access failed");
+  stop_with(FaultCode::kUnmapped, answer.stream->region[0].address, "L1 access failed");
 }
 
 void Engine::ended(Phase phase) {
@@ -245,8 +253,7 @@ bool Engine::book(Job& job, Way& way) {
     stop_with(refusal.code, refusal.address, std::move(refusal.detail));
     return false;
   }
-  way.l0_payload.stream() = job.plan.l0;
-  return way.l0_access.begin(l0, way.l0_payload.prepare()) && has_booked(way);
+  return way.l0_access.begin(l0, way.l0_payload.carry(job.plan.l0)) && has_booked(way);
 }
 
 bool Engine::has_booked(Way& way) {

@@ -75,7 +75,7 @@ class Engine : public Module {
   // Of the body and the last sub-tile it may be before their end, where a halt is requested.
   void ended(Phase phase);
 
-  // Sends a stream over L1's port. A phase has one at a time.
+  // Sends a stream over L1's port, one of a phase at a time. It has to be there until it has crossed.
   void cross(Phase phase, const Stream& stream);
   // Whether L1 has what a stream moves; nothing moves. If not, the engine stops.
   bool check(const Stream& stream);
@@ -157,12 +157,20 @@ class Engine : public Module {
 
   // A stage's way over L1's port, and its access to L0.
   struct Way {
-    Way(Context& context, Call crossed, Call booked) : access(context, crossed), l0_access(context, booked) {
-      access.attach_to(payload.prepare());
-      l0_access.attach_to(l0_payload.prepare());
+    Way(Engine& its_engine, Call booked)
+        : engine(its_engine),
+          access(engine.ctx_, Call::of<&Way::crossed>(this)),
+          l0_access(engine.ctx_, booked),
+          paced(engine.ctx_.agenda, Call::of<&Way::paced_out>(this)) {
+      access.attach_to(payload);
+      l0_access.attach_to(l0_payload);
     }
+    void crossed() { engine.crossed_by(*this); }
+    void paced_out();
+    Engine& engine;
     Posted access, l0_access;
     StreamPayload payload, l0_payload;
+    Step paced;  // where nothing crosses
     Phase phase = kFill;
   };
   bool book(Job& job, Way& way);
@@ -175,9 +183,6 @@ class Engine : public Module {
   }
   void crossed_by(Way& way);
   void refused(const StreamPayload& payload);
-  void fetch_crossed() { crossed_by(fetch_way_); }
-  void execute_crossed() { crossed_by(execute_way_); }
-  void drain_crossed() { crossed_by(drain_way_); }
   Way& way_of(Phase phase) { return phase == kFill ? fetch_way_ : phase == kDrain ? drain_way_ : execute_way_; }
   Way fetch_way_, execute_way_, drain_way_;
   tlm::tlm_dmi dmi_;

@@ -17,7 +17,7 @@ std::size_t AddressMap::add(AddressRange range) {
   return index;
 }
 
-int AddressMap::find(std::uint64_t address) const {
+int AddressMap::look_up(std::uint64_t address) const {
   auto above = std::upper_bound(by_base_.begin(), by_base_.end(), address,
                                 [](std::uint64_t a, const auto& entry) { return a < entry.first; });
   if (above == by_base_.begin()) return -1;

@@ -21,7 +21,11 @@ class AddressMap {
   // Ranges may come in any order but must not overlap (std::invalid_argument). Returns the range's index.
   std::size_t add(AddressRange range);
   // Index of the range that holds the address, or -1.
-  int find(std::uint64_t address) const;
+  int find(std::uint64_t address) const {
+    int& last = last_[(address >> 12 ^ address >> 20 ^ address >> 32) % kRemembered];
+    if (last < 0 || !holds(last, address)) last = look_up(address);
+    return last;
+  }
   bool holds(int index, std::uint64_t address) const {
     return address - range(index).base < range(index).bytes;  // an address below wraps around to a large number
   }
@@ -30,8 +34,13 @@ class AddressMap {
   std::vector<AddressRange> sorted() const;
 
  private:
+  int look_up(std::uint64_t address) const;
+
   std::vector<AddressRange> ranges_;
   std::vector<std::pair<std::uint64_t, std::size_t>> by_base_;  // sorted
+  // What was found, by some bits of the address: windows are of whole pages.
+  static constexpr std::size_t kRemembered = 64;
+  mutable std::vector<int> last_ = std::vector<int>(kRemembered, -1);
 };
 
 }  // namespace attnvp

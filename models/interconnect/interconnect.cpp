@@ -8,7 +8,6 @@ tlm::tlm_target_socket<>& Interconnect::add_initiator(const std::string& name, i
   socket->register_b_transport(this, &Interconnect::b_transport, tag);
   socket->register_transport_dbg(this, &Interconnect::transport_dbg, tag);
   in_.push_back(std::move(socket));
-  last_target_.push_back(-1);
   initiator_cluster_.push_back(cluster);
   listeners_.push_back(nullptr);
   return *in_.back();
@@ -30,8 +29,7 @@ void Interconnect::tell(const std::string& initiator, Listener* listener) {
 
 void Interconnect::b_transport(int initiator, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
   if (Listener* const listener = listeners_[static_cast<std::size_t>(initiator)]) listener->heard(payload);
-  int& target = last_target_[static_cast<std::size_t>(initiator)];
-  if (target < 0 || !map_.holds(target, payload.get_address())) target = map_.find(payload.get_address());
+  const int target = map_.find(payload.get_address());
   if (target < 0) {
     payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
     return;

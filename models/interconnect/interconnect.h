@@ -58,7 +58,6 @@ class Interconnect : public Module {
   AddressMap map_;
   std::vector<int> initiator_cluster_, target_cluster_;
   std::vector<Listener*> listeners_;  // of each initiator
-  std::vector<int> last_target_;      // of each initiator; most go on where they were
   std::vector<std::unique_ptr<tlm_utils::simple_target_socket_tagged<Interconnect>>> in_;
   std::vector<std::unique_ptr<tlm_utils::simple_initiator_socket<Interconnect>>> out_;
 };

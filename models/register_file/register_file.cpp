@@ -24,7 +24,7 @@ void RegisterFile::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_ti
     payload.set_response_status(tlm::TLM_COMMAND_ERROR_RESPONSE);
     return;
   }
-  const Stream& stream = extension->stream;
+  const Stream& stream = *extension->stream;
   for (int i = 0; i < stream.regions; ++i) {
     const Region& region = stream.region[static_cast<std::size_t>(i)];
     if (region.end() > share_bytes(config_.size_bytes)) {

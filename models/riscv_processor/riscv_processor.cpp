@@ -63,6 +63,7 @@ void RiscvProcessor::start() {
 }
 
 void RiscvProcessor::run() {
+  ctx_.agenda.let_drive();
   while (true) {
     core_.reset();
     line_.clear();

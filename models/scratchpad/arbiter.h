@@ -30,6 +30,11 @@ class Arbiter {
   const std::vector<std::size_t>& moved() const { return moved_; }
   virtual void reset() {}
 
+  // Ports of different groups are never in each other's way, and a flow that is alone in its group takes
+  // alone_cycles(). None: it has to see every flow.
+  virtual std::size_t groups() const { return 0; }
+  virtual std::size_t group_of(std::uint32_t /*port*/) const { return 0; }
+
  protected:
   std::vector<std::size_t> moved_;
 };

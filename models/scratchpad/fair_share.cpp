@@ -31,7 +31,7 @@ std::size_t FairShare::open(std::uint64_t now, std::uint32_t port, std::uint64_t
   if (slot == flows_.size()) flows_.emplace_back();
 
   Flow& flow = flows_[slot];
-  Group& group = group_of(port);
+  Group& group = groups_[group_of(port)];
   const std::uint64_t cycles = alone_cycles(bytes, pace);
   flow.active = true;
   flow.port = port;
@@ -51,7 +51,7 @@ std::size_t FairShare::open(std::uint64_t now, std::uint32_t port, std::uint64_t
 
 void FairShare::close(std::uint64_t now, std::size_t slot) {
   Flow& flow = flows_[slot];
-  Group& group = group_of(flow.port);
+  Group& group = groups_[group_of(flow.port)];
   flow.active = false;
   ask(group, flow, 0);
   *std::find(group.flows.begin(), group.flows.end(), slot) = group.flows.back();

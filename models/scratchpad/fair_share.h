@@ -34,6 +34,8 @@ class FairShare : public Arbiter {
     for (const Flow& f : flows_) sum += f.active && f.port == port ? f.rate : 0.0;
     return sum;
   }
+  std::size_t groups() const override { return groups_.size(); }
+  std::size_t group_of(std::uint32_t port) const override { return groups_.size() > 1 ? port : 0; }
   bool active(std::size_t slot) const { return flows_[slot].active; }
   std::size_t slots() const { return flows_.size(); }
 
@@ -62,7 +64,6 @@ class FairShare : public Arbiter {
     bool contended = false;
     std::vector<std::size_t> flows{};  // active slots
   };
-  Group& group_of(std::uint32_t port) { return groups_[groups_.size() > 1 ? port : 0]; }
   void reallocate(Group& group, std::uint64_t now);
   void ask(Group& group, Flow& flow, double cap);
   void progressive_fill(Group& group);

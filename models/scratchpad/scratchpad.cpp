@@ -37,10 +37,11 @@ Scratchpad::Scratchpad(sc_core::sc_module_name name, const Site& site, std::uniq
       memory_(ctx_.full_data ? config_.size_bytes : 0),
       host_(std::string(Scratchpad::name())),
       port_bytes_(config_.ports),
-      share_(std::move(arbiter)),
+      crossings_(*this, ctx_, config_.ports, std::move(arbiter)),
       lanes_(2 * std::size_t{site.initiators}) {
   control_.register_b_transport(this, &Scratchpad::control_transport);
   for (std::uint32_t i = 0; i < site.initiators; ++i) {
+    port_of_.push_back(i % config_.ports);
     auto socket =
         std::make_unique<tlm_utils::simple_target_socket_tagged<Scratchpad>>(("in" + std::to_string(i)).c_str());
     socket->register_b_transport(this, &Scratchpad::b_transport, static_cast<int>(i));
@@ -64,8 +65,7 @@ void Scratchpad::reset() {
   for (auto& region : regions_) region->set(0);
   allocations_.clear();
   port_bytes_.assign(config_.ports, 0);
-  begun_ = 0;
-  share_->reset();
+  crossings_.reset();
 }
 
 // The difference to what was held before belongs to the region; what shrinks without one is given back newest first.
@@ -90,17 +90,18 @@ void Scratchpad::show_allocation(std::uint64_t bytes, std::uint64_t tag) {
 }
 
 // Since that cycle. Rounded so that sums of equal rates are equal.
-void Scratchpad::show(std::uint64_t cycle) {
+void Scratchpad::shares_changed(std::uint64_t cycle) {
   const std::uint64_t time_fs = cycle * ctx_.clock.period_fs();
-  active_.set_at(time_fs, begun_);
+  active_.set_at(time_fs, crossings_.begun());
   for (std::uint32_t i = 0; i < config_.ports; ++i) {
-    rates_[i]->set_real_at(time_fs, std::round(share_->port_rate(i) * 1024) / 1024);
+    rates_[i]->set_real_at(time_fs, std::round(crossings_.arbiter().port_rate(i) * 1024) / 1024);
   }
 }
 
 // What is to come may be begun later than its time.
 std::uint64_t Scratchpad::tells_from() const {
-  return to_come_.empty() ? UINT64_MAX : to_come_.front()->start * ctx_.clock.period_fs();
+  const std::uint64_t cycle = crossings_.first_to_come();
+  return cycle == UINT64_MAX ? UINT64_MAX : cycle * ctx_.clock.period_fs();
 }
 
 void Scratchpad::control_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
@@ -128,130 +129,66 @@ void Scratchpad::control_transport(tlm::tlm_generic_payload& payload, sc_core::s
 
 FaultCode Scratchpad::check(const Region& r) const { return check_region(r, base_, config_.size_bytes); }
 
-Scratchpad::Crossing& Scratchpad::new_crossing() {
-  if (free_.empty()) free_.push_back(&all_.emplace_back(*this, ctx_.agenda));
-  Crossing& crossing = *free_.back();
-  free_.pop_back();
-  return crossing;
-}
-
 void Scratchpad::b_transport(int initiator, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
-  Crossing& crossing = new_crossing();
-  crossing.start = ctx_.clock.now() + ctx_.clock.ceil_cycles(delay);
-  crossing.port = static_cast<std::uint32_t>(initiator) % config_.ports;
-  crossing.stream = payload.get_extension<StreamExtension>();
-  if (crossing.stream == nullptr) {
-    const std::uint64_t bytes = payload.get_data_length();
-    crossing.run.region[0] = {payload.get_address(), 1, bytes, 0, bytes, payload.is_write()};
-    crossing.run.regions = 1;
-    crossing.data = payload.get_data_ptr();
-  }
-  const Stream& stream = crossing.moved();
-  for (int i = 0; i < stream.regions; ++i) {
-    const Region& region = stream.region[static_cast<std::size_t>(i)];
-    const FaultCode fault = check(region);
-    if (fault == FaultCode::kNone) continue;
-    if (crossing.stream != nullptr) {
-      crossing.stream->fault = fault;
-      crossing.stream->fault_address = region.address;
-    }
-    free_.push_back(&crossing);
+  Crossings::Crossing& crossing = crossings_.make();
+  const FaultCode fault = describe(crossing, initiator, payload);
+  if (fault != FaultCode::kNone) {
+    crossings_.drop(crossing);
     payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
     return;
   }
-  if (crossing.stream == nullptr &&
-      (payload.get_byte_enable_ptr() != nullptr || payload.get_command() == tlm::TLM_IGNORE_COMMAND)) {
-    free_.push_back(&crossing);
-    payload.set_response_status(payload.get_byte_enable_ptr() != nullptr ? tlm::TLM_BYTE_ENABLE_ERROR_RESPONSE
-                                                                         : tlm::TLM_COMMAND_ERROR_RESPONSE);
-    return;
-  }
   payload.set_response_status(tlm::TLM_OK_RESPONSE);
-  crossing.bytes = stream.traffic();
-  crossing.pace_cycles = stream.pace_cycles;
-  if (crossing.bytes == 0 && crossing.pace_cycles == 0) {
-    free_.push_back(&crossing);
-    return;
-  }
+  if (crossing.bytes == 0 && crossing.pace_cycles == 0) return crossings_.drop(crossing);
+  crossing.start = ctx_.clock.now() + ctx_.clock.ceil_cycles(delay);
   delay = sc_core::SC_ZERO_TIME;
+  busiest_port_bytes.raise_to(port_bytes_[crossing.port] += crossing.bytes);
   if (auto* const later = payload.get_extension<CompletionExtension>()) {
     later->deferred = true;
     crossing.to = later->to;
     crossing.ticket = later->ticket;
-    enter(crossing, initiator);
-    return;
+    return crossings_.enter(crossing);
   }
   Waiting waiting(ctx_.agenda);
   crossing.to = &waiting;
-  enter(crossing, initiator);
+  crossings_.enter(crossing);
   waiting.wait();
 }
 
-// What an initiator reads goes one after the other, and so does what it writes; streams go beside each other.
-void Scratchpad::enter(Crossing& crossing, int initiator) {
+// What an access moves, or why it cannot.
+FaultCode Scratchpad::describe(Crossings::Crossing& crossing, int initiator, tlm::tlm_generic_payload& payload) {
+  crossing.port = port_of_[static_cast<std::size_t>(initiator)];
+  if (payload.get_command() != tlm::TLM_IGNORE_COMMAND) {
+    if (payload.get_byte_enable_ptr() != nullptr) return FaultCode::kBadAccess;
+    const std::uint64_t bytes = payload.get_data_length();
+    crossing.stream = nullptr;
+    crossing.run.regions = 1;
+    crossing.run.region[0] = {payload.get_address(), 1, bytes, 0, bytes, payload.is_write()};
+    crossing.data = payload.get_data_ptr();
+    crossing.lane = &lanes_[2 * static_cast<std::size_t>(initiator) + (payload.is_write() ? 1 : 0)];
+    crossing.bytes = bytes;
+    crossing.pace_cycles = 0;
+    return check(crossing.run.region[0]);
+  }
+  crossing.stream = payload.get_extension<StreamExtension>();
+  if (crossing.stream == nullptr) return FaultCode::kBadAccess;
+  const Stream& stream = *crossing.stream->stream;
   crossing.lane = nullptr;
-  if (crossing.stream == nullptr) {
-    Lane& lane = lanes_[2 * static_cast<std::size_t>(initiator) + (crossing.run.region[0].write ? 1 : 0)];
-    crossing.lane = &lane;
-    if (lane.taken) return lane.waiting.push_back(&crossing);
-    lane.taken = true;
+  crossing.bytes = 0;
+  crossing.pace_cycles = stream.pace_cycles;
+  for (int i = 0; i < stream.regions; ++i) {
+    const Region& region = stream.region[static_cast<std::size_t>(i)];
+    crossing.bytes += region.traffic_bytes;
+    const FaultCode fault = check(region);
+    if (fault == FaultCode::kNone) continue;
+    crossing.stream->fault = fault;
+    crossing.stream->fault_address = region.address;
+    return fault;
   }
-  occupy(crossing);
+  return FaultCode::kNone;
 }
 
-void Scratchpad::leave(Crossing& crossing) {
-  Lane* const lane = crossing.lane;
-  if (lane == nullptr) return;
-  lane->taken = !lane->waiting.empty();
-  if (!lane->taken) return;
-  Crossing& next = *lane->waiting.front();
-  lane->waiting.pop_front();
-  next.start = std::max(next.start, ctx_.clock.now());
-  occupy(next);
-}
-
-// Shares change only when a crossing begins or ends. So one that is to come need not be begun when its time comes, but
-// before the next change, or when it is looked at.
-void Scratchpad::occupy(Crossing& crossing) {
-  busiest_port_bytes.raise_to(port_bytes_[crossing.port] += crossing.bytes);
-  begin_due();
-  const std::uint64_t now = ctx_.clock.now();
-  if (crossing.start > now) {
-    const auto later = [](const Crossing* a, const Crossing* b) { return a->start < b->start; };
-    to_come_.insert(std::upper_bound(to_come_.begin(), to_come_.end(), &crossing, later), &crossing);
-    crossing.due = crossing.start + share_->alone_cycles(crossing.bytes, crossing.pace_cycles);
-    crossing.end.at(ctx_.clock.after(crossing.due - now));
-  } else {
-    crossing.due = 0;
-    begin(crossing);
-  }
-  if (Withdrawal* const withdrawal = crossing.withdrawal()) withdrawal->end = &crossing.end;
-}
-
-// It is, or was taken back, unless others have made it later.
-void Scratchpad::over(Crossing& crossing) {
-  begin_due();
-  Withdrawal* const withdrawal = crossing.withdrawal();
-  const bool withdrawn = withdrawal != nullptr && withdrawal->requested;
-  const std::uint64_t now = ctx_.clock.now(), end = share_->finish(crossing.slot, now);
-  if (now < end && !withdrawn) return crossing.end.at(ctx_.clock.after(end - now));
-  if (withdrawal != nullptr) withdrawal->end = nullptr;
-  const double left =
-      now < end && crossing.bytes > 0 ? share_->remaining(crossing.slot, now) / static_cast<double>(crossing.bytes) : 0;
-  share_->close(now, crossing.slot);
-  if (crossing.stream != nullptr) crossing.stream->bank_cycles = share_->bank_cycles(crossing.slot);
-  crossed();
-  --begun_;
-  changed(now);
-  count(crossing, 1 - left);
-  if (crossing.stream == nullptr) move(crossing);
-  leave(crossing);
-  free_.push_back(&crossing);
-  crossing.to->completed(crossing.ticket, now, true);
-}
-
-// What was moved: all, but for a stream that was taken back.
-void Scratchpad::count(const Crossing& crossing, double share) {
+// Of a stream that was taken back, as much as was moved.
+void Scratchpad::crossed(const Crossings::Crossing& crossing, double share) {
   const Stream& stream = crossing.moved();
   for (int i = 0; i < stream.regions; ++i) {
     const Region& region = stream.region[static_cast<std::size_t>(i)];
@@ -259,42 +196,13 @@ void Scratchpad::count(const Crossing& crossing, double share) {
     (region.write ? write_words : read_words)
         .add_bytes(share < 1 ? static_cast<std::uint64_t>(share * static_cast<double>(bytes / 2)) * 2 : bytes);
   }
-}
-
-void Scratchpad::move(const Crossing& crossing) {
-  if (memory_.empty()) return;
+  if (crossing.stream != nullptr || memory_.empty()) return;
   const Region& run = crossing.run.region[0];
   unsigned char* const here = memory_.data() + (run.address - base_);
   if (run.write) {
     std::memcpy(here, crossing.data, run.row_bytes);
   } else {
     std::memcpy(crossing.data, here, run.row_bytes);
-  }
-}
-
-void Scratchpad::begin(Crossing& crossing) {
-  crossing.slot = share_->open(crossing.start, crossing.port, crossing.bytes, crossing.pace_cycles, crossing.moved());
-  if (crossing_.size() <= crossing.slot) crossing_.resize(crossing.slot + 1);
-  crossing_[crossing.slot] = &crossing;
-  ++begun_;
-  changed(crossing.start);
-  const std::uint64_t end = share_->finish(crossing.slot, crossing.start);
-  if (end == crossing.due) return;
-  crossing.due = end;
-  crossing.end.at(ctx_.clock.after(end - ctx_.clock.now()));
-}
-
-void Scratchpad::begin_next() {
-  begin(*to_come_.front());  // which tells since when: until then nothing later is told
-  to_come_.erase(to_come_.begin());
-}
-
-// Ends that the last change has moved.
-void Scratchpad::wake_moved() {
-  for (const std::size_t slot : share_->moved()) {
-    Crossing& crossing = *crossing_[slot];
-    crossing.due = share_->finish(slot, ctx_.clock.now());
-    crossing.end.at(ctx_.clock.after(crossing.due - ctx_.clock.now()));
   }
 }
 

@@ -5,21 +5,18 @@
 
 #include <tlm_utils/simple_target_socket.h>
 
-#include <deque>
 #include <memory>
 #include <vector>
 
 #include "firmware/hal/registers.h"
-#include "models/bus/completion.h"
-#include "models/bus/stream.h"
 #include "models/memory.h"
-#include "models/scratchpad/arbiter.h"
+#include "models/scratchpad/crossings.h"
 #include "models/storage/host_memory.h"
 #include "models/storage/paged_memory.h"
 
 namespace attnvp {
 
-class Scratchpad : public Memory {
+class Scratchpad : public Memory, protected Crossings::Owner {
  public:
   Scratchpad(sc_core::sc_module_name name, const Site& site);  // shared fairly
   Scratchpad(sc_core::sc_module_name name, const Site& site, std::unique_ptr<Arbiter> arbiter);
@@ -38,76 +35,28 @@ class Scratchpad : public Memory {
   Counter busiest_port_bytes{*this, "busiest_port_bytes", "bytes", "that crossed the port with the most"};
   Counter peak_bytes{*this, "peak_bytes", "bytes", "most bytes that firmware had allocated at once"};
 
- protected:
-  virtual void crossed() {}  // something has, or was taken back
-
  private:
   void b_transport(int initiator, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   bool get_direct_mem_ptr(int initiator, tlm::tlm_generic_payload& payload, tlm::tlm_dmi& dmi);
   unsigned transport_dbg(int initiator, tlm::tlm_generic_payload& payload);
   void control_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   FaultCode check(const Region& region) const;
-  struct Lane;
-  // Bytes that cross a port from cycle `start` on, which may be to come.
-  struct Crossing {
-    Crossing(Scratchpad& scratchpad, Agenda& agenda)
-        : owner(scratchpad), end(agenda, Call::of<&Crossing::over>(this)) {}
-    void over() { owner.over(*this); }
-    Scratchpad& owner;
-    std::uint64_t start = 0;
-    std::uint32_t port = 0;
-    std::uint64_t bytes = 0, pace_cycles = 0;
-    StreamExtension* stream = nullptr;  // what bytes; nullptr: `run`, which is moved between here and `data`
-    Stream run;
-    unsigned char* data = nullptr;
-    std::size_t slot = 0;   // in share_, once begun
-    std::uint64_t due = 0;  // for when `end` is planned
-    Step end;
-    const Stream& moved() const { return stream != nullptr ? stream->stream : run; }
-    Withdrawal* withdrawal() const { return stream != nullptr ? stream->withdrawal : nullptr; }
-    Lane* lane = nullptr;       // in which it is, of whoever has made it
-    Completions* to = nullptr;  // who is told of the end
-    std::uint64_t ticket = 0;
-  };
-  struct Lane {
-    bool taken = false;
-    std::deque<Crossing*> waiting;
-  };
-  Crossing& new_crossing();
-  void enter(Crossing& crossing, int initiator);
-  void leave(Crossing& crossing);
-  void occupy(Crossing& crossing);
-  void over(Crossing& crossing);
-  void count(const Crossing& crossing, double share);
-  void move(const Crossing& crossing);
-  void begin(Crossing& crossing);
-  void begin_next();
-  void begin_due() {
-    while (!to_come_.empty() && to_come_.front()->start <= ctx_.clock.now()) begin_next();
-  }
-  // Shares are others since that cycle.
-  void changed(std::uint64_t cycle) {
-    if (active_.on()) show(cycle);
-    if (!share_->moved().empty()) wake_moved();
-  }
-  void wake_moved();
+  FaultCode describe(Crossings::Crossing& crossing, int initiator, tlm::tlm_generic_payload& payload);
+  void crossed(const Crossings::Crossing& crossing, double share) override;
+  void shares_changed(std::uint64_t cycle) override;
+  bool watches() const override { return active_.on(); }
 
   tlm_utils::simple_target_socket<Scratchpad> control_{"control"};
   ScratchpadConfig config_;
   std::uint64_t base_;
   PagedMemory memory_;  // empty in timing mode
   host_memory::Share host_;
-  std::vector<std::uint64_t> port_bytes_;  // that crossed each
-  std::unique_ptr<Arbiter> share_;
-  std::vector<Crossing*> to_come_;   // by start
-  std::vector<Crossing*> crossing_;  // by slot
-  std::uint64_t begun_ = 0;          // and not over
-  std::vector<Lane> lanes_;          // each initiator's reads, and writes
-  std::deque<Crossing> all_;
-  std::vector<Crossing*> free_;
+  std::vector<std::uint32_t> port_of_;     // each initiator
+  std::vector<std::uint64_t> port_bytes_;  // that crossed each port
+  Crossings crossings_;
+  std::vector<Crossings::Lane> lanes_;  // each initiator's reads, and writes; streams go beside each other
   std::vector<std::unique_ptr<tlm_utils::simple_target_socket_tagged<Scratchpad>>> sockets_;
   void show_allocation(std::uint64_t bytes, std::uint64_t tag);
-  void show(std::uint64_t cycle);
 
   Signal allocated_{*this, "allocated_bytes", 40};
   std::vector<std::unique_ptr<Signal>> regions_;  // by firmware's tags (Context::l1_tags)

@@ -10,8 +10,6 @@
 namespace attnvp::trace {
 
 std::map<std::size_t, std::string> wait_reasons(const Journal& journal, const Givers& givers) {
-  Givers one;
-  one.ranges = givers.ranges;
   std::map<std::size_t, const Journal::Arrow*> last;
   for (const Journal::Arrow& a : journal.arrows()) {
     const Journal::Arrow*& known = last[a.to - 1];
@@ -19,15 +17,13 @@ std::map<std::size_t, std::string> wait_reasons(const Journal& journal, const Gi
   }
   std::map<std::size_t, std::string> reasons;
   for (const auto& [to, arrow] : last) {
-    one.gave(0, journal.entries()[arrow->from - 1].descriptor);
-    reasons[to] = reason(one.cause(0, journal.entries()[to].descriptor));
+    reasons[to] =
+        reason(givers.between(journal.entries()[arrow->from - 1].descriptor, journal.entries()[to].descriptor));
   }
   return reasons;
 }
 
 std::map<std::uint64_t, std::string> event_words(const Journal& journal, const Givers& givers) {
-  Givers one;
-  one.ranges = givers.ranges;
   struct Use {
     std::map<std::string, std::size_t> reasons;
     std::set<std::string> takers;
@@ -36,9 +32,8 @@ std::map<std::uint64_t, std::string> event_words(const Journal& journal, const G
   for (const Journal::Arrow& a : journal.arrows()) {
     if (a.from == Journal::kNobody || a.to == Journal::kNobody) continue;
     const Journal::Entry& taker = journal.entries()[a.to - 1];
-    one.gave(0, journal.entries()[a.from - 1].descriptor);
     Use& use = uses[a.event];
-    ++use.reasons[reason(one.cause(0, taker.descriptor))];
+    ++use.reasons[reason(givers.between(journal.entries()[a.from - 1].descriptor, taker.descriptor))];
     const std::size_t cluster = taker.track.find(".cluster");
     std::string name = taker.track.substr(cluster == std::string::npos ? 0 : taker.track.find('.', cluster + 1) + 1);
     std::replace(name.begin(), name.end(), '.', ' ');

@@ -160,7 +160,8 @@ void RtlVecEngine::next_row() {
   const Work& work = *begun_.front();
   if (row_ + 1 >= work.rows().rows || halt_requested()) return ended(kBody);
   feed(work, row_ + 1);
-  cross(kBody, part_of(plan_of(kBody).body, work.rows().rows - 1));
+  row_stream_ = part_of(plan_of(kBody).body, work.rows().rows - 1);
+  cross(kBody, row_stream_);
 }
 
 void RtlVecEngine::crossed(Phase phase) {

@@ -64,7 +64,8 @@ class RtlVecEngine : public VecEngine {
   std::deque<std::shared_ptr<Work>> begun_;    // fetched, the first one is executing
   std::deque<std::shared_ptr<Work>> leaving_;  // executed, not yet drained
   std::uint64_t row_ = 0;                      // of a softmax, whose traffic is under way
-  std::array<Await, 3> awaits_;                // of fetch, execute, drain
+  Stream row_stream_;
+  std::array<Await, 3> awaits_;  // of fetch, execute, drain
 };
 
 }  // namespace attnvp::rtl
