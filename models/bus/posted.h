@@ -49,9 +49,8 @@ class Posted : private Completions {
  private:
   void completed(std::uint64_t /*ticket*/, std::uint64_t cycle, bool ok) override {
     ok_ = ok;
-    const std::uint64_t end = clock_.begin_of(cycle) + more_fs_;
-    if (end <= clock_.now_fs()) return over_();
-    then_.at(end);
+    if (more_fs_ == 0 && cycle <= clock_.now()) return over_();
+    then_.at(clock_.begin_of(cycle) + more_fs_);
   }
   void go_on() {
     if (late_ != nullptr && !std::exchange(late_, nullptr)()) return;

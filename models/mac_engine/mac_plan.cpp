@@ -31,6 +31,7 @@ struct Shape {
         a_bytes(hal::element_bytes(d.type[0])),
         b_bytes(hal::element_bytes(d.type[1])),
         c_bytes(hal::element_bytes(d.type[2])) {}
+  MatmulSizes sizes(std::uint64_t rate) const { return {m, n, k, m0, n0, k0, rate}; }
   std::uint64_t m, n, k, m0, n0, k0;
   bool transposed, accumulate, normalised, kept;
   std::uint64_t a_bytes, b_bytes, c_bytes;
@@ -101,9 +102,28 @@ std::uint64_t MacPlanner::passes(std::uint64_t extent, std::uint64_t tile, std::
   return extent / tile * ceil_div(tile, lanes) + ceil_div(extent % tile, lanes);
 }
 
-// Of a pass of the array: sub-tile by sub-tile, so many steps in each cycle.
-std::uint64_t MacPlanner::depth_cycles(std::uint64_t k, std::uint64_t k0, hal::ElementType type) const {
-  return passes(k, k0, mac_rate(config_, type));
+MatmulPasses MacPlanner::count_passes(const MatmulSizes& s) const {
+  MatmulPasses p{};
+  p.m_tiles = ceil_div(s.m, s.m0);
+  p.n_tiles = ceil_div(s.n, s.n0);
+  p.m_last = s.m - (p.m_tiles - 1) * s.m0;
+  p.n_last = s.n - (p.n_tiles - 1) * s.n0;
+  const std::uint64_t k_last = s.k - (ceil_div(s.k, s.k0) - 1) * s.k0;
+  p.m_passes = passes(s.m, s.m0, config_.rows);
+  p.n_passes = passes(s.n, s.n0, config_.columns);
+  // So many steps of k in a cycle, for every pass of the array.
+  p.cycles = p.m_passes * p.n_passes * passes(s.k, s.k0, s.rate);
+  p.last_cycles = ceil_div(p.m_last, config_.rows) * ceil_div(p.n_last, config_.columns) * ceil_div(k_last, s.rate);
+  return p;
+}
+
+const MatmulPasses& MacPlanner::passes_of(const MatmulSizes& sizes) const {
+  for (const auto& [known, passes] : remembered_) {
+    if (known == sizes) return passes;
+  }
+  auto& entry = remembered_[next_remembered_++ % kRemembered];
+  entry = {sizes, count_passes(sizes)};
+  return entry.second;
 }
 
 Refusal MacPlanner::plan(const hal::Descriptor& d, Plan& plan) {
@@ -159,23 +179,13 @@ Refusal MacPlanner::plan(const hal::Descriptor& d, Plan& plan) {
   const Region addends = hal::has_addends(d) ? addend_rows(d) : Region{};
   if (overlap(addends, c)) return {FaultCode::kOverlap, c.address, "the result lies over its addends"};
 
-  const std::uint64_t m_tiles = ceil_div(s.m, s.m0);
-  const std::uint64_t n_tiles = ceil_div(s.n, s.n0);
-  const std::uint64_t m_last = s.m - (m_tiles - 1) * s.m0;
-  const std::uint64_t n_last = s.n - (n_tiles - 1) * s.n0;
-  const std::uint64_t k_last = s.k - (ceil_div(s.k, s.k0) - 1) * s.k0;
-  const std::uint64_t m_passes = passes(s.m, s.m0, config_.rows);
-  const std::uint64_t n_passes = passes(s.n, s.n0, config_.columns);
-
-  // Compute: so many steps of k in a cycle, for every pass of the array.
-  const std::uint64_t cycles = m_passes * n_passes * depth_cycles(s.k, s.k0, d.type[0]);
-  plan.last.pace_cycles = ceil_div(m_last, config_.rows) * ceil_div(n_last, config_.columns) *
-                          ceil_div(k_last, mac_rate(config_, d.type[0]));
-  plan.body.pace_cycles = cycles - plan.last.pace_cycles;
+  const MatmulPasses& p = passes_of(s.sizes(mac_rate(config_, d.type[0])));
+  plan.last.pace_cycles = p.last_cycles;
+  plan.body.pace_cycles = p.cycles - p.last_cycles;
 
   // L1 traffic: A is read once per column of sub-tiles, B once per row of them.
-  const std::uint64_t a_traffic = s.m * s.k * s.a_bytes * n_tiles;
-  const std::uint64_t b_traffic = s.n * s.k * s.b_bytes * m_tiles;
+  const std::uint64_t a_traffic = s.m * s.k * s.a_bytes * p.n_tiles;
+  const std::uint64_t b_traffic = s.n * s.k * s.b_bytes * p.m_tiles;
   // C, unless its partials wait in L0 or it passes L1 by.
   const bool leaves = !(s.kept && is_partial(d)) && (d.flags & hal::kForwarded) == 0;
   const std::uint64_t c_traffic = leaves ? s.m * s.n * s.c_bytes : 0;
@@ -185,7 +195,7 @@ Refusal MacPlanner::plan(const hal::Descriptor& d, Plan& plan) {
   };
   plan.fill.add(part(a, s.m0 * s.k0 * s.a_bytes));
   plan.fill.add(part(b, s.n0 * s.k0 * s.b_bytes));
-  const std::uint64_t last_result = leaves ? m_last * n_last * s.c_bytes : 0;
+  const std::uint64_t last_result = leaves ? p.m_last * p.n_last * s.c_bytes : 0;
   plan.body.add(part(a, a_traffic - s.m0 * s.k0 * s.a_bytes));
   plan.body.add(part(b, b_traffic - s.n0 * s.k0 * s.b_bytes));
   plan.body.add(part(c, c_traffic - last_result));
@@ -208,7 +218,7 @@ Refusal MacPlanner::plan(const hal::Descriptor& d, Plan& plan) {
   // on their way out.
   const std::uint64_t sums_held = s.kept ? s.m * s.n : s.m0 * s.n0;
   const std::uint64_t working_set = 2 * (s.m0 * s.a_bytes + s.n0 * s.b_bytes) * s.k0 + sums_held * kSumBytes;
-  const std::uint64_t edges = (s.m * n_passes * s.a_bytes + s.n * m_passes * s.b_bytes) * s.k;
+  const std::uint64_t edges = (s.m * p.n_passes * s.a_bytes + s.n * p.m_passes * s.b_bytes) * s.k;
   const std::uint64_t results = s.m * s.n * kSumBytes;
   const std::uint64_t sums = sums_in_pes() ? 0 : s.m * s.n * s.k * kSumBytes;
   plan.l0.add({0, 1, working_set, 0, edges + sums + results, false});
@@ -232,8 +242,7 @@ MacWork MacPlanner::work(const hal::Descriptor& d) const {
   MacWork work;
   work.macs = s.m * s.n * s.k;
   if (sums_in_pes()) work.accumulations = work.macs;
-  work.slots =
-      passes(s.m, s.m0, config_.rows) * passes(s.n, s.n0, config_.columns) * depth_cycles(s.k, s.k0, d.type[0]) * pes();
+  work.slots = passes_of(s.sizes(mac_rate(config_, d.type[0]))).cycles * pes();
   if ((d.flags & hal::kCapped) != 0) work.exp_ops = s.m * s.n;
   work.add_ops = Edge::add_ops(d);
   return work;

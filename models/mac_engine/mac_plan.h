@@ -2,8 +2,10 @@
 // runs by it, readers of the command stream count by it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #include "models/engine/plan.h"
 #include "models/mac_engine/mac_rate.h"
@@ -48,6 +50,22 @@ struct MacWork {
   MacWork& operator+=(const MacWork& o);
 };
 
+// What a product of m x n x k in sub-tiles of m0 x n0 x k0 takes: it hangs on the sizes alone, of which the commands
+// of a schedule have a few, and has many divisions.
+struct MatmulSizes {
+  std::uint64_t m = 0, n = 0, k = 0, m0 = 0, n0 = 0, k0 = 0;
+  std::uint64_t rate = 0;  // of a PE
+  bool operator==(const MatmulSizes& o) const {
+    return m == o.m && n == o.n && k == o.k && m0 == o.m0 && n0 == o.n0 && k0 == o.k0 && rate == o.rate;
+  }
+};
+struct MatmulPasses {
+  std::uint64_t m_tiles, n_tiles;
+  std::uint64_t m_last, n_last;      // of the last tile
+  std::uint64_t m_passes, n_passes;  // of the array
+  std::uint64_t cycles, last_cycles;
+};
+
 class MacPlanner {
  public:
   explicit MacPlanner(const MacConfig& config)
@@ -69,11 +87,15 @@ class MacPlanner {
   Refusal plan_score(const hal::Descriptor& descriptor, Plan& plan);
   Refusal plan_attend(const hal::Descriptor& descriptor, Plan& plan) const;
   MacWork work_of_tile(const hal::Descriptor& descriptor) const;
+  const MatmulPasses& passes_of(const MatmulSizes& sizes) const;
+  MatmulPasses count_passes(const MatmulSizes& sizes) const;
   // Array passes that `extent` rows (or columns) need when cut into tiles of `tile` for an array of `lanes`.
-  std::uint64_t depth_cycles(std::uint64_t k, std::uint64_t k0, hal::ElementType type) const;
   static std::uint64_t passes(std::uint64_t extent, std::uint64_t tile, std::uint64_t lanes);
 
   MacConfig config_;
+  static constexpr std::size_t kRemembered = 4;
+  mutable std::array<std::pair<MatmulSizes, MatmulPasses>, kRemembered> remembered_{};
+  mutable std::size_t next_remembered_ = 0;
   bool sums_in_pes_;
   ResidentTiles resident_;
 };

@@ -1,6 +1,6 @@
-// What crosses a memory's ports, from its begin, which may be to come, to its end, which may move as others come and go.
-// An Arbiter says who moves how much; here is when it is asked. Shares change only when a crossing begins or ends, so
-// that one
+// What crosses a memory's ports, from its begin, which may be to come, to its end, which may move as others come and
+// go. An Arbiter says who moves how much; here is when it is asked. Shares change only when a crossing begins or ends,
+// so that one
 //   - that is to come is begun before the next change, or when it is looked at, not when its time comes;
 //   - that nobody can be in the way of, and nobody comes to be, is never begun: its end is known.
 #pragma once

@@ -104,5 +104,27 @@ TEST_P(Delay, OfTheInterconnectWithinDram) {  // a read and a write, each with i
 
 INSTANTIATE_TEST_SUITE_P(Kinds, Delay, testing::Values("late", "waiting"));
 
+// A processor that waits by itself finds the same times as one that goes on with the platform's.
+TEST(WaitingProcessor, TakesTheSameCycles) {
+  const auto program = [](Bench& b) {
+    b.push(channel(0), then(copy(4096, kDram, kL1), 1));
+    b.push(kMac, then(after(matmul(16, 16, 16, {16, 16, 16}, kL1, kL1 + 512, kL1 + 8192), 1), 2));
+    b.push(channel(1), then(after(copy(512, kL1 + 8192, kDram + 8192), 2), 3));
+    b.take(3);
+    EXPECT_EQ(b.read<std::uint32_t>(kMac + hal::kQueueDone), 1U);
+    b.push(kVec, then(softmax(16, 64, kL1, kL1 + 4096), 4));
+    b.take(4);
+    b.read<std::uint64_t>(kL1 + 4096);
+  };
+  MachineConfig m = machine();
+  std::uint64_t cycles[2] = {};
+  for (const bool waiting : {false, true}) {
+    m.control.cpu = waiting ? "waiting" : "native";
+    Bench bench(m);
+    cycles[waiting ? 1 : 0] = bench.run(program);
+  }
+  EXPECT_EQ(cycles[0], cycles[1]);
+}
+
 }  // namespace
 }  // namespace attnvp::bench

@@ -2,7 +2,12 @@
 // "late" annotate it, those called "waiting" let their initiators wait.
 #pragma once
 
+#include <gtest/gtest.h>
+
+#include "models/bus/stream.h"
+#include "models/control_processor/cpu.h"
 #include "models/interconnect/interconnect.h"
+#include "models/processor.h"
 #include "models/register_file/register_file.h"
 #include "models/registry.h"
 #include "models/scratchpad/scratchpad.h"
@@ -100,6 +105,57 @@ bool add_late_kinds(const char* name) {
                              return std::make_unique<LateMemory<RegisterFile, kWaits>>(s.name, s);
                            }});
 }
+// A processor that knows SystemC's time only: every access waits by itself, before and after.
+class WaitingProcessor : public Processor, private hal::Cpu {
+ public:
+  WaitingProcessor(sc_core::sc_module_name name, const Site& site)
+      : Processor(name, site.context), config_(site.machine.control), firmware_(*site.firmware) {
+    SC_HAS_PROCESS(WaitingProcessor);
+    SC_THREAD(run);
+    sensitive << start_;
+    dont_initialize();
+  }
+  void start() override {
+    finished_ = false;
+    start_.notify(sc_core::SC_ZERO_TIME);
+  }
+  bool finished() const override { return finished_; }
+  std::uint64_t finish_cycle() const override { return finish_cycle_; }
+
+ private:
+  void run() {
+    firmware_(*this, 0);
+    finish_cycle_ = ctx_.clock.now();
+    finished_ = true;
+  }
+  bool access(tlm::tlm_command command, std::uint64_t address, void* data, std::size_t bytes) {
+    sc_core::wait(ctx_.clock.cycles((bytes + config_.bus_bytes - 1) / config_.bus_bytes * config_.access_cycles));
+    tlm::tlm_generic_payload payload;
+    fill_payload(payload, command, address, data, bytes);
+    sc_core::sc_time delay;
+    bus->b_transport(payload, delay);
+    EXPECT_EQ(sc_core::sc_time_stamp().value(), ctx_.clock.now_fs());
+    sc_core::wait(delay);
+    return payload.is_response_ok();
+  }
+  bool read(std::uint64_t address, void* data, std::size_t bytes) override {
+    return access(tlm::TLM_READ_COMMAND, address, data, bytes);
+  }
+  bool write(std::uint64_t address, const void* data, std::size_t bytes) override {
+    return access(tlm::TLM_WRITE_COMMAND, address, const_cast<void*>(data), bytes);
+  }
+
+  ControlConfig config_;
+  Firmware firmware_;
+  bool finished_ = true;
+  std::uint64_t finish_cycle_ = 0;
+  sc_core::sc_event start_;
+};
+inline const bool kWaitingProcessor =
+    add_kind<Processor>({"control", "waiting", "waits by itself", {}, [](const Site& site) {
+                           return std::make_unique<WaitingProcessor>(site.name, site);
+                         }});
+
 inline const bool kLateKinds = add_late_kinds<false>("late") && add_late_kinds<true>("waiting");
 
 }  // namespace attnvp::bench

@@ -84,8 +84,8 @@ TEST_F(AgendaTest, SoonIsAfterAllOfThatTime) {
   step([&] {
     note("first");
     soon.soon();
-    soon.soon();    // once is enough
-    soon.at(5);     // which is soon, too
+    soon.soon();  // once is enough
+    soon.at(5);   // which is soon, too
   }).at(5);
   step("second").at(5);
   step("later").at(6);

@@ -17,8 +17,8 @@ namespace {
 struct Given {  // at a cycle
   std::uint64_t at, delay, bytes, pace;
   std::uint32_t port;
-  int lane;                                // < 0: beside all others
-  std::uint64_t taken_back = UINT64_MAX;   // at that cycle
+  int lane;                               // < 0: beside all others
+  std::uint64_t taken_back = UINT64_MAX;  // at that cycle
 };
 struct Ended {
   std::uint64_t cycle = 0;
@@ -34,8 +34,8 @@ class Crowd : public Crossings::Owner, private Completions {
       : watches_(watches), lanes_(4), given_(given), ended_(given.size()) {
     sc_core::sc_set_time_resolution(1, sc_core::SC_FS);
     context_ = std::make_unique<Context>(1e9, false);
-    crossings_ = std::make_unique<Crossings>(*this, *context_, ports,
-                                             std::make_unique<FairShare>(ports, port_rate, total_rate));
+    crossings_ =
+        std::make_unique<Crossings>(*this, *context_, ports, std::make_unique<FairShare>(ports, port_rate, total_rate));
     for (std::size_t i = 0; i < given.size(); ++i) {
       enters_.push_back(std::make_unique<One>(*this, i));
       enters_.back()->enter.at(context_->clock.after(given[i].at));
@@ -143,8 +143,12 @@ TEST(Crossings, UnheardOfTheyEndAsIfTheArbiterKnew) {
     const std::uint64_t spread = 20 + below(4000);  // from crowded to nearly always alone
     std::vector<Given> given;
     for (std::uint64_t i = 5 + below(40); i > 0; --i) {
-      Given g{below(spread), below(3) == 0 ? below(30) : 0, below(2000), below(3) == 0 ? 1 + below(100) : 0,
-              static_cast<std::uint32_t>(below(ports)), static_cast<int>(below(6)) - 2};
+      Given g{below(spread),
+              below(3) == 0 ? below(30) : 0,
+              below(2000),
+              below(3) == 0 ? 1 + below(100) : 0,
+              static_cast<std::uint32_t>(below(ports)),
+              static_cast<int>(below(6)) - 2};
       if (g.bytes == 0 && g.pace == 0) g.pace = 1;
       if (g.lane < 0 && below(5) == 0) g.taken_back = g.at + below(60);
       given.push_back(g);
