@@ -2,8 +2,9 @@
 // The unit is what it takes to record a command (recording.h) of a layer without a mask: 0.09 microseconds where this
 // was measured, on the 300 machines and layers of docs/auto.md. What a choice does besides is in the prices of a
 // recording and of a replay: fitted to whole commands, they say 0.55 to 1.25 times what 90% of those took. The prices
-// of runs are 0.85 times what was fitted, as a quieter host takes less for them: of 0.85, 0.9 and 1 chosen by how many
-// of those 300 take no more than 20 runs. They say 0.7 to 1 times what 90% of the runs took. Hosts differ: of a former
+// of runs were 0.85 times what was fitted, as a quieter host takes less for them: of 0.85, 0.9 and 1 chosen by how many
+// of those 300 take no more than 20 runs; then simulation, programs and machines came to take 0.56, 0.95 and 0.6 to
+// 0.94 times as long (100 of those 300, both builds on one host), and their prices with them. Hosts differ: of a former
 // build a program took 27 milliseconds on one and 45 on another, a recorded command 0.16 microseconds on both.
 #pragma once
 
@@ -22,13 +23,13 @@ class Effort {
   static double of_a_replay(double happenings, double cores_of_each) {
     return 300 + (0.25 + 0.08 * cores_of_each) * happenings;
   }
-  // 2.3 microseconds a command.
-  static double of_simulated(double commands) { return 25 * commands; }
+  // 1.3 microseconds a command.
+  static double of_simulated(double commands) { return 14 * commands; }
   // A program that begins, simulates so many and ends: 17 milliseconds without them,
-  static double of_a_program(double commands) { return 197'000 + of_simulated(commands); }
-  // and the machine that it makes: 0.72 milliseconds a cluster and 0.41 a core.
+  static double of_a_program(double commands) { return 187'000 + of_simulated(commands); }
+  // and the machine that it makes: 0.7 milliseconds a cluster and 0.25 a core.
   static double of_a_machine(double clusters, double cores_of_each) {
-    return clusters * (8'200 + 4'700 * cores_of_each);
+    return clusters * (7'700 + 2'850 * cores_of_each);
   }
 
   void add(double effort) { spent_ += effort; }
