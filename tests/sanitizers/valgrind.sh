@@ -1,7 +1,7 @@
 #!/bin/bash
 # Ten jobs under valgrind: no access to what is not there or not initialised, nothing lost.
 #   valgrind.sh ATTNVP SOURCE_DIR
-# A step of the stack pointer further than the largest frame is a switch to another coroutine's stack.
+# A step of the stack pointer further than the largest frame (85 kB) is a switch to another coroutine's stack.
 command -v valgrind >/dev/null || exit 77
 attnvp=$1
 folder=$(mktemp -d)
@@ -10,7 +10,7 @@ cd -- "$folder" || exit 2
 
 status=0
 job() {
-  valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite --max-stackframe=70000 \
+  valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite --max-stackframe=100000 \
     "$attnvp" "$@" >out.txt 2>err.txt && return
   printf '%s: exit status %s\n' "$*" $?
   head -n 40 err.txt
