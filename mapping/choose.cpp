@@ -27,19 +27,25 @@ constexpr double kNearby = 1.3;
 
 class Chooser::Search {
  public:
-  Search(const Job& job, const firmware::Dataflow& dataflow, Replays& replays, Glance glance)
+  Search(const Job& job, const firmware::Dataflow& dataflow, Replays& replays, Glance glance, const Words& from)
       : job_(job),
         judge_(job_, dataflow, replays, glance),
         steps_(job_, dataflow, judge_),
+        from_(from),
         given_(std::count(steps_.given().begin(), steps_.given().end(), 0U) == 0) {
     const LayerDemand layer = layer_demand(job_, replays.costs().machine());
     near_ = kNearLeast * judge_.merit(Estimate{layer.cycles(), layer.bus});
-    if (!given_) begin();
+    if (!from_.empty()) {
+      if (steps_.shrink(from_, steps_.given())) judge_.merit(from_);
+    } else if (!given_) {
+      begin();
+    }
   }
 
   bool advance() {
     const int part = part_++;
     if (given_) return false;
+    if (!from_.empty()) return part == 0 && go_on();
     switch (part) {
       case 0:  // from a modest start one way
         each_structure(0, steps_.given(), [&](const Words& words) { return begin(starts_, words), false; });
@@ -119,6 +125,13 @@ class Chooser::Search {
     Start modest, large, deep, wide;  // wide: with all heads, too; only followed
     double best() const { return std::min({modest.merit, large.merit, deep.merit}); }
   };
+
+  bool go_on() {
+    if (!judge_.any()) return false;
+    found_ = steps_.follow(from_);
+    words_ = judge_.best();
+    return true;
+  }
 
   // Until there is a structure that fits.
   void begin() {
@@ -333,6 +346,7 @@ class Chooser::Search {
   Job job_;
   Judge judge_;
   Steps steps_;
+  Words from_;  // where it is gone on from; empty: from where a choice begins
   bool given_;  // all of it is
   int part_ = 0;
   Starts starts_;
@@ -343,7 +357,9 @@ class Chooser::Search {
 };
 
 Chooser::Chooser(const Job& job, const firmware::Dataflow& dataflow, Replays& replays, Glance glance)
-    : search_(std::make_unique<Search>(job, dataflow, replays, glance)) {}
+    : Chooser(job, dataflow, replays, glance, {}) {}
+Chooser::Chooser(const Job& job, const firmware::Dataflow& dataflow, Replays& replays, Glance glance, const Words& from)
+    : search_(std::make_unique<Search>(job, dataflow, replays, glance, from)) {}
 Chooser::~Chooser() = default;
 bool Chooser::advance() { return search_->advance(); }
 Estimate Chooser::best() { return search_->best(); }

@@ -32,6 +32,8 @@ class Chooser {
  public:
   // `job` with the words that are given, 0 for those that are open. Both others outlive this.
   Chooser(const Job& job, const firmware::Dataflow& dataflow, Replays& replays, Glance glance = Glance::kUsual);
+  // Of what is left open in `job` only what steps from there lead to.
+  Chooser(const Job& job, const firmware::Dataflow& dataflow, Replays& replays, Glance glance, const Words& from);
   ~Chooser();
   Chooser(const Chooser&) = delete;
   Chooser& operator=(const Chooser&) = delete;

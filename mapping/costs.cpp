@@ -7,6 +7,7 @@
 
 #include "models/cached_dram/config.h"
 #include "models/dma_controller/transfer.h"
+#include "models/engine/row_mask.h"
 #include "models/network/config.h"
 #include "models/register_file/share.h"
 
@@ -82,13 +83,13 @@ std::uint32_t Costs::number_of(Unit unit, const hal::Descriptor& d) {
   return number = at->second;
 }
 
-std::array<double, 18> Cost::values() const {
+std::array<double, 19> Cost::values() const {
   const auto bytes = [this](Stage s) { return static_cast<double>(stage[s].bytes); };
   const auto cycles = [this](Stage s) { return static_cast<double>(stage[s].pace); };
   const double flags = (shared ? 4 : 0) + (after_previous ? 2 : 0) + (possible ? 1 : 0);
-  return {bytes(kFill),  cycles(kFill),  bytes(kBody), cycles(kBody), bytes(kLast), cycles(kLast),
-          bytes(kDrain), cycles(kDrain), pipeline,     l1_bytes,      pace,         bus,
-          bursts,        latency,        drain,        dram,          l2,           flags};
+  return {bytes(kFill),   cycles(kFill), bytes(kBody), cycles(kBody), bytes(kLast), cycles(kLast), bytes(kDrain),
+          cycles(kDrain), pipeline,      l1_bytes,     pace,          bus,          bursts,        latency,
+          drain,          dram,          l2,           flags,         hidden};
 }
 
 Cost Costs::engine(Unit unit, const hal::Descriptor& d) {
@@ -110,6 +111,11 @@ Cost Costs::engine(Unit unit, const hal::Descriptor& d) {
   cost.pipeline =
       static_cast<double>((mac ? machine_.mac.pipeline_cycles : machine_.vec.pipeline_cycles) + plan.latency_cycles);
   cost.after_previous = plan.after_previous;
+  if ((d.flags & hal::kMasked) != 0) {
+    const std::uint32_t columns = d.operand[0].columns;
+    const RowMask mask(d, columns);
+    for (std::uint32_t row = 0; row < d.rows; ++row) cost.hidden += columns - static_cast<double>(mask.of(row).count());
+  }
   return cost;
 }
 

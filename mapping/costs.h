@@ -31,11 +31,12 @@ struct Cost {
   double bus = 0, bursts = 0, latency = 0;
   double drain = 0;         // of the last burst, through L1
   double dram = 0, l2 = 0;  // on each of them, at least: a cache before DRAM may have it
+  double hidden = 0;        // scores of a softmax that the mask hides
   bool shared = false;      // a read of DRAM that another cluster's may be the answer of: it can be over at once
   bool after_previous = false;
   bool possible = true;  // false: the engine would refuse it
 
-  std::array<double, 18> values() const;  // all of them
+  std::array<double, 19> values() const;  // all of them
 };
 
 class Costs {
@@ -67,7 +68,7 @@ class Costs {
   static constexpr std::size_t kRecentBits = 6;
   static std::size_t recent_at(const Shape& shape);
   std::array<std::pair<Shape, std::uint32_t>, 1 << kRecentBits> recent_{};
-  std::map<std::array<double, 18>, std::uint32_t> equals_;
+  std::map<std::array<double, 19>, std::uint32_t> equals_;
   std::vector<Cost> costs_;
   double control_ = 0;
 };

@@ -15,13 +15,15 @@ namespace attnvp::mapping {
 
 class Effort {
  public:
-  // So many commands of a cluster: 3 microseconds to begin with, and under a mask, of which firmware looks at each row
-  // block, 0.7 times as much again.
-  static double of_a_recording(double commands, bool masked) { return (masked ? 1.7 : 1) * (35 + commands); }
-  // Of so many happenings: 27 microseconds to begin with, 22 nanoseconds each, and 7 for each core that has a part of
+  // Whether a schedule fits (estimate.h, Need): 3 microseconds.
+  static constexpr double kOfANeed = 36;
+  // So many commands of a cluster: 4.5 microseconds to begin with, and 0.064 each; under a mask, of which firmware
+  // looks at each row block, 0.12.
+  static double of_a_recording(double commands, bool masked) { return 53 + (masked ? 1.41 : 0.75) * commands; }
+  // Of so many happenings: 18 microseconds to begin with, 13 nanoseconds each, and 6 for each core that has a part of
   // L1.
   static double of_a_replay(double happenings, double cores_of_each) {
-    return 300 + (0.25 + 0.08 * cores_of_each) * happenings;
+    return 210 + (0.147 + 0.069 * cores_of_each) * happenings;
   }
   // 1.3 microseconds a command.
   static double of_simulated(double commands) { return 14 * commands; }

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "mapping/bound.h"
-#include "mapping/candidates.h"
 #include "mapping/programs.h"
 #include "mapping/recording.h"
+#include "mapping/sample.h"
 #include "models/cached_dram/config.h"
 
 namespace attnvp::mapping {
@@ -21,8 +21,7 @@ constexpr std::size_t kBeside = 4;      // of clusters that are alike, that are 
 constexpr std::uint32_t kShares = 4;    // so much more is looked at of them together
 constexpr std::size_t kLonger = 4;      // likewise of a sample that cannot be made smaller,
 constexpr std::size_t kLongest = 32;    //   and of one that has only begun by then
-constexpr std::size_t kFewCommands = 1000;  // a look at fewer is a rough one
-constexpr double kLeast = 1.0 / 8;          // of a layer that turned out to be too long, what is tried next
+constexpr double kLeast = 1.0 / 8;      // of a layer that turned out to be too long, what is tried next
 // Where that much of the time is DRAM's, and so many commands are looked at, copies are counted in whole streams, if
 // those are no longer than this.
 constexpr double kBusBound = 0.9;
@@ -60,85 +59,6 @@ std::optional<double> bus_time(const Job& job, Costs& costs) {
   return reader.cycles;
 }
 
-// What of a layer is dealt at a time.
-struct Deal {
-  std::uint32_t heads = 1, batches = 1;
-  std::uint32_t rows = 1;  // of a head's queries, which share what comes from DRAM for them
-  std::uint32_t core = 0;  // of those, where all cores take theirs side by side and then go on; 0: each by itself
-};
-
-// Multiply-accumulates of one matmul; a core that has no more rows waits for those that have.
-double work(const Job& job, const Deal& deal) {
-  const double all = job.scores() * job.block.layer.emb;
-  if (deal.core == 0) return all;
-  const std::uint32_t rows = job.block.layer.seq_q, left = rows % deal.rows;
-  return all / rows * (rows - left + 1.0 * std::min(left, deal.core) * (deal.rows / deal.core));
-}
-
-// Matmuls of the job, each of as many multiply-accumulates.
-double products_of(const Job& job) { return find_dataflow(job.block.dataflow)->is(firmware::kOneStep) ? 1 : 2; }
-
-// Half of the layer's batches, or heads. False: there is no half.
-bool halve_heads(Job& job, const Deal& deal) {
-  hal::Layer& l = job.block.layer;
-  if (l.batch > deal.batches) {
-    l.batch = (l.batch + 2 * deal.batches - 1) / (2 * deal.batches) * deal.batches;
-  } else if (l.heads > 2 * deal.heads * job.block.machine.clusters) {
-    l.heads = (l.heads / (4 * deal.heads) + (l.heads % (4 * deal.heads) != 0 ? 1 : 0)) * 2 * deal.heads;
-  } else {
-    return false;
-  }
-  return true;
-}
-
-// Or of its query rows.
-bool halve(Job& job, const Deal& deal) {
-  hal::Layer& l = job.block.layer;
-  hal::Mask& mask = job.rules.mask;
-  if (l.ragged != 0) return false;
-  if (halve_heads(job, deal)) return true;
-  const std::uint32_t rows = mask.any() ? mask.queries : l.seq_q;  // of a query head
-  if (rows <= 2 * deal.rows) return false;
-  const std::uint32_t heads = l.seq_q / rows;
-  // Two row blocks of a core may share what is loaded.
-  const std::uint32_t unit = rows > 4 * deal.rows ? 2 * deal.rows : deal.rows;
-  mask.queries = (rows / 2 + unit - 1) / unit * unit;
-  // Those in the middle attend to as many keys as all do on average.
-  if (mask.by_place() && mask.block == 0) mask.history += (rows - mask.queries) / 2;
-  l.seq_q = heads * mask.queries;
-  return true;
-}
-
-// A sample for a look at `most` commands. For a rough look only where that has a half, too: what the one has and the
-// other has not is what goes on, and of that a sample that is dealt all at once shows nothing. (Such as K and V that
-// come again: of 300 layers' looks some were 20 times too low. By more commands 285 choices came out no better for it.)
-bool make_smaller(Job& job, const Deal& deal, std::size_t most) {
-  Job half = job;
-  if (!halve(half, deal)) return false;
-  Job quarter = half;
-  if (most < kFewCommands && !halve(quarter, deal)) return false;
-  job = half;
-  return true;
-}
-
-Deal deal_of(const Job& job) {
-  const hal::MachineInfo& m = job.block.machine;
-  const firmware::Dataflow& dataflow = *find_dataflow(job.block.dataflow);
-  Deal deal;
-  const int nq = index_of(dataflow, "nq");
-  for (std::size_t i = 0; dataflow.parameters[i] != nullptr; ++i) {
-    const std::uint32_t word = job.block.parameter[i], value = word == hal::kWord ? 1 : std::max(word, 1U);
-    const firmware::Extent extent = dataflow.parameters[i]->extent;
-    if (extent == firmware::Extent::kHeads) deal.heads *= value;
-    if (extent == firmware::Extent::kBatch) deal.batches *= value;
-    if (extent == firmware::Extent::kBlocks || static_cast<int>(i) == nq) deal.rows *= value;
-  }
-  const std::uint32_t heads = std::max(job.block.layer.batch * job.block.layer.heads, 1U);
-  if (dataflow.is(firmware::kOneStep)) deal.core = deal.rows;
-  deal.rows *= m.cores * (deal.core > 0 ? 1 : std::max(m.clusters / heads, 1U));
-  return deal;
-}
-
 // Of the bus time of all copies, what is left where a cache before DRAM has what is read again: as much as DRAM takes
 // for what the layer has, or the cache for all of it. Of a step by itself nothing is known to come again.
 double missed(const Job& job, const MachineConfig& m, double bus) {
@@ -168,12 +88,18 @@ std::vector<std::uint32_t> in_order(std::uint32_t clusters) {
 }
 
 // Those that have anything to do at all: where there are fewer pieces of work than clusters, the first or the last one
-// has none, or, of uneven pieces, one between.
-std::vector<std::uint32_t> busy_ones(const Job& job, Replays& replays) {
+// has none, or, of uneven pieces, one between. `recorded`: of the first in that
+// order.
+std::vector<std::uint32_t> busy_ones(const Job& job, Replays& replays, const std::vector<std::uint32_t>& order,
+                                     const std::vector<Recording>& recorded) {
   const std::uint32_t clusters = job.block.machine.clusters;
   if (clusters == 1) return {0};
-  const auto busy = [&](std::uint32_t c) { return !replays.record(job, c, 1).commands.empty(); };
-  const std::vector<std::uint32_t> order = in_order(clusters);
+  std::vector<std::optional<bool>> known(clusters);
+  for (std::size_t i = 0; i < recorded.size(); ++i) known[order[i]] = !recorded[i].commands.empty();
+  const auto busy = [&](std::uint32_t c) {
+    if (!known[c]) known[c] = !replays.record(job, c, 1).commands.empty();
+    return *known[c];
+  };
   const auto end = order.begin() + std::min(clusters, kClusters);
   const bool all = busy(0) && busy(clusters - 1) && (!job.rules.mask.any() || std::all_of(order.begin(), end, busy));
   std::vector<std::uint32_t> some;
@@ -183,21 +109,30 @@ std::vector<std::uint32_t> busy_ones(const Job& job, Replays& replays) {
   return some;
 }
 
+// So many of a stream's commands, for a look; a rough one counts no work for what a mask hides of tiles.
+Recording stream(const Job& job, std::uint32_t cluster, Replays& replays, std::size_t most, bool rough,
+                 Recording* half = nullptr) {
+  Recording r = replays.record(job, cluster, most, half);
+  if (rough) r.macs -= r.hidden;
+  if (rough && half != nullptr) half->macs -= half->hidden;
+  return r;
+}
+
 // The first of a stream, and of what that is the first half, where there is more of it.
 struct Beginning {
   Recording all, half;
 };
 
-Beginning begin(const Job& job, std::uint32_t cluster, Replays& replays, std::size_t most) {
+Beginning begin(const Job& job, std::uint32_t cluster, Replays& replays, std::size_t most, bool rough) {
   Beginning b;
-  b.all = replays.record(job, cluster, most, &b.half);
+  b.all = stream(job, cluster, replays, most, rough, &b.half);
   return b;
 }
 
 // Whole streams; nothing where they are too long together. `some`: those recorded, no more of them than kClusters where
-// these are alike or the others' are too long; `half` of the first one. Each has as many others' share of the bus as
-// it stands for.
-std::optional<Estimate> whole(const Job& job, Replays& replays, std::size_t most, double enough,
+// these are alike or the others' are too long; `half` of the last one. Each has as many others' share of the bus as it
+// stands for.
+std::optional<Estimate> whole(const Job& job, Replays& replays, std::size_t most, bool rough, double enough,
                               std::vector<Recording>& some, Recording& half) {
   Costs& costs = replays.costs();
   const std::uint32_t clusters = job.block.machine.clusters;
@@ -206,7 +141,7 @@ std::optional<Estimate> whole(const Job& job, Replays& replays, std::size_t most
   bool alike = true, all_there = true;
   for (const std::uint32_t cluster : in_order(clusters)) {
     if (some.size() >= kClusters && alike && busy > 0) break;
-    Recording r = replays.record(job, cluster, most, some.empty() ? &half : nullptr);
+    Recording r = stream(job, cluster, replays, most, rough, &half);
     all_there = r.complete || some.size() < kClusters || busy < kClusters;
     if (!all_there) break;
     some.push_back(std::move(r));
@@ -259,30 +194,41 @@ struct Sampled {
   double macs = 0;    // of all of the stream; 0: less of it was looked at
 };
 
-// As seen by one of `clusters` that share the work; `first`: of its stream.
-Sampled sampled(const Job& job, const Deal& deal, std::uint32_t cluster, std::uint32_t clusters, Replays& replays,
-                std::size_t most, double enough, Beginning first) {
+// As seen by one of `clusters` that share the work, or of `longer` if its stream goes on; `first`: of that.
+Sampled sampled(const Job& job, const Deal& deal, std::uint32_t cluster, std::uint32_t clusters, double longer,
+                Replays& replays, std::size_t most, double enough, Beginning first) {
   Costs& costs = replays.costs();
   Recording& r = first.all;
+  Beginning whole_job;  // of the layer itself, where smaller ones are looked at
+  const bool rough = is_rough(most);
   Job sample = job;
   while (!r.complete) {
-    // As much less as that many commands did too little; but loads may come first, and products later.
-    const double tried = clusters * r.macs / (products_of(job) * work(sample, deal));
+    // As much less as so many commands would do too little; but loads may come first, and products later.
+    const double part = rough ? std::min(1.0, static_cast<double>(most) / static_cast<double>(r.commands.size())) : 1;
+    const double tried = clusters * r.macs * part / (products_of(job) * work(sample, deal));
     const double little = work(sample, deal) * std::clamp(tried, kLeast, 0.5);
     Job half = sample, smaller = sample;
     if (!make_smaller(half, deal, most)) break;
     do {
       smaller = half;
     } while (work(smaller, deal) > little && make_smaller(half, deal, most));
-    Beginning less = begin(smaller, cluster, replays, looked_at(smaller, deal, most));
+    Beginning less = begin(smaller, cluster, replays, looked_at(smaller, deal, most), rough);
     // Few rows may be another kind of layer, with other tiles.
     if (less.all.complete && less.all.result.status != hal::Status::kDone) break;
     sample = smaller;
+    if (whole_job.all.commands.empty()) whole_job = std::move(first);
     first = std::move(less);
   }
-  if (!r.complete && r.commands.size() != kLonger * most) first = begin(sample, cluster, replays, kLonger * most);
+  // What has moved less in all than the layer itself has by then is another kind of schedule: few rows' K and V may
+  // stay where many rows' come again.
+  if (rough && r.complete && r.bus * work(job, deal) < whole_job.all.bus * work(sample, deal)) {
+    first = std::move(whole_job);
+    sample = job;
+  }
+  if (!r.complete && r.commands.size() != kLonger * most)
+    first = begin(sample, cluster, replays, kLonger * most, rough);
   // A schedule that takes all scores first, by way of DRAM, has only begun.
-  if (!r.complete && r.score_macs > 0.75 * r.macs) first = begin(sample, cluster, replays, kLongest * most);
+  if (!r.complete && r.score_macs > 0.75 * r.macs) first = begin(sample, cluster, replays, kLongest * most, rough);
   if (r.complete && r.result.status != hal::Status::kDone) return {{kNever}};
   const double all = work(job, deal), here = work(sample, deal);
   // Rows that are added share the keys that come from DRAM for them, heads that are added do not.
@@ -302,28 +248,32 @@ Sampled sampled(const Job& job, const Deal& deal, std::uint32_t cluster, std::ui
   bool smaller = r.complete && (rows ? halve(half, deal) : halve_heads(half, deal));
   Recording less;
   if (smaller) {
-    less = replays.record(half, cluster, most);
+    less = stream(half, cluster, replays, most, rough);
     smaller = less.result.status == hal::Status::kDone && less.complete;
   }
-  if (!smaller && r.complete) less = replays.record(sample, cluster, r.commands.size() / 2);
+  if (!smaller && r.complete) less = stream(sample, cluster, replays, r.commands.size() / 2, rough);
   if (!r.complete) less = std::move(first.half);
   const double more = work(tall, deal);
-  const double done = r.complete ? here : std::min(clusters * r.macs / products_of(job), more);
-  const double before = smaller ? work(half, deal) : done * less.macs / std::max(r.macs, 1.0);
+  const double parts = r.complete ? clusters : longer;
+  const double done = r.complete ? here : std::min(parts * r.macs / products_of(job), more);
+  // Rows of a mask are not alike: of less than two heads' the first half says little of what follows.
+  const double heads_done = done / more * sample.block.layer.batch * sample.block.layer.heads;
+  const bool on_average = rough && !r.complete && job.rules.mask.by_place() && heads_done < 2.0 * clusters;
+  const double before = on_average ? 0 : smaller ? work(half, deal) : done * less.macs / std::max(r.macs, 1.0);
   constexpr double kAbove = 1.0001;  // by more than rounding
   const auto extrapolated = [&](double less_has, double sample_has) {
     // Few heads that are dealt otherwise may take more than many do: then all of them are of the one kind.
-    const double added = done > before && sample_has > less_has ? (sample_has - less_has) / (done - before)
-                                                                : sample_has / std::max(done, 1.0);
+    const bool grows = !on_average && done > before && sample_has > less_has;
+    const double added = grows ? (sample_has - less_has) / (done - before) : sample_has / std::max(done, 1.0);
     return (sample_has + added * (more - done)) * all / more;
   };
   const bool exact_bus = !r.complete && most >= kClose && job.rules.mask.any();
   const LayerDemand layer = layer_demand(job, costs.machine());
   // O may be written after all that was looked at.
-  const double out = r.complete ? 0 : layer.out - extrapolated(clusters * less.out, clusters * r.out);
-  const double bus = extrapolated(clusters * less.bus, clusters * r.bus) + std::max(out, 0.0);
+  const double out = r.complete ? 0 : layer.out - extrapolated(parts * less.out, parts * r.out);
+  const double bus = extrapolated(parts * less.bus, parts * r.bus) + std::max(out, 0.0);
   const double part = missed(job, costs.machine(), bus);
-  const double of_less = replays.cycles({&less}, clusters * part);
+  const double of_less = on_average ? 0 : replays.cycles({&less}, clusters * part);
   // A sample that takes as long is enough to tell that the layer takes too long (extrapolated is that, too).
   const double times = done > before ? (more - done) / (done - before) : 0;
   const double too_long = std::max((enough * more / all + times * of_less) / (1 + times), kAbove * of_less);
@@ -359,33 +309,46 @@ Estimate estimate(const Job& job, Replays& replays, std::size_t most, double eno
   Costs& costs = replays.costs();
   std::vector<Recording> some;
   Recording half;
-  // Smaller samples of a stream that is little longer would take as long, and not be exact.
-  const std::uint32_t shares = std::clamp(job.block.machine.clusters, 2U, kShares);
-  if (const std::optional<Estimate> all = whole(job, replays, shares * most, enough, some, half)) return *all;
   const Deal deal = deal_of(job);
+  const std::size_t first_commands = looked_at(job, deal, most);
+  // Smaller samples of a stream that is little longer would take as long, and not be exact.
+  const std::size_t shares = std::clamp(job.block.machine.clusters, 2U, kShares);
+  const bool rough = is_rough(most);
+  const std::size_t of_all = rough ? std::max(shares * most, first_commands) : shares * most;
+  if (const std::optional<Estimate> all = whole(job, replays, of_all, rough, enough, some, half)) return *all;
   const std::uint64_t digest = some[0].digest;
-  const std::vector<std::uint32_t> busy = busy_ones(job, replays);
+  const std::vector<std::uint32_t> order = in_order(job.block.machine.clusters);
+  const std::vector<std::uint32_t> busy = busy_ones(job, replays, order, some);
   if (busy.empty()) return {kNever};  // firmware has refused it
   const auto share = static_cast<std::uint32_t>(busy.size());
-  // Where work is dealt unevenly, the first cluster or the last one has most.
-  const std::vector<std::uint32_t> order = in_order(job.block.machine.clusters);
-  const std::size_t first_commands = looked_at(job, deal, most);
-  const auto beginning = [&](std::uint32_t cluster) {  // again only where less of it is to be seen
+  const auto beginning = [&](std::uint32_t cluster) {  // again only where less of it was seen
     const auto at = static_cast<std::size_t>(std::find(order.begin(), order.end(), cluster) - order.begin());
-    const bool known = at < some.size() && some[at].complete && some[at].commands.size() < first_commands;
-    return known ? Beginning{some[at], {}} : begin(job, cluster, replays, first_commands);
+    const bool longer = at < some.size() && some[at].commands.size() >= first_commands;
+    if (at < some.size() && some[at].complete && (rough || !longer)) return Beginning{some[at], {}};
+    if (rough ? longer : at == 0 && some.size() == 1) return Beginning{some[at], half};
+    return begin(job, cluster, replays, first_commands, rough);
   };
-  const bool begun = some.size() == 1 && busy[0] == 0;  // by the first cluster, with as many commands
-  Beginning of_first = begun ? Beginning{std::move(some[0]), std::move(half)} : beginning(busy[0]);
   const LayerDemand layer = layer_demand(job, costs.machine());
-  const Sampled first = sampled(job, deal, busy[0], share, replays, most, enough, std::move(of_first));
+  // Of clusters whose streams are longer one has so much of the layer: what those have not that were seen to the end.
+  double seen = 0;
+  std::uint32_t shorter = 0;
+  for (const Recording& r : some) {
+    if (!r.complete || r.commands.empty()) continue;
+    seen += r.macs;
+    ++shorter;
+  }
+  const double longer = rough && shorter < share && layer.macs > seen
+                            ? std::clamp((share - shorter) * layer.macs / (layer.macs - seen), share / 8.0, 1.0 * share)
+                            : share;
+  // Where work is dealt unevenly, the first cluster or the last one has most.
+  const Sampled first = sampled(job, deal, busy[0], share, longer, replays, most, enough, beginning(busy[0]));
   Estimate most_of_all = first.estimate;
   double macs = first.macs, most_macs = first.macs;  // of all that are looked at, and of the one that has most
   std::uint32_t looks = 1;
   bool to_the_end = first.macs > 0;  // all of them
   const auto look_at = [&](std::uint32_t cluster) {
     if (most_of_all.cycles >= enough) return;
-    const auto [e, its_macs] = sampled(job, deal, cluster, share, replays, most, enough, beginning(cluster));
+    const auto [e, its_macs] = sampled(job, deal, cluster, share, longer, replays, most, enough, beginning(cluster));
     ++looks;
     macs += its_macs;
     most_macs = std::max(most_macs, its_macs);

@@ -71,7 +71,10 @@ Job Judge::with(const Words& words) const {
 
 const Need& Judge::need(const Words& words) {
   const auto [found, fresh] = known_.needs.try_emplace(words);
-  if (fresh) found->second = need_of(with(words));
+  if (fresh) {
+    found->second = need_of(with(words));
+    replays_.effort().add(Effort::kOfANeed);
+  }
   const Need& n = found->second;
   if (nearest_.result.status == hal::Status::kIdle || nearer(n, nearest_)) {
     nearest_ = n;

@@ -41,6 +41,7 @@ class Judge {
   double merit(const Estimate& e) const {
     return e.cycles + e.bus * bus_share_ + e.l1 * l1_share_ + e.commands * command_;
   }
+  bool rough() const { return rough_; }    // looks, until they are closer
   double least() const { return least_; }  // of all that were found
   bool any() const { return !found_.empty(); }
   std::pair<double, Words> first() const;  // the best by those

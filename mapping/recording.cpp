@@ -12,12 +12,14 @@ constexpr std::size_t kUsual = 4096;  // of commands: room for so many is made a
 
 class Recorder final : public Reader {
  public:
-  Recorder(Recording& recording, std::uint32_t cluster, Costs& costs, std::size_t most, Recording* half)
+  Recorder(Recording& recording, std::uint32_t cluster, Costs& costs, double macs_of_a_score, std::size_t most,
+           Recording* half)
       : r_(recording),
         half_(half),
         cluster_(cluster),
         costs_(costs),
         word_(costs.machine().control.bus_bytes),
+        macs_of_a_score_(macs_of_a_score),
         most_(most),
         untimed_(recording) {}
 
@@ -51,6 +53,7 @@ class Recorder final : public Reader {
       r_.macs += macs;
       if (scores) r_.score_macs += macs;
     }
+    r_.hidden += costs_.of(c.cost).hidden * macs_of_a_score_;
     const std::uint32_t kind = c.cost << 2 | (c.transfer ? 2U : 0U) | (c.deferrable ? 1U : 0U);
     Recording::Step& step = add(Recording::Kind::kCommand, queue, 0, 0, kind);
     step.command = number;
@@ -119,6 +122,7 @@ class Recorder final : public Reader {
   std::uint32_t cluster_;
   Costs& costs_;
   std::uint32_t word_;
+  double macs_of_a_score_;
   std::size_t most_;
   std::uint64_t asked_bytes_ = 0, asked_words_ = 0;  // of the last access; in whole bus words
   Untimed untimed_;
@@ -132,7 +136,8 @@ Recording record(const Job& job, std::uint32_t cluster, Costs& costs, std::size_
   Recording recording;
   recording.steps.reserve(std::min(most, kUsual));
   recording.commands.reserve(std::min(most, kUsual));
-  Recorder recorder(recording, cluster, costs, most, half);
+  const std::uint32_t emb = job.block.layer.emb, value_emb = job.types.value_emb > 0 ? job.types.value_emb : emb;
+  Recorder recorder(recording, cluster, costs, 1.0 * emb + value_emb, most, half);
   recording.result = read_stream(job, cluster, recorder);
   recording.by_itself = recorder.by_itself();
   return recording;

@@ -32,6 +32,7 @@ struct Recording {
   std::uint64_t bus_bytes = 0;   // of all accesses, until there were enough commands
   std::uint64_t peak_bytes = 0;  // of L1
   double macs = 0;               // multiply-accumulates of the commands,
+  double hidden = 0;             //   of those, of scores of tiles that a mask hides,
   double score_macs = 0;         //   and of those that make scores
   double bus = 0;                // cycles of the DRAM bus that their copies take,
   double out = 0;                //   and of those that write it

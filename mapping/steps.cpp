@@ -7,7 +7,8 @@ namespace attnvp::mapping {
 namespace {
 constexpr int kRounds = 8;     // over all parameters
 constexpr double kNear = 1.2;  // so much slower by a first look may be faster by a closer one: 1.05 lost 4% on one job
-constexpr std::uint32_t kShape = 4;  // rows or keys of a tile so many times as many, or as few
+constexpr double kNearInOthers = 1.1;  // by a rough look: to be tried with other buffers, too
+constexpr std::uint32_t kShape = 4;    // rows or keys of a tile so many times as many, or as few
 }  // namespace
 
 Steps::Steps(const Job& job, const firmware::Dataflow& dataflow, Judge& judge)
@@ -180,11 +181,18 @@ bool Steps::exchange(std::size_t i, std::size_t j, bool up, Words words, const T
     if (p.none == nullptr && p.grain == firmware::Grain::kOne && !p.in_command) steps = k;
   }
   bool taken = false;
-  const auto try_it = [&](Words one, const Words& keep) { taken = (shrink(one, keep) && take(one)) || taken; };
+  bool near = false;  // what was tried last
+  const auto try_it = [&](Words one, const Words& keep) {
+    const bool fits = shrink(one, keep);
+    taken = (fits && take(one)) || taken;
+    near = !fits || !judge_.rough() ||
+           judge_.merit(one, kNear * judge_.merit(words)) < kNearInOthers * judge_.merit(words);
+  };
   if (steps == count_) try_it(other, fixed);
   for (std::size_t c = 0; steps < count_ && parameter(steps).tries[c] != 0; ++c) {
     other[steps] = fixed[steps] = parameter(steps).tries[c];
     try_it(other, fixed);
+    if (!near) continue;
     for (const std::size_t k : buffers) {
       for (const std::uint32_t value : parameter(k).tries) {
         if (value == 0 || value == words[k] || !worth_trying(parameter(k), value, job_)) continue;

@@ -42,6 +42,13 @@ Automatic pick_dataflow(const MachineConfig& machine, const config::Network& net
   }
   if (contest.contenders().empty()) contest.refuse_all();
   contest.decide(contest.contenders().size() > 1);
+  // Others from where the first one has got to.
+  std::vector<job::Schedule> all_others;
+  for (const job::Way& way : others) all_others.push_back(way.own);
+  for (const job::Contender& c : contest.contenders()) {
+    if (c.same.empty()) all_others.push_back(c.open);
+  }
+  contest.vary(all_others);
   // Those that are near once more, not roughly, and in the words of others that do the same; as far as the limit goes.
   std::vector<job::Schedule> near;
   for (const job::Contender& c : contest.contenders()) {

@@ -15,6 +15,14 @@ Choosing::Choosing(const MachineConfig& machine, const config::Network& network,
       schedule_(schedule),
       chooser_(make_job(machine, network, schedule), *mapping::find_dataflow(schedule.dataflow), replays, glance) {}
 
+Choosing::Choosing(const MachineConfig& machine, const config::Network& network, const Schedule& schedule,
+                   mapping::Replays& replays, mapping::Glance glance, const Schedule& from)
+    : machine_(machine),
+      network_(network),
+      schedule_(schedule),
+      chooser_(make_job(machine, network, schedule), *mapping::find_dataflow(schedule.dataflow), replays, glance,
+               words_of(from.tiling, *mapping::find_dataflow(schedule.dataflow))) {}
+
 Choice Choosing::choice() {
   const firmware::Dataflow& dataflow = *mapping::find_dataflow(schedule_.dataflow);
   const mapping::Choice choice = chooser_.choice();

@@ -24,6 +24,9 @@ class Choosing {
  public:
   Choosing(const MachineConfig& machine, const config::Network& network, const Schedule& schedule,
            mapping::Replays& replays, mapping::Glance glance = mapping::Glance::kUsual);
+  // Only what steps from there lead to, which is complete; what is given in `schedule` stays.
+  Choosing(const MachineConfig& machine, const config::Network& network, const Schedule& schedule,
+           mapping::Replays& replays, mapping::Glance glance, const Schedule& from);
   bool advance() { return chooser_.advance(); }  // false: there is no part left
   mapping::Estimate best() { return chooser_.best(); }
   bool does_as(Choosing& other) { return chooser_.does_as(other.chooser_); }  // mapping::Chooser's

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "mapping/programs.h"
+#include "platform/job/ways.h"
 
 namespace attnvp::job {
 
@@ -27,9 +28,9 @@ constexpr double kBehindFirst = 1.5, kBehind = 1.25;
 constexpr int kFirstParts = 3, kParts = 5;
 constexpr double kClose = 1.15;      // whose tiles are looked at closely before the nearest are run,
 constexpr double kCloseOver = 1.03;  //   once there was enough effort
-// Runs of a limit that are kept for those, for what a challenge that has begun in time takes beyond it, and for the run
-// that is asked for.
-constexpr std::uint32_t kTrials = 3, kOver = 6, kTheLast = 2;
+// Runs of a limit that are kept for those; for those and what others come to from the first one's tiles; for what a
+// challenge that has begun in time takes beyond it; and for the run that is asked for.
+constexpr std::uint32_t kTrials = 3, kVaried = 4, kOver = 6, kTheLast = 2;
 
 }  // namespace
 
@@ -154,7 +155,7 @@ bool Contest::advance(Contender& c, Choosing& choosing) {
 
 void Contest::go_on(Open& o) {
   o.going = advance(*o.contender, *o.choosing);
-  if (o.going) allow(likeliest().commands, runs_ - std::min(runs_, kTrials));
+  if (o.going) allow(likeliest().commands, runs_ - std::min(runs_, kVaried));
 }
 
 double Contest::run_of_likeliest(const Open& o) {
@@ -308,6 +309,33 @@ void Contest::challenge(const std::vector<Schedule>& others) {
     if (std::optional<Contender> other = challenger(open, begun)) meet(*other);
   }
   trial_.reset();
+}
+
+void Contest::vary(const std::vector<Schedule>& others) {
+  for (const Schedule& open : others) {
+    allow_all_but(kTrials);
+    const Contender& first = all_.front();
+    if (near_least(first) || replays_.effort().over()) break;
+    if (first.open.text == open.text && first.open.tiling == open.tiling) continue;
+    if (std::optional<Contender> other = varied(open)) meet(*other);
+  }
+  trial_.reset();
+}
+
+// As fast as that, or nearly, by its first commands and then by more of them.
+std::optional<Contender> Contest::varied(const Schedule& open) {
+  const Contender& first = all_.front();
+  try {
+    Choosing choosing(machine_, network_, open, replays_, glance(), begun_at(open, first.schedule));
+    if (choosing.best().cycles > kClose * first.rank() || !choosing.advance()) return std::nullopt;
+    const Choice found = choosing.choice();
+    if (found.cycles > kNearly * first.rank()) return std::nullopt;
+    return Contender{open, found.schedule, found.cycles, found.commands, true, {}};
+  } catch (const RunError&) {  // such tiles do not fit
+    return std::nullopt;
+  } catch (const config::ConfigError&) {
+    return std::nullopt;
+  }
 }
 
 // With its tiles, if it may be as fast as the first one and is another one than those that were begun.

@@ -55,6 +55,8 @@ class Contest {
   void decide(bool always);
   // Once that is decided: the first one against others that are chosen for, if those are near.
   void challenge(const std::vector<Schedule>& others);
+  // And what others come to that go on from the first one's tiles.
+  void vary(const std::vector<Schedule>& others);
   // Runs of the first one, in this program, that the limit leaves room for.
   double runs_left();
 
@@ -101,6 +103,7 @@ class Contest {
   static const std::string* same_begun(const Contender& contender, Choosing& choosing, Begun& begun,
                                        const void* parameters = nullptr);
   std::optional<Contender> challenger(const Schedule& open, Begun& begun);
+  std::optional<Contender> varied(const Schedule& open);
   void meet(Contender& other);
   void run_nearest(bool always);
   // A part. False: there was none left, or none is allowed.

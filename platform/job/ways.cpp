@@ -37,19 +37,6 @@ bool in_words_of(const firmware::Dataflow& other, const Schedule& own, const fir
   return true;
 }
 
-// What was chosen for the other dataflow, as this way.
-Schedule as_own(const Way& way, const Schedule& found) {
-  if (!way.another()) return found;
-  Schedule own = way.own;
-  const firmware::Dataflow& dataflow = *mapping::find_dataflow(own.dataflow);
-  for (const firmware::Parameter* const* p = dataflow.parameters; *p != nullptr; ++p) {
-    if (own.tiling[(*p)->name] != 0) continue;
-    const std::uint32_t value = found.tiling[(*p)->name];
-    own.tiling.set((*p)->name, value != 0 ? value : no_use(**p));
-  }
-  return own;
-}
-
 // All ways that take the layer.
 class Entries {
  public:
@@ -65,8 +52,8 @@ class Entries {
   // What was chosen, in the schedule's own words; where that asks for more of L1, anew.
   void settle(Contender& c) {
     const Way& way = way_of(c);
-    c.schedule = as_own(way, c.schedule);
     if (!way.another()) return;
+    c.schedule = begun_at(way.own, c.schedule);
     try {
       choose_tiles(machine_, network_, c.schedule, contest_.replays());
     } catch (const std::runtime_error&) {
@@ -111,6 +98,17 @@ std::vector<Way> ways_of(const Schedule& schedule) {
     all.push_back(way);
   }
   return all;
+}
+
+Schedule begun_at(const Schedule& open, const Schedule& found) {
+  Schedule begun = open;
+  const firmware::Dataflow& dataflow = *mapping::find_dataflow(open.dataflow);
+  for (const firmware::Parameter* const* p = dataflow.parameters; *p != nullptr; ++p) {
+    if (begun.tiling[(*p)->name] != 0) continue;
+    const std::uint32_t value = found.tiling[(*p)->name];
+    begun.tiling.set((*p)->name, value != 0 ? value : no_use(**p));
+  }
+  return begun;
 }
 
 Schedule best_way(const MachineConfig& machine, const config::Network& network, const Schedule& schedule) {

@@ -21,6 +21,10 @@ struct Way {
 };
 std::vector<Way> ways_of(const Schedule& schedule);
 
+// The schedule with what another one, which is complete, has for those parameters that are left open, whichever
+// dataflow's that is.
+Schedule begun_at(const Schedule& open, const Schedule& found);
+
 Schedule best_way(const MachineConfig& machine, const config::Network& network, const Schedule& schedule);
 Schedule likeliest_way(const MachineConfig& machine, const config::Network& network, const Schedule& schedule);
 

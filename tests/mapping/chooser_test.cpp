@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "mapping/bound.h"
 #include "mapping/choose.h"
 #include "mapping/programs.h"
 #include "mapping/recording.h"
@@ -107,6 +108,31 @@ TEST(Chooser, TakesWhatWasFoundOfTheSameJob) {
   }
 }
 
+TEST(Chooser, GoesOnFromASchedule) {
+  for (const Given& given : kCases) {
+    const MachineConfig machine = given.machine();
+    Job job = job_of(given, machine, given.dataflow);
+    const firmware::Dataflow& dataflow = *find_dataflow(given.dataflow);
+    Replays replays(machine);
+    Words from = look(job, dataflow, replays).words;
+    Chooser chooser(job, dataflow, replays, Glance::kUsual, from);
+    EXPECT_TRUE(chooser.advance());
+    EXPECT_FALSE(chooser.advance());  // nowhere else
+    const Choice found = chooser.choice();
+    ASSERT_TRUE(found.fits);
+    Job begun = job;
+    std::copy(from.begin(), from.end(), begun.block.parameter);
+    EXPECT_LE(found.cycles, 1.01 * estimate(begun, replays, 40000).cycles) << given.network;
+    // What does not fit gives way.
+    const int nkv = index_of(dataflow, "nkv");
+    ASSERT_GE(nkv, 0);
+    from[static_cast<std::size_t>(nkv)] = 1'000'000;
+    Chooser other(job, dataflow, replays, Glance::kUsual, from);
+    EXPECT_TRUE(other.advance());
+    EXPECT_TRUE(other.choice().fits) << given.network;
+  }
+}
+
 TEST(Chooser, TellsWhatDoesTheSame) {
   const auto same = [](const Given& given, const char* one, const char* other) {
     const MachineConfig machine = given.machine();
@@ -154,6 +180,33 @@ TEST(Recording, HasItsFirstHalfAsRecordedByItself) {
                 replay(by_itself, costs, Contention::kEstimate).cycles);
     }
   }
+}
+
+// All clusters together have the products of the scores that no mask hides, whatever their tiles are.
+TEST(Recording, CountsNoProductsOfWhatIsHidden) {
+  std::uint32_t looked_at = 0;
+  for (const char* const layer :
+       {"H=4,N=196,E=64,causal=1", "H=3,N=250,E=32,causal=1,window=49", "H=8,N=128,E=32,HKV=2,causal=1,window=33"}) {
+    for (const Given& given :
+         {Given{{"cores=2"}, layer, "", ""}, Given{{"clusters=4", "l1.size=256KiB"}, layer, "", ""}}) {
+      const MachineConfig machine = given.machine();
+      Replays replays(machine);
+      for (const firmware::Dataflow* dataflow : dataflows_for(true)) {
+        Job job = job::make_job(machine, given.layer().folded(), job::parse_dataflow(dataflow->name));
+        const Choice chosen = look(job, *dataflow, replays);
+        if (!chosen.fits) continue;
+        std::copy(chosen.words.begin(), chosen.words.end(), job.block.parameter);
+        double macs = 0;
+        for (std::uint32_t c = 0; c < machine.clusters; ++c) {
+          const Recording r = record(job, c, replays.costs(), 1'000'000);
+          macs += r.macs - r.hidden;
+        }
+        EXPECT_DOUBLE_EQ(macs, layer_demand(job, machine).macs) << layer << " " << dataflow->name;
+        ++looked_at;
+      }
+    }
+  }
+  EXPECT_GT(looked_at, 50U);
 }
 
 // Pieces of a row that several clusters have are merged by one of them, which waits for the others.

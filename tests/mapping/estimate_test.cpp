@@ -224,7 +224,7 @@ TEST(Estimate, OfFewCommandsIsNotFarOff) {
        "fusemax",
        "bb=1,hh=1,nq=4,nkv=52,m0=64,n0=64,k0=16,kv=stream,rb=1,steps=1,spare=1"},
       {{"mac.rows=128", "mac.columns=128", "vec.lanes=16", "l0.size=256KiB", "l1.size=512KiB", "dram.bandwidth=10GB/s"},
-       "H=2,E=32,phase=decode,batch=4,cache=4096",
+       "H=2,E=32,phase=decode,batch=4,cache=8192",
        "tileflow",
        "bb=2,hh=1,nq=1,nkv=384,m0=128,n0=128,k0=64,kv=stream,rb=4"},
       {{"cores=4", "mac.rows=8", "mac.columns=8", "vec.lanes=64", "l0.size=48KiB", "l1.size=5120KiB",
