@@ -181,6 +181,45 @@ TEST(Contest, ChallengesOnce) {
   EXPECT_LT(spent_on({fusemax, fusemax, fusemax}), 1.5 * once);
 }
 
+TEST(Ways, BeginAtTheTilesOfOthers) {
+  Schedule mas = parse_dataflow("mas"), rows = parse_dataflow("weave"), fusemax = parse_dataflow("fusemax");
+  mas.tiling = parse_tiling("bb=1,hh=2,nq=48,nkv=24,m0=32,n0=32,k0=16,kv=1,rb=2");
+  rows.tiling = parse_tiling("walk=rows,nq=16");
+  const Schedule begun = begun_at(rows, mas);
+  EXPECT_EQ(begun.tiling["nq"], 16U);  // as given
+  EXPECT_EQ(begun.tiling["nkv"], 24U);
+  EXPECT_EQ(begun.tiling["hh"], 2U);
+  EXPECT_EQ(begun.tiling["walk"], 1U);
+  EXPECT_EQ(begun.tiling["steps"], 1U);  // what mas has not, and rows no use for
+  EXPECT_EQ(begun.tiling["spare"], hal::kWord);
+  EXPECT_EQ(begun_at(fusemax, begun).tiling["k0"], 16U);
+}
+
+// As mas, its tiles are what rows begins with; from there it gets no slower. The first one itself is not tried again.
+TEST(Contest, GoesOnFromTheTilesOfTheFastest) {
+  const MachineConfig machine =
+      config::load_hardware("edge", {"cores=1", "vec.lanes=16", "l1.size=256KiB", "dram.bandwidth=10GB/s"});
+  const config::Network network = config::load_network("H=4,N=200,E=64,causal=1");
+  const Schedule mas = parse_dataflow("mas");
+  Schedule rows = parse_dataflow("weave");
+  rows.tiling = parse_tiling("walk=rows");
+  Contest contest(machine, network);
+  contest.limit(20);
+  contest.add(mas);
+  contest.decide(true);
+  const Contender decided = contest.contenders().front();
+  const double spent = contest.replays().effort().spent();
+  contest.vary({mas});
+  EXPECT_EQ(contest.replays().effort().spent(), spent);
+  contest.vary({rows, parse_dataflow("gemm")});  // which takes no attention
+  EXPECT_GT(contest.replays().effort().spent(), spent);
+  const Contender& first = contest.contenders().front();
+  EXPECT_LE(first.cycles, decided.cycles);
+  EXPECT_EQ(contest.contenders().size(), 2U);
+  Trial trial(machine);
+  EXPECT_EQ(trial.cycles(network, first.schedule), first.cycles);
+}
+
 // A start may tell little: the fastest is found among those that begin far behind.
 TEST(Contest, GoesOnWithWhatBeginsBehind) {
   const MachineConfig machine =
