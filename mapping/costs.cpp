@@ -111,8 +111,8 @@ Cost Costs::engine(Unit unit, const hal::Descriptor& d) {
   cost.pipeline =
       static_cast<double>((mac ? machine_.mac.pipeline_cycles : machine_.vec.pipeline_cycles) + plan.latency_cycles);
   cost.after_previous = plan.after_previous;
-  if ((d.flags & hal::kMasked) != 0) {
-    const std::uint32_t columns = d.operand[0].columns;
+  if (cost.possible && (d.flags & hal::kMasked) != 0) {  // what is refused may have a mask of no rows
+    const std::uint32_t columns = mac ? d.tail.tile.keys : d.operand[0].columns;
     const RowMask mask(d, columns);
     for (std::uint32_t row = 0; row < d.rows; ++row) cost.hidden += columns - static_cast<double>(mask.of(row).count());
   }

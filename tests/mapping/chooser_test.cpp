@@ -188,7 +188,8 @@ TEST(Recording, CountsNoProductsOfWhatIsHidden) {
   for (const char* const layer :
        {"H=4,N=196,E=64,causal=1", "H=3,N=250,E=32,causal=1,window=49", "H=8,N=128,E=32,HKV=2,causal=1,window=33"}) {
     for (const Given& given :
-         {Given{{"cores=2"}, layer, "", ""}, Given{{"clusters=4", "l1.size=256KiB"}, layer, "", ""}}) {
+         {Given{{"cores=2"}, layer, "", ""}, Given{{"clusters=4", "l1.size=256KiB"}, layer, "", ""},
+          Given{{"mac.resident_tiles=8"}, layer, "", ""}}) {
       const MachineConfig machine = given.machine();
       Replays replays(machine);
       for (const firmware::Dataflow* dataflow : dataflows_for(true)) {

@@ -93,6 +93,21 @@ TEST(Costs, OfMaskedRowsAreThoseOfTheirPlaces) {
   EXPECT_GT(of_two_heads, 0U);
 }
 
+// Firmware of one's own may push anything.
+TEST(Costs, OfAMaskOfNoRowsAreThoseOfWhatIsRefused) {
+  const MachineConfig machine = Given{{}, "H=2,N=96,E=32,causal=1", "", ""}.machine();
+  Costs costs(machine);
+  hal::Descriptor d{};
+  d.opcode = hal::Opcode::kSoftmax;
+  d.flags = hal::kMasked;
+  d.rows = 4;
+  for (hal::Operand& o : d.operand) o = {hal::kL1Base, 16, 32};
+  d.tail.rule.mask.causal = 1;
+  const Cost& cost = costs.of(costs.number_of(Unit::kVec, d));
+  EXPECT_FALSE(cost.possible);
+  EXPECT_EQ(cost.hidden, 0);
+}
+
 // Each with new tokens of its own behind a history of its own.
 TEST(Costs, OfRequestsAreThoseOfTheirHistories) {
   std::ofstream(testing::TempDir() + "costs_requests.csv") << "new_tokens,cached_tokens\n40,0\n40,100\n16,33\n40,57\n";
