@@ -49,6 +49,7 @@ class Chooser::Search {
     switch (part) {
       case 0:  // from a modest start one way
         each_structure(0, steps_.given(), [&](const Words& words) { return begin(starts_, words), false; });
+        if (judge_.rough()) better_start();
         modest_ = ways(starts_.modest.words);
         follow_next(modest_);
         return true;
@@ -87,6 +88,8 @@ class Chooser::Search {
     if (!words_.empty()) return judge_.estimated(words_, true);
     return judge_.any() ? judge_.estimated(judge_.first().second, false) : Estimate{kNever};
   }
+
+  void begin_from(const Words& from) { other_start_ = from; }
 
   bool does_as(Search& other) {
     const std::vector<Words> some = other.judge_.differing();
@@ -131,6 +134,14 @@ class Chooser::Search {
     found_ = steps_.follow(from_);
     words_ = judge_.best();
     return true;
+  }
+
+  // Where looks are few: steps from an array's width of keys take many, and from where others have got to few.
+  void better_start() {
+    if (!other_start_.empty() && steps_.shrink(other_start_, steps_.given())) {
+      starts_.modest = std::min(starts_.modest, {judge_.merit(other_start_), other_start_});
+    }
+    if (!starts_.modest.words.empty()) starts_.modest = steps_.with_more_keys(starts_.modest);
   }
 
   // Until there is a structure that fits.
@@ -346,7 +357,8 @@ class Chooser::Search {
   Job job_;
   Judge judge_;
   Steps steps_;
-  Words from_;  // where it is gone on from; empty: from where a choice begins
+  Words from_;         // where it is gone on from; empty: from where a choice begins,
+  Words other_start_;  //   or from here, which may be empty
   bool given_;  // all of it is
   int part_ = 0;
   Starts starts_;
@@ -361,6 +373,7 @@ Chooser::Chooser(const Job& job, const firmware::Dataflow& dataflow, Replays& re
 Chooser::Chooser(const Job& job, const firmware::Dataflow& dataflow, Replays& replays, Glance glance, const Words& from)
     : search_(std::make_unique<Search>(job, dataflow, replays, glance, from)) {}
 Chooser::~Chooser() = default;
+void Chooser::begin_from(const Words& from) { search_->begin_from(from); }
 bool Chooser::advance() { return search_->advance(); }
 Estimate Chooser::best() { return search_->best(); }
 bool Chooser::does_as(Chooser& other) { return search_->does_as(*other.search_); }

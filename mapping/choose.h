@@ -38,6 +38,8 @@ class Chooser {
   Chooser(const Chooser&) = delete;
   Chooser& operator=(const Chooser&) = delete;
 
+  // The choice is begun from these words, too, which are complete: where another one has got to. Before the first part.
+  void begin_from(const Words& from);
   // The next part. False: there is none left. Where there has been enough effort (Replays::effort) nothing comes of it.
   bool advance();
   // Of the best that was found, by the first commands of its stream: {infinite} where none fits.

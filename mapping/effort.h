@@ -8,8 +8,10 @@
 // program took 27 milliseconds on one and 45 on another, a recorded command 0.16 microseconds on both.
 #pragma once
 
-#include <cstdint>
+#include <algorithm>
+#include <functional>
 #include <limits>
+#include <utility>
 
 namespace attnvp::mapping {
 
@@ -38,10 +40,22 @@ class Effort {
   double spent() const { return spent_; }
   // Endless, unless something is allowed. Once it is over nothing new is looked at.
   void allow(double most) { most_ = most; }
+  // Less of it by what is found: so much for the commands of the fastest meanwhile. Nothing: no more of that.
+  void allow_by(std::function<double(double commands)> most) {
+    most_by_ = std::move(most);
+    fastest_ = std::numeric_limits<double>::infinity();
+  }
+  void found(double cycles, double commands) {
+    if (!most_by_ || cycles >= fastest_) return;
+    fastest_ = cycles;
+    most_ = std::min(most_, most_by_(commands));
+  }
   double left() const { return most_ - spent_; }
   bool over() const { return spent_ >= most_; }
 
  private:
+  std::function<double(double)> most_by_;
+  double fastest_ = std::numeric_limits<double>::infinity();
   double spent_ = 0, most_ = std::numeric_limits<double>::infinity();
 };
 

@@ -117,7 +117,11 @@ double Judge::merit(const Words& words, double most) {
   if (merit >= most) return merit;
   merits_[words] = merit;
   found_.emplace_back(merit, words);
-  least_ = std::min(least_, merit);
+  if (merit < least_) {
+    least_ = merit;
+    const Estimate& best = look(words, commands_, most);
+    replays_.effort().found(best.cycles, best.all_commands);
+  }
   return merit;
 }
 

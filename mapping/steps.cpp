@@ -288,6 +288,21 @@ Start Steps::follow(Words words) {
   return {here, words};
 }
 
+Start Steps::with_more_keys(Start start) {
+  for (std::size_t i = 0; i < count_; ++i) {
+    if (parameter(i).extent != firmware::Extent::kKeys) continue;
+    while (open(i) && start.words[i] != hal::kWord) {
+      Words other = start.words;
+      const std::uint32_t twice = nearest(i, other, 2 * other[i]);
+      if (twice == other[i] || !with_value(other, i, twice)) break;
+      const double there = judge_.merit(other, start.merit);
+      if (there >= start.merit * kBetter) break;
+      start = {there, other};
+    }
+  }
+  return start;
+}
+
 Words Steps::roomy(Words words) {
   for (std::size_t i = 0; i < count_; ++i) {
     if (parameter(i).extent != firmware::Extent::kBlocks || !open(i) || words[i] == hal::kWord) continue;

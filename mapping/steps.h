@@ -50,6 +50,8 @@ class Steps {
   void each_shape(const Words& words, const Visit& visit);
   // Parameter by parameter, of each the neighbours, as long as they are better. Where that ends.
   Start follow(Words words);
+  // Twice the keys of a tile again and again, as long as that is better.
+  Start with_more_keys(Start start);
   // As many blocks of rows at a time as there is room for, where what streams past them comes the less often for it.
   Words roomy(Words words);
 

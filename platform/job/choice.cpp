@@ -23,6 +23,10 @@ Choosing::Choosing(const MachineConfig& machine, const config::Network& network,
       chooser_(make_job(machine, network, schedule), *mapping::find_dataflow(schedule.dataflow), replays, glance,
                words_of(from.tiling, *mapping::find_dataflow(schedule.dataflow))) {}
 
+void Choosing::begin_from(const Schedule& from) {
+  chooser_.begin_from(words_of(from.tiling, *mapping::find_dataflow(schedule_.dataflow)));
+}
+
 Choice Choosing::choice() {
   const firmware::Dataflow& dataflow = *mapping::find_dataflow(schedule_.dataflow);
   const mapping::Choice choice = chooser_.choice();

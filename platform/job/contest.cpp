@@ -89,7 +89,7 @@ void Contest::allow(double commands, std::uint32_t runs) {
 
 void Contest::allow_all_but(std::uint32_t runs) {
   if (runs_ == 0) return;
-  replays_.effort().allow((runs_ - std::min(runs_, runs)) * a_run(all_.front().commands));
+  replays_.effort().allow(runs_but(runs) * a_run(all_.front().commands));
 }
 
 double Contest::runs_left() {
@@ -156,7 +156,7 @@ bool Contest::advance(Contender& c, Choosing& choosing) {
 
 void Contest::go_on(Open& o) {
   o.going = advance(*o.contender, *o.choosing);
-  if (o.going) allow(likeliest().commands, runs_ - std::min(runs_, kVaried));
+  if (o.going) allow(likeliest().commands, runs_but(kVaried));
 }
 
 double Contest::run_of_likeliest(const Open& o) {
@@ -214,6 +214,19 @@ Contest::Open* Contest::same_as(const Open& open, std::vector<Open>& all) const 
   return nullptr;
 }
 
+void Contest::begin_at_best(Open& o, const std::vector<Open>& all) const {
+  const Open* best = nullptr;
+  for (const Open& before : all) {
+    if (runs_ == 0 || &before == &o) break;
+    if (before.twin() || before.contender->estimate == kOut) continue;
+    if (best == nullptr || before.contender->estimate < best->contender->estimate) best = &before;
+  }
+  if (best == nullptr) return;
+  if (const std::optional<Choice> found = best->choosing->likeliest()) {
+    o.choosing->begin_from(begun_at(o.contender->open, found->schedule));
+  }
+}
+
 bool Contest::choose_all(std::vector<Open>& open) {
   Begun begun;
   for (Open& o : open) {
@@ -223,6 +236,7 @@ bool Contest::choose_all(std::vector<Open>& open) {
       o.contender->same = same->contender->open.text;
       continue;
     }
+    begin_at_best(o, open);
     go_on(o);
     if (const std::string* const same = same_begun(*o.contender, *o.choosing, begun)) o.contender->same = *same;
     if (ends_here(o)) return true;
@@ -266,7 +280,10 @@ void Contest::choose_close(std::vector<Open>& open) {
 }
 
 const Contender& Contest::likeliest() const {
-  const auto likelier = [](const Contender& a, const Contender& b) { return a.estimate < b.estimate; };
+  // Of two that do the same one is not gone on with.
+  const auto likelier = [](const Contender& a, const Contender& b) {
+    return std::make_tuple(!a.same.empty(), a.estimate) < std::make_tuple(!b.same.empty(), b.estimate);
+  };
   return *std::min_element(all_.begin(), all_.end(), likelier);
 }
 
@@ -288,12 +305,14 @@ void Contest::run_nearest(bool always) {
 
 void Contest::decide(bool always) {
   sort();
+  if (runs_ > 0) replays_.effort().allow_by([this](double commands) { return runs_but(kVaried) * a_run(commands); });
   std::vector<Open> open = choices();
   if (!choose_all(open)) {
     choose_close(open);
     sort();
     run_nearest(always);
   }
+  replays_.effort().allow_by({});
   open.clear();
   const auto out = [](const Contender& c) { return c.estimate == kOut; };
   all_.erase(std::remove_if(all_.begin(), all_.end(), out), all_.end());

@@ -3,6 +3,7 @@
 // are run.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -78,6 +79,7 @@ class Contest {
     bool seen = false;  // closely
   };
   void sort();
+  std::uint32_t runs_but(std::uint32_t kept) const { return runs_ - std::min(runs_, kept); }
   double a_run(double commands) const;  // its effort, of a program of its own
   // As much effort as so many runs of so many commands take, or of as few as were seen, where there is a limit.
   void allow(double commands, std::uint32_t runs);
@@ -87,6 +89,8 @@ class Contest {
   // The first part of all, then the others of those that have not stayed behind. True: one has run in nearly the time
   // that any schedule takes, and the rest was left.
   bool choose_all(std::vector<Open>& open);
+  // From the tiles of the fastest before it, too, where there is a limit.
+  void begin_at_best(Open& open, const std::vector<Open>& all) const;
   void choose_close(std::vector<Open>& open);
   void go_on(Open& open);  // the next part of one
   // Cycles of the best it has come by, which are had for less than closer looks; 0: it was not run.

@@ -20,6 +20,14 @@ const firmware::Parameter* find(const firmware::Dataflow& dataflow, const char* 
 // Of a parameter that a way has no use for.
 std::uint32_t no_use(const firmware::Parameter& p) { return p.none != nullptr ? hal::kWord : 1; }
 
+// The nearest to another dataflow's value; 0: that has none.
+std::uint32_t value_for(const firmware::Parameter& p, std::uint32_t value) {
+  if (value == 0) return no_use(p);
+  const bool count = p.extent == firmware::Extent::kCount;
+  if (value == hal::kWord) return p.none != nullptr ? value : count ? p.most : 1;
+  return count ? std::min(value, p.most) : value;
+}
+
 // The other dataflow with what is given; false where it has no such parameter, or no such value.
 bool in_words_of(const firmware::Dataflow& other, const Schedule& own, const firmware::Parameter& ways,
                  Schedule& same) {
@@ -105,8 +113,7 @@ Schedule begun_at(const Schedule& open, const Schedule& found) {
   const firmware::Dataflow& dataflow = *mapping::find_dataflow(open.dataflow);
   for (const firmware::Parameter* const* p = dataflow.parameters; *p != nullptr; ++p) {
     if (begun.tiling[(*p)->name] != 0) continue;
-    const std::uint32_t value = found.tiling[(*p)->name];
-    begun.tiling.set((*p)->name, value != 0 ? value : no_use(**p));
+    begun.tiling.set((*p)->name, value_for(**p, found.tiling[(*p)->name]));
   }
   return begun;
 }

@@ -133,6 +133,34 @@ TEST(Chooser, GoesOnFromASchedule) {
   }
 }
 
+// With those tiles to begin from its first part comes to what is about as fast (a look weighs the bus, too).
+TEST(Chooser, BeginsWhereAnotherHasGotTo) {
+  bool helped = false;
+  for (const Given& given : kCases) {
+    const MachineConfig machine = given.machine();
+    const Job job = job_of(given, machine, given.dataflow);
+    const firmware::Dataflow& dataflow = *find_dataflow(given.dataflow);
+    Replays replays(machine);
+    const Words best = choose(job, dataflow, replays).words;
+    const auto after_a_part = [&](const Words& from) {
+      Replays own(machine);
+      Chooser chooser(job, dataflow, own, Glance::kRough);
+      if (!from.empty()) chooser.begin_from(from);
+      EXPECT_TRUE(chooser.advance());
+      return chooser.best().cycles;
+    };
+    Job there = job;
+    std::copy(best.begin(), best.end(), there.block.parameter);
+    const double begun = after_a_part(best);
+    EXPECT_LE(begun, 1.05 * estimate(there, replays, 250).cycles) << given.network;
+    helped = helped || begun < after_a_part({});
+    Words too_large = best;
+    too_large[static_cast<std::size_t>(index_of(dataflow, "nkv"))] = 1'000'000;  // gives way
+    EXPECT_LT(after_a_part(too_large), kNever) << given.network;
+  }
+  EXPECT_TRUE(helped);
+}
+
 TEST(Chooser, TellsWhatDoesTheSame) {
   const auto same = [](const Given& given, const char* one, const char* other) {
     const MachineConfig machine = given.machine();
@@ -242,6 +270,26 @@ TEST(Effort, IsOfWhatIsRecordedAndReplayed) {
   replays.effort().allow(first);
   EXPECT_TRUE(replays.effort().over());
   EXPECT_EQ(replays.effort().left(), 0);
+}
+
+TEST(Effort, IsLimitedByTheFastestMeanwhile) {
+  Effort effort;
+  effort.add(100);
+  effort.found(50, 7);  // nothing is asked for
+  EXPECT_FALSE(effort.over());
+  effort.allow_by([](double commands) { return 10 * commands; });
+  effort.found(60, 30);
+  EXPECT_EQ(effort.left(), 200);
+  effort.found(70, 1);  // is slower
+  EXPECT_EQ(effort.left(), 200);
+  effort.found(40, 40);  // never more
+  EXPECT_EQ(effort.left(), 200);
+  effort.found(30, 10);
+  EXPECT_TRUE(effort.over());
+  effort.allow_by({});
+  effort.allow(150);
+  effort.found(20, 1);
+  EXPECT_EQ(effort.left(), 50);
 }
 
 }  // namespace

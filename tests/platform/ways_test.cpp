@@ -193,6 +193,8 @@ TEST(Ways, BeginAtTheTilesOfOthers) {
   EXPECT_EQ(begun.tiling["steps"], 1U);  // what mas has not, and rows no use for
   EXPECT_EQ(begun.tiling["spare"], hal::kWord);
   EXPECT_EQ(begun_at(fusemax, begun).tiling["k0"], 16U);
+  fusemax.tiling = parse_tiling("rb=32");
+  EXPECT_EQ(begun_at(parse_dataflow("lean"), fusemax).tiling["rb"], 1U);  // of which there is one in lean
 }
 
 // As mas, its tiles are what rows begins with; from there it gets no slower. The first one itself is not tried again.
