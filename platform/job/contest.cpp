@@ -37,7 +37,7 @@ constexpr std::uint32_t kTrials = 3, kVaried = 4, kOver = 6, kTheLast = 2;
 
 bool Contest::add(const Schedule& open, const Schedule& look_at) {
   const auto left_out = [this](const std::string& why) {
-    left_out_ += (left_out_.empty() ? "" : "; ") + why;
+    if (left_out_.find(why) == std::string::npos) left_out_ += (left_out_.empty() ? "" : "; ") + why;
     return false;
   };
   try {

@@ -109,6 +109,22 @@ TEST(Contest, SaysWhyNobodyTakesTheJob) {
   }
 }
 
+TEST(Contest, SaysTheSameOfSeveralOnce) {
+  const MachineConfig machine = config::load_hardware("edge", {});
+  const config::Network network = config::load_network("H=2,N=256,E=64");
+  Contest contest(machine, network);
+  std::string alone;
+  for (const char* name : {"mas", "flat", "fusemax"}) {
+    Schedule open = parse_dataflow(name);
+    open.tiling = parse_tiling("nkv=100000");
+    EXPECT_FALSE(contest.add(open));
+    if (alone.empty()) alone = contest.left_out();
+  }
+  EXPECT_NE(alone.find("nkv=100000 is larger"), std::string::npos) << alone;
+  EXPECT_EQ(contest.left_out(), alone);
+  EXPECT_THROW(contest.refuse_all(), std::runtime_error);
+}
+
 TEST(Contest, EndsWithTheFastestFirst) {
   const MachineConfig machine = config::load_hardware("edge", {"cores=1"});
   const config::Network network = config::load_network("H=2,N=128,E=32");
