@@ -359,7 +359,7 @@ class Chooser::Search {
   Steps steps_;
   Words from_;         // where it is gone on from; empty: from where a choice begins,
   Words other_start_;  //   or from here, which may be empty
-  bool given_;  // all of it is
+  bool given_;         // all of it is
   int part_ = 0;
   Starts starts_;
   Ways modest_;

@@ -31,7 +31,7 @@ struct Cost {
   double bus = 0, bursts = 0, latency = 0;
   double drain = 0;         // of the last burst, through L1
   double dram = 0, l2 = 0;  // on each of them, at least: a cache before DRAM may have it
-  double hidden = 0;        // scores of a softmax that the mask hides
+  double hidden = 0;        // scores of a tile that the mask hides
   bool shared = false;      // a read of DRAM that another cluster's may be the answer of: it can be over at once
   bool after_previous = false;
   bool possible = true;  // false: the engine would refuse it

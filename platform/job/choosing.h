@@ -27,7 +27,7 @@ class Choosing {
   // Only what steps from there lead to, which is complete; what is given in `schedule` stays.
   Choosing(const MachineConfig& machine, const config::Network& network, const Schedule& schedule,
            mapping::Replays& replays, mapping::Glance glance, const Schedule& from);
-  void begin_from(const Schedule& from);     // Chooser's; of what is open
+  void begin_from(const Schedule& from);         // Chooser's; of what is open
   bool advance() { return chooser_.advance(); }  // false: there is no part left
   mapping::Estimate best() { return chooser_.best(); }
   bool does_as(Choosing& other) { return chooser_.does_as(other.chooser_); }  // mapping::Chooser's

@@ -22,15 +22,15 @@ constexpr double kMostCommands = 300'000;                         // of what is 
 constexpr std::uint32_t kMostCores = 1024;                        // of a machine that is made beside another one
 
 // Where there is a limit, a choice that is so far behind the best one is not gone on with: after its first parts, as
-// starts differ, and then. Of 300 machines and layers at random (docs/auto.md) 2 and 1.35 found nothing faster and took
+// starts differ, and then. Of cases 0 to 299 of docs/auto.md 2 and 1.35 found nothing faster and took
 // longer; 1.2 after two parts lost 7% on one.
 constexpr double kBehindFirst = 1.5, kBehind = 1.25;
 constexpr int kFirstParts = 3, kParts = 5;
 constexpr double kClose = 1.15;      // whose tiles are looked at closely before the nearest are run,
 constexpr double kCloseOver = 1.03;  //   once there was enough effort
 // Runs of a limit that are kept for those; for those and what others come to from the first one's tiles (of 3, 4, 5 and
-// 7 chosen by the cases of docs/auto.md); for what a challenge that has begun in time takes beyond it; and for the run
-// that is asked for.
+// 7 chosen by cases 0 to 499 of docs/auto.md); for what a challenge that has begun in time takes beyond it; and for the
+// run that is asked for.
 constexpr std::uint32_t kTrials = 3, kVaried = 4, kOver = 6, kTheLast = 2;
 
 }  // namespace
