@@ -11,6 +11,7 @@
 #include "platform/config/catalog.h"
 #include "platform/config/csv.h"
 #include "platform/config/hugging_face.h"
+#include "platform/config/network_text.h"
 #include "platform/config/provenance.h"
 #include "platform/config/step.h"
 #include "platform/config/words.h"
@@ -342,8 +343,6 @@ Network parse_inline(const std::string& text) {
   return complete(keys, origin, inline_name);
 }
 
-}  // namespace
-
 // Of "H=12,scale=1/sqrt(E)", whose first word is a name, and "a=b/net.yaml".
 bool is_inline(const std::string& text) {
   const std::size_t equals = text.find('=');
@@ -354,34 +353,96 @@ bool is_inline(const std::string& text) {
   return !is_path(text) || std::any_of(inline_names().begin(), inline_names().end(), named);
 }
 
+constexpr std::string_view kLayerType = "layer_type";
+
 // Keys behind a name: "llama3.1-8b,phase=decode". The comma that they begin behind; npos: there are none.
 std::size_t words_begin(const std::string& text) {
   const std::size_t equals = text.find('=');
   const std::size_t comma = equals == std::string::npos ? equals : text.rfind(',', equals);
   if (comma == std::string::npos) return comma;
   const std::string_view name = trimmed(std::string_view(text).substr(comma + 1, equals - comma - 1));
-  const bool known =
-      std::any_of(inline_names().begin(), inline_names().end(), [&](const auto& entry) { return entry.first == name; });
+  const bool known = name == kLayerType || std::any_of(inline_names().begin(), inline_names().end(),
+                                                       [&](const auto& entry) { return entry.first == name; });
   return known || !is_path(text) ? comma : std::string::npos;
+}
+
+// A model file that cannot be had as a layer, or as a whole model.
+void refuse_scope_of(const ModelFile& model, Scope scope) {
+  if (scope != Scope::kAttention && !model.no_layer.empty()) {
+    throw ConfigError(
+        fmt::format("{}: scope=layer|model: {}; allowed is scope=attention", model.source, model.no_layer));
+  }
+  if (scope == Scope::kModel && !model.no_model.empty()) {
+    throw ConfigError(
+        fmt::format("{}: scope=model: {}; allowed are scope=attention and scope=layer", model.source, model.no_model));
+  }
+}
+
+// Takes "layer_type=full_attention" out of the keys behind a model file.
+std::string take_layer_type(std::string& words, const Origin& origin) {
+  std::string kept, type;
+  for (std::size_t start = 0; start <= words.size() && !words.empty();) {
+    const std::size_t comma = std::min(words.find(',', start), words.size());
+    const std::string_view word = std::string_view(words).substr(start, comma - start);
+    start = comma + 1;
+    const std::size_t equals = word.find('=');
+    if (equals == std::string_view::npos || trimmed(word.substr(0, equals)) != kLayerType) {
+      kept += (kept.empty() ? "" : ",") + std::string(word);
+      continue;
+    }
+    if (!type.empty()) fail(origin, fmt::format("key '{}' is given twice", kLayerType));
+    type = trimmed(word.substr(equals + 1));
+    if (type.empty()) fail(origin, fmt::format("key '{}' has no value", kLayerType));
+  }
+  words = kept;
+  return type;
+}
+
+}  // namespace
+
+NetworkText split_network(const std::string& text) {
+  if (is_inline(text)) return {{}, {}, text};
+  const std::size_t comma = words_begin(text);
+  NetworkText parts{text.substr(0, comma), {}, comma == std::string::npos ? std::string() : text.substr(comma + 1)};
+  if (parts.hugging_face()) parts.layer_type = take_layer_type(parts.words, option_origin("--net", text));
+  return parts;
+}
+
+std::vector<std::string> keys_of_words(const std::string& words) {
+  std::vector<std::string> keys;
+  for (const auto& [name, path] : inline_names()) {
+    for (std::size_t start = 0; start < words.size(); start = words.find(',', start) + 1) {
+      const std::string_view word = std::string_view(words).substr(start, words.find(',', start) - start);
+      if (trimmed(word.substr(0, word.find('='))) == name) keys.push_back(path);
+      if (words.find(',', start) == std::string::npos) break;
+    }
+  }
+  return keys;
+}
+
+bool is_network_text(const std::string& text) {
+  const NetworkText parts = split_network(text);
+  return parts.base.empty() || parts.hugging_face() || !parts.words.empty() || parse_step(text).has_value();
 }
 
 Network load_network(const std::string& text) {
   if (const std::optional<Network> step = parse_step(text)) return *step;
-  if (is_inline(text)) return parse_inline(text);
-  const std::size_t comma = words_begin(text);
-  const std::string base = text.substr(0, comma);
+  const NetworkText parts = split_network(text);
+  if (parts.base.empty()) return parse_inline(text);
   K keys;
   Origin origin;
-  if (base.rfind("hf:", 0) == 0) {
-    std::string path = base.substr(3);
-    for (const Setting& setting : read_hugging_face(path)) network_schema().apply(keys, setting);
-    origin = {shown_path(path)};
+  ModelFile model;
+  if (parts.hugging_face()) {
+    const std::string path = parts.base.substr(kHuggingFace.size());
+    model = read_hugging_face(path, parts.layer_type);
+    for (const Setting& setting : model.settings) network_schema().apply(keys, setting);
+    origin = {model.source};
     const std::filesystem::path named = std::filesystem::path(path).lexically_normal();
     const bool file = named.extension() == ".json";
     keys.network.name = text::printable((file ? named.parent_path() : named).filename().string());
     if (keys.network.name.empty()) keys.network.name = "config";
   } else {
-    const std::string path = find_config(Folder::kNetworks, base);
+    const std::string path = find_config(Folder::kNetworks, parts.base);
     const Document document = Document::load(path);
     keys.network.name = text::printable(std::filesystem::path(path).stem().string());
     std::vector<std::string> known = network_schema().paths();
@@ -393,11 +454,11 @@ Network load_network(const std::string& text) {
     read_provenance(document, network_schema().paths());  // refuses what is wrong with it
     origin = {document.source()};
   }
-  if (comma == std::string::npos) return complete(keys, origin, [](const std::string& name) { return name; });
-  origin = option_origin("--net", text);
-  apply_words(keys, std::string_view(text).substr(comma + 1), origin);
-  keys.network.name += text::printable(text.substr(comma));
-  return complete(keys, origin, inline_name);
+  keys.network.name += text::printable(text.substr(parts.base.size()));
+  if (parts.words.empty()) return complete(keys, origin, [](const std::string& name) { return name; });
+  apply_words(keys, parts.words, option_origin("--net", text));
+  refuse_scope_of(model, keys.network.scope);
+  return complete(keys, option_origin("--net", text), inline_name);
 }
 
 }  // namespace attnvp::config

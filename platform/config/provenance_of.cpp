@@ -6,8 +6,11 @@
 #include "platform/config/catalog.h"
 #include "platform/config/energy.h"
 #include "platform/config/hardware.h"
+#include "platform/config/hugging_face.h"
 #include "platform/config/network.h"
+#include "platform/config/network_text.h"
 #include "platform/config/provenance.h"
+#include "platform/config/step.h"
 
 namespace attnvp::config {
 namespace {
@@ -45,14 +48,23 @@ Provenances hardware_provenance(const std::string& name_or_path, const std::vect
 Provenances network_provenance(const std::string& text) {
   load_network(text);  // refuses what is wrong with it
   Provenances of_keys;
-  if (text.find('=') != std::string::npos && !is_path(text)) return of_keys;
-  const Document document = Document::load(find_config(Folder::kNetworks, text));
-  const std::vector<std::string>& paths = network_schema().paths();
-  std::vector<std::string> known = paths;
-  known.emplace_back(kProvenanceSection);
-  std::vector<std::string> set;
-  for (const Setting& setting : document.settings(known)) set.push_back(setting.path);
-  take_statements(of_keys, read_provenance(document, paths), paths, set);
+  const NetworkText parts = split_network(text);
+  if (parts.base.empty() || parse_step(text)) return of_keys;
+  if (parts.hugging_face()) {
+    const ModelFile model = read_hugging_face(parts.base.substr(kHuggingFace.size()), parts.layer_type);
+    for (std::size_t i = 0; i < model.settings.size(); ++i) of_keys[model.settings[i].path] = model.sources[i];
+  } else {
+    const Document document = Document::load(find_config(Folder::kNetworks, parts.base));
+    const std::vector<std::string>& paths = network_schema().paths();
+    std::vector<std::string> known = paths;
+    known.emplace_back(kProvenanceSection);
+    std::vector<std::string> set;
+    for (const Setting& setting : document.settings(known)) set.push_back(setting.path);
+    take_statements(of_keys, read_provenance(document, paths), paths, set);
+  }
+  for (const std::string& key : keys_of_words(parts.words)) {
+    of_keys.insert_or_assign(key, Provenance{Provenance::Kind::kSet, {}, {}});
+  }
   return of_keys;
 }
 
