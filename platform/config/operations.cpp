@@ -21,7 +21,8 @@ std::vector<Operation> operations_of(const Network& n) {
     throw ConfigError(fmt::format("{}: scope=layer takes requests, not contexts of different lengths", n.name));
   }
   const auto rows = static_cast<std::uint32_t>(tokens_of(n));
-  const std::uint32_t queries = n.heads * n.emb, keys = n.heads_of_kv() * n.emb, heads = n.heads + n.heads_of_kv();
+  const std::uint32_t heads = n.heads + n.heads_of_kv();
+  const std::uint32_t columns = heads * n.emb + n.heads_of_kv() * n.values();  // of Q, K and V
   Network attention = n;
   attention.scope = Scope::kAttention;
   const bool normed = !n.linear && n.norm != Norm::kNone;
@@ -35,11 +36,11 @@ std::vector<Operation> operations_of(const Network& n) {
     if (!n.linear) all.push_back({name, add_rows(rows, n.hidden)});
   };
   norm(before, "attention norm");
-  all.push_back({"qkv", gemm(rows, queries + 2 * keys, n.hidden, n.type)});
+  all.push_back({"qkv", gemm(rows, columns, n.hidden, n.type)});
   if (!n.linear && n.qk_norm) all.push_back({"q, k norm", norm_rows(n.norm, rows * heads, n.emb)});
   if (!n.linear && n.rotary) all.push_back({"rotary", rotate_rows(rows, heads * n.emb, n.emb)});
   all.push_back({"attention", attention});
-  all.push_back({"out", gemm(rows, n.hidden, queries, n.type)});
+  all.push_back({"out", gemm(rows, n.hidden, n.heads * n.values(), n.type)});
   norm(around, "attention out norm");
   add("attention sum");
   norm(behind, "attention norm");

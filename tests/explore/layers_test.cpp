@@ -60,6 +60,15 @@ TEST(Layers, HaveWhatTheirModelHas) {
             "gemm:8x32x64 add:8x32");
 }
 
+// V may have another width than Q and K (FlashMLA, Megatron): 2 heads of 64 and 64 and 32 columns.
+TEST(Layers, ProjectionsHaveTheWidthOfTheValues) {
+  const std::string widths = "N=64,E=64,EV=32,hidden=128,ffn=256,scope=layer";
+  EXPECT_EQ(names_of("H=2," + widths).find("layernorm:64x128 gemm:64x320x128 attention gemm:64x128x64 "), 0U);
+  EXPECT_EQ(names_of("H=4,HKV=2," + widths).find("layernorm:64x128 gemm:64x448x128 attention gemm:64x128x128 "), 0U);
+  const LayerRun layer = run("edge", "H=2," + widths, "auto", true);
+  for (const auto& [name, result] : layer.operations) EXPECT_TRUE(result.golden.passed) << name;
+}
+
 TEST(Layers, OfDecodingHaveARowForEveryRequest) {
   const auto operations = config::operations_of(config::load_network("llama3.1-8b,phase=decode,batch=3,cache=99"));
   EXPECT_EQ(operations.front().network.name, "rmsnorm:3x4096");
