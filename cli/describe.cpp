@@ -17,7 +17,9 @@
 #include "platform/config/energy.h"
 #include "platform/config/error.h"
 #include "platform/config/hardware.h"
+#include "platform/config/hugging_face.h"
 #include "platform/config/network.h"
+#include "platform/config/network_text.h"
 #include "platform/config/provenance.h"
 #include "platform/config/reference.h"
 #include "platform/config/words.h"
@@ -151,7 +153,17 @@ void describe_network(const std::string& what) {
   const double macs = 1.0 * n.batch * n.heads * n.seq_q * n.seq_kv * (1.0 * n.emb + n.values());
   print(fmt::format("{}: batch {}, {} heads, {} queries x {} keys, {} per head; {:.4g} multiply-accumulates\n", n.name,
                     n.batch, n.heads, n.seq_q, n.seq_kv, n.emb, macs));
-  print(provenance_text(config::network_provenance(what)));
+  const config::NetworkText parts = config::split_network(what);
+  if (!parts.hugging_face()) return print(provenance_text(config::network_provenance(what)));
+  // The file's keys have other names: what became of them, too.
+  const std::string path = parts.base.substr(config::kHuggingFace.size());
+  config::Provenances of_keys = config::network_provenance(what);
+  for (const config::Setting& setting : config::read_hugging_face(path, parts.layer_type).settings) {
+    const auto of_key = of_keys.extract(setting.path).mapped();
+    const bool kept = of_key.kind != config::Provenance::Kind::kSet;
+    print(fmt::format("  {:<12} {:<12} {}\n", setting.path, kept ? setting.text : "", of_key.text()));
+  }
+  for (const auto& [key, of_key] : of_keys) print(fmt::format("  {:<12} {:<12} {}\n", key, "", of_key.text()));
 }
 
 void describe_energy(const std::string& what) {
@@ -191,8 +203,8 @@ std::vector<Kind> kinds_of(const std::string& what) {
   if (what == "keys") return {Kind::kKeys};
   if (what == "tiling") return {Kind::kTiling};
   if (is_program(what)) return {Kind::kProgram};
+  if (config::is_network_text(what)) return {Kind::kNetwork};
   if (config::is_path(what)) return {kind_of_file(what)};
-  if (what.find('=') != std::string::npos) return {Kind::kNetwork};
   std::vector<Kind> kinds;
   std::vector<std::string> names;
   for (const firmware::Dataflow* d : mapping::dataflows()) {

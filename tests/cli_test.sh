@@ -96,6 +96,26 @@ wrong 'describe needs an argument' describe
 wrong "'edgee' is no machine, .* did you mean 'edge'" describe edgee
 wrong "is for machines, which 'mas' is not" describe mas --set cores=2
 wrong "unknown.yaml:3: key 'l1.sise' is unknown" describe "$in/unknown.yaml"
+
+# Models' config.json files.
+mkdir "$in/llama" "$in/gemma"
+printf '{"model_type": "llama", "num_attention_heads": 8, "hidden_size": 512, "x": Infinity}' >"$in/llama/config.json"
+printf '{"model_type": "gemma3_text", "num_hidden_layers": 7}' >"$in/gemma/config.json"
+done_well describe "hf:$in/llama"
+grep -q "llama: batch 1, 8 heads, 2048 queries x 2048 keys, 64 per head" "$log/stdout" || failed 'no shape'
+grep -q "heads  *8  *published key 'num_attention_heads' of the file" "$log/stdout" || failed 'no key of the file'
+grep -q "layers  *32  *published default of LlamaConfig" "$log/stdout" || failed 'no default'
+done_well describe "hf:$in/gemma,layer_type=full_attention,batch=3"
+grep -q "batch  *set on the command line" "$log/stdout" || failed 'no key of the command line'
+cp "$configs/networks/gpt2.yaml" "$in/own.yaml"
+done_well describe "$in/own.yaml,batch=2"
+done_well describe gemm:64x64x64
+wrong "gemma/config.json: key 'sliding_window': 6 layers are sliding_attention" describe "hf:$in/gemma"
+wrong "gemma/config.json: key 'sliding_window': 6 layers are sliding_attention" run --net "hf:$in/gemma"
+wrong "gemma/config.json: scope=model: key 'sliding_window': .* allowed are scope=attention and scope=layer" \
+  run --net "hf:$in/gemma,layer_type=full_attention,scope=model"
+wrong "is for machines, which 'hf:.*llama' is not" describe "hf:$in/llama" --set cores=2
+
 for option in --out --q --k --v; do wrong "$option needs --data full" run --data timing "$option" x.npy; done
 
 # Traces.
