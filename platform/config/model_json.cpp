@@ -87,6 +87,7 @@ std::string shown_value(const json& value) {
 
 ModelJson ModelJson::load(const std::string& file_or_folder) {
   namespace fs = std::filesystem;
+  if (file_or_folder.empty()) throw ConfigError("--net hf: names no file; allowed is hf:FOLDER or hf:FILE.json");
   std::error_code error;
   const std::string path =
       fs::is_directory(file_or_folder, error) ? (fs::path(file_or_folder) / "config.json").string() : file_or_folder;

@@ -315,6 +315,9 @@ TEST(ModelFile, NumbersThatPythonWritesAreRead) {
             "config.json:2: is not valid JSON: the mistake is in column 23");
   EXPECT_EQ(whole("{\"model_type\": \"llama\""), "config.json:1: is not valid JSON: the mistake is in column 23");
   EXPECT_EQ(whole(std::string(1000, '[')), "config.json:1: is nested more than 100 levels deep in column 101");
+  EXPECT_EQ(whole("{\"a\": 1e999}"), "config.json: holds a number that is out of range");
+  EXPECT_EQ(whole("{\"a\": \"\xff\"}"), "config.json:1: is not valid JSON: the mistake is in column 8");
+  EXPECT_EQ(load("\xEF\xBB\xBF" + llama + "}").heads, 2U);
   EXPECT_EQ(whole("[1]"), "config.json: it is no JSON object");
   EXPECT_EQ(whole(""), "config.json:1: is not valid JSON: the mistake is in column 1");
 }
@@ -445,6 +448,8 @@ TEST(ModelFile, RefusesWhatIsNoModel) {
             "key 'num_hidden_layers': found 4000000000; allowed is 1 to 1024");
   EXPECT_EQ(refusal(R"({"model_type": "gpt2", "scale_attn_by_inverse_layer_idx": true})"),
             "key 'scale_attn_by_inverse_layer_idx': found 'true'; allowed is false, as layers would differ");
+  EXPECT_EQ(message_of([] { load_network("hf:,batch=2"); }),
+            "--net hf: names no file; allowed is hf:FOLDER or hf:FILE.json");
   EXPECT_EQ(message_of([] { load_network("hf:/no/such"); }), "/no/such: no such file");
 }
 
