@@ -401,9 +401,10 @@ std::string take_layer_type(std::string& words, const Origin& origin) {
 }  // namespace
 
 NetworkText split_network(const std::string& text) {
-  if (is_inline(text)) return {{}, {}, text};
+  if (is_inline(text)) return {true, {}, {}, text};
   const std::size_t comma = words_begin(text);
-  NetworkText parts{text.substr(0, comma), {}, comma == std::string::npos ? std::string() : text.substr(comma + 1)};
+  NetworkText parts{
+      false, text.substr(0, comma), {}, comma == std::string::npos ? std::string() : text.substr(comma + 1)};
   if (parts.hugging_face()) parts.layer_type = take_layer_type(parts.words, option_origin("--net", text));
   return parts;
 }
@@ -422,13 +423,13 @@ std::vector<std::string> keys_of_words(const std::string& words) {
 
 bool is_network_text(const std::string& text) {
   const NetworkText parts = split_network(text);
-  return parts.base.empty() || parts.hugging_face() || !parts.words.empty() || parse_step(text).has_value();
+  return parts.inline_shape || parts.hugging_face() || !parts.words.empty() || parse_step(text).has_value();
 }
 
 Network load_network(const std::string& text) {
   if (const std::optional<Network> step = parse_step(text)) return *step;
   const NetworkText parts = split_network(text);
-  if (parts.base.empty()) return parse_inline(text);
+  if (parts.inline_shape) return parse_inline(text);
   K keys;
   Origin origin;
   ModelFile model;

@@ -11,9 +11,10 @@ namespace attnvp::config {
 inline constexpr std::string_view kHuggingFace = "hf:";
 
 struct NetworkText {
-  std::string base;        // empty: an inline shape
+  bool inline_shape = false;  // "H=12,N=512,E=64", which is then all of `words`
+  std::string base;
   std::string layer_type;  // of a model file whose layers differ: the kind that is asked for; empty: none
-  std::string words;       // "batch=4,cache=99", or the inline shape
+  std::string words;       // "batch=4,cache=99"
   bool hugging_face() const { return base.compare(0, kHuggingFace.size(), kHuggingFace) == 0; }
 };
 NetworkText split_network(const std::string& text);

@@ -49,7 +49,7 @@ Provenances network_provenance(const std::string& text) {
   load_network(text);  // refuses what is wrong with it
   Provenances of_keys;
   const NetworkText parts = split_network(text);
-  if (parts.base.empty() || parse_step(text)) return of_keys;
+  if (parts.inline_shape || parse_step(text)) return of_keys;
   if (parts.hugging_face()) {
     const ModelFile model = read_hugging_face(parts.base.substr(kHuggingFace.size()), parts.layer_type);
     for (std::size_t i = 0; i < model.settings.size(); ++i) of_keys[model.settings[i].path] = model.sources[i];
