@@ -142,11 +142,11 @@ void DramChannel::column_limits(const Bank& bank, bool read, Tick last) {
   Ready& unit = units_[bank.unit].ready;
   Ready& group = groups_[bank.group];
   if (read) {
-    raise(group[kReads], last + d_.column_group);
+    raise(group[kReads], last + d_.read_read_group);
     raise(unit[kReads], last + d_.column_rank);
     raise(unit[kWrites], last + d_.read_write);
   } else {
-    raise(group[kWrites], last + d_.column_group);
+    raise(group[kWrites], last + d_.write_write_group);
     raise(unit[kWrites], last + d_.column_rank);
     raise(group[kReads], last + d_.write_read_group);
     raise(unit[kReads], last + d_.write_read_rank);
@@ -176,7 +176,7 @@ std::uint32_t DramChannel::run_length(const Choice& c, const Node& node, Tick st
       if (i == c.bank) continue;
       const Want& want = wants_[i];
       // Younger reads and writes come later anyway, where no group of banks could take turns with this one.
-      if (want.kind >= kReads && want.id > c.id && d_.column_group <= d_.column_rank) continue;
+      if (want.kind >= kReads && want.id > c.id && step <= d_.column_rank) continue;
       until = std::min(until, std::max(start_of(want), c.at + 1));
     }
   }
@@ -190,7 +190,7 @@ void DramChannel::issue_column(const Choice& c) {
   const std::int32_t index = bank.wanted;
   Node& node = nodes_[index];
   const bool read = is_read(c.command);
-  const Tick step = std::max(d_.column_group, d_.column_rank);
+  const Tick step = std::max(read ? d_.read_read_group : d_.write_write_group, d_.column_rank);
   std::uint32_t count = run_length(c, node, step);
   DramCommand command = c.command;
   const bool closes = command == DramCommand::kReadPrecharge || command == DramCommand::kWritePrecharge;

@@ -49,6 +49,7 @@ void BankedConfig::describe(config::Keys<BankedConfig>& key) {
   clocks("tFAW", &C::tFAW, 1, "four activates of a rank, no fifth within");
   clocks("tCCD_S", &C::tCCD_S, 1, "read to read and write to write, of another bank group");
   clocks("tCCD_L", &C::tCCD_L, 1, "likewise of a bank group");
+  clocks("tCCD_L_WR", &C::tCCD_L_WR, 0, "write to write of a bank group; 0: tCCD_L");
   clocks("RL", &C::RL, 1, "read to data");
   clocks("WL", &C::WL, 1, "write to data");
   clocks("tDQSCK", &C::tDQSCK, 0, "delay of read data beyond RL");

@@ -31,7 +31,7 @@ struct BankedConfig {
   std::uint32_t act_length = 4, cas_length = 4, pre_length = 2, ref_length = 2;  // clocks on the command bus
   std::uint32_t tRCDRD = 29, tRCDWR = 29, tRP = 29, tRPab = 34, tRAS = 68, tRC = 97;
   std::uint32_t tRRD_S = 16, tRRD_L = 16, tFAW = 64;
-  std::uint32_t tCCD_S = 8, tCCD_L = 8;
+  std::uint32_t tCCD_S = 8, tCCD_L = 8, tCCD_L_WR = 0;
   std::uint32_t RL = 28, WL = 14, tDQSCK = 3, tDQSS = 1;
   std::uint32_t tWR = 29, tWTR_S = 16, tWTR_L = 16, tRTP = 12, tRTW = 27, tRTRS = 1, tPPD = 4;
   std::uint32_t tREFI = 6246, tRFC = 608, tREFIpb = 780, tRFCpb = 304, tRREFD = 16;
@@ -49,6 +49,7 @@ struct BankedConfig {
   std::uint32_t units() const { return pseudo_channels * ranks; }  // with rank-wide limits of their own, in a channel
   std::uint32_t banks_of_unit() const { return bank_groups * banks; }
   std::uint32_t burst_clocks() const { return burst_length / data_rate; }
+  std::uint32_t write_to_write() const { return tCCD_L_WR > 0 ? tCCD_L_WR : tCCD_L; }  // of a bank group
   std::uint32_t burst_bytes() const { return burst_length * width / 8; }
   std::uint64_t channel_bytes() const {
     return std::uint64_t{units()} * banks_of_unit() * rows * columns * (width / 8);

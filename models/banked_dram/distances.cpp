@@ -19,7 +19,8 @@ Distances::Distances(const BankedConfig& c) {
   read_act = c.tRTP + c.tRP + cas - act;
   write_act = write_data + c.tWR + c.tRP + cas - act;
   act_group = c.tRRD_L, act_rank = c.tRRD_S, act_window = c.tFAW;
-  column_group = c.tCCD_L, column_rank = c.tCCD_S, read_write = c.tRTW;
+  read_read_group = c.tCCD_L, write_write_group = c.write_to_write();
+  column_rank = c.tCCD_S, read_write = c.tRTW;
   write_read_group = write_data + c.tWTR_L;
   write_read_rank = write_data + c.tWTR_S;
   write_read_pre = std::max(write_read_group, write_pre - read_pre);  // a read with auto-precharge

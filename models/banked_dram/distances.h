@@ -17,7 +17,7 @@ struct Distances {
   Tick act_read, act_write, act_pre, act_act, pre_act, read_pre, write_pre, read_act, write_act, write_read_pre;
   // Same bank group, same rank.
   Tick act_group, act_rank, act_window;
-  Tick column_group, column_rank, read_write, write_read_group, write_read_rank;
+  Tick read_read_group, write_write_group, column_rank, read_write, write_read_group, write_read_rank;
   Tick pre_rank;
   // Another rank on the same data bus.
   Tick column_other, read_write_other, write_read_other;

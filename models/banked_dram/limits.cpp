@@ -88,7 +88,7 @@ void DramLimits::rules_of(const BankedConfig& c) {
     rule(write, C::kPrecharge, Scope::kBank, write_data + c.tWR, "WL + BL + tWR");
     rule(write, C::kPrechargeAll, Scope::kRank, write_data + c.tWR, "WL + BL + tWR");
     for (const C other : kWrites) {
-      rule(write, other, Scope::kGroup, c.tCCD_L, "tCCD_L");
+      rule(write, other, Scope::kGroup, c.write_to_write(), "tCCD_L_WR");
       rule(write, other, Scope::kRank, c.tCCD_S, "tCCD_S");
       rule(write, other, Scope::kOtherRank, burst + c.tRTRS, "BL + tRTRS");
     }

@@ -171,6 +171,41 @@ TEST(BankedDram, BanksOverlap) {
   EXPECT_EQ(log.ends[1].second - log.ends[0].second, 32 * 8);
 }
 
+// Distance between the two bursts of a request, which lie in one bank.
+Tick step_of(const BankedConfig& config, bool read) {
+  DramRequest request = read_of(1, 0, 5, 2);
+  request.read = read;
+  const Log log = served(config, {request});
+  EXPECT_EQ(log.runs.size(), 2U);
+  EXPECT_EQ(log.runs.back().count, 2U);
+  return log.runs.back().step;
+}
+
+TEST(BankedDram, WritesOfABankGroupAreTccdLWrApart) {
+  const BankedConfig ddr5 = part("ddr5-4800");
+  EXPECT_EQ(step_of(ddr5, true), 12);           // tCCD_L, 5 ns
+  EXPECT_EQ(step_of(ddr5, false), 24);          // tCCD_L_WR2, 10 ns
+  const BankedConfig ddr4 = part("ddr4-2400");  // no key of its own: tCCD_L
+  EXPECT_EQ(step_of(ddr4, false), step_of(ddr4, true));
+}
+
+// JESD79-5: tFAW of pages of 1 KiB is as long as the data of four bursts at every rate.
+TEST(BankedDram, FourActivatesOfDdr5FillTheBusInTheirWindow) {
+  BankedConfig config = part("ddr5-4800");
+  config.page = PagePolicy::kClosed;
+  config.refresh = RefreshPolicy::kOff;
+  config.mapping = "row column:6 bank group column byte";  // every burst in another bank
+  config.queue = 32;
+  TrafficConfig traffic;
+  traffic.requests = 10000;
+  traffic.bytes = config.burst_bytes();
+  traffic.step_bytes = traffic.bytes;
+  const TrafficResult result = DramTraffic(config, traffic).run();
+  EXPECT_EQ(result.counts.activates, traffic.requests);
+  const auto data = static_cast<double>(traffic.requests * config.burst_clocks());
+  EXPECT_GT(data / static_cast<double>(result.clocks), 0.95);
+}
+
 TEST(BankedDram, WritesArePutByAndDrained) {
   BankedConfig config = part("lpddr4-3200");
   config.write_queue = 8, config.write_high = 4, config.write_low = 0;
