@@ -1,7 +1,5 @@
 #include "models/banked_dram/banked_channel.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -9,8 +7,6 @@ namespace attnvp {
 
 namespace {
 
-enum BankState : std::uint64_t { kClosed, kOpen, kRead, kWrite, kRefresh };
-const char* const kBankStates[] = {"closed", "open", "read", "write", "refresh", nullptr};
 constexpr Tick kWindow = 1024;  // clocks over which efficiency is the mean
 
 }  // namespace
@@ -20,32 +16,43 @@ BankedChannel::BankedChannel(sc_core::sc_module_name name, Context& context, con
       config_(config),
       done_(std::move(done)),
       channel_(config, *this),
-      tick_fs_(static_cast<std::uint64_t>(std::llround(config.tCK_seconds * 1e15))) {
-  for (std::uint32_t unit = 0; unit < config.units(); ++unit) {
-    for (std::uint32_t bank = 0; bank < config.banks_of_unit(); ++bank) {
-      const std::string of_rank = config.units() > 1 ? fmt::format("rank{}.", unit) : "";
-      banks_.push_back(std::make_unique<Signal>(*this, fmt::format("{}bank{}", of_rank, bank), kBankStates));
-      banks_.back()->sparse();
-    }
-  }
-}
+      tick_fs_(static_cast<std::uint64_t>(std::llround(config.tCK_seconds * 1e15))),
+      display_(*this, config) {}
 
 void BankedChannel::start(std::uint64_t epoch_fs) {
   channel_.reset();
   epoch_fs_ = epoch_fs;
   data_clocks_ = window_ = window_clocks_ = 0;
-  for (const auto& bank : banks_) bank->set(kClosed);
+  next_ = DramChannel::kNever;
+  foreseen_ = false;
+  display_.start(epoch_fs);
   depth_.set(0);
   efficiency_.set_real(0);
 }
 
 void BankedChannel::push(const DramRequest& request, Tick arrival) {
+  if (foreseen_) display_.cut(arrival);
+  foreseen_ = false;
   channel_.push(request, arrival);
   queued.raise_to(channel_.queued());
   depth_.set(channel_.queued());
 }
 
+// An idle channel makes up for refreshes with the next request, when a waveform is past them: a copy goes ahead up to
+// where all rows are closed.
+void BankedChannel::foresee() {
+  foreseen_ = true;
+  if (!display_.on()) return;
+  foreseeing_ = true;
+  DramChannel ahead = channel_;
+  ahead.refresh_when_idle();
+  while (ahead.closes_rows()) ahead.step();
+  foreseeing_ = false;
+}
+
 void BankedChannel::issued(const DramCommandRun& run) {
+  if (display_.on()) display_.show(run, foreseeing_);
+  if (foreseeing_) return;
   switch (run.command) {
     case DramCommand::kActivate:
       activates += 1;
@@ -66,7 +73,6 @@ void BankedChannel::issued(const DramCommandRun& run) {
       data_clocks_ += Tick{run.count} * config_.burst_clocks();
       break;
   }
-  if (banks_.front()->on()) show(run);
   if (efficiency_.on()) show_efficiency(run);
 }
 
@@ -81,39 +87,6 @@ void BankedChannel::done(std::uint64_t tag, Tick end) {
   open_clocks.raise_to(channel_.open_clocks(end));
   depth_.set(channel_.queued());
   done_(tag, end);
-}
-
-void BankedChannel::show(const DramCommandRun& run) {
-  const std::uint32_t first = run.unit * config_.banks_of_unit();
-  const std::uint64_t at = time_of(run.at);
-  Signal& bank = *banks_[first + run.bank];
-  const auto all = [&](std::uint64_t time, BankState state) {
-    for (std::uint32_t i = 0; i < config_.banks_of_unit(); ++i) banks_[first + i]->set_at(time, state);
-  };
-  switch (run.command) {
-    case DramCommand::kActivate:
-      bank.set_at(at, kOpen);
-      break;
-    case DramCommand::kPrecharge:
-      bank.set_at(at, kClosed);
-      break;
-    case DramCommand::kPrechargeAll:
-      all(at, kClosed);
-      break;
-    case DramCommand::kRefresh:
-      all(at, kRefresh);
-      all(time_of(run.at + config_.tRFC), kClosed);
-      break;
-    case DramCommand::kRefreshBank:
-      bank.set_at(at, kRefresh);
-      bank.set_at(time_of(run.at + config_.tRFCpb), kClosed);
-      break;
-    default:
-      bank.set_at(at, is_read(run.command) ? kRead : kWrite);
-      bank.set_at(time_of(run.at + Tick{run.count - 1} * run.step + config_.burst_clocks()),
-                  closes_bank(run.command) ? kClosed : kOpen);
-      break;
-  }
 }
 
 // Share of the last stretch of time in which data crossed the buses.

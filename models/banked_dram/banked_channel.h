@@ -2,9 +2,8 @@
 #pragma once
 
 #include <functional>
-#include <memory>
-#include <vector>
 
+#include "models/banked_dram/bank_display.h"
 #include "models/banked_dram/channel.h"
 #include "models/module.h"
 
@@ -34,15 +33,20 @@ class BankedChannel : public Module, private DramListener {
   Counter queued{*this, "queued", "pieces", "most pieces of accesses that waited at a time"};
 
   void push(const DramRequest& request, Tick arrival);
-  Tick next() { return channel_.next(); }
+  Tick next() {
+    next_ = channel_.next();
+    if (next_ == DramChannel::kNever && !foreseen_) foresee();
+    return next_;
+  }
   void step() { channel_.step(); }
   Tick burst_clocks() const { return data_clocks_; }  // in which data crossed a bus
   void start(std::uint64_t epoch_fs);                 // anew: the clock's zero
+  std::uint64_t tells_from() const override { return next_ == DramChannel::kNever ? UINT64_MAX : time_of(next_); }
 
  private:
   void issued(const DramCommandRun& run) override;
   void done(std::uint64_t tag, Tick end) override;
-  void show(const DramCommandRun& run);
+  void foresee();
   void show_efficiency(const DramCommandRun& run);
   std::uint64_t time_of(Tick tick) const { return epoch_fs_ + static_cast<std::uint64_t>(tick) * tick_fs_; }
 
@@ -52,9 +56,12 @@ class BankedChannel : public Module, private DramListener {
   std::uint64_t tick_fs_, epoch_fs_ = 0;
   Tick data_clocks_ = 0;
   Tick window_ = 0, window_clocks_ = 0;  // data in the current stretch of time
-  std::vector<std::unique_ptr<Signal>> banks_;
+  Tick next_ = DramChannel::kNever;  // the channel's next event; what was before is told
+  bool foreseen_ = false;            // the channel is idle, and the display has its next refreshes
+  bool foreseeing_ = false;          // those are being issued
   Signal depth_{*this, "queued", 16};
   Signal efficiency_{*this, "efficiency", Signal::Real{"%"}};
+  BankDisplay display_;
 };
 
 }  // namespace attnvp

@@ -61,6 +61,11 @@ void DramChannel::push(const DramRequest& request, Tick arrival) {
   if (input_.size() == 1) planned_ = false;
 }
 
+bool DramChannel::closes_rows() const {
+  return config_.refresh != RefreshPolicy::kOff &&
+         std::any_of(units_.begin(), units_.end(), [](const Unit& unit) { return unit.open > 0 || unit.refreshing; });
+}
+
 Tick DramChannel::port_time() const {
   if (input_.empty() || !has_room()) return kNever;
   return std::max(input_.front().arrival, port_free_);
@@ -81,7 +86,7 @@ void DramChannel::plan() {
   if (due <= next_) next_ = due, event_ = Event::kRefresh;
   if (port <= next_) next_ = port, event_ = Event::kPort;
   // With nothing else to do, refreshes wait for the next request.
-  if (event_ == Event::kRefresh && queued_ == 0 && input_.empty()) next_ = best_.at, event_ = Event::kCommand;
+  if (event_ == Event::kRefresh && idle() && !refreshes_when_idle_) next_ = best_.at, event_ = Event::kCommand;
 }
 
 void DramChannel::step() {

@@ -67,6 +67,13 @@ class DramChannel {
   bool idle() const { return queued_ == 0 && input_.empty(); }
   std::uint32_t queued() const { return queued_ + static_cast<std::uint32_t>(input_.size()); }
   const DramChannelCounts& counts() const { return counts_; }
+  // For a copy, which goes ahead of the channel: its refreshes wait for no request,
+  void refresh_when_idle() {
+    refreshes_when_idle_ = true;
+    planned_ = false;
+  }
+  // and a refresh is going to close rows, or to come right after that.
+  bool closes_rows() const;
   // Of all units, clocks in which a bank was open, until `now`.
   std::uint64_t open_clocks(Tick now) const;
   void reset();
@@ -200,6 +207,7 @@ class DramChannel {
   std::uint64_t next_id_ = 1;
   std::uint32_t queued_ = 0, writes_ = 0;
   bool draining_ = false;
+  bool refreshes_when_idle_ = false;
   Tick now_ = 0;
 
   enum class Event : std::uint8_t { kPort, kRefresh, kCommand };
