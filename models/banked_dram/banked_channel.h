@@ -56,9 +56,9 @@ class BankedChannel : public Module, private DramListener {
   std::uint64_t tick_fs_, epoch_fs_ = 0;
   Tick data_clocks_ = 0;
   Tick window_ = 0, window_clocks_ = 0;  // data in the current stretch of time
-  Tick next_ = DramChannel::kNever;  // the channel's next event; what was before is told
-  bool foreseen_ = false;            // the channel is idle, and the display has its next refreshes
-  bool foreseeing_ = false;          // those are being issued
+  Tick next_ = DramChannel::kNever;      // the channel's next event; what was before is told
+  bool foreseen_ = false;                // the channel is idle, and the display has its next refreshes
+  bool foreseeing_ = false;              // those are being issued
   Signal depth_{*this, "queued", 16};
   Signal efficiency_{*this, "efficiency", Signal::Real{"%"}};
   BankDisplay display_;
