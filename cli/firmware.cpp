@@ -1,5 +1,6 @@
 #include "cli/firmware.h"
 
+#include <filesystem>
 #include <fstream>
 
 #include "mapping/programs.h"
@@ -24,6 +25,8 @@ void use_program(const std::string& elf) {
 }
 
 bool is_program(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return false;  // reading a pipe would wait
   std::ifstream file(path, std::ios::binary);
   char magic[4] = {};
   file.read(magic, sizeof magic);

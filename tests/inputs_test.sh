@@ -14,6 +14,21 @@ hostile() { # PATTERN ARG...
 repeated() { yes -- "$1" | head -n "$2" | tr -d '\n'; }  # TEXT TIMES
 sweep_with() { printf 'network: H=1,N=16,E=16\nconstraints: ["%s"]\n' "$1" >"$in/sweep.yaml"; }
 
+# What is no file of its own: a folder, a pipe that nobody writes to, a device.
+mkdir "$in/a-folder" && mkfifo "$in/a-pipe"
+for path in "$in/a-folder" "$in/a-pipe" /dev/zero; do
+  for words in "riscv $path" "run --firmware $path" "check --firmware $path" "schedule --firmware $path" \
+    "run --hw $path" "run --net $path" "run --net H=1,N=16,E=16,block_mask=$path" "run --net H=1,N=16,E=16,bias=$path" \
+    "run --tiling $path" "run --requests $path" "run --q $path" "run --set energy=$path" "run --set dram.part=$path" \
+    "sweep $path" "pareto $path" "merge $in/out.db $path" "validate --data $path" "calibrate --data $path --key cores" \
+    "report $path" "describe $path"; do
+    # shellcheck disable=SC2086
+    hostile 'not a regular file' $words
+  done
+done
+mkfifo "$in/config.json"
+hostile 'not a regular file' run --net "hf:$in/config.json"
+
 # Expressions: long ones and deep ones.
 sweep_with "1$(repeated ' + 1' 80000) > 0"
 done_well sweep "$in/sweep.yaml" --dry-run

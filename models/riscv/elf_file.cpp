@@ -8,16 +8,18 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <utility>
 
 #include "models/riscv/source_lines.h"
+#include "platform/config/error.h"
+#include "platform/files/input.h"
 
 namespace attnvp::riscv {
 
 namespace {
 
 constexpr std::uint32_t kMostSymbols = 1U << 20;
+constexpr std::uint64_t kLargestFileBytes = std::uint64_t{1} << 30;  // with debug information
 
 std::string readable(const char* name) {
   int status = 0;
@@ -48,10 +50,11 @@ struct ElfFile::Handle {
 void ElfFile::refuse(const std::string& why) const { throw ElfError(fmt::format("{}: {}", path_, why)); }
 
 ElfFile::ElfFile(std::string path) : path_(std::move(path)), handle_(std::make_unique<Handle>()) {
-  std::ifstream file(path_, std::ios::binary);
-  if (!file) refuse("no such file, or it cannot be read");
-  image_.assign(std::istreambuf_iterator<char>(file), {});
-  if (file.bad() || image_.empty()) refuse("it is empty, or it cannot be read");
+  try {
+    image_ = files::read_file(path_, kLargestFileBytes);
+  } catch (const config::ConfigError& problem) {
+    throw ElfError(problem.what());
+  }
   elf_version(EV_CURRENT);
   if (image_.size() < EI_NIDENT || std::memcmp(image_.data(), ELFMAG, SELFMAG) != 0) refuse("it is no ELF file");
   handle_->elf = elf_memory(image_.data(), image_.size());

@@ -60,7 +60,7 @@ class ElfFile {
 
   struct Handle;  // of libelf and libdw
   std::string path_;
-  std::vector<char> image_;
+  std::string image_;
   std::unique_ptr<Handle> handle_;
   std::uint32_t entry_ = 0;
   std::vector<Segment> segments_;
