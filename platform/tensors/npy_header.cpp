@@ -112,6 +112,7 @@ class Parser {
       const auto [stop, error] = std::from_chars(text_.data() + at_, end, size);
       if (error != std::errc()) refuse("the shape is not a tuple of whole numbers, 0 or more");
       at_ = static_cast<std::size_t>(stop - text_.data());
+      if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // Python 2's long numbers
       sizes.push_back(size);
       if (sizes.size() > kMostDimensions) refuse("more than 32 dimensions");
       if (accept(',')) continue;

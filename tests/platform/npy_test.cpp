@@ -83,6 +83,15 @@ TEST_F(Npy, ReadsVersion2AndEveryWayToWriteTheDictionary) {
   EXPECT_EQ(read(npy(dictionary("<f2", "(18446744073709551615, 0)"), "")).half.size(), 0u);
 }
 
+TEST_F(Npy, ReadsLongNumbersOfPython2) {
+  const Array array = read(npy(dictionary("<f2", "(1L, 2L)"), bytes({1, 0, 2, 0})));
+  EXPECT_EQ(array.shape, (std::vector<std::size_t>{1, 2}));
+  EXPECT_EQ(read(npy(dictionary("<f2", "(2L,)"), bytes({1, 0, 2, 0}))).shape, (std::vector<std::size_t>{2}));
+  for (const char* shape : {"(1LL, 2)", "(1 L, 2)", "(L, 2)", "(1Lx, 2)"}) {
+    EXPECT_EQ(refusal(npy(dictionary("<f2", shape), bytes({1, 0, 2, 0}))).substr(0, 18), "has a bad header: ");
+  }
+}
+
 TEST_F(Npy, RefusesWhatIsNotNpy) {
   EXPECT_EQ(refusal(""), "is not a .npy file");
   EXPECT_EQ(refusal("\x93NUMP"), "is not a .npy file");
