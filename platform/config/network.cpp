@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
@@ -22,6 +23,7 @@ namespace {
 
 using K = NetworkKeys;
 
+constexpr std::array<std::string_view, 2> kFileKeys = {"block_mask", "bias"};  // that name a file
 constexpr double kMostMacs = 1ULL << 60;  // keeps every 64-bit count, of bytes too, from overflowing
 
 // "1000+777+64": a length for each batch. `refuse` takes what is allowed instead.
@@ -233,10 +235,29 @@ void complete_mask(Network& n, const K& keys, const Origin& origin, NameOf name_
   if (m.padded != 0) check_visible(n, fmt::format("key '{}'", name_of("valid")));
 }
 
-// Fills the lengths from `seq` and refuses what is missing. `name_of` gives the name a key has in this
-// notation.
+// Those of requests, in place of the layer's own.
 template <class NameOf>
-Network complete(K keys, const Origin& origin, NameOf name_of) {
+void use_lengths(K& keys, const Lengths& lengths, const Origin& origin, NameOf name_of) {
+  for (const auto& [key, value] : {std::pair{"contexts", &keys.contexts},
+                                   {"block_mask", &keys.block_mask},
+                                   {"valid", &keys.valid},
+                                   {"bias", &keys.bias}}) {
+    if (value->empty()) continue;
+    fail(origin, fmt::format("key '{}': found {}; requests have lengths of their own, a layer with them takes none",
+                             name_of(key), in_quotes(*value)));
+  }
+  keys.network.batch = lengths.batch;
+  keys.network.seq_q = lengths.seq_q;
+  keys.network.seq_kv = lengths.seq_kv;
+  keys.history = K::kNoHistory;
+  keys.phase = Phase::kPrefill;
+}
+
+// Fills the lengths from `seq` and refuses what is missing. `lengths`: those that stand in their place, or nullptr.
+// `name_of` gives the name a key has in this notation.
+template <class NameOf>
+Network complete(K keys, const Origin& origin, NameOf name_of, const Lengths* lengths) {
+  if (lengths != nullptr) use_lengths(keys, *lengths, origin, name_of);
   if (keys.phase == Phase::kDecode) {  // one token behind those in the cache, or behind seq - 1 of them
     if (keys.history == K::kNoHistory && keys.network.seq_kv == 0 && keys.seq > 0) keys.history = keys.seq - 1;
     if (keys.network.seq_q == 0) keys.network.seq_q = 1;
@@ -335,12 +356,12 @@ std::string inline_name(const std::string& path) {
   return path;
 }
 
-Network parse_inline(const std::string& text) {
+Network parse_inline(const std::string& text, const Lengths* lengths) {
   const Origin origin = option_origin("--net", text);
   K keys;
   apply_words(keys, text, origin);
   keys.network.name = text::printable(text);
-  return complete(keys, origin, inline_name);
+  return complete(keys, origin, inline_name, lengths);
 }
 
 // Of "H=12,scale=1/sqrt(E)", whose first word is a name, and "a=b/net.yaml".
@@ -426,10 +447,12 @@ bool is_network_text(const std::string& text) {
   return parts.inline_shape || parts.hugging_face() || !parts.words.empty() || parse_step(text).has_value();
 }
 
-Network load_network(const std::string& text) {
+namespace {
+
+Network load(const std::string& text, const Lengths* lengths) {
   if (const std::optional<Network> step = parse_step(text)) return *step;
   const NetworkText parts = split_network(text);
-  if (parts.inline_shape) return parse_inline(text);
+  if (parts.inline_shape) return parse_inline(text, lengths);
   K keys;
   Origin origin;
   ModelFile model;
@@ -449,17 +472,52 @@ Network load_network(const std::string& text) {
     std::vector<std::string> known = network_schema().paths();
     known.emplace_back(kProvenanceSection);
     for (const Setting& setting : document.settings(known)) network_schema().apply(keys, setting);
-    for (std::string* const named : {&keys.block_mask, &keys.bias}) {  // beside the file that names it
+    for (std::string* const named : {&keys.block_mask, &keys.bias}) {  // kFileKeys, beside the file that names it
       if (!named->empty()) *named = (std::filesystem::path(path).parent_path() / *named).string();
     }
     read_provenance(document, network_schema().paths());  // refuses what is wrong with it
     origin = {document.source()};
   }
   keys.network.name += text::printable(text.substr(parts.base.size()));
-  if (parts.words.empty()) return complete(keys, origin, [](const std::string& name) { return name; });
+  if (parts.words.empty()) {
+    return complete(
+        keys, origin, [](const std::string& name) { return name; }, lengths);
+  }
   apply_words(keys, parts.words, option_origin("--net", text));
   refuse_scope_of(model, keys.network.scope);
-  return complete(keys, option_origin("--net", text), inline_name);
+  return complete(keys, option_origin("--net", text), inline_name, lengths);
+}
+
+}  // namespace
+
+Network load_network(const std::string& text) { return load(text, nullptr); }
+
+Network load_network(const std::string& text, const Lengths& lengths) { return load(text, &lengths); }
+
+std::string with_absolute_paths(const std::string& text, const std::string& folder) {
+  namespace fs = std::filesystem;
+  const auto absolute = [&](const std::string& path) {
+    std::error_code error;
+    return fs::weakly_canonical(fs::absolute(fs::path(folder) / trimmed(path)), error).string();
+  };
+  std::size_t at = is_inline(text) ? 0 : std::min(words_begin(text), text.size());  // the words
+  std::string all = text.substr(0, at);
+  if (all.compare(0, kHuggingFace.size(), kHuggingFace) == 0) {
+    all = std::string(kHuggingFace) + absolute(all.substr(kHuggingFace.size()));
+  } else if (is_path(all)) {
+    all = absolute(all);
+  }
+  while (at < text.size()) {
+    const std::size_t end = std::min(text.find(',', at + 1), text.size());
+    const std::size_t equals = std::min(text.find('=', at), end);
+    const std::size_t name = text[at] == ',' ? at + 1 : at;
+    const std::string_view key = trimmed(std::string_view(text).substr(name, equals - name));
+    const bool file = std::find(kFileKeys.begin(), kFileKeys.end(), key) != kFileKeys.end() && equals < end;
+    all += file ? text.substr(at, equals + 1 - at) + absolute(text.substr(equals + 1, end - equals - 1))
+                : text.substr(at, end - at);
+    at = end;
+  }
+  return all;
 }
 
 }  // namespace attnvp::config

@@ -120,9 +120,10 @@ struct Network {
   }
   std::uint64_t appended_rows() const;  // of K, all heads and batches
   std::uint32_t group() const { return folded_group > 0 ? folded_group : 1; }
-  // Pages of the batches, one behind the other, and how many the cache has; none without pages.
+  // Pages of the batches, one behind the other; how many the cache has; whether several batches have one of them.
   std::vector<std::uint32_t> page_table() const;
   std::uint32_t pages() const;
+  bool shares_pages() const;
   std::uint64_t key_elements() const;                                                  // of K, without room in pages
   std::uint32_t values() const { return value_emb > 0 ? value_emb : emb; }             // columns of V and O
   std::uint64_t value_elements() const { return key_elements() / emb * values(); }     // of V
@@ -200,5 +201,16 @@ Network with_requests(const Network& network, const std::string& path);
 // NKV as well; NQ and NKV override N), whose name is its text. A file's default name is its file name. Throws
 // ConfigError.
 Network load_network(const std::string& text);
+
+// The same for a batch of requests, whose lengths stand in place of the layer's own (with_requests). Throws ConfigError.
+Network load_network(const std::string& text, const std::string& requests);
+struct Lengths {
+  std::uint32_t batch = 0, seq_q = 0, seq_kv = 0;
+};
+Network load_network(const std::string& text, const Lengths& lengths);
+
+// A layer's text whose relative paths are absolute, as seen from a folder: of the layer's own file or folder, of a bias
+// and of a block mask. Names and shapes stay.
+std::string with_absolute_paths(const std::string& text, const std::string& folder);
 
 }  // namespace attnvp::config

@@ -1,6 +1,8 @@
 // What follows from a layer's shape.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "models/engine/descriptor_check.h"
 #include "platform/config/network.h"
 #include "platform/config/step.h"
@@ -48,6 +50,12 @@ std::uint32_t Network::pages() const {
   std::uint32_t needed = 0;
   for (std::uint32_t b = 0; b < batch; ++b) needed += (context(b) + page - 1) / page;
   return needed;
+}
+
+bool Network::shares_pages() const {
+  std::vector<std::uint32_t> table = page_table();
+  std::sort(table.begin(), table.end());
+  return std::adjacent_find(table.begin(), table.end()) != table.end();
 }
 
 std::uint64_t Network::appended_rows() const {

@@ -1,90 +1,126 @@
+// The layer for a batch of requests, whose lengths and pages a file gives.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <optional>
+#include <string_view>
+#include <utility>
 
 #include "firmware/hal/job.h"
 #include "platform/config/csv.h"
+#include "platform/config/document.h"
 #include "platform/config/network.h"
 #include "platform/config/words.h"
 #include "platform/text/printable.h"
 
 namespace attnvp::config {
 
-Network with_requests(const Network& network, const std::string& path) {
-  const std::vector<CsvLine> lines = read_csv_table(path);
-  const std::vector<std::string>& names = lines.front().cells;
+namespace {
+
+struct Batch {
+  std::string path;
+  std::vector<CsvLine> lines;  // the first holds the names
+  std::size_t table = 0;       // the column block_table; as many as there are columns: there is none
+  std::vector<Request> requests;
+  bool has_tables() const { return table < lines.front().cells.size(); }
+};
+
+std::uint32_t whole(const CsvLine& line, std::string_view cell, std::uint32_t least, double most) {
+  std::uint32_t value = 0;
+  const auto [rest, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
+  if (error != std::errc{} || rest != cell.data() + cell.size() || value < least || value > most) {
+    fail(line.origin, fmt::format("found {}; allowed is a whole number of {} to {:.0f}", in_quotes(cell), least, most));
+  }
+  return value;
+}
+
+Batch read_batch(const std::string& path) {
+  Batch b{path, read_csv_table(path), 0, {}};
+  const std::vector<std::string>& names = b.lines.front().cells;
   const auto column = [&](const char* name) {
     return static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
   };
-  const std::size_t of_new = column("new_tokens"), of_cached = column("cached_tokens"),
-                    of_table = column("block_table");
+  const std::size_t of_new = column("new_tokens"), of_cached = column("cached_tokens");
+  b.table = column("block_table");
   if (of_new == names.size() || of_cached == names.size()) {
-    fail(lines.front().origin, fmt::format("found columns {}; needed are new_tokens,cached_tokens and, for a cache of "
-                                           "pages, block_table",
-                                           in_quotes(fmt::format("{}", fmt::join(names, ",")))));
+    fail(b.lines.front().origin,
+         fmt::format("found columns {}; needed are new_tokens,cached_tokens and, for a cache of pages, block_table",
+                     in_quotes(fmt::format("{}", fmt::join(names, ",")))));
   }
-  Network n = network;
-  if (n.mask.block != 0 || n.mask.padded != 0) {
-    throw ConfigError(
-        fmt::format("{}: requests have lengths of their own; a layer with them takes no block_mask and no "
-                    "valid",
-                    shown_path(path)));
-  }
-  if (n.bias == Bias::kTensor) {
-    throw ConfigError(fmt::format("{}: requests have lengths of their own; a layer with them takes no bias from a file",
-                                  shown_path(path)));
-  }
-  n.append = n.softmax && n.appends_requests;
-  n.contexts.clear();
-  std::vector<bool> taken;
-  const auto whole = [](const CsvLine& line, std::string_view cell, std::uint32_t least, double most) {
-    std::uint32_t value = 0;
-    const auto [rest, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-    if (error != std::errc{} || rest != cell.data() + cell.size() || value < least || value > most) {
-      fail(line.origin,
-           fmt::format("found {}; allowed is a whole number of {} to {:.0f}", in_quotes(cell), least, most));
-    }
-    return value;
-  };
-  std::vector<const CsvLine*> of_request;
-  for (std::size_t i = 1; i < lines.size(); ++i) {
+  for (std::size_t i = 1; i < b.lines.size(); ++i) {
+    const CsvLine& line = b.lines[i];
     Request r;
-    r.new_tokens = whole(lines[i], lines[i].cells[of_new], 1, kLongestSequence);
-    r.cached_tokens = whole(lines[i], lines[i].cells[of_cached], 0, kLongestSequence - r.new_tokens);
-    n.requests.push_back(r);
-    n.contexts.push_back(r.tokens());
+    r.new_tokens = whole(line, line.cells[of_new], 1, kLongestSequence);
+    r.cached_tokens = whole(line, line.cells[of_cached], 0, kLongestSequence - r.new_tokens);
+    b.requests.push_back(std::move(r));
   }
-  if (n.requests.size() > kMostContexts) {
-    fail(lines.back().origin,
-         fmt::format("found {} requests; allowed are at most {}", n.requests.size(), kMostContexts));
+  if (b.requests.size() > kMostContexts) {
+    fail(b.lines.back().origin,
+         fmt::format("found {} requests; allowed are at most {}", b.requests.size(), kMostContexts));
   }
-  n.batch = static_cast<std::uint32_t>(n.requests.size());
-  n.seq_kv = *std::max_element(n.contexts.begin(), n.contexts.end());
-  n.seq_q = 0;
-  for (const Request& r : n.requests) n.seq_q = std::max(n.seq_q, r.new_tokens);
-  n.mask.queries = n.seq_q;
-  n.mask.history = 0;
-  if (n.page > 0 && n.pages() > hal::kMostPages) {
-    fail(lines.back().origin, fmt::format("the requests need {} pages; allowed are {}", n.pages(), hal::kMostPages));
+  return b;
+}
+
+Lengths all_lengths(const Batch& batch) {
+  Lengths all{static_cast<std::uint32_t>(batch.requests.size()), 0, 0};
+  for (const Request& r : batch.requests) {
+    all.seq_q = std::max(all.seq_q, r.new_tokens);
+    all.seq_kv = std::max(all.seq_kv, r.tokens());
   }
-  taken.assign(n.pages(), false);
-  for (std::size_t i = 0; i < n.requests.size() && of_table < names.size(); ++i) {
-    const CsvLine& line = lines[i + 1];
+  return all;
+}
+
+// Where a page is in the tables so far.
+struct Use {
+  std::size_t request = 0, place = 0;
+};
+
+// Requests whose first tokens are the same may have the same pages for them, each at the same place of its table: full
+// ones of cached tokens, which no request writes.
+void check_shared(const Network& n, const CsvLine& line, std::uint32_t page, const Use& first, const Use& again) {
+  const auto refuse = [&](const std::string& why) {
+    fail(line.origin, fmt::format("block_table: page {} is there twice, {}", page, why));
+  };
+  if (first.request == again.request) refuse("in the table of one request; allowed is once");
+  if (first.place != again.place) {
+    refuse(fmt::format("at place {} of request {} and at place {} of request {}; allowed is the same place of both",
+                       first.place + 1, first.request + 1, again.place + 1, again.request + 1));
+  }
+  for (const Use& use : {first, again}) {
+    const std::uint32_t cached = n.requests[use.request].cached_tokens;
+    if ((use.place + 1) * std::uint64_t{n.page} <= cached) continue;
+    refuse(
+        fmt::format("and request {} has {} cached tokens, which do not fill place {} of its table; allowed is to "
+                    "share pages of cached tokens",
+                    use.request + 1, cached, use.place + 1));
+  }
+  if (n.type == hal::ElementType::kInt8 && (n.scale_block == 0 || n.page % n.scale_block != 0)) {
+    refuse(
+        "and every request scales INT8 by its own numbers; allowed is to share pages with another type, or with a "
+        "scale_block that divides page");
+  }
+}
+
+void read_tables(Network& n, const Batch& batch) {
+  std::vector<std::optional<Use>> uses(n.pages());
+  for (std::size_t i = 0; i < n.requests.size(); ++i) {
+    const CsvLine& line = batch.lines[i + 1];
     if (n.page == 0) fail(line.origin, "a block_table needs a cache of pages: a key such as page=16 of the layer");
     Request& r = n.requests[i];
-    const std::string_view cell = line.cells[of_table];
+    const std::string_view cell = line.cells[batch.table];
     for (std::size_t at = 0; at < cell.size();) {
       const std::size_t end = std::min(cell.find(' ', at), cell.size());
       if (end > at) {
         const std::uint32_t page = whole(line, cell.substr(at, end - at), 0, 4294967295.0);
-        if (page >= taken.size()) {
+        if (page >= uses.size()) {
           fail(line.origin, fmt::format("block_table: page {} is out of range; the cache has {} pages, from 0 on", page,
-                                        taken.size()));
+                                        uses.size()));
         }
-        if (taken[page]) fail(line.origin, fmt::format("block_table: page {} is there twice", page));
-        taken[page] = true;
+        const Use use{i, r.pages.size()};
+        if (uses[page]) check_shared(n, line, page, *uses[page], use);
+        if (!uses[page]) uses[page] = use;
         r.pages.push_back(page);
       }
       at = end + 1;
@@ -95,8 +131,46 @@ Network with_requests(const Network& network, const std::string& path) {
                                     needed, n.page));
     }
   }
-  n.name += ",requests=" + text::printable(std::filesystem::path(path).filename().string());
+}
+
+Network with_batch(const Network& network, const Batch& batch) {
+  Network n = network;
+  const std::string shown = shown_path(batch.path);
+  if (n.step != Step::kAttention) throw ConfigError(fmt::format("{}: requests are for attention, not a step", shown));
+  if (n.mask.block != 0 || n.mask.padded != 0) {
+    throw ConfigError(fmt::format(
+        "{}: requests have lengths of their own; a layer with them takes no block_mask and no valid", shown));
+  }
+  if (n.bias == Bias::kTensor) {
+    throw ConfigError(
+        fmt::format("{}: requests have lengths of their own; a layer with them takes no bias from a file", shown));
+  }
+  const Lengths lengths = all_lengths(batch);
+  n.append = n.softmax && n.appends_requests;
+  n.requests = batch.requests;
+  n.contexts.clear();
+  for (const Request& r : n.requests) n.contexts.push_back(r.tokens());
+  n.batch = lengths.batch;
+  n.seq_q = lengths.seq_q;
+  n.seq_kv = lengths.seq_kv;
+  n.mask.queries = n.seq_q;
+  n.mask.history = 0;
+  if (n.page > 0 && n.pages() > hal::kMostPages) {
+    fail(batch.lines.back().origin,
+         fmt::format("the requests need {} pages; allowed are {}", n.pages(), hal::kMostPages));
+  }
+  if (batch.has_tables()) read_tables(n, batch);
+  n.name += ",requests=" + text::printable(std::filesystem::path(batch.path).filename().string());
   return n;
+}
+
+}  // namespace
+
+Network with_requests(const Network& network, const std::string& path) { return with_batch(network, read_batch(path)); }
+
+Network load_network(const std::string& text, const std::string& requests) {
+  const Batch batch = read_batch(requests);
+  return with_batch(load_network(text, all_lengths(batch)), batch);
 }
 
 }  // namespace attnvp::config

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 #include "models/storage/host_memory.h"
 #include "platform/config/error.h"
@@ -35,6 +36,35 @@ Floorplan floorplan_of(const MachineConfig& machine, const config::EnergyTable& 
   }
   plan.spare_mm2 = model.spare_mm2();
   return plan;
+}
+
+// Requests that share a page of the cache have the numbers of the first of them there. `rows`: K or V of every batch,
+// head after head.
+void share_pages(const config::Network& n, std::size_t columns, std::vector<arith::Half>& rows) {
+  struct Place {
+    std::size_t start, tokens;  // of a batch's first head, in elements; of the batch
+    std::uint32_t token;        // the page's first one
+  };
+  std::vector<std::optional<Place>> owners(n.pages());
+  const std::vector<std::uint32_t> table = n.page_table();
+  std::size_t start = 0, entry = 0;
+  for (std::uint32_t b = 0; b < n.batch; ++b) {
+    const std::size_t tokens = n.context(b);
+    for (std::uint32_t token = 0; token < tokens; token += n.page, ++entry) {
+      std::optional<Place>& owner = owners.at(table[entry]);
+      if (!owner) {
+        owner = {start, tokens, token};
+        continue;
+      }
+      const std::size_t some = std::min<std::size_t>(n.page, tokens - token);
+      for (std::size_t head = 0; head < n.heads_of_kv(); ++head) {
+        const auto from = static_cast<std::ptrdiff_t>(owner->start + (head * owner->tokens + owner->token) * columns);
+        const auto to = static_cast<std::ptrdiff_t>(start + (head * tokens + token) * columns);
+        std::copy_n(rows.begin() + from, some * columns, rows.begin() + to);
+      }
+    }
+    start += tokens * n.heads_of_kv() * columns;
+  }
 }
 
 }  // namespace
@@ -169,6 +199,10 @@ Tensors random_tensors(const config::Network& network, std::uint64_t seed) {
     shape.value_width = network.value_emb;
   }
   AttentionTensors t = random_attention(shape, seed, kScoreSpread / network.scale);
+  if (network.shares_pages()) {
+    share_pages(network, network.emb, t.k);
+    share_pages(network, network.values(), t.v);
+  }
   return {std::move(t.q), std::move(t.k), std::move(t.v)};
 }
 

@@ -253,6 +253,10 @@ mapping::Job make_job(const MachineConfig& machine, const config::Network& n, co
     throw config::ConfigError(fmt::format("{} with {}: that dataflow takes no cache of pages; allowed: {}", n.name,
                                           schedule.text, dataflows_with(firmware::kRagged)));
   }
+  if (std::any_of(made.pages.begin(), made.pages.end(), [&](std::uint32_t page) { return page >= n.pages(); })) {
+    throw config::ConfigError(fmt::format("{}: its cache has {} pages of {} tokens; the batches need {}", n.name,
+                                          n.pages(), n.page, made.pages.size()));
+  }
   if (made.pages.size() > hal::kMostPages) {
     throw config::ConfigError(
         fmt::format("{}: its requests need {} pages; allowed are {}", n.name, made.pages.size(), hal::kMostPages));

@@ -10,6 +10,7 @@
 #include "mapping/append.h"
 #include "mapping/programs.h"
 #include "models/arith/number.h"
+#include "platform/config/error.h"
 #include "platform/config/step.h"
 #include "platform/elaboration/platform.h"
 #include "platform/job/accounting.h"
@@ -60,13 +61,22 @@ std::vector<Element> in_pages(const config::Network& n, std::size_t columns, con
   const std::size_t bytes = hal::element_bytes(n.type), heads = n.heads_of_kv(),
                     emb = columns * bytes / sizeof(Element);
   std::vector<Element> cache(std::size_t{n.pages()} * n.page * heads * emb, 0);
+  std::vector<bool> filled(n.shares_pages() ? std::size_t{n.pages()} * n.page * heads : 0);  // rows of the cache
   const std::vector<std::uint32_t> table = n.page_table();
   std::size_t row = 0, first = 0;  // of the batch: in `rows`, in the table
   for (std::uint32_t b = 0; b < n.batch; ++b) {
     for (std::size_t head = 0; head < heads; ++head) {
       for (std::size_t t = 0; t < n.context(b); ++t, ++row) {
-        const std::size_t page = table[first + t / n.page];
-        std::copy_n(rows.data() + row * emb, emb, cache.data() + ((page * heads + head) * n.page + t % n.page) * emb);
+        const std::size_t page = table[first + t / n.page], at = (page * heads + head) * n.page + t % n.page;
+        const Element *const from = rows.data() + row * emb, *const to = cache.data() + at * emb;
+        if (!filled.empty() && filled[at] && !std::equal(from, from + emb, to)) {
+          throw config::ConfigError(
+              fmt::format("{}: request {} has other numbers in page {} than the requests it shares "
+                          "it with",
+                          n.name, b + 1, page));
+        }
+        if (!filled.empty()) filled[at] = true;
+        std::copy_n(from, emb, cache.data() + at * emb);
       }
     }
     first += (n.context(b) + n.page - 1) / n.page;

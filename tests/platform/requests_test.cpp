@@ -10,6 +10,7 @@
 namespace attnvp::runs {
 namespace {
 
+using attnvp::testing::message_of;
 using attnvp::testing::TemporaryFolder;
 
 struct Batch {
@@ -102,6 +103,77 @@ TEST(RequestFiles, OfPagesInAnyOrderGiveTheSameBytes) {
   EXPECT_EQ(outputs[0], outputs[1]);
 }
 
+// Pages that requests share, as prefix caching has them, hold the numbers of all of them: what comes out is what pages
+// of their own give, golden, and firmware writes none of them.
+TEST(RequestFiles, SharingPagesGiveTheBytesOfPagesOfTheirOwn) {
+  TemporaryFolder folder;
+  const MachineConfig machine = config::load_hardware("edge");
+  const std::string names = "new_tokens,cached_tokens,block_table\n";
+  const std::string shared = names + "3,40,4 0 2\n1,35,4 0 5\n20,16,4 1 3\n",
+                    own = names + "3,40,4 0 2\n1,35,6 7 5\n20,16,8 1 3\n";
+  for (const char* type : {"", ",type=bf16", ",type=fp8_e4m3", ",type=int8,scale_block=16"}) {
+    const std::string layer = std::string("H=4,HKV=2,N=8,E=16,causal=1,page=16,pages=9") + type;
+    const config::Network together = config::load_network(layer, folder.write("shared.csv", shared));
+    const config::Network apart = config::load_network(layer, folder.write("own.csv", own));
+    EXPECT_TRUE(together.shares_pages());
+    EXPECT_FALSE(apart.shares_pages());
+    const job::Tensors tensors = job::random_tensors(together, 5);
+    EXPECT_NE(tensors.k, job::random_tensors(apart, 5).k);
+    for (const char* dataflow : {"lean", "flash-decoding", "flash2"}) {
+      SCOPED_TRACE(layer + " " + dataflow);
+      std::vector<job::Result> results;
+      for (const config::Network& n : {together, apart}) {
+        job::Runner runner(machine, config::load_energy("fusemax-45nm"), true);
+        results.push_back(runner.run(n, job::parse_dataflow(dataflow), &tensors, {}));
+        EXPECT_TRUE(results.back().golden_checked);
+        EXPECT_TRUE(results.back().golden.passed) << results.back().golden.to_string();
+      }
+      EXPECT_EQ(results[0].output, results[1].output);
+    }
+    job::Runner runner(machine, config::load_energy("fusemax-45nm"), true);
+    const job::Tensors others = job::random_tensors(apart, 5);
+    EXPECT_NE(message_of([&] {
+                runner.run(together, job::parse_dataflow("lean"), &others, {});
+              }).find("other numbers in page 4 than the requests it shares it with"),
+              std::string::npos);
+  }
+}
+
+// The layer's own lengths are those of nobody.
+TEST(RequestFiles, GiveTheLengthsThatKeysAreHeldTo) {
+  TemporaryFolder folder;
+  const std::string path = folder.write("r.csv", "new_tokens,cached_tokens\n3,61\n1,7\n");
+  const std::string layer = "H=8,HKV=2,E=64,causal=1,window=8,";
+  EXPECT_EQ(config::load_network(layer + "N=1,sinks=4", path).identity(),
+            config::load_network(layer + "N=64,sinks=4", path).identity());
+  EXPECT_EQ(config::load_network(layer + "sinks=4", path).identity(),
+            config::load_network(layer + "N=64,sinks=4", path).identity());
+  EXPECT_NE(message_of([&] {
+              config::load_network(layer + "N=4096,sinks=65", path);
+            }).find("key 'sinks': found 65; allowed is at most 'NKV', 64"),
+            std::string::npos);
+  EXPECT_NE(message_of([&] {
+              config::load_network(layer + "L=64+8", path);
+            }).find("key 'L': found '64+8'; requests have lengths of their own"),
+            std::string::npos);
+  EXPECT_NE(message_of([&] { config::load_network("gemm:64x64x64", path); }).find("requests are for attention"),
+            std::string::npos);
+  // Sinks of a layer that one request has fewer keys than: it sees all of its keys.
+  const config::Network n = config::load_network(layer + "N=1,sinks=12", path);
+  job::Runner runner(config::load_hardware("edge"), config::load_energy("fusemax-45nm"), true);
+  const job::Tensors tensors = job::random_tensors(n, 5);
+  const job::Result result = runner.run(n, job::parse_dataflow("flash2"), &tensors, {});
+  EXPECT_TRUE(result.golden.passed) << result.golden.to_string();
+}
+
+TEST(Pages, AreAsManyAsTheBatchesNeed) {
+  const config::Network n = config::load_network("H=1,N=64,E=16,page=16,pages=3");
+  EXPECT_NE(message_of([&] {
+              job::make_job(config::load_hardware("edge"), n, job::parse_dataflow("lean"));
+            }).find("its cache has 3 pages of 16 tokens; the batches need 4"),
+            std::string::npos);
+}
+
 TEST(RequestFiles, RefuseWhatCannotBe) {
   TemporaryFolder folder;
   const auto refusal = [&](const std::string& csv, const char* more = ",page=16,pages=8") {
@@ -114,9 +186,19 @@ TEST(RequestFiles, RefuseWhatCannotBe) {
     }
     return std::string("taken");
   };
-  EXPECT_EQ(refusal("new_tokens,cached_tokens,block_table\n1,20,3 3\n"), "r.csv:2: block_table: page 3 is there twice");
-  EXPECT_EQ(refusal("new_tokens,cached_tokens,block_table\n1,20,3 4\n1,2,4\n"),
-            "r.csv:3: block_table: page 4 is there twice");
+  EXPECT_EQ(refusal("new_tokens,cached_tokens,block_table\n1,20,3 3\n"),
+            "r.csv:2: block_table: page 3 is there twice, in the table of one request; allowed is once");
+  EXPECT_EQ(
+      refusal("new_tokens,cached_tokens,block_table\n1,40,3 4 5\n1,20,4 6\n"),
+      "r.csv:3: block_table: page 4 is there twice, at place 2 of request 1 and at place 1 of request 2; allowed is "
+      "the same place of both");
+  EXPECT_EQ(
+      refusal("new_tokens,cached_tokens,block_table\n1,40,3 4 5\n2,30,3 4\n"),
+      "r.csv:3: block_table: page 4 is there twice, and request 2 has 30 cached tokens, which do not fill place 2 "
+      "of its table; allowed is to share pages of cached tokens");
+  const std::string scaled =
+      refusal("new_tokens,cached_tokens,block_table\n1,20,3 4\n1,20,3 5\n", ",page=16,pages=8,type=int8");
+  EXPECT_NE(scaled.find("every request scales INT8 by its own numbers"), std::string::npos) << scaled;
   EXPECT_EQ(refusal("new_tokens,cached_tokens,block_table\n1,20,3 8\n"),
             "r.csv:2: block_table: page 8 is out of range; the cache has 8 pages, from 0 on");
   EXPECT_EQ(refusal("new_tokens,cached_tokens,block_table\n1,20,3\n"),
