@@ -33,6 +33,7 @@ class Row {
   double positive(const char* column) const { return config::positive_number(*line_, index(column)); }
   double from_zero(const char* column) const { return config::number_from_zero(*line_, index(column)); }
   std::uint64_t whole(const char* column) const;  // 0 to 2^53
+  bool flag(const char* column) const;            // 0 or 1
 
  private:
   std::size_t index(const char* column) const;  // of one that the set's kind names

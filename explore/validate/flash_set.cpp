@@ -32,14 +32,15 @@ class FlashSet : public JobSet {
     if (!third && kernel != "fa2") {
       config::fail(row.origin(), fmt::format("column 'kernel': found '{}'; allowed: fa2, fa3", kernel));
     }
-    const std::uint64_t emb = row.whole("head_dim"), causal = row.whole("causal"), length = row.whole("seq_len");
+    const std::uint64_t emb = row.whole("head_dim"), length = row.whole("seq_len");
+    const bool causal = row.flag("causal");
     if (emb == 0 || emb > kHidden) {
       config::fail(row.origin(), fmt::format("column 'head_dim': found {}; allowed is 1 to {}", emb, kHidden));
     }
     if (length == 0) config::fail(row.origin(), "column 'seq_len': found 0; allowed is 1 or more");
     const std::uint64_t heads = kHidden / emb, batch = std::max<std::uint64_t>(kTokens / length, 1);
     const config::Network layer =
-        layer_of(row, fmt::format("B={},H={},N={},E={},causal={}", batch, heads, length, emb, causal > 0 ? 1 : 0));
+        layer_of(row, fmt::format("B={},H={},N={},E={},causal={}", batch, heads, length, emb, causal ? 1 : 0));
     const std::uint32_t rows = std::min(kBlockRows, layer.seq_q), keys = std::min(kBlockKeys, layer.seq_kv);
     const job::Result r =
         run(third ? machine_ : synchronous_, layer, third ? "flash3:grid=blocks" : "flash2:grid=blocks",
@@ -51,7 +52,7 @@ class FlashSet : public JobSet {
              {"kv", third ? 2 : 1},
              {"rb", 1}});
     const double flop = 4.0 * static_cast<double>(length) * static_cast<double>(length) *
-                        static_cast<double>(emb * heads * batch) / (causal > 0 ? 2 : 1);
+                        static_cast<double>(emb * heads * batch) / (causal ? 2 : 1);
     return {{"", row.positive("tflops"), flop / r.seconds() * 1e-12, "TFLOP/s", note(r)}};
   }
 

@@ -36,14 +36,6 @@ const Kind& kind_of(const config::CsvLine& names) {
                            config::in_quotes(fmt::format("{}", fmt::join(names.cells, ","))), fmt::join(known, "; ")));
 }
 
-void check_names(const config::CsvLine& names) {
-  for (auto name = names.cells.begin(); name != names.cells.end(); ++name) {
-    if (std::find(names.cells.begin(), name, *name) != name) {
-      config::fail(names.origin, fmt::format("column {} is there twice", config::in_quotes(*name)));
-    }
-  }
-}
-
 }  // namespace
 
 std::size_t Row::index(const char* column) const {
@@ -59,10 +51,15 @@ std::uint64_t Row::whole(const char* column) const {
   return static_cast<std::uint64_t>(value);
 }
 
+bool Row::flag(const char* column) const {
+  const std::uint64_t value = whole(column);
+  if (value > 1) config::fail(origin(), fmt::format("column '{}': found {}; allowed are 0 and 1", column, value));
+  return value == 1;
+}
+
 Result validate(const std::string& path, const Options& options, const RowProgress& progress) {
   Result result;
   result.lines = config::read_csv_table(path);
-  check_names(result.lines.front());
   const Kind& kind = kind_of(result.lines.front());
   result.set = kind.name;
   result.columns = result.lines.front().cells;

@@ -1,4 +1,5 @@
-// Tables of comma-separated values that are read: comments, a line of column names, lines of as many cells.
+// Tables of comma-separated values that are read (RFC 4180): a line of column names, then lines of as many cells. Lines
+// that begin with '#' are comments. A cell may be in double quotes; blanks around its text do not count.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +15,7 @@ struct CsvLine {
   std::vector<std::string> cells;
 };
 
-// The first line holds the names. Throws ConfigError with file and line.
+// The first line holds the names, each once. Throws ConfigError with file and line.
 std::vector<CsvLine> read_csv_table(const std::string& path);
 
 // Throws ConfigError with file and line: no number, not finite, not above 0.

@@ -23,33 +23,56 @@ std::string kind_of(const YAML::Node& node) {
   return node.IsScalar() ? in_quotes(node.Scalar()) : "nothing";
 }
 
-// Counts documents. (YAML::LoadAll would do, but never ends on text such as ", a: 1", where yaml-cpp 0.7 sees
-// one empty document after another.)
-class DocumentCounter : public YAML::EventHandler {
+// Counts documents, and finds merge keys, which yaml-cpp takes for keys of that name. (YAML::LoadAll would count, but
+// never ends on text such as ", a: 1", where yaml-cpp 0.7 sees one empty document after another.)
+class Survey : public YAML::EventHandler {
  public:
   void OnDocumentStart(const YAML::Mark& mark) override { line_ = mark.line + 1; }
   void OnDocumentEnd() override {}
-  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
-  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
-  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t, const std::string&) override {}
-  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
-  void OnSequenceEnd() override {}
-  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
-  void OnMapEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override { next(); }
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override { next(); }
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t, const std::string& value) override {
+    const bool is_key = !open_.empty() && open_.back() == At::kKey;
+    if (is_key && value == "<<" && tag == "?" && merge_line_ == 0) merge_line_ = mark.line + 1;
+    next();
+  }
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
+    next();
+    open_.push_back(At::kItem);
+  }
+  void OnSequenceEnd() override { open_.pop_back(); }
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
+    next();
+    open_.push_back(At::kKey);
+  }
+  void OnMapEnd() override { open_.pop_back(); }
 
-  int line() const { return line_; }  // where the last document began
+  int line() const { return line_; }              // where the last document began
+  int merge_line() const { return merge_line_; }  // of the first merge key; 0: there is none
 
  private:
-  int line_ = 0;
+  enum class At : std::uint8_t { kItem, kKey, kValue };
+  void next() {
+    if (open_.empty() || open_.back() == At::kItem) return;
+    open_.back() = open_.back() == At::kKey ? At::kValue : At::kKey;
+  }
+  std::vector<At> open_;  // of each map and list that has begun: what comes next in it
+  int line_ = 0, merge_line_ = 0;
 };
 
-// 0 when there is no second document.
-int second_document_line(const std::string& text) {
+// One document, and no merge keys.
+void check_documents(const std::string& text, const std::string& source) {
   std::istringstream stream(text);
   YAML::Parser parser(stream);
-  DocumentCounter counter;
-  if (!parser.HandleNextDocument(counter) || !parser.HandleNextDocument(counter)) return 0;
-  return std::max(counter.line(), 1);
+  Survey survey;
+  const bool second = parser.HandleNextDocument(survey) && parser.HandleNextDocument(survey);
+  if (second) {
+    fail({source, std::max(survey.line(), 1)},
+         "holds a second YAML document, or text that belongs to no key; allowed is one document");
+  }
+  if (survey.merge_line() != 0) {
+    fail({source, survey.merge_line()}, "merge key '<<' is not supported; allowed is to write the merged keys out");
+  }
 }
 
 // Plain text, fit to be shown; and no tabs before a line's first word, of which YAML says strange things.
@@ -90,6 +113,8 @@ std::string shown_path(const std::string& path) {
 std::string read_text_file(const std::string& path) {
   std::string text = files::read_file(shown_path(path), kLargestFileBytes);
   check_text(text, shown_path(path));
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (text.compare(0, kByteOrderMark.size(), kByteOrderMark) == 0) text.erase(0, kByteOrderMark.size());
   return text;
 }
 
@@ -99,9 +124,7 @@ Document Document::parse(const std::string& text, const std::string& source) {
   check_text(text, source);
   YAML::Node root;
   try {
-    if (const int line = second_document_line(text)) {
-      fail({source, line}, "holds a second YAML document, or text that belongs to no key; allowed is one document");
-    }
+    check_documents(text, source);
     root = YAML::Load(text);
   } catch (const YAML::Exception& problem) {
     fail({source, std::max(problem.mark.line, 0) + 1}, "not valid YAML: " + problem.msg);

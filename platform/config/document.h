@@ -19,8 +19,8 @@ struct Setting {
   Origin origin;
 };
 
-// The whole text of a regular file of at most 1 MiB, in UTF-8 and without control characters; ConfigError when it
-// cannot be read or is none.
+// The whole text of a regular file of at most 1 MiB, in UTF-8 and without control characters; a byte order mark before
+// it is left out. Throws ConfigError.
 std::string read_text_file(const std::string& path);
 
 // A path as messages show it: relative to the working directory when it lies below it.
