@@ -32,6 +32,25 @@ wrong "dram.csv:2: column 'read_share': found 1.5; allowed is 0 to 1" validate -
 dram LPDDR4-3200-x16,lpddr4_1Gbx16_robaco,Open,1,8,32,1,32,,100,0
 wrong "dram.csv:2: found '0'; allowed is a number above 0" validate --data "$in/dram.csv"
 
+# A table as spreadsheets write it; a flag that is none; a key that cannot be fitted.
+printf 'kernel,head_dim,causal,seq_len,tflops\nfa2,64,2,512,300\n' >"$in/flash.csv"
+wrong "flash.csv:2: column 'causal': found 2; allowed are 0 and 1" validate --data "$in/flash.csv"
+printf '\xef\xbb\xbf"op","m",n,k,ms,gelem_per_s\r\n"gemm","64",512,512,"0.19",\r\n' >"$in/marked.csv"
+printf 'op,m,n,k,ms,gelem_per_s\ngemm,64,512,512,0.19,\n' >"$in/plain.csv"
+for name in marked plain; do
+  done_well validate --data "$in/$name.csv" --json $name.json
+  jq 'del(.command)' $name.json >"$log/$name"
+done
+same "$log/marked" "$log/plain"
+rm -- marked.json plain.json
+for key in dram.policy control.lists name l1.kind; do
+  wrong "^attnvp: --key '$key': it is no number; allowed are keys such as dram.bandwidth$" calibrate --data "$in/plain.csv" --key $key
+done
+wrong "--key 'l1.sise': a machine has no such key" calibrate --data "$in/plain.csv" --key l1.sise
+wrong "--key 'cores': it is given twice" calibrate --data "$in/plain.csv" --key cores --key cores
+run calibrate --data "$in/plain.csv" --key l1.size # in bytes, and never out of its range
+[[ $status -eq 0 ]] && grep -q '^  l1.size: calibrated' "$log/stdout" || failed "status $status: $(<"$log/stderr")"
+
 # DRAM beside a cycle-true simulator: 95% of the rows within 5%, none off by more than 10%.
 done_well validate dram-curves --json dram.json --csv dram.csv --html dram.html
 holds '.set == "dram-curves" and (.rows | length) == 120 and .mape < 0.01 and .spearman > 0.999' dram.json

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <variant>
@@ -31,37 +32,54 @@ std::string written(Unit unit, double value) {
       return fmt::format("{:.5g}GB/s", value / 1e9);
     case Unit::kBytesPerCycle:
       return fmt::format("{:.0f}B/cycle", value);
+    case Unit::kBytes:
+      return fmt::format("{:.0f}B", value);
+    case Unit::kEnergy:
+      return fmt::format("{:.4g}pJ", value);
+    case Unit::kVoltage:
+      return fmt::format("{:.4g}V", value);
+    case Unit::kPower:
+      return fmt::format("{:.4g}W", value);
     default:
       return fmt::format("{:.0f}", value);
   }
 }
 
 struct Dimension {
-  std::string key;
-  Unit unit = Unit::kCount;
+  const config::KeyInfo* key = nullptr;
   double value = 0;
-  std::string text() const { return written(unit, value); }
+  std::string text() const {
+    return written(key->unit, key->power_of_two ? std::exp2(std::round(std::log2(value))) : value);
+  }
+  bool allowed() const {
+    try {
+      config::parse_value(*key, text());
+      return true;
+    } catch (const ConfigError&) {
+      return false;
+    }
+  }
 };
 
-Dimension dimension_of(const MachineConfig& machine, const std::string& name) {
-  for (const auto& key : config::hardware_schema().keys()) {
-    if (key.path != name) continue;
-    const config::Value value = key.get(machine);
-    Dimension d{name, key.unit, 0};
-    if (const auto* whole = std::get_if<std::uint64_t>(&value)) {
-      d.value = static_cast<double>(*whole);
-    } else if (const auto* number = std::get_if<double>(&value)) {
-      d.value = *number;
-    } else {
-      throw ConfigError(fmt::format("--key {}: it is no number", config::in_quotes(name)));
-    }
-    if (!(d.value > 0)) {
-      throw ConfigError(
-          fmt::format("--key {}: it is 0; --set gives it a value to begin with", config::in_quotes(name)));
-    }
-    return d;
+const config::Key<MachineConfig>& number_key(const std::string& name) {
+  const auto* key = config::hardware_schema().find(name);
+  if (key == nullptr) throw ConfigError(fmt::format("--key {}: a machine has no such key", config::in_quotes(name)));
+  if (key->type != config::Type::kInteger && key->type != config::Type::kReal) {
+    throw ConfigError(
+        fmt::format("--key {}: it is no number; allowed are keys such as dram.bandwidth", config::in_quotes(name)));
   }
-  throw ConfigError(fmt::format("--key {}: a machine has no such key", config::in_quotes(name)));
+  return *key;
+}
+
+Dimension dimension_of(const MachineConfig& machine, const std::string& name) {
+  const auto& key = number_key(name);
+  const config::Value value = key.get(machine);
+  const auto* whole = std::get_if<std::uint64_t>(&value);
+  const Dimension d{&key, whole != nullptr ? static_cast<double>(*whole) : std::get<double>(value)};
+  if (!(d.value > 0)) {
+    throw ConfigError(fmt::format("--key {}: it is 0; --set gives it a value to begin with", config::in_quotes(name)));
+  }
+  return d;
 }
 
 }  // namespace
@@ -71,6 +89,12 @@ Fit calibrate(const std::string& path, const Options& options, const std::vector
   if (keys.size() > kMostKeys) {
     throw ConfigError(
         fmt::format("--key: found {} keys; allowed are at most {}, as more fit anything", keys.size(), kMostKeys));
+  }
+  for (auto key = keys.begin(); key != keys.end(); ++key) {
+    number_key(*key);
+    if (std::find(keys.begin(), key, *key) != key) {
+      throw ConfigError(fmt::format("--key {}: it is given twice", config::in_quotes(*key)));
+    }
   }
   const Result first = validate(path, options, rows);
   Fit fit{first.set, first.hardware, {}, first.errors, first.errors, 1};
@@ -83,7 +107,7 @@ Fit calibrate(const std::string& path, const Options& options, const std::vector
   }
   const auto run = [&](const std::vector<Dimension>& point) {
     Options there = options;
-    for (const Dimension& d : point) there.settings.push_back(d.key + "=" + d.text());
+    for (const Dimension& d : point) there.settings.push_back(d.key->path + "=" + d.text());
     ++fit.runs;
     return validate(path, there, rows).errors;
   };
@@ -91,10 +115,11 @@ Fit calibrate(const std::string& path, const Options& options, const std::vector
     for (std::size_t i = 0; i < at.size(); ++i) {
       for (const double direction : {step, -step}) {
         std::vector<Dimension> next = at;
-        next[i].value *= std::exp(direction);
-        if (next[i].text() == at[i].text()) continue;
+        const double least = next[i].key->power_of_two ? std::log(2.0) : 0;
+        next[i].value *= std::exp(std::copysign(std::max(std::abs(direction), least), direction));
+        if (next[i].text() == at[i].text() || !next[i].allowed()) continue;
         const Errors errors = run(next);
-        progress(fmt::format("{}={}: mean error {:.2f}%", next[i].key, next[i].text(), 100 * errors.mape));
+        progress(fmt::format("{}={}: mean error {:.2f}%", next[i].key->path, next[i].text(), 100 * errors.mape));
         if (errors.mape >= fit.after.mape) continue;
         fit.after = errors;
         at = next;
