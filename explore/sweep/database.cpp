@@ -115,6 +115,7 @@ Database::Database(const std::string& path, Mode mode) : path_(path) {
         path, SQLite::OPEN_READWRITE | (mode == Mode::kWrite ? SQLite::OPEN_CREATE : 0), kPatienceMilliseconds);
     if (mode == Mode::kWrite && db_->execAndGet("SELECT count(*) FROM sqlite_schema").getInt() == 0) create();
     check();
+    if (mode == Mode::kWrite) check_rows_stay();
     read_meta();
     if (mode == Mode::kWrite) {
       std::string marks;
@@ -166,6 +167,26 @@ void Database::check() {
     if (found == wanted) continue;
     refuse(fmt::format("was made by an attnvp with other columns ({} where this one has {}); nothing was changed",
                        found.empty() ? "none" : "'" + found + "'", wanted.empty() ? "none" : "'" + wanted + "'"));
+  }
+}
+
+// What could change or drop rows as they are stored: triggers, indexes that allow a value once, views for tables.
+void Database::check_rows_stay() {
+  const auto refuse = [this](const char* kind, const std::string& name) {
+    config::fail({path_}, fmt::format("holds the {} {}, which may change rows as they are stored; nothing was changed, "
+                                      "allowed are attnvp's own tables",
+                                      kind, config::in_quotes(name)));
+  };
+  SQLite::Statement objects(*db_,
+                            "SELECT type, name FROM sqlite_schema WHERE type = 'trigger' OR (type = 'view' AND "
+                            "lower(name) IN ('jobs', 'meta')) ORDER BY name");
+  if (objects.executeStep()) {
+    refuse(objects.getColumn(0).getString() == "view" ? "view" : "trigger", objects.getColumn(1).getString());
+  }
+  for (const char* table : {"jobs", "meta"}) {
+    SQLite::Statement indexes(*db_, "SELECT name FROM pragma_index_list(?) WHERE \"unique\" AND origin <> 'pk'");
+    indexes.bind(1, table);
+    if (indexes.executeStep()) refuse("unique index", indexes.getColumn(0).getString());
   }
 }
 

@@ -63,6 +63,7 @@ class Database {
   auto guarded(const char* what, Action action);
   void create();
   void check();
+  void check_rows_stay();
   void read_meta();
 
   std::string path_;

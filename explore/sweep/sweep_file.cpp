@@ -4,10 +4,14 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <initializer_list>
 #include <map>
+#include <string_view>
 
+#include "models/riscv_processor/config.h"
 #include "platform/config/catalog.h"
 #include "platform/config/hardware.h"
+#include "platform/config/network.h"
 #include "platform/config/words.h"
 
 namespace attnvp::explore {
@@ -126,16 +130,29 @@ std::string absolute(const std::string& folder, const std::string& path) {
       .string();
 }
 
-// Files are named relative to the sweep's; every value must be one.
+// A value whose file, where it names one, is relative to the sweep's folder.
+std::string settled(const std::string& key, const std::string& text, const std::string& folder) {
+  constexpr std::string_view kPlugin = "plugin:";
+  const auto one_of = [&](std::initializer_list<std::string_view> keys) {
+    return std::find(keys.begin(), keys.end(), key) != keys.end();
+  };
+  if (key == "network") return config::with_absolute_paths(text, folder);
+  if (one_of({"hardware", "tiling", "energy", "dram.part"}) && config::is_path(text)) return absolute(folder, text);
+  if (key == "control.firmware" && text != RiscvConfig::kShipped) return absolute(folder, text);
+  if (text.find('/') == std::string::npos) return text;  // a library that the host's loader finds
+  if (key == "dram.library") return absolute(folder, text);
+  if (key == "dram.policy" && text.compare(0, kPlugin.size(), kPlugin) == 0) {
+    return std::string(kPlugin) + absolute(folder, text.substr(kPlugin.size()));
+  }
+  return text;
+}
+
+// Every value must be one.
 void settle_values(Axis& axis, const std::string& folder) {
   for (auto& texts : axis.values) {
     for (std::size_t i = 0; i < texts.size(); ++i) {
-      const std::string& key = axis.keys[i];
-      const bool file = key == "hardware" || key == "network" || key == "tiling" || key == "energy";
-      if (file && config::is_path(texts[i])) {
-        texts[i] = absolute(folder, texts[i]);
-      }
-      check_axis_value(key, texts[i], axis.origin);
+      texts[i] = settled(axis.keys[i], texts[i], folder);
+      check_axis_value(axis.keys[i], texts[i], axis.origin);
     }
   }
 }
@@ -179,11 +196,7 @@ SweepFile load_sweep(const std::string& name_or_path) {
   const std::string folder = std::filesystem::path(path).parent_path().string();
   for (Axis& axis : sweep.axes) settle_values(axis, folder);
   for (Axis& axis : sweep.crossed) settle_values(axis, folder);
-  for (config::Setting& s : sweep.settings) {
-    if (s.path == "energy" && config::is_path(s.text)) {
-      s.text = absolute(folder, s.text);
-    }
-  }
+  for (config::Setting& s : sweep.settings) s.text = settled(s.path, s.text, folder);
   read_constraints(d, sweep);
   return sweep;
 }

@@ -69,6 +69,31 @@ TEST(SweepFile, MistakesAreToldWithTheirLine) {
             std::string::npos);
 }
 
+// Wherever the sweep was started.
+TEST(SweepFile, NamesFilesFromItsOwnFolder) {
+  const TemporaryFolder folder;
+  const std::string config = R"({"model_type": "gpt2", "n_embd": 64, "n_head": 2, "n_layer": 1, "n_positions": 64})";
+  folder.write("there/gpt/config.json", config);
+  folder.write("there/mask.txt", "block 16\n11\n11\n");
+  folder.write("there/net.yaml", "heads: 2\nseq: 32\nemb: 16\n");
+  folder.write("there/table.yaml", "base: fusemax-45nm\n");
+  const std::string path = folder.write("there/s.yaml",
+                                        "network: ['hf:gpt', 'hf:./gpt,N=32', 'H=1,N=32,E=16,block_mask=mask.txt', "
+                                        "'net.yaml,causal=1', './net.yaml']\naxes:\n  control.firmware: [shipped]\n");
+  const SweepFile sweep = load_sweep(path);
+  const std::string there = folder.path("there/");
+  std::vector<std::string> networks;
+  for (const auto& texts : sweep.crossed[1].values) networks.push_back(texts.front());
+  EXPECT_EQ(networks, (std::vector<std::string>{"hf:" + there + "gpt", "hf:" + there + "gpt,N=32",
+                                                "H=1,N=32,E=16,block_mask=" + there + "mask.txt",
+                                                there + "net.yaml,causal=1", there + "net.yaml"}));
+  EXPECT_EQ(sweep.axes.front().values.front().front(), "shipped");
+  EXPECT_EQ(make_plan(sweep).jobs.size(), 5U);
+  const std::string settings =
+      folder.write("there/t.yaml", "network: H=1,N=16,E=16\nset:\n  control.firmware: a.elf\n");
+  EXPECT_EQ(load_sweep(settings).settings.front().text, there + "a.elf");
+}
+
 TEST(Plan, GridTakesEveryPointOnce) {
   const TemporaryFolder folder;
   const Plan plan =
@@ -347,6 +372,29 @@ TEST(Merge, RefusesWhatDoesNotGoTogether) {
               merge_databases(c, {a, folder.path("none.db")});
             }).find("none.db: no such file"),
             std::string::npos);
+}
+
+// A trigger could change what is stored, and an index that allows a value once would drop rows.
+TEST(Merge, RefusesADestinationThatChangesRows) {
+  const TemporaryFolder folder;
+  const Plan plan = make_plan(sweep_of(folder, "network: H=2,N=48,E=16\ndataflow: [flat, mas]\n"));
+  const std::string whole = folder.path("whole.db"), empty = folder.path("empty.db");
+  run(plan, whole);
+  { const Database made(empty, Database::Mode::kWrite); }
+  for (const auto& [change, what] :
+       {std::pair{"CREATE TRIGGER gone AFTER INSERT ON jobs BEGIN DELETE FROM jobs; END", "holds the trigger 'gone'"},
+        {"CREATE TRIGGER gone AFTER UPDATE ON meta BEGIN DELETE FROM jobs; END", "holds the trigger 'gone'"},
+        {"CREATE UNIQUE INDEX once ON jobs (network)", "holds the unique index 'once'"}}) {
+    const std::string copy = folder.path("copy.db");
+    fs::copy_file(empty, copy, fs::copy_options::overwrite_existing);
+    sql(copy, change);
+    EXPECT_NE(message_of([&, c = copy] { merge_databases(c, {whole}); }).find(what), std::string::npos) << change;
+  }
+  const std::string looked_at = folder.path("view.db");
+  fs::copy_file(empty, looked_at);
+  sql(looked_at, "CREATE VIEW quick AS SELECT * FROM jobs WHERE cycles < 1000; CREATE INDEX by_net ON jobs (network)");
+  EXPECT_EQ(merge_databases(looked_at, {whole}).rows, 2U);
+  EXPECT_EQ(rows(looked_at), rows(whole));
 }
 
 TEST(Database, RefusesWhatItDoesNotKnow) {
