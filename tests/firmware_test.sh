@@ -99,6 +99,20 @@ mv "$log/stdout" "$in/asleep.json"
 slept=$(($(jq .cycles "$in/asleep.json") - $(jq .cycles "$in/plain.json")))
 [[ $slept -gt 187500 && $slept -lt 200000 ]] || failed "slept $slept cycles, not a little more than 187,500 (50,000 at 1 GHz)"
 
+# The debugger's stub by bare packets: what is bad changes nothing, and the run is the one that nobody looks at.
+timeout 200 "$attnvp" run --firmware "$elf" --net $net --json "$in/packets.json" --gdb 0 --gdb-wait >"$log/run" 2>"$log/stderr" &
+process=$!
+for _ in {1..600}; do
+  grep -q 'on port' "$log/stderr" 2>/dev/null && break
+  sleep 0.1
+done
+port=$(sed -n 's/.*on port \([0-9]*\)$/\1/p' "$log/stderr")
+checks=$((checks + 1))
+command='gdb_packets.py'
+timeout 120 python3 "${configs%/configs}/tests/gdb_packets.py" "$port" >"$log/packets" 2>&1 || failed "$(<"$log/packets")"
+wait $process || failed "the run: $(<"$log/stderr")"
+[[ $(jq .cycles "$in/packets.json") == $(jq .cycles "$in/plain.json") ]] || failed 'packets change cycles'
+
 # The debugger.
 if command -v gdb-multiarch >/dev/null; then
   session() { # ELF [OPTION...]; stdin: lines for gdb; what it says is in $log/gdb, the run's JSON in $in/debugged.json

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -16,6 +17,7 @@ namespace attnvp::firmware_watch {
 
 namespace {
 constexpr const char* kDigits = "0123456789abcdef";
+constexpr std::size_t kMostPacketBytes = 0x10000;  // four times what qSupported offers
 
 int digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -104,7 +106,10 @@ bool GdbLink::receive(std::string& payload) {
     if (c < 0) break;
     if (c != '$') continue;  // acknowledgements, and noise
     payload.clear();
-    for (c = next(); c >= 0 && c != '#'; c = next()) payload += static_cast<char>(c);
+    for (c = next(); c >= 0 && c != '#' && payload.size() < kMostPacketBytes; c = next()) {
+      payload += static_cast<char>(c);
+    }
+    if (c != '#') break;
     const int high = next(), low = next();
     if (low < 0) break;
     const int sum = digit(static_cast<char>(high)) * 16 + digit(static_cast<char>(low));
@@ -144,21 +149,41 @@ std::string to_hex(const void* data, std::size_t bytes) {
   return text;
 }
 
-std::string from_hex(const std::string& text) {
-  std::string bytes;
-  for (std::size_t i = 0; i + 1 < text.size(); i += 2) {
-    const int high = digit(text[i]), low = digit(text[i + 1]);
-    if (high < 0 || low < 0) break;
-    bytes += static_cast<char>(high * 16 + low);
-  }
-  return bytes;
+bool PacketText::next_is(const char* literal) {
+  const std::size_t size = std::strlen(literal);
+  if (!good_ || text_.compare(std::min(at_, text_.size()), size, literal) != 0) return false;
+  at_ += size;
+  return true;
 }
 
-std::uint64_t hex_number(const std::string& text, std::size_t& at) {
-  std::uint64_t value = 0;
-  for (; at < text.size() && digit(text[at]) >= 0; ++at)
-    value = value * 16 + static_cast<std::uint64_t>(digit(text[at]));
+void PacketText::literal(const char* literal) { good_ = next_is(literal); }
+
+std::uint32_t PacketText::number() {
+  constexpr std::size_t kMostDigits = 8;
+  std::uint32_t value = 0;
+  const std::size_t start = at_;
+  for (; at_ < text_.size() && digit(text_[at_]) >= 0; ++at_) {
+    value = value * 16 + static_cast<std::uint32_t>(digit(text_[at_]));
+  }
+  good_ = good_ && at_ > start && at_ - start <= kMostDigits;
   return value;
+}
+
+std::string PacketText::bytes(std::size_t count) {
+  std::string all;
+  good_ = good_ && at_ <= text_.size() && (text_.size() - at_) / 2 >= count;
+  for (; good_ && all.size() < count; at_ += 2) {
+    const int high = digit(text_[at_]), low = digit(text_[at_ + 1]);
+    good_ = high >= 0 && low >= 0;
+    all += static_cast<char>(high * 16 + low);
+  }
+  return all;
+}
+
+std::string PacketText::bytes_to_end() {
+  std::string all = bytes((text_.size() - std::min(at_, text_.size())) / 2);
+  good_ = ended();
+  return all;
 }
 
 }  // namespace attnvp::firmware_watch

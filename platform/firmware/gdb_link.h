@@ -33,8 +33,24 @@ class GdbLink {
 };
 
 std::string to_hex(const void* data, std::size_t bytes);
-std::string from_hex(const std::string& text);
-// A number in hexadecimal from `at` on, which moves behind it.
-std::uint64_t hex_number(const std::string& text, std::size_t& at);
+
+// A packet's text from left to right. What is not as it must be makes it bad, and stays so.
+class PacketText {
+ public:
+  PacketText(const std::string& text, std::size_t at) : text_(text), at_(at) {}
+
+  bool good() const { return good_; }
+  bool ended() const { return good_ && at_ >= text_.size(); }
+  bool next_is(const char* literal);     // moves behind it where it is next
+  void literal(const char* literal);     // must be next
+  std::uint32_t number();                // one to eight digits in hexadecimal
+  std::string bytes(std::size_t count);  // two digits each
+  std::string bytes_to_end();
+
+ private:
+  const std::string& text_;
+  std::size_t at_;
+  bool good_ = true;
+};
 
 }  // namespace attnvp::firmware_watch

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <stdexcept>
 
 #include "models/riscv/instruction_log.h"
@@ -46,6 +47,13 @@ std::string target_description() {
   return xml + "</feature></target>";
 }
 
+// Word `i` of registers' bytes, which are little-endian.
+std::uint32_t word_of(const std::string& bytes, std::uint32_t i) {
+  std::uint32_t value = 0;
+  if (bytes.size() >= (i + 1) * sizeof value) std::memcpy(&value, bytes.data() + i * sizeof value, sizeof value);
+  return value;
+}
+
 bool starts_with(const std::string& text, const char* start) { return text.rfind(start, 0) == 0; }
 
 }  // namespace
@@ -69,9 +77,11 @@ void GdbServer::before(std::size_t hart, std::uint32_t pc) {
     }
   }
   if (!link_.connected()) return;
-  if (halt_next_) {
+  if (halt_next_) {  // a debugger has come; it asks for the reason
     halt_next_ = false;
-    return halt(hart, "T05");
+    stopped_ = selected_ = hart;
+    reason_ = "T05";
+    return converse();
   }
   for (Watchpoint& w : watchpoints_) {
     if (w.what == Watches::kReads || !shared(w.address)) continue;
@@ -116,8 +126,13 @@ std::string GdbServer::stop_reply() const { return fmt::format("{}thread:{:x};",
 void GdbServer::halt(std::size_t hart, const std::string& reason) {
   stopped_ = selected_ = hart;
   reason_ = reason;
-  stepping_ = kNobody;
   link_.send(stop_reply());
+  converse();
+}
+
+void GdbServer::converse() {
+  const std::size_t hart = stopped_;
+  stepping_ = kNobody;
   std::string packet;
   while (link_.receive(packet) && answer(packet)) {
   }
@@ -129,31 +144,72 @@ void GdbServer::halt(std::size_t hart, const std::string& reason) {
   resumed_pc_ = harts_[hart]->core().hart().pc();
 }
 
-void GdbServer::resume(const std::string& packet) {
-  // vCont;s:1;c: the first action that fits a thread is the one.
-  stepping_ = kNobody;
-  const std::size_t step = packet.find(";s");
-  if (step == std::string::npos) return;
-  stepping_ = stopped_;
-  if (step + 2 < packet.size() && packet[step + 2] == ':') {
-    std::size_t at = step + 3;
-    if (packet[at] != '-') stepping_ = std::min<std::size_t>(hex_number(packet, at) - 1, harts_.size() - 1);
+// vCont;s:1;c: the first action that fits a thread is the one. False where the packet is bad.
+bool GdbServer::resume(const std::string& packet) {
+  PacketText text(packet, std::strlen("vCont"));
+  std::size_t stepping = kNobody;
+  while (text.good() && !text.ended()) {
+    text.literal(";");
+    const bool step_with_signal = text.next_is("S"), with_signal = step_with_signal || text.next_is("C");
+    const bool step = step_with_signal || (!with_signal && text.next_is("s"));
+    if (with_signal) text.bytes(1);  // harts take none
+    if (!with_signal && !step) text.literal("c");
+    std::size_t hart = stopped_;
+    if (text.next_is(":") && !text.next_is("-1")) {
+      const std::uint32_t thread = text.number();
+      if (thread > harts_.size()) return false;
+      if (thread > 0) hart = thread - 1;
+    }
+    if (step && stepping == kNobody) stepping = hart;
   }
+  if (!text.ended()) return false;
+  stepping_ = stepping;
+  return true;
+}
+
+// A packet that changes something: all of it is read before anything is changed.
+std::string GdbServer::change(const std::string& p) {
+  PacketText text(p, 1);
+  if (p[0] == 'G') {
+    const std::string bytes = text.bytes_to_end();
+    if (!text.good() || bytes.size() != (kPc + 1) * sizeof(std::uint32_t)) return "E01";
+    for (std::uint32_t i = 0; i <= kPc; ++i) set_register(i, word_of(bytes, i));
+    return "OK";
+  }
+  if (p[0] == 'P') {
+    const std::uint32_t number = text.number();
+    text.literal("=");
+    const std::string bytes = text.bytes(sizeof(std::uint32_t));
+    return text.ended() && set_register(number, word_of(bytes, 0)) ? "OK" : "E01";
+  }
+  const std::uint32_t address = text.number();  // M
+  text.literal(",");
+  const std::uint32_t size = text.number();
+  text.literal(":");
+  const std::string bytes = text.bytes(size);
+  if (!text.ended()) return "E01";
+  return bytes.empty() || write(address, bytes) ? "OK" : "E01";
 }
 
 bool GdbServer::answer(const std::string& p) {
-  std::size_t at = 1;
+  PacketText text(p, 1);
+  const auto reply = [this](const std::string& payload) {
+    link_.send(payload);
+    return true;
+  };
   switch (p.empty() ? '\0' : p[0]) {
     case '?':
-      link_.send(stop_reply());
-      return true;
+      return reply(stop_reply());
     case '\x03':
       return true;
     case 'c':
-      stepping_ = kNobody;
-      return false;
     case 's':
-      stepping_ = selected_;
+      if (!text.ended()) {  // from there on
+        const std::uint32_t pc = text.number();
+        if (!text.ended()) return reply("E01");
+        hart().set_pc(pc);
+      }
+      stepping_ = p[0] == 's' ? selected_ : kNobody;
       return false;
     case 'D':
       breakpoints_.clear();
@@ -165,75 +221,43 @@ bool GdbServer::answer(const std::string& p) {
       text::complain("the debugger has ended the run");
       std::_Exit(1);
     case 'H': {
-      at = 2;
-      const bool any = p.size() > 2 && p[2] == '-';
-      const std::uint64_t thread = any ? 0 : hex_number(p, at);
-      if (thread > harts_.size()) {
-        link_.send("E01");
-        return true;
-      }
-      if (thread > 0 && p[1] == 'g') selected_ = thread - 1;
-      link_.send("OK");
-      return true;
+      const bool registers = text.next_is("g");
+      if (!registers) text.literal("c");
+      const std::uint32_t thread = text.next_is("-1") ? 0 : text.number();
+      if (!text.ended() || thread > harts_.size()) return reply("E01");
+      if (thread > 0 && registers) selected_ = thread - 1;
+      return reply("OK");
     }
     case 'T': {
-      const std::uint64_t thread = hex_number(p, at);
-      link_.send(thread >= 1 && thread <= harts_.size() ? "OK" : "E01");
-      return true;
+      const std::uint32_t thread = text.number();
+      return reply(text.ended() && thread >= 1 && thread <= harts_.size() ? "OK" : "E01");
     }
     case 'g':
-      link_.send(registers());
-      return true;
-    case 'G': {
-      const std::string bytes = from_hex(p.substr(1));
-      for (std::uint32_t i = 0; i <= kPc && 4 * i + 4 <= bytes.size(); ++i) {
-        std::uint32_t value = 0;
-        bytes.copy(reinterpret_cast<char*>(&value), 4, 4 * i);
-        set_register(i, value);
-      }
-      link_.send("OK");
-      return true;
+      return reply(registers());
+    case 'p': {
+      const std::uint32_t number = text.number();
+      return reply(text.ended() ? register_value(number) : "E01");
     }
-    case 'p':
-      link_.send(register_value(static_cast<std::uint32_t>(hex_number(p, at))));
-      return true;
-    case 'P': {
-      const auto number = static_cast<std::uint32_t>(hex_number(p, at));
-      const std::string bytes = from_hex(p.substr(std::min(at + 1, p.size())));
-      std::uint32_t value = 0;
-      bytes.copy(reinterpret_cast<char*>(&value), 4);
-      link_.send(set_register(number, value) ? "OK" : "E01");
-      return true;
-    }
+    case 'G':
+    case 'P':
+    case 'M':
+      return reply(change(p));
     case 'm': {
-      const auto address = static_cast<std::uint32_t>(hex_number(p, at));
-      std::string bytes(std::min<std::uint64_t>(hex_number(p, ++at), kMostBytes), '\0');
-      link_.send(read(address, bytes) ? to_hex(bytes.data(), bytes.size()) : "E01");
-      return true;
-    }
-    case 'M': {
-      const auto address = static_cast<std::uint32_t>(hex_number(p, at));
-      hex_number(p, ++at);
-      link_.send(write(address, from_hex(p.substr(std::min(at + 1, p.size())))) ? "OK" : "E01");
-      return true;
+      const std::uint32_t address = text.number();
+      text.literal(",");
+      std::string bytes(std::min(text.number(), kMostBytes), '\0');
+      const bool asked = text.ended() && !bytes.empty();
+      return reply(asked && read(address, bytes) ? to_hex(bytes.data(), bytes.size()) : "E01");
     }
     case 'Z':
     case 'z':
-      link_.send(points(p));
-      return true;
+      return reply(points(p));
     case 'v':
-      if (p == "vCont?") {
-        link_.send("vCont;c;C;s;S");
-      } else if (starts_with(p, "vCont;")) {
-        resume(p);
-        return false;
-      } else {
-        link_.send("");
-      }
-      return true;
+      if (p == "vCont?") return reply("vCont;c;C;s;S");
+      if (!starts_with(p, "vCont;")) return reply("");
+      return resume(p) ? false : reply("E01");
     default:
-      link_.send(query(p));
-      return true;
+      return reply(query(p));
   }
 }
 
@@ -253,24 +277,27 @@ std::string GdbServer::query(const std::string& p) {
     for (std::size_t i = 0; i < harts_.size(); ++i) all += fmt::format("{}{:x}", i > 0 ? "," : "", i + 1);
     return all;
   }
-  if (starts_with(p, "qThreadExtraInfo,")) {
-    std::size_t at = 17;
-    const std::uint64_t thread = hex_number(p, at);
-    if (thread < 1 || thread > harts_.size()) return "E01";
-    const std::string text = harts_[thread - 1]->name();
-    return to_hex(text.data(), text.size());
+  PacketText text(p, 0);
+  if (text.next_is("qThreadExtraInfo,")) {
+    const std::uint32_t thread = text.number();
+    if (!text.ended() || thread < 1 || thread > harts_.size()) return "E01";
+    const std::string name = harts_[thread - 1]->name();
+    return to_hex(name.data(), name.size());
   }
-  const std::string description = "qXfer:features:read:target.xml:";
-  if (starts_with(p, description.c_str())) {
-    std::size_t at = description.size();
-    const std::uint64_t offset = hex_number(p, at), bytes = hex_number(p, ++at);
+  if (text.next_is("qXfer:features:read:target.xml:")) {
+    const std::size_t offset = text.number();
+    text.literal(",");
+    const std::size_t bytes = text.number();
+    if (!text.ended()) return "E01";
     const std::string xml = target_description();
     if (offset >= xml.size()) return "l";
     return (offset + bytes < xml.size() ? "m" : "l") + xml.substr(offset, bytes);
   }
-  if (starts_with(p, "qRcmd,")) {
-    const std::string text = monitor(from_hex(p.substr(6)));
-    return text.empty() ? "OK" : to_hex(text.data(), text.size());
+  if (text.next_is("qRcmd,")) {
+    const std::string command = text.bytes_to_end();
+    if (!text.good()) return "E01";
+    const std::string said = monitor(command);
+    return said.empty() ? "OK" : to_hex(said.data(), said.size());
   }
   return "";
 }
@@ -354,10 +381,13 @@ bool GdbServer::write(std::uint32_t address, const std::string& bytes) {
 }
 
 std::string GdbServer::points(const std::string& p) {
-  if (p.size() < 4) return "E01";
-  std::size_t at = 3;
-  const auto address = static_cast<std::uint32_t>(hex_number(p, at));
-  const auto bytes = static_cast<std::uint32_t>(hex_number(p, ++at));
+  if (p.size() < 2) return "E01";
+  PacketText text(p, 2);
+  text.literal(",");
+  const std::uint32_t address = text.number();
+  text.literal(",");
+  const std::uint32_t bytes = text.number();
+  if (!text.ended() || bytes == 0 || bytes > kMostBytes) return "E01";
   const bool set = p[0] == 'Z';
   if (p[1] == '0' || p[1] == '1') {
     if (set) {

@@ -33,10 +33,12 @@ class GdbServer final : public Debugger {
     std::string last;  // what lies there, where others write, too
   };
 
-  // Talks to gdb until it lets the harts go on.
+  // Tells gdb why a hart has stopped, and converses.
   void halt(std::size_t hart, const std::string& reason);
+  void converse();                         // until gdb lets the harts go on
   bool answer(const std::string& packet);  // false: go on
-  void resume(const std::string& packet);  // vCont
+  bool resume(const std::string& packet);  // vCont
+  std::string change(const std::string& packet);
   std::string query(const std::string& packet);
   std::string monitor(const std::string& command);
   std::string registers();
