@@ -20,6 +20,7 @@
 #include "explore/search/search.h"
 #include "firmware/runtime/dataflow.h"
 #include "models/bus/jitter.h"
+#include "models/storage/host_memory.h"
 #include "platform/config/error.h"
 #include "platform/config/hardware.h"
 #include "platform/elaboration/platform.h"
@@ -42,6 +43,9 @@ using config::ConfigError;
 // K and V of batches with contexts of their own lengths: [all keys x heads one behind the other, emb].
 std::vector<arith::Half> load_tensor(const char* option, const std::string& path, const config::Network& n,
                                      std::uint32_t heads, std::uint32_t seq, std::uint32_t emb) {
+  std::error_code error;
+  const std::uintmax_t size = std::filesystem::file_size(path, error);  // read_npy says what is wrong with the file
+  const host_memory::Share briefly(fmt::format("{} {}", option, path), error ? 0 : size);
   tensors::Array array = tensors::read_npy(path);
   const bool flat = n.ragged() && seq == 0;
   const std::vector<std::size_t> full =

@@ -41,6 +41,9 @@ machine 'a machine of 16 clusters of 16 cores would need [0-9]+ MB of the host.s
   run "${small[@]}" --set clusters=16 --set cores=16 --memory-limit '20 MB'
 machine 'the random tensors of H=8,N=4096,E=128 would need 25 MB .* allowed are 20 MB together' run --net H=8,N=4096,E=128 --memory-limit '20 MB'
 machine 'the tensors of H=8,N=4096,E=128 in DRAM would need 42 MB .* allowed are 30 MB together' run --net H=8,N=4096,E=128 --memory-limit '30 MB'
+npy "$in/q.npy" '<f2' '8, 4096, 128' $((8 * 4096 * 128 * 2))
+machine '--q .*/q.npy would need 8 MB .* allowed are 8 MB together' \
+  run --net H=8,N=4096,E=128 --q "$in/q.npy" --k "$in/q.npy" --v "$in/q.npy" --memory-limit '8 MB'
 machine 'attnvp.cluster0.l1: no memory left: what firmware allocated .l1.size. would need' run --net H=1,N=2048,E=64 --tiling nq=128,kv=2,rb=4 --memory-limit '3 MB' --json r.json
 wrong "--memory-limit: found '5', which has no unit" run "${small[@]}" --memory-limit 5
 tokens='tokens: 1048576'

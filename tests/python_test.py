@@ -106,6 +106,34 @@ class Runs(unittest.TestCase):
         _worker._worker._process.wait()
         self.assertEqual(attnvp.run(net=SMALL), first)
 
+    def test_a_worker_that_is_killed_at_any_time(self):
+        first = attnvp.run(net=SMALL)
+        # Between calls, without anybody having waited for it.
+        _worker._worker._process.kill()
+        self.assertEqual(attnvp.run(net=SMALL), first)
+        # While it has a request that it has not taken.
+        worker = _worker._worker._process
+        os.kill(worker.pid, signal.SIGSTOP)
+        threading.Timer(0.3, worker.kill).start()
+        self.assertEqual(attnvp.run(net=SMALL), first)
+        # While it runs one: that one is lost, the next is not.
+        threading.Timer(0.5, lambda: _worker._worker._process.kill()).start()
+        with self.assertRaisesRegex(attnvp.Error, "the worker was ended while it ran this"):
+            attnvp.command("bench", "--seconds", "600")
+        self.assertEqual(attnvp.run(net=SMALL), first)
+
+    def test_options_that_give_no_result(self):
+        for name, hint in ("help", "'--help'"), ("version", "__version__"), ("json", "to_dict"), ("help_all", "--help-all"):
+            for call in attnvp.run, attnvp.compare, attnvp.search, attnvp.validate, attnvp.sweep, attnvp.pareto:
+                with self.assertRaisesRegex(attnvp.Error, f"option '{name}' is not a keyword: .*{hint}"):
+                    call(*(["edge"] if call in (attnvp.sweep, attnvp.pareto) else []), **{name: True})
+
+    def test_text_that_is_none(self):
+        with self.assertRaisesRegex(attnvp.Error, r"an argument is no text: found '.*udcff.*ud800', which has a lone surrogate"):
+            attnvp.run(net="\udcff\ud800")
+        with self.assertRaisesRegex(attnvp.Error, "no such file"):  # a byte that is no UTF-8 is a name
+            attnvp.run(hw="./\udcff.yaml")
+
     def test_no_program(self):
         os.environ["ATTNVP_PROGRAM"], before = "/nowhere", os.environ["ATTNVP_PROGRAM"]
         try:
@@ -161,6 +189,30 @@ class Tensors(unittest.TestCase):
     def test_wrong_shape(self):
         with self.assertRaisesRegex(attnvp.Error, r"--q .*: found shape \(3, 3\); allowed is"):
             attnvp.run(q=numpy.zeros((3, 3)), net=SMALL)
+
+    def test_arrays_that_are_no_tensors(self):
+        array = numpy.zeros((2, 16, 16), numpy.float16)
+        for bad in numpy.float16(3), numpy.zeros(()), numpy.zeros(3), numpy.zeros((2, 2)), numpy.zeros((1, 1, 2, 16, 16)):
+            for q, k in (bad, array), (array, bad):
+                with self.assertRaisesRegex(attnvp.Error, r"[qk]: found shape \[.*\]; allowed is \[B, H, N, E\] or \[H, N, E\]"):
+                    attnvp.run(q=q, k=k, v=array)
+        with self.assertRaisesRegex(attnvp.Error, r"--q .*: found shape \(\); allowed is"):
+            attnvp.run(q=numpy.float16(3), net=SMALL)
+        for bad in array.astype(complex), array.astype(object), array.astype(str):
+            with self.assertRaisesRegex(attnvp.Error, "v: found elements of type .*; allowed are real numbers"):
+                attnvp.run(q=array, k=array, v=bad)
+
+    def test_memory_limit_is_held_before_anything_is_copied(self):
+        huge = numpy.lib.stride_tricks.as_strided(numpy.zeros(1, numpy.float16), (1 << 20, 1 << 20, 16), (0, 0, 0))
+        small = numpy.zeros((2, 64, 16), numpy.float16)
+        with self.assertRaisesRegex(attnvp.Error, "q: the arrays would need 35,184,372,088,832 bytes") as caught:
+            attnvp.run(q=huge, net=SMALL)
+        self.assertEqual(caught.exception.status, 1)
+        with self.assertRaisesRegex(attnvp.Error, "q, k: the arrays would need 8,192 bytes .* allowed are 8,191 "):
+            attnvp.run(q=small, k=small, memory_limit="8191 B")
+        with self.assertRaisesRegex(attnvp.Error, "--memory-limit: .*no unit"):
+            attnvp.run(q=small, k=small, memory_limit=1000)
+        self.assertTrue(attnvp.run(q=small, k=small, memory_limit="4 GiB").golden.passed)
 
     def test_no_output(self):
         with self.assertRaisesRegex(attnvp.Error, "out=True"):
@@ -218,9 +270,57 @@ class Reference(unittest.TestCase):
                 ("v: found shape", (self.q, self.k, self.q), {}),
                 ("q: found shape .16.; allowed", (self.q[0, 0, 0], self.k, self.v), {}),
                 ("history: 30 keys and 24 new ones", (self.q, self.k, self.v), {"causal": True, "history": 30}),
+                ("q: found shape ..; allowed", (self.q[0, 0, 0, 0], self.k, self.v), {}),
+                ("k: found elements of type complex128", (self.q, self.k.astype(complex), self.v), {}),
+                ("window: found nan", (self.q, self.k, self.v), {"window": float("nan")}),
+                ("window: found 'a'", (self.q, self.k, self.v), {"window": "a"}),
+                ("causal: found 2; allowed are False and True", (self.q, self.k, self.v), {"causal": 2}),
+                ("scale: found nan; allowed is a number from 5.96046e-08 to 1024", (self.q, self.k, self.v), {"scale": numpy.nan}),
+                ("scale: found 0; allowed", (self.q, self.k, self.v), {"scale": 0}),
+                ("scale: found inf; allowed", (self.q, self.k, self.v), {"scale": float("inf")}),
+                ("soft_cap: found nan; allowed is .* or 0", (self.q, self.k, self.v), {"soft_cap": float("nan")}),
                 ("window: found -1", (self.q, self.k, self.v), {"window": -1})]:
             with self.assertRaisesRegex(attnvp.Error, pattern):
                 attnvp.reference(*arguments, **options)
+
+
+class Layers(unittest.TestCase):
+    LAYER = dict(H=2, N=32, E=16, hidden=32, ffn=64)
+
+    def test_are_typed_as_runs_are(self):
+        for scope in "layer", "model":
+            result = attnvp.run(net=dict(self.LAYER, scope=scope), dataflow="flat")
+            self.assertIsInstance(result, attnvp.LayerResult)
+            for name, kind in typing.get_type_hints(attnvp.LayerResult).items():
+                if isinstance(kind, type):
+                    self.assertIsInstance(getattr(result, name), kind, name)
+            self.assertEqual(result.scope, scope)
+            self.assertIn(f"of H=2,N=32,E=16,hidden=32,ffn=64,scope={scope} on edge", repr(result))
+            self.assertIs(result.golden.passed, True)
+            runs = [entry.run for entry in result.operations]
+            self.assertIn("attention", [entry.operation for entry in result.operations])
+            self.assertTrue(all(isinstance(run, attnvp.Result) for run in runs))
+            self.assertEqual(result.cycles, sum(run.cycles for run in runs))
+            for part, pj in result.energy_pj.items():
+                self.assertAlmostEqual(pj, sum(run.energy_pj.get(part, 0) for run in runs), delta=1e-9 * (1 + pj))
+                self.assertAlmostEqual(result.power_w[part], pj * 1e-12 / result.seconds, delta=1e-9 * result.power_w["total"])
+            self.assertEqual(result.area_mm2, runs[0].area_mm2)
+            self.assertGreater(result.area_mm2["total"], 0)
+            page = result._repr_html_()
+            self.assertTrue(page.count("<tr>") == len(runs) + 2 and f"{result.cycles:,}" in page, page)
+            if pandas is not None:
+                frame = result.frame()
+                self.assertEqual(list(frame["operation"]), [entry.operation for entry in result.operations])
+                self.assertEqual(list(frame["cycles"]), [run.cycles for run in runs])
+
+    def test_jobs_side_by_side(self):
+        result = attnvp.run(net=SMALL, set={"clusters": 2}, clusters="0", beside=["net=H=1,N=64,E=16 clusters=1"], data="timing")
+        self.assertIsInstance(result, attnvp.SideBySide)
+        self.assertEqual(len(result.jobs), 2)
+        self.assertIn(f"2 jobs on edge, {result.together.cycles:,} cycles", repr(result))
+        self.assertIn("together", result._repr_html_())
+        if pandas is not None:
+            self.assertEqual(list(result.frame()["cycles"]), [job.cycles for job in result.jobs])
 
 
 class Others(unittest.TestCase):

@@ -1,10 +1,14 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "explore/layers/layers.h"
 #include "platform/config/step.h"
 #include "platform/report/json.h"
+#include "platform/report/power.h"
 #include "platform/report/report.h"
 #include "platform/report/table.h"
 
@@ -33,6 +37,26 @@ std::string shape(const job::Result& r) {
   const std::string heads = n.heads_of_kv() == n.heads ? fmt::format("{} heads", n.heads)
                                                        : fmt::format("{}/{} heads", n.heads, n.heads_of_kv());
   return fmt::format("{}, {} x {} x {}", heads, n.seq_q, n.seq_kv, n.emb);
+}
+
+// Members `energy_pj`, `power_w` and `area_mm2`, as a run's own document has them.
+void add_energy(nlohmann::ordered_json& all, const LayerRun& run) {
+  std::vector<std::string> parts;
+  for (const OperationRun& o : run.operations) {
+    for (const std::string& part : o.result.energy_parts()) {
+      if (std::find(parts.begin(), parts.end(), part) == parts.end()) parts.push_back(part);
+    }
+  }
+  const double watts_of_pj = 1e-12 / run.seconds();
+  all["energy_pj"]["total"] = run.energy_pj();
+  all["power_w"]["total"] = run.energy_pj() * watts_of_pj;
+  for (const std::string& part : parts) {
+    double pj = 0;
+    for (const OperationRun& o : run.operations) pj += o.result.energy_pj(part);
+    all["energy_pj"][part] = pj;
+    all["power_w"][part] = pj * watts_of_pj;
+  }
+  report::add_area(all, run.operations.front().result);  // one machine for all of them
 }
 
 }  // namespace
@@ -73,13 +97,17 @@ std::string to_json(const LayerRun& run, const std::string& hardware, const std:
   json all = report::json_document();
   all["hardware"] = hardware;
   report::add_machine(all, hash, overrides);
-  all["network"] = run.network.name;
+  const config::Network& n = run.network;
+  all["network"] = {{"name", n.name},   {"batch", n.batch},   {"heads", n.heads},
+                    {"seq_q", n.seq_q}, {"seq_kv", n.seq_kv}, {"emb", n.emb}};
+  if (n.heads_of_kv() != n.heads) all["network"]["kv_heads"] = n.heads_of_kv();
   all["scope"] = run.network.scope == config::Scope::kModel ? "model" : "layer";
   all["tokens"] = run.tokens;
   all["layers"] = run.layers;
   all["cycles"] = run.cycles();
+  all["frequency_hz"] = run.operations.front().result.frequency_hz;
   all["seconds"] = run.seconds();
-  all["energy_pj"] = run.energy_pj();
+  add_energy(all, run);
   all["dram_bytes"] = run.dram_bytes();
   all["macs"] = run.macs();
   all["tokens_per_second"] = run.tokens_per_second();

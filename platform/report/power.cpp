@@ -33,6 +33,10 @@ std::string joules(double pj) { return with_prefix(pj * 1e-12, "J"); }
 void add_power(nlohmann::ordered_json& document, const job::Result& r) {
   document["power_w"]["total"] = r.total_power_w();
   for (const std::string& part : r.energy_parts()) document["power_w"][part] = r.power_w(part);
+  add_area(document, r);
+}
+
+void add_area(nlohmann::ordered_json& document, const job::Result& r) {
   document["area_mm2"]["total"] = r.floorplan.total_mm2();
   for (const auto& [part, mm2] : r.floorplan.parts) document["area_mm2"][part] = mm2;
   document["area_mm2"]["spare"] = r.floorplan.spare_mm2;

@@ -11,6 +11,7 @@ namespace attnvp::report {
 
 // Members `power_w` and `area_mm2`: numbers that add up to `total`.
 void add_power(nlohmann::ordered_json& document, const job::Result& result);
+void add_area(nlohmann::ordered_json& document, const job::Result& result);  // the latter alone
 // Members `energy_range_pj`: `low` and `high`, each like `energy_pj`.
 void add_energy_range(nlohmann::ordered_json& document, const job::Result& result);
 

@@ -10,13 +10,13 @@ of machines can be run, from several threads as well, and none of them can harm 
 from ._commands import command, compare, describe, pareto, run, search, sweep, validate
 from ._error import Error
 from ._golden import check, reference
-from ._results import (Bound, Comparison, Description, Golden, Memory, Network, Overwrites, Record, Result, SearchResult,
-                       Utilization, Validation)
+from ._results import (Bound, Comparison, Description, Golden, LayerResult, Memory, Network, Operation, Overwrites, Record,
+                       Result, SearchResult, SideBySide, Utilization, Validation)
 from ._sweeps import Front, Sweep, Table
 from ._version import __version__
 
 __all__ = [
     "run", "compare", "search", "sweep", "pareto", "describe", "validate", "command", "reference", "check",
-    "Error", "Result", "Comparison", "SearchResult", "Sweep", "Front", "Table", "Validation", "Description", "Record",
+    "Error", "Result", "LayerResult", "Operation", "SideBySide", "Comparison", "SearchResult", "Sweep", "Front", "Table", "Validation", "Description", "Record",
     "Bound", "Golden", "Memory", "Network", "Overwrites", "Utilization",
 ]

@@ -13,7 +13,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 from . import _progress
 from ._error import Error
 from ._options import words_of
-from ._results import Comparison, Description, Result, SearchResult, Validation
+from ._results import Comparison, Description, LayerResult, Result, SearchResult, SideBySide, Validation, result_of
 from ._sweeps import Front, Sweep, read_csv, temporary
 from ._tensors import Tensors, is_array
 from ._worker import Answer, execute
@@ -52,6 +52,9 @@ def _document(answer: Answer, make: Callable[[Any], Any]) -> Any:
 
 def _shape(q: Any, k: Any) -> Dict[str, int]:
     """The layer of arrays [B,H,N,E] or [H,N,E]."""
+    for name, array in (("q", q), ("k", k)):
+        if len(array.shape) not in (3, 4):
+            raise Error(f"{name}: found shape {list(array.shape)}; allowed is [B, H, N, E] or [H, N, E]", 2)
     (*batch, heads, queries, emb), (*_, kv_heads, keys, _) = q.shape, k.shape
     sizes = {"B": batch[0] if batch else 1, "H": heads, "NQ": queries, "NKV": keys, "E": emb, "HKV": kv_heads}
     if kv_heads == heads:
@@ -68,7 +71,7 @@ def command(*words: Any) -> str:
 def run(hw: Optional[PathLike] = None, net: Optional[Net] = None, dataflow: Optional[str] = None, *,
         set: Optional[Settings] = None, tiling: Optional[Tiling] = None, data: Optional[str] = None,
         q: Any = None, k: Any = None, v: Any = None, out: Union[bool, PathLike, None] = None,
-        **options: Any) -> Result:
+        **options: Any) -> Union[Result, LayerResult, SideBySide]:
     """Runs one layer with one dataflow on one machine.
 
     hw: a name under configs/hardware or a path (default: edge).
@@ -83,7 +86,9 @@ def run(hw: Optional[PathLike] = None, net: Optional[Net] = None, dataflow: Opti
     out: True keeps O as `result.output`, which arrays as inputs do by themselves; a path writes it as .npy.
 
     Raises Error with status 2 for wrong options, configurations and tensors, 1 when the simulated machine or its firmware
-    failed or the golden check did; the report of the latter is the error's `result`."""
+    failed or the golden check did; the report of the latter is the error's `result`.
+
+    Returns a Result; a LayerResult with scope=layer or scope=model in `net`; a SideBySide with `clusters` or `beside`."""
     if net is None and is_array(q) and is_array(k):
         net = _shape(q, k)
     if tiling is not None and not isinstance(tiling, str):
@@ -92,9 +97,10 @@ def run(hw: Optional[PathLike] = None, net: Optional[Net] = None, dataflow: Opti
     with Tensors(given) as tensors:
         answer = _execute(["run", *words_of(given), "--json", "-"], tensors.files)
 
-        def make(document: Dict[str, Any]) -> Result:
-            result = Result(document)
-            result._output = tensors.output()
+        def make(document: Dict[str, Any]) -> Union[Result, LayerResult, SideBySide]:
+            result = result_of(document)
+            if isinstance(result, Result):
+                result._output = tensors.output()
             return result
 
         return _document(answer, make)

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import importlib.machinery
 import importlib.util
+import math
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Tuple
+from typing import TYPE_CHECKING, Any, Optional, Tuple
 
 from ._error import Error
+from ._tensors import numbers
 from ._worker import program
 
 if TYPE_CHECKING:
@@ -35,16 +37,39 @@ def _native() -> Any:
 def _half(name: str, array: Any) -> "numpy.ndarray":
     import numpy
 
-    data = numpy.asarray(array, dtype=numpy.float16, order="C")  # itself where it is that already
+    data = numpy.asarray(numbers(array, name), dtype=numpy.float16, order="C")  # itself where it is that already
     if data.ndim not in (3, 4) or 0 in data.shape:
         raise Error(f"{name}: found shape {list(data.shape)}; allowed is [B, H, N, E] or [H, N, E]", 2)
     return data if data.ndim == 4 else data[None]
 
 
 def _counted(name: str, value: Any) -> int:
-    if isinstance(value, bool) or int(value) != value or not 0 <= value < 2**32:
+    number = _number(value)
+    if isinstance(value, bool) or number is None or number != number // 1 or not 0 <= number < 2**32:
         raise Error(f"{name}: found {value!r}; allowed is a whole number from 0 to {2**32 - 1}", 2)
-    return int(value)
+    return int(number)
+
+
+def _number(value: Any) -> Optional[float]:
+    """Finite; None where it is no such number."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _factors(scale: Any, soft_cap: Any) -> Tuple[float, float]:
+    return _factor("scale", scale, 2**-24, 1024), _factor("soft_cap", soft_cap, 2**-10, 32768, none=0)
+
+
+def _factor(name: str, value: Any, least: float, most: float, none: Optional[float] = None) -> float:
+    """A number as the key of a layer has it; `none` stands for nothing."""
+    number = _number(value)
+    if number is None or not (number == none or least <= number <= most):
+        or_none = "" if none is None else f" or {none:g}"
+        raise Error(f"{name}: found {value!r}; allowed is a number from {least:g} to {most:g}{or_none}", 2)
+    return number
 
 
 def _prepared(q: Any, k: Any, v: Any, causal: bool, history: Any, counts: dict) -> Tuple[Any, ...]:
@@ -54,6 +79,8 @@ def _prepared(q: Any, k: Any, v: Any, causal: bool, history: Any, counts: dict) 
     if k4.shape[0] != batch or k4.shape[3] != width or heads % groups:
         raise Error(f"k: found shape {list(k4.shape)} beside q's {list(q4.shape)}; allowed is [B, HKV, keys, E] with HKV that "
                     "divides H", 2)
+    if causal not in (False, True):
+        raise Error(f"causal: found {causal!r}; allowed are False and True", 2)
     if v4.shape[:3] != k4.shape[:3]:
         raise Error(f"v: found shape {list(v4.shape)} beside k's {list(k4.shape)}; allowed is [B, HKV, keys, EV]", 2)
     masked = causal or counts["window"] != 0
@@ -75,9 +102,11 @@ def reference(q: Any, k: Any, v: Any, *, scale: float = 1.0, causal: bool = Fals
         that k has besides, with a mask).
 
     Returns float64, [B, H, N, EV] or [H, N, EV]; NaN in rows whose scores overflow float16, as on the machine."""
+    import numpy
+
     q4, k4, v4, mask = _prepared(q, k, v, causal, history, dict(window=window, sinks=sinks, prefix=prefix))
-    result = _native().reference(q4, k4, v4, float(scale), float(soft_cap), mask)
-    return result.reshape(*q.shape[:-1], v4.shape[3])
+    result = _native().reference(q4, k4, v4, *_factors(scale, soft_cap), mask)
+    return result.reshape(*numpy.shape(q)[:-1], v4.shape[3])
 
 
 def check(q: Any, k: Any, v: Any, output: Any, *, scale: float = 1.0, causal: bool = False, window: int = 0,
@@ -92,4 +121,4 @@ def check(q: Any, k: Any, v: Any, output: Any, *, scale: float = 1.0, causal: bo
     wanted = (*_half("q", q).shape[:3], v4.shape[3])
     if out.shape != wanted:
         raise Error(f"output: found shape {list(out.shape)}; allowed is {list(wanted)}", 2)
-    return _native().check(q4, k4, v4, out.reshape(*q4.shape[:3], -1), float(scale), float(soft_cap), mask)
+    return _native().check(q4, k4, v4, out.reshape(*q4.shape[:3], -1), *_factors(scale, soft_cap), mask)

@@ -38,6 +38,23 @@ def comparison(runs: Sequence[Mapping[str, Any]]) -> str:
     return f"<p>{escape(first['network']['name'])} on {escape(first['hardware'])}</p>" + table(_HEADER, map(_row, runs))
 
 
+def layer(data: Mapping[str, Any]) -> str:
+    rows = [[entry["operation"], *_row(entry["run"])] for entry in data["operations"]]
+    total = ["layer", "", f"{data['cycles']:,}", f"{data['seconds'] * 1e6:,.1f} µs",
+             f"{data['energy_pj']['total'] * 1e-6:,.0f} µJ", "", "", "", f"{data['dram_bytes']:,}", _golden(data["golden"])]
+    title = f"<p>{escape(data['network']['name'])} on {escape(data['hardware'])}</p>"
+    return title + table(["operation", *_HEADER], [*rows, total])
+
+
+def side_by_side(data: Mapping[str, Any]) -> str:
+    rows = [[job["network"], job["dataflow"], f"{job['cycles']:,}", f"{job['slowdown']:.2f}",
+             f"{job['energy_pj']['total'] * 1e-6:,.0f} µJ", _golden(job["golden"])] for job in data["jobs"]]
+    together = data["together"]
+    total = ["together", "", f"{together['cycles']:,}", "", f"{together['energy_pj']['total'] * 1e-6:,.0f} µJ", ""]
+    return f"<p>{escape(data['hardware'])}</p>" + table(
+        ["job", "dataflow", "cycles", "slowdown", "energy", "golden"], [*rows, total])
+
+
 def run(data: Mapping[str, Any]) -> str:
     advice = "".join(f"<li>{escape(entry['text'])}</li>" for entry in data["bound"].get("advice", []))
     return comparison([data]) + (f"<ul>{advice}</ul>" if advice else "")

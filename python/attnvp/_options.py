@@ -5,7 +5,15 @@ from __future__ import annotations
 import os
 from typing import Any, Iterable, List, Mapping
 
+from ._error import Error
+
 _SHORT = {"x", "y", "z"}  # pareto's -x; --q, --k and --v are long ones
+_ELSEWHERE = {  # options whose output is no result
+    "help": "attnvp.command(COMMAND, '--help') is the help's text",
+    "help_all": "attnvp.command('--help-all') is the help's text",
+    "version": "attnvp.__version__ is the version",
+    "json": "the result's to_dict() is the JSON",
+}
 _REPEATED = {"set"}       # one option a pair; elsewhere pairs are joined: --tiling nq=64,nkv=128
 
 
@@ -30,6 +38,8 @@ def words_of(options: Mapping[str, Any]) -> List[str]:
     """The words of a command line for keywords, in their order."""
     words: List[str] = []
     for name, value in options.items():
+        if name in _ELSEWHERE:
+            raise Error(f"option '{name}' is not a keyword: {_ELSEWHERE[name]}", 2)
         option = f"-{name}" if name in _SHORT else "--" + name.replace("_", "-")
         if value is None or value is False:
             continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import copy
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, Sequence, get_type_hints
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, Sequence, Union, get_type_hints
 
 from . import _html
 from ._error import Error
@@ -149,6 +149,7 @@ class Result(Record):
     overwrites: Overwrites
     energy_pj: Record  # total, and by part
     power_w: Record
+    area_mm2: Record
     bound: Bound
     time: Record  # cycles of every engine by what they went into
     counters: Record  # of every module
@@ -169,6 +170,81 @@ class Result(Record):
 
     def _repr_html_(self) -> str:
         return _html.run(self._data)
+
+
+class Operation(Record):
+    """One operation of a layer."""
+
+    operation: str  # "qkv", "attention", ...
+    run: Result  # on a machine of its own
+
+
+class LayerResult(Record):
+    """All operations of a layer, one after the other: `net` with scope=layer or scope=model. Sums are of one layer."""
+
+    schema: int
+    version: str
+    command: str  # runs it again
+    hardware: str
+    machine_hash: str
+    overrides: Record
+    network: Network
+    scope: str  # "layer" or "model"
+    tokens: int
+    layers: int  # one, or all of a model
+    cycles: int
+    frequency_hz: float
+    seconds: float  # simulated
+    energy_pj: Record  # total, and by part
+    power_w: Record
+    area_mm2: Record
+    dram_bytes: int
+    macs: int
+    tokens_per_second: float  # of all layers
+    golden: Record  # checked, passed
+
+    @property
+    def operations(self) -> List[Operation]:
+        """In their order."""
+        return [Operation(entry) for entry in self._data["operations"]]
+
+    def frame(self) -> "pandas.DataFrame":
+        """A row an operation; columns: operation, and those of a comparison."""
+        return frame([{"operation": entry.operation, **flat(entry.run)} for entry in self.operations])
+
+    def __repr__(self) -> str:
+        return (f"<attnvp.LayerResult: {len(self.operations)} operations of {self.network.name} on {self.hardware}, "
+                f"{self.cycles:,} cycles, {self.energy_pj['total'] * 1e-6:,.0f} uJ>")
+
+    def _repr_html_(self) -> str:
+        return _html.layer(self._data)
+
+
+class SideBySide(Record):
+    """Jobs at a time on clusters of one machine: `run` with `clusters` or `beside`."""
+
+    hardware: str
+    together: Record  # cycles, seconds, energy_pj, ... of the machine
+
+    @property
+    def jobs(self) -> List[Record]:
+        return [Record(job) for job in self._data["jobs"]]
+
+    def frame(self) -> "pandas.DataFrame":
+        """A row a job."""
+        return frame([flat(job) for job in self.jobs])
+
+    def __repr__(self) -> str:
+        return f"<attnvp.SideBySide: {len(self.jobs)} jobs on {self.hardware}, {self.together.cycles:,} cycles>"
+
+    def _repr_html_(self) -> str:
+        return _html.side_by_side(self._data)
+
+
+def result_of(document: Mapping[str, Any]) -> "Union[Result, LayerResult, SideBySide]":
+    """What `run` answers with --json."""
+    kind = LayerResult if "operations" in document else SideBySide if "together" in document else Result
+    return kind(document)
 
 
 class Comparison(Sequence[Result]):

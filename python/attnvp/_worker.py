@@ -15,7 +15,7 @@ import sys
 import threading
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Callable, Optional, Sequence
+from typing import Callable, Optional, Sequence, Tuple
 
 from ._error import Error
 
@@ -93,8 +93,9 @@ def _send(request: bytes, files: Sequence[int]) -> None:
         _worker.send(request, files)
 
 
-def _wait(reply: int, progress: Optional[Progress]) -> str:
-    """Reads the answer; returns its last line. KeyboardInterrupt ends the process and waits for that."""
+def _wait(reply: int, progress: Optional[Progress]) -> Tuple[str, bool]:
+    """Reads the answer; returns its last line, and whether a process was begun. KeyboardInterrupt ends the process and
+    waits for that."""
     text, last, pid, interrupts = b"", "", 0, 0
     while True:
         try:
@@ -124,35 +125,55 @@ def _wait(reply: int, progress: Optional[Progress]) -> str:
     if interrupts:
         assert failure is not None
         raise failure
-    return last
+    return last, pid != 0
 
 
 def execute(arguments: Sequence[str], inputs: Sequence[int] = (), progress: Optional[Progress] = None) -> Answer:
     """Runs `attnvp ARGUMENTS` here and now: in this folder, with this environment. Files of `inputs` are /dev/fd/3, 4,
     ... to it. Raises Error only when there is no worker; else the status says how it went."""
     fields = [os.getcwd(), *(f"{name}={value}" for name, value in os.environ.items()), "", *arguments]
-    if any("\0" in field for field in fields):
-        raise Error("an argument has a zero character", 2)
-    request = b"".join(os.fsencode(field) + b"\0" for field in fields)
+    request = b"".join(_field(field) for field in fields)
     out, err = os.memfd_create("stdout"), os.memfd_create("stderr")
     nothing = os.open(os.devnull, os.O_RDONLY)
+    try:
+        last, begun = _ask(request, [nothing, out, err, *inputs], progress)
+        if not last and not begun:  # the worker was ended before it took the request
+            last, begun = _ask(request, [nothing, out, err, *inputs], progress)
+        if not last:
+            raise Error("the worker was ended while it ran this; the next call starts another one", 1)
+        word, _, number = last.partition(" ")
+        if word == "signal":
+            raise Error(f"the simulator was ended: {signal.strsignal(int(number)) or f'signal {number}'}", 1)
+        return Answer(int(number), _text(out), _text(err))
+    finally:
+        for file in (out, err, nothing):
+            os.close(file)
+
+
+def _ask(request: bytes, files: Sequence[int], progress: Optional[Progress]) -> Tuple[str, bool]:
+    """The answer's last line, empty where the worker ended first, and whether a process was begun."""
     ours, theirs = os.pipe()
     try:
         try:
-            _send(request, [nothing, out, err, *inputs, theirs])
+            _send(request, [*files, theirs])
         except OSError as problem:
             raise Error(f"the worker cannot be asked: {problem.strerror}", 2) from None
         finally:
             os.close(theirs)
-        word, _, number = (_wait(ours, progress) or "signal 0").partition(" ")
-        answer = Answer(int(number), _text(out), _text(err))
-        if word == "signal":
-            what = signal.strsignal(answer.status) or "the worker is gone"
-            raise Error(f"the simulator was ended: {what}", 1)
-        return answer
+        return _wait(ours, progress)
     finally:
-        for file in (out, err, nothing, ours):
-            os.close(file)
+        os.close(ours)
+
+
+def _field(text: str) -> bytes:
+    """One of a request's."""
+    try:
+        field = os.fsencode(text)
+    except UnicodeEncodeError:
+        raise Error(f"an argument is no text: found {ascii(text)}, which has a lone surrogate", 2) from None
+    if b"\0" in field:
+        raise Error("an argument has a zero character", 2)
+    return field + b"\0"
 
 
 def _text(file: int) -> str:
