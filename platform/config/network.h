@@ -202,7 +202,7 @@ Network with_requests(const Network& network, const std::string& path);
 // ConfigError.
 Network load_network(const std::string& text);
 
-// The same for a batch of requests, whose lengths stand in place of the layer's own (with_requests). Throws ConfigError.
+// The same for a batch of requests, whose lengths stand in place of the layer's own. Throws ConfigError.
 Network load_network(const std::string& text, const std::string& requests);
 struct Lengths {
   std::uint32_t batch = 0, seq_q = 0, seq_kv = 0;
