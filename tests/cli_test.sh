@@ -169,6 +169,13 @@ for option in --q --k --v; do
   wrong 'is not a .npy file' run "${small[@]}" "$option" "$in/text.npy"
 done
 
+# Scores beyond FP16: every row is NaN where double precision has numbers, which is no pass anywhere.
+{ head -c 128 "$in/zero.npy" && head -c 3072 /dev/zero | tr '\0' _; } >"$in/large.npy"  # 471.75
+overflow='golden check failed: FAILED, 1536 elements beyond tolerance, scores overflow FP16 in 96 of 96 rows'
+run run "${small[@]}" --q "$in/large.npy" --k "$in/large.npy" --json -
+[[ $status -eq 1 ]] && grep -q "^attnvp: .*$overflow" "$log/stderr" || failed "$status: $(<"$log/stderr")"
+holds '.golden.passed == false and (.golden.failure | test("scores overflow FP16 in 96 of 96 rows"))' "$log/stdout"
+
 # The simulated machine: files asked for are not written either.
 outputs=(--json r.json --vcd r.vcd --timeline t.json --out o.npy)
 machine 'L1 is too small: .* at least [0-9]+ bytes, l1.size is 102400 bytes' \

@@ -256,6 +256,29 @@ class Reference(unittest.TestCase):
         self.assertFalse(found.passed)
         self.assertEqual((found.failures, found.batch, found.head, found.column), (1, 1, 1, 4))
 
+    def test_check_sees_at_large_scores(self):
+        q, k = numpy.zeros((1, 1, 4, 128), numpy.float16), numpy.zeros((1, 1, 64, 128), numpy.float16)
+        v = numpy.random.default_rng(1).standard_normal((1, 1, 64, 128)).astype(numpy.float16)
+        q[..., 0] = 448
+        for first in (120, 1000):  # one key leads by 317 and more: O is its value
+            k[0, 0, :, 0] = -(numpy.arange(64) * 8 + first)
+            right = numpy.ascontiguousarray(numpy.broadcast_to(v[:, :, :1], q.shape))
+            self.assertTrue(attnvp.check(q, k, v, right, scale=128 ** -0.5).passed)
+            for wrong in (0 * right, 0 * right + 1000):
+                self.assertFalse(attnvp.check(q, k, v, wrong, scale=128 ** -0.5).passed)
+
+    def test_overflow_is_no_pass(self):
+        q, k = (60 * a for a in (self.q, self.k))
+        right = attnvp.reference(q, k, self.v)
+        self.assertTrue(numpy.isfinite(right).all())
+        self.assertTrue(attnvp.check(q, k, self.v, right.astype(numpy.float16)).passed)
+        q[0, 0, 0] *= 100
+        none = right.astype(numpy.float16)
+        none[0, 0, 0] = numpy.nan
+        found = attnvp.check(q, k, self.v, none)
+        self.assertEqual((found.passed, found.failures, found.rows_of_score_overflow, found.rows), (False, 8, 1, 192))
+        self.assertIn("scores overflow FP16 in 1 of 192 rows", str(found))
+
     def test_a_runs_output_passes(self):
         result = attnvp.run(q=self.q[0], k=self.k[0], v=self.k[0], net="H=4,HKV=2,NQ=24,NKV=40,E=16")
         self.assertTrue(attnvp.check(self.q[0], self.k[0], self.k[0], result.output[0]).passed)

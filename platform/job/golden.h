@@ -51,13 +51,24 @@
 // V's factor of a head is one of O and of its bound. A soft-cap's slope is at most 1, so that it makes no error of a
 // score larger; it adds one rounding in FP32 to it.
 //
-// Special values, as IEEE arithmetic demands and the machine computes:
-//   - a score that is NaN, or rounds to +inf in FP16 (s >= 65520): the row is NaN in every column;
-//   - a score that rounds to -inf (s <= -65520): probability 0; all scores -inf: the row is NaN;
-//   - a row whose greatest score is within its error bound of +-65520 may be either NaN or within tolerance;
-//   - a column of V that holds an inf or NaN: the output is not finite (0 * inf, inf - inf, inf are all
-//     possible, as tiny probabilities round to 0);
-//   - an output that the tolerance allows to reach 65520 in magnitude may be an infinity of that sign.
+// Wide rows: g_i^2 (1 + eps) > 1 + 2^-5, some d_ij > 100, or W_i > 1/4. There T exceeds what probabilities allow, which
+// are at most 1 and whose sum is 1. Before eps and the roundings P' is the exact softmax of the machine's scores, so
+// that sum_j P'_ij v_jd is a mean of v_jd with weights between P_ij e^-d_ij (0 where the score may round to -inf) and
+// P_ij e^d_ij. With M_d the greatest and m_d the least of such means, N_d the greatest of |v_jd|, and t_ij the greatest
+// that P'_ij can be then, at most 1 + eps,
+//   T_id = max(M_d - O_id, O_id - m_d) + L_d + 1.01 n_i u (N_d + L_d),
+//   L_d = (eps + h (1 + eps)) N_d + sum_j min(t_ij, 2^-25) |v_jd|.
+// Weights above a mean M are the greatest ones in it and the others the least, or another mean exceeded M: M_d is found
+// by Dinkelbach's method. Hence |O - O_ref| never exceeds the spread of the values of keys that count, and roundings.
+// One pass: what e^(S - M) is off by, 2^-15 + (1 + c_i) kExpStepError, is in numerators and denominator alike and part
+// of d_ij. P of one byte of whole rows: so is what P loses by its roundings, and L_d is 0.
+//
+// Special values:
+//   - double precision alone says where no number is: a score of NaN or +inf, or nothing but -inf, makes the row NaN;
+//     a value of V that is not finite, and that the row sees, makes its column not finite (inf and NaN are right);
+//   - a result that is not finite elsewhere fails. Rows where FP16 is the cause are counted: a score that may round to
+//     an infinity (|s| >= 65520, less its error), where +inf or all of -inf leave NaN; an output whose tolerance
+//     reaches 65520. A single score of -inf is a probability of 0, which is right.
 #pragma once
 
 #include <cstddef>
@@ -112,14 +123,35 @@ struct AttentionShape {
 
 struct GoldenResult {
   bool passed = true;
-  std::size_t failures = 0;    // elements beyond their tolerance
-  double max_abs_error = 0.0;  // over the elements with a finite reference
+  std::size_t rows = 0;
+  std::size_t failures = 0;  // elements beyond their tolerance, or not finite where double precision is
+  // Rows with elements that are not finite where double precision is, as numbers beyond FP16's 65,504 are infinite:
+  // scores, or else the result.
+  std::size_t rows_of_score_overflow = 0, rows_of_result_overflow = 0;
+  double max_abs_error = 0.0;  // over the elements that are finite, and whose reference is
   int max_ulp_error = 0;       // against the reference rounded to FP16; large where sums cancel to near 0
-  // The element with the greatest error in units of its tolerance (the first failed special value, if any).
+  // The element with the greatest error in units of its tolerance, `severity` (the first failed special value, if any).
   std::size_t batch = 0, head = 0, row = 0, column = 0;
-  double expected = 0.0, actual = 0.0, tolerance = 0.0;
+  double expected = 0.0, actual = 0.0, tolerance = 0.0, severity = -1;
 
+  void add(const GoldenResult& part, std::size_t batch);  // of that batch
   std::string to_string() const;
+  std::string overflow_text() const;  // "scores overflow FP16 in 25 of 32 rows"; empty without
+};
+
+// Holds elements to their tolerances, row by row.
+class Comparison {
+ public:
+  // `scores_overflow`: scores that round to an infinity may leave no number in the row.
+  void begin_row(std::size_t batch, std::size_t head, std::size_t row, bool scores_overflow = false);
+  // An `expected` NaN wants a NaN, an infinity any value that is not finite.
+  void compare(std::size_t column, double expected, double tolerance, arith::Half actual);
+  const GoldenResult& result() const { return result_; }
+
+ private:
+  GoldenResult result_;
+  std::size_t batch_ = 0, head_ = 0, row_ = 0;
+  bool scores_overflow_ = false, counted_ = false;
 };
 
 // How a row's softmax is taken: whole, or in one pass over tiles of so many keys, the last of which may be shorter.
@@ -131,8 +163,7 @@ struct OnePass {
 GoldenResult check_attention(const AttentionShape& shape, const arith::Half* q, const arith::Half* k,
                              const arith::Half* v, const arith::Half* output, const OnePass& softmax = {});
 
-// The reference alone, [batch, heads, queries, width] in double; NaN for NaN rows and for the columns of V
-// that are not finite.
+// The reference alone, [batch, heads, queries, width] in double; NaN where double precision has no number.
 std::vector<double> reference_attention(const AttentionShape& shape, const arith::Half* q, const arith::Half* k,
                                         const arith::Half* v);
 

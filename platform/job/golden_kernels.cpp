@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 
 #include "models/arith/isa.h"
 
@@ -12,8 +13,6 @@
 
 namespace attnvp::job {
 namespace {
-
-constexpr double kUp = 1 + 0x1p-9;  // a number that is rounded twice may be rounded up by so much more than itself
 
 // Where registers are shorter the compiler takes several.
 typedef double Double4 __attribute__((vector_size(32)));
@@ -153,7 +152,7 @@ ATTNVP_BODY Double4 shortened(Double4 x) {
 }
 
 ATTNVP_BODY void weigh_body(const ScoreRow& row, Loss once, Loss again, double sum_error) {
-  const double most = again.relative + again.least > 0 ? kUp : 1;
+  const double most = again.relative + again.least > 0 ? 1 + kUp : 1;
   Double4 p, t;
   for (std::size_t j = 0; j < row.n; j += kLanes) {
     p = load(row.p + j);
@@ -162,6 +161,44 @@ ATTNVP_BODY void weigh_body(const ScoreRow& row, Loss once, Loss again, double s
     const Double4 wide = t - p + smaller(t * most, lost);
     const Double4 weight = shortened(smaller(wide + sum_error * (p + wide), all(1e30)));
     for (std::size_t i = 0; i < kLanes; ++i) row.w[j + i] = static_cast<float>(weight[i]);
+  }
+}
+
+ATTNVP_BODY void weight_range_body(const double* scores, const double* d, double reference, double* low, double* high,
+                                   std::size_t n) {
+  const Double4 least = all(-700), most = all(600), zero = all(0);
+  for (std::size_t j = 0; j < n; j += kLanes) {
+    const Double4 s = load(scores + j), error = load(d + j);
+    const Double4 down = s - error, up = s + error;
+    const Double4 a = exponential(smaller(larger(down - reference, least), most));
+    const Double4 b = exponential(smaller(larger(up - reference, least), most));
+    store(low + j, down <= -kOverflow ? zero : a);
+    store(high + j, s == -INFINITY ? zero : b);
+  }
+}
+
+// Dinkelbach's method: values from the mean c on take their greatest weights, the others their least. c only grows, so
+// that ever fewer values do; where as many do as before, c is the greatest mean.
+ATTNVP_BODY void greatest_mean_body(const double* v, const double* low, const double* high, std::size_t n,
+                                    double* result) {
+  for (std::size_t at = 0; at < Panels<double>::kColumns; at += kLanes) {
+    Double4 c = all(-INFINITY);
+    Long4 before = Long4{} + std::numeric_limits<std::int64_t>::max(), done = {};
+    do {
+      Double4 weighted = all(0), weights = all(0);
+      Long4 count = {};
+      for (std::size_t j = 0; j < n; ++j) {
+        const Double4 x = load(v + j * Panels<double>::kColumns + at);
+        const Double4 a = x >= c ? all(high[j]) : all(low[j]);
+        weighted += a * x;
+        weights += a;
+        count -= x >= c;
+      }
+      done |= count >= before;
+      before = count;
+      c = larger(weighted / weights, c);  // as it was where all weights are 0
+    } while ((done[0] & done[1] & done[2] & done[3]) == 0);
+    store(result + at, c);
   }
 }
 
@@ -191,6 +228,12 @@ ATTNVP_VARIANTS(double, grow, (const ScoreRow& row), (row))
 ATTNVP_VARIANTS(Grown, scale, (const ScoreRow& row, double factor), (row, factor))
 ATTNVP_VARIANTS(void, weigh, (const ScoreRow& row, Loss once, Loss again, double sum_error),
                 (row, once, again, sum_error))
+ATTNVP_VARIANTS(void, weight_range,
+                (const double* scores, const double* d, double reference, double* low, double* high, std::size_t n),
+                (scores, d, reference, low, high, n))
+ATTNVP_VARIANTS(void, greatest_mean,
+                (const double* v, const double* low, const double* high, std::size_t n, double* result),
+                (v, low, high, n, result))
 
 float shortened_up(float x) { return static_cast<float>(shortened(all(static_cast<double>(x)))[0]); }
 

@@ -4,16 +4,19 @@
 
 #include <boost/align/aligned_allocator.hpp>
 #include <cstddef>
+#include <limits>
 #include <vector>
 
 #include "models/arith/half.h"
 
 namespace attnvp::job {
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kH = 0x1p-11;         // half a unit in the last place of 1.0 in FP16
 constexpr double kU = 0x1p-24;         // the same in FP32
 constexpr double kHalfTiny = 0x1p-25;  // rounding error of an FP16 subnormal
 constexpr double kOverflow = 65520.0;  // rounds to infinity in FP16
+constexpr double kUp = 0x1p-9;         // a number that is rounded twice may be rounded up by such a part of itself
 
 // A matrix of `depth` rows, its columns in panels of 8 and padded with zeros: what a product reads one after the other.
 template <typename T>
@@ -67,5 +70,12 @@ struct Loss {
   double relative, least;
 };
 void weigh(const ScoreRow& row, Loss once, Loss again, double sum_error);
+
+// The least and the greatest that the weights e^(s - reference) can be where a score s is off by up to d; no more than
+// e^600, and no least one of a score that may round to -inf. n is a multiple of 8.
+void weight_range(const double* scores, const double* d, double reference, double* low, double* high, std::size_t n);
+// The greatest of sum_j a_j v_j / sum_j a_j over all low_j <= a_j <= high_j, high_j > 0: of each of Panels::kColumns
+// columns of v, n rows of so many.
+void greatest_mean(const double* v, const double* low, const double* high, std::size_t n, double* result);
 
 }  // namespace attnvp::job

@@ -100,7 +100,6 @@ GoldenResult check(const config::Network& n, const Tensors& t, const Quantised& 
   shape.scales = scales;
   if (!n.ragged()) return check_attention(shape, t.q.data(), t.k.data(), t.v.data(), output, softmax);
   GoldenResult all;
-  double worst = -1;
   std::uint64_t queries = 0, keys = 0, values = 0, outputs = 0;  // elements before this batch's
   shape.batch = 1;
   const config::Network folded = n.folded();
@@ -116,29 +115,13 @@ GoldenResult check(const config::Network& n, const Tensors& t, const Quantised& 
       const auto first = factors.begin() + static_cast<std::ptrdiff_t>(std::size_t{b} * shape.heads);
       shape.factors.assign(first, first + static_cast<std::ptrdiff_t>(shape.heads));
     }
-    GoldenResult one =
+    const GoldenResult one =
         check_attention(shape, t.q.data() + queries, t.k.data() + keys, t.v.data() + values, output + outputs, softmax);
     queries += shape.query_elements();
     keys += shape.key_elements();
     values += shape.value_elements();
     outputs += shape.output_elements();
-    one.batch = b;
-    one.passed = one.passed && all.passed;
-    one.failures += all.failures;
-    one.max_abs_error = std::max(one.max_abs_error, all.max_abs_error);
-    one.max_ulp_error = std::max(one.max_ulp_error, all.max_ulp_error);
-    const double share = one.tolerance > 0 ? std::abs(one.actual - one.expected) / one.tolerance : 0;
-    if (share < worst) {  // the worst element so far stays
-      one.batch = all.batch;
-      one.head = all.head;
-      one.row = all.row;
-      one.column = all.column;
-      one.expected = all.expected;
-      one.actual = all.actual;
-      one.tolerance = all.tolerance;
-    }
-    worst = std::max(worst, share);
-    all = one;
+    all.add(one, b);
   }
   return all;
 }

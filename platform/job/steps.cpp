@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "models/arith/layer.h"
@@ -23,35 +22,6 @@ std::vector<double> wide(const arith::Half* data, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) all[i] = arith::float_from_half(data[i]);
   return all;
 }
-
-// The elements that are compared, one after the other.
-class Comparison {
- public:
-  void compare(std::size_t row, std::size_t column, double expected, double tolerance, arith::Half actual) {
-    const double value = arith::float_from_half(actual);
-    if (std::isinf(value) && value * expected > 0 && std::abs(expected) + tolerance >= kOverflow) return;
-    const double error = std::isnan(value) ? std::numeric_limits<double>::infinity() : std::abs(value - expected);
-    result_.max_abs_error = std::max(result_.max_abs_error, error);
-    result_.max_ulp_error =
-        std::max(result_.max_ulp_error, arith::ulp_distance(actual, arith::half_from_double(expected)));
-    if (error > tolerance) {
-      ++result_.failures;
-      result_.passed = false;
-    }
-    if (error / tolerance <= worst_) return;
-    worst_ = error / tolerance;
-    result_.row = row;
-    result_.column = column;
-    result_.expected = expected;
-    result_.actual = value;
-    result_.tolerance = tolerance;
-  }
-  const GoldenResult& result() const { return result_; }
-
- private:
-  GoldenResult result_;
-  double worst_ = -1;
-};
 
 GoldenResult check_product(const config::Network& n, const Tensors& t, const std::vector<arith::Half>& c,
                            double factor) {
@@ -79,12 +49,13 @@ GoldenResult check_product(const config::Network& n, const Tensors& t, const std
     for (std::size_t i = 0; i < here; ++i) {
       double square = 0;
       for (std::size_t d = 0; d < depth; ++d) square += q[i * depth + d] * q[i * depth + d];
+      all.begin_row(0, 0, first + i);
       const double unit = 1.01 * static_cast<double>(depth) * kU * std::sqrt(square);
       for (std::size_t j = 0; j < columns; ++j) {
         const double expected = factor * sums[i * k.columns() + j];
         const double added = factor * unit * k_norm[j] + (factor != 1 ? 2.02 * kU * std::abs(expected) : 0);
         const double tolerance = added + relative * (std::abs(expected) + added) + least;
-        all.compare(first + i, j, expected, tolerance, c[(first + i) * columns + j]);
+        all.compare(j, expected, tolerance, c[(first + i) * columns + j]);
       }
     }
   }
@@ -95,13 +66,14 @@ GoldenResult check_softmax(const config::Network& n, const Tensors& t, const std
   const std::size_t columns = n.seq_kv;
   Comparison all;
   for (std::size_t i = 0; i < n.seq_q; ++i) {
+    all.begin_row(0, 0, i);
     std::vector<double> row = wide(t.q.data() + i * columns, columns);
     const double most = *std::max_element(row.begin(), row.end());
     double sum = 0;
     for (double& x : row) sum += x = std::exp(x - most);
     for (std::size_t j = 0; j < columns; ++j) {
       const double expected = row[j] / sum, unit = arith::kSoftmaxRelativeError * expected;
-      all.compare(i, j, expected, unit + kH * (expected + unit) + kHalfTiny, p[i * columns + j]);
+      all.compare(j, expected, unit + kH * (expected + unit) + kHalfTiny, p[i * columns + j]);
     }
   }
   return all.result();
@@ -119,6 +91,7 @@ GoldenResult check_norm(const config::Network& n, const Tensors& t, const std::v
   const auto count = static_cast<double>(columns);
   Comparison all;
   for (std::size_t i = 0; i < n.seq_q; ++i) {
+    all.begin_row(0, 0, i);
     const std::vector<double> x = wide(t.q.data() + i * columns, columns);
     const double mean = centred ? std::accumulate(x.begin(), x.end(), 0.0) / count : 0;
     double squares = 0;
@@ -128,7 +101,7 @@ GoldenResult check_norm(const config::Network& n, const Tensors& t, const std::v
       const double d = x[j] - mean, expected = d * scale * gamma[j] + (centred ? beta[j] : 0);
       const double added =
           kUnit * (std::abs(gamma[j]) * scale * (std::abs(mean) + 5 * std::abs(d)) + std::abs(expected));
-      all.compare(i, j, expected, rounded(expected, added), y[i * columns + j]);
+      all.compare(j, expected, rounded(expected, added), y[i * columns + j]);
     }
   }
   return all.result();
@@ -137,8 +110,9 @@ GoldenResult check_norm(const config::Network& n, const Tensors& t, const std::v
 GoldenResult check_sum(const config::Network& n, const Tensors& t, const std::vector<arith::Half>& y) {
   Comparison all;
   for (std::size_t at = 0; at < y.size(); ++at) {
+    if (at % n.seq_kv == 0) all.begin_row(0, 0, at / n.seq_kv);
     const double expected = double{arith::float_from_half(t.q[at])} + arith::float_from_half(t.k[at]);
-    all.compare(at / n.seq_kv, at % n.seq_kv, expected, rounded(expected, kUnit * std::abs(expected)), y[at]);
+    all.compare(at % n.seq_kv, expected, rounded(expected, kUnit * std::abs(expected)), y[at]);
   }
   return all.result();
 }
@@ -162,13 +136,14 @@ GoldenResult check_activation(const config::Network& n, const Tensors& t, const 
   const std::size_t columns = n.seq_kv, width = n.gated ? 2 * columns : columns;
   Comparison all;
   for (std::size_t i = 0; i < n.seq_q; ++i) {
+    all.begin_row(0, 0, i);
     for (std::size_t j = 0; j < columns; ++j) {
       const double x = arith::float_from_half(t.q[i * width + j]);
       const double factor = n.gated ? arith::float_from_half(t.q[i * width + columns + j]) : 1;
       const double expected = exact(n.activation, x) * factor;
       const double added =
           2 * kUnit * std::abs(expected) + 2 * arith::kActivationError * std::abs(x * factor);  // golden's own, too
-      all.compare(i, j, expected, rounded(expected, added), y[i * columns + j]);
+      all.compare(j, expected, rounded(expected, added), y[i * columns + j]);
     }
   }
   return all.result();
@@ -178,12 +153,13 @@ GoldenResult check_rotation(const config::Network& n, const Tensors& t, const st
   const std::size_t columns = n.seq_kv, head = n.emb, half = head / 2;
   Comparison all;
   for (std::size_t i = 0; i < n.seq_q; ++i) {
+    all.begin_row(0, 0, i);
     const std::vector<double> row = wide(t.q.data() + i * columns, columns), angles = wide(t.k.data() + i * head, head);
     for (std::size_t j = 0; j < columns; ++j) {
       const bool second = j % head >= half;
       const double c = angles[j % half], s = angles[half + j % half];
       const double a = row[j] * c, b = row[second ? j - half : j + half] * s, expected = second ? b + a : a - b;
-      all.compare(i, j, expected, rounded(expected, 2 * kUnit * (std::abs(a) + std::abs(b))), out[i * columns + j]);
+      all.compare(j, expected, rounded(expected, 2 * kUnit * (std::abs(a) + std::abs(b))), out[i * columns + j]);
     }
   }
   return all.result();

@@ -27,7 +27,7 @@ std::uint64_t operand_address(const config::Network& step, const hal::Layer& lay
 std::uint64_t result_address(const config::Network& step, const hal::Layer& layer);
 
 // A product within |C - C_ref| <= a + h (|C_ref| + a) + 2^-25, a = 1.01 K u |q_i| |k_j| for K products added in FP32 in
-// any order (u = 2^-24, h = 2^-11); beyond FP16 it is an infinity. A row of softmax within the unit's relative error
+// any order (u = 2^-24, h = 2^-11). A row of softmax within the unit's relative error
 // and a rounding to FP16 (models/arith/softmax.h). The others within what their roundings to FP32 add up to
 // (models/arith/layer.h), and one to FP16, h |y| + 2^-25; with u' = 1.01 u:
 //   norm      |gamma| r u' (|m| + 5 |x - m|) + u' |y|, of m, r and the products: mean, 1 / root

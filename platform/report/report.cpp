@@ -45,10 +45,13 @@ std::string golden_text(const job::Result& r) {
 }
 
 nlohmann::ordered_json golden_json(const job::Result& r) {
-  return {{"checked", r.golden_checked},
-          {"passed", r.golden_checked ? nlohmann::ordered_json(r.golden.passed) : nlohmann::ordered_json()},
-          {"max_abs_error", r.golden.max_abs_error},
-          {"max_ulp_error", r.golden.max_ulp_error}};
+  nlohmann::ordered_json j = {
+      {"checked", r.golden_checked},
+      {"passed", r.golden_checked ? nlohmann::ordered_json(r.golden.passed) : nlohmann::ordered_json()},
+      {"max_abs_error", r.golden.max_abs_error},
+      {"max_ulp_error", r.golden.max_ulp_error}};
+  if (r.golden_checked && !r.golden.passed) j["failure"] = r.golden.to_string();
+  return j;
 }
 
 nlohmann::ordered_json tiling_json(const job::Schedule& schedule) {

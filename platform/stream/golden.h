@@ -6,6 +6,8 @@
 // and a few more; numerator and denominator both do. Hence, with e_i = 2 (d + 4) u a_i + 2 (4 N + 8) u and P the exact
 // softmax:
 //   |O_id - exact| <= (e^e_i - 1) sum_j P_ij |v_jd| <= (e^e_i - 1) max_j |v_jd|.
+// Whatever the scores, their exact softmax gives a mean of values, so that the bound is also
+//   max_j v_jd - min_j v_jd + (e^r - 1) max_j |v_jd|, r = 2 (4 N + 8) u, of the roundings behind the scores.
 #pragma once
 
 #include <cstdint>

@@ -101,7 +101,7 @@ def reference(q: Any, k: Any, v: Any, *, scale: float = 1.0, causal: bool = Fals
     causal, window, sinks, prefix, history, soft_cap: as keys of a layer; history: keys before the new ones (default: all
         that k has besides, with a mask).
 
-    Returns float64, [B, H, N, EV] or [H, N, EV]; NaN in rows whose scores overflow float16, as on the machine."""
+    Returns float64, [B, H, N, EV] or [H, N, EV]; NaN only where double precision has no number."""
     import numpy
 
     q4, k4, v4, mask = _prepared(q, k, v, causal, history, dict(window=window, sinks=sinks, prefix=prefix))
@@ -114,8 +114,11 @@ def check(q: Any, k: Any, v: Any, output: Any, *, scale: float = 1.0, causal: bo
     """Holds `output`, [B, H, N, EV], to the reference as a run's golden check does: within a tolerance that is derived
     for every element from the data. Other arguments as of `reference`.
 
-    Returns an object with `passed`, `failures`, `max_abs_error`, and the worst element: `batch`, `head`, `row` (of its group),
-    `column`, `expected`, `actual`, `tolerance`; str() of it is a sentence."""
+    An element that is not finite fails where double precision has a number. `rows_of_score_overflow` and
+    `rows_of_result_overflow` count, of all `rows`, those where numbers beyond float16's range are the cause.
+
+    Returns an object with `passed`, `failures`, these counts, `max_abs_error`, and the worst element: `batch`, `head`, `row`
+    (of its group), `column`, `expected`, `actual`, `tolerance`; str() of it is a sentence."""
     q4, k4, v4, mask = _prepared(q, k, v, causal, history, dict(window=window, sinks=sinks, prefix=prefix))
     out = _half("output", output)
     wanted = (*_half("q", q).shape[:3], v4.shape[3])

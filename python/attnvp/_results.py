@@ -95,6 +95,7 @@ class Golden(Record):
     passed: Optional[bool]  # None where it was not checked
     max_abs_error: float
     max_ulp_error: int  # units in the last place of float16
+    # A run that failed has `failure` as well, a sentence.
 
 
 class Utilization(Record):

@@ -8,69 +8,10 @@
 #include <vector>
 
 #include "models/arith/isa.h"
-#include "models/arith/matmul.h"
-#include "models/arith/online.h"
-#include "models/arith/softmax.h"
-#include "platform/job/random_tensors.h"
+#include "tests/platform/golden_machine.h"
 
 namespace attnvp::job {
 namespace {
-
-using arith::Half;
-
-// What the machine computes, straight from its arithmetic.
-std::vector<Half> machine(const AttentionShape& s, const AttentionTensors& t) {
-  std::vector<Half> out(s.query_elements()), scores(s.queries * s.keys);
-  arith::Workspace workspace;
-  for (std::size_t bh = 0; bh < s.batch * s.heads; ++bh) {
-    const std::size_t q = bh * s.queries * s.width, kv = bh * s.keys * s.width;
-    const arith::Matrix<Half> score_matrix{scores.data(), s.keys};
-    arith::matmul({s.queries, s.keys, s.width, true}, {t.q.data() + q, s.width}, {t.k.data() + kv, s.width}, {},
-                  score_matrix, workspace);
-    for (std::size_t i = 0; i < s.queries; ++i) {
-      arith::softmax_row(&scores[i * s.keys], &scores[i * s.keys], s.keys, workspace);
-    }
-    arith::matmul({s.queries, s.width, s.keys, false}, {scores.data(), s.keys}, {t.v.data() + kv, s.width}, {},
-                  arith::Matrix<Half>{out.data() + q, s.width}, workspace);
-  }
-  return out;
-}
-
-GoldenResult check(const AttentionShape& s, const AttentionTensors& t, const std::vector<Half>& out,
-                   std::size_t keys_per_tile = 0) {
-  return check_attention(s, t.q.data(), t.k.data(), t.v.data(), out.data(), {keys_per_tile});
-}
-
-// The same in one pass over tiles of keys. A mistake to be found: the sums are not scaled, or not once.
-constexpr std::size_t kMistakenRow = 1;  // its greatest score comes late
-enum class Mistake { kNone, kNeverScaled, kOnceUnscaled, kLostTile };
-std::vector<Half> one_pass(const AttentionShape& s, const AttentionTensors& t, std::size_t tile,
-                           Mistake mistake = Mistake::kNone) {
-  std::vector<Half> out(s.query_elements()), p(tile);
-  arith::Workspace workspace;
-  for (std::size_t row = 0; row < s.batch * s.heads * s.queries; ++row) {
-    const std::size_t kv = row / s.queries * s.keys * s.width;
-    std::vector<float> sums(s.width + 1), part(s.width + 1);
-    Half m = 0;
-    for (std::size_t j = 0; j < s.keys; j += tile) {
-      const std::size_t n = std::min(tile, s.keys - j);
-      arith::matmul({1, n, s.width, true}, {t.q.data() + row * s.width, s.width},
-                    {t.k.data() + kv + j * s.width, s.width}, {}, arith::Matrix<Half>{p.data(), n}, workspace);
-      const Half before = m, top = arith::row_max(p.data(), n);
-      m = j == 0 ? top : arith::running_max(before, top);
-      part[s.width] = arith::exp_row(p.data(), p.data(), n, m);
-      arith::matmul({1, s.width, n, false}, {p.data(), n}, {t.v.data() + kv + j * s.width, s.width}, {},
-                    arith::Matrix<float>{part.data(), s.width}, workspace);
-      float scale = j == 0 ? 0 : arith::exp_scale(before, m);
-      if (mistake == Mistake::kNeverScaled) scale = 1;
-      if (mistake == Mistake::kOnceUnscaled && row == kMistakenRow) scale = 1;
-      if (mistake == Mistake::kLostTile && row == kMistakenRow && j == tile) continue;
-      arith::scale_add_row(sums.data(), scale, part.data(), sums.size());
-    }
-    arith::divide_row(sums.data(), sums[s.width], &out[row * s.width], s.width);
-  }
-  return out;
-}
 
 const AttentionShape kShape{2, 3, 70, 129, 32};
 
@@ -238,10 +179,13 @@ TEST(Golden, SpecialValues) {
   out = agrees(t);
   EXPECT_TRUE(fails(t, out, 2, 0));
 
-  t = plain;  // row 0: scores of both signs beyond FP16
-  std::fill(t.q.begin(), t.q.begin() + 16, big);
-  out = agrees(t);
-  EXPECT_TRUE(arith::is_nan(out[0]));
+  t = plain;  // keys that row 0 does not see
+  AttentionShape causal = s;
+  causal.mask = {1, 0, 0, 8, 0, 0, 0, 0};
+  t.v[1 * 16 + 2] = inf;
+  const std::vector<double> reference = reference_attention(causal, t.q.data(), t.k.data(), t.v.data());
+  EXPECT_TRUE(std::isfinite(reference[2]));
+  EXPECT_TRUE(std::isnan(reference[16 + 2]));
 
   t = plain;  // key 4 has score -inf in every row, and is left out
   for (std::size_t i = 0; i < s.queries; ++i) t.q[i * 16] = big;
@@ -249,15 +193,51 @@ TEST(Golden, SpecialValues) {
   t.k[4 * 16] = big | arith::kHalfSign;
   out = agrees(t);
   EXPECT_TRUE(arith::is_finite(out[0]));
+}
 
-  for (std::size_t j = 0; j < s.keys; ++j) t.k[j * 16] = big | arith::kHalfSign;  // nothing but -inf
-  out = agrees(t);
+// A NaN that overflow of FP16 makes is a failure, and the sentence names the rows; so is an infinity.
+TEST(Golden, NamesOverflowOfFp16) {
+  const AttentionShape s{1, 1, 8, 20, 16};
+  const AttentionTensors plain = random_attention(s, 10);
+  const Half big = arith::kHalfMax;
+  const auto right = [&](const AttentionTensors& t) {
+    std::vector<Half> out;
+    for (const double x : reference_attention(s, t.q.data(), t.k.data(), t.v.data())) {
+      EXPECT_TRUE(std::isfinite(x));
+      out.push_back(arith::half_from_double(x));
+    }
+    return out;
+  };
+
+  AttentionTensors t = plain;  // row 0: scores of both signs beyond FP16
+  std::fill(t.q.begin(), t.q.begin() + 16, big);
+  std::vector<Half> out = machine(s, t);
   EXPECT_TRUE(arith::is_nan(out[0]));
-  EXPECT_TRUE(fails(t, out, 0, 0));
+  GoldenResult result = check(s, t, out);
+  EXPECT_FALSE(result.passed);
+  EXPECT_EQ(result.failures, s.width);
+  EXPECT_EQ(result.rows_of_score_overflow, 1U);
+  EXPECT_NE(result.to_string().find("scores overflow FP16 in 1 of 8 rows"), std::string::npos) << result.to_string();
+  EXPECT_TRUE(check(s, t, right(t)).passed);
 
-  t = plain;  // results at the limit of FP16
+  t = plain;  // nothing but -inf
+  for (std::size_t i = 0; i < s.queries; ++i) t.q[i * 16] = big;
+  for (std::size_t j = 0; j < s.keys; ++j) t.k[j * 16] = big | arith::kHalfSign;
+  out = machine(s, t);
+  EXPECT_TRUE(arith::is_nan(out[0]));
+  EXPECT_EQ(check(s, t, out).rows_of_score_overflow, s.queries);
+  EXPECT_TRUE(check(s, t, right(t)).passed);
+
+  t = plain;
   std::fill(t.v.begin(), t.v.end(), big);
-  agrees(t);
+  out = right(t);
+  EXPECT_TRUE(check(s, t, out).passed);
+  out[5] = arith::kHalfInfinity;
+  result = check(s, t, out);
+  EXPECT_EQ(result.failures, 1U);
+  EXPECT_NE(result.to_string().find("results overflow FP16 in 1 of 8 rows"), std::string::npos) << result.to_string();
+  out[5] = arith::kHalfInfinity | arith::kHalfSign;
+  EXPECT_FALSE(check(s, t, out).passed);
 }
 
 // Whatever the host has, the reference and its tolerances are the same bits.
@@ -267,21 +247,23 @@ TEST(Golden, EveryVariantGivesTheSameBits) {
   chain.softmax = false;
   for (const AttentionShape& shape :
        {AttentionShape{1, 2, 37, 53, 24}, AttentionShape{1, 1, 9, 600, 33}, AttentionShape{1, 1, 72, 41, 96}, chain}) {
-    const AttentionTensors t = random_attention(shape, 5);
-    const std::vector<Half> out = machine(shape, t);
-    arith::set_isa(arith::Isa::kPortable);
-    const GoldenResult plain = check(shape, t, out);
-    const std::vector<double> reference = reference_attention(shape, t.q.data(), t.k.data(), t.v.data());
-    EXPECT_EQ(plain.passed, shape.softmax);  // the machine's has one
-    for (const arith::Isa isa : {arith::Isa::kAvx2, arith::Isa::kAvx512}) {
-      if (!arith::isa_available(isa)) continue;
-      arith::set_isa(isa);
-      const GoldenResult result = check(shape, t, out);
-      EXPECT_EQ(reference_attention(shape, t.q.data(), t.k.data(), t.v.data()), reference);
-      EXPECT_EQ(result.failures, plain.failures);
-      EXPECT_EQ(result.max_abs_error, plain.max_abs_error);
-      EXPECT_EQ(result.tolerance, plain.tolerance);
-      EXPECT_EQ(result.row, plain.row);
+    for (const double spread : {2.0, 100.0}) {  // bounds by weights, and by ranges of weights
+      const AttentionTensors t = random_attention(shape, 5, spread);
+      const std::vector<Half> out = machine(shape, t);
+      arith::set_isa(arith::Isa::kPortable);
+      const GoldenResult plain = check(shape, t, out);
+      const std::vector<double> reference = reference_attention(shape, t.q.data(), t.k.data(), t.v.data());
+      EXPECT_EQ(plain.passed, shape.softmax);  // the machine's has one
+      for (const arith::Isa isa : {arith::Isa::kAvx2, arith::Isa::kAvx512}) {
+        if (!arith::isa_available(isa)) continue;
+        arith::set_isa(isa);
+        const GoldenResult result = check(shape, t, out);
+        EXPECT_EQ(reference_attention(shape, t.q.data(), t.k.data(), t.v.data()), reference);
+        EXPECT_EQ(result.failures, plain.failures);
+        EXPECT_EQ(result.max_abs_error, plain.max_abs_error);
+        EXPECT_EQ(result.tolerance, plain.tolerance);
+        EXPECT_EQ(result.row, plain.row);
+      }
     }
   }
 }

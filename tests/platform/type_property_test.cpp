@@ -97,6 +97,29 @@ class TypeProperty : public testing::TestWithParam<int> {};
 
 TEST_P(TypeProperty, HoldsForRandomJobs) { hold_for_random_jobs(GetParam(), kCasesPerShard, random_case, check); }
 
+// Scores up to some 3e4, of the same jobs: of the machine's results only those fail that overflow of FP16 leaves
+// without a number.
+TEST_P(TypeProperty, GoldenAcceptsLargeScores) {
+  for (int number = GetParam() * kCasesPerShard; number < (GetParam() + 1) * kCasesPerShard; ++number) {
+    const Case c = random_case(static_cast<std::uint32_t>(number));
+    Random r(static_cast<std::uint32_t>(number) + 4000);
+    const float factor = static_cast<float>(1U << r.from(3, 12));
+    SCOPED_TRACE(fmt::format("case {}, Q times {}: {}", number, factor, c.text()));
+    job::Tensors tensors = job::random_tensors(c.network, 7);
+    for (arith::Half& x : tensors.q) {
+      x = arith::half_from_float(std::clamp(arith::float_from_half(x) * factor, -60000.0F, 60000.0F));
+    }
+    const Attempt full = attempt(c, true, &tensors);
+    if (!full.done) continue;
+    const job::GoldenResult& golden = full.result.golden;
+    const std::vector<arith::Half>& out = full.result.output;
+    const auto none =
+        static_cast<std::size_t>(std::count_if(out.begin(), out.end(), [](auto x) { return !arith::is_finite(x); }));
+    EXPECT_EQ(golden.failures, none) << golden.to_string();
+    EXPECT_EQ(golden.rows_of_score_overflow, none / c.network.values());
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Shards, TypeProperty, testing::Range(kFirst, kFirst + kShards));
 
 }  // namespace
