@@ -176,6 +176,16 @@ run run "${small[@]}" --q "$in/large.npy" --k "$in/large.npy" --json -
 [[ $status -eq 1 ]] && grep -q "^attnvp: .*$overflow" "$log/stderr" || failed "$status: $(<"$log/stderr")"
 holds '.golden.passed == false and (.golden.failure | test("scores overflow FP16 in 96 of 96 rows"))' "$log/stdout"
 
+# More than DRAM holds: of all layers, of one, of attention.
+held='DRAM \([0-9]+ of weights, [0-9]+ of K and V, [0-9]+ of one operation.s activations\), dram.size is 1073741824 bytes'
+for dataflow in mas auto; do
+  wrong "the tensors of 32 layers need at least 14[0-9]{9} bytes of $held" \
+    run --net llama3.1-8b,scope=model --set 'dram.size=1 GiB' --dataflow $dataflow --data timing
+done
+wrong "the layer.s tensors need at least [0-9]+ bytes of $held" \
+  run --net llama3.1-8b,phase=decode,batch=64,cache=8192,scope=layer --set 'dram.size=1 GiB' --data timing
+wrong 'the tensors need [0-9]+ bytes of DRAM, dram.size is 1048576 bytes' run --net H=1,N=4096,E=128 --set 'dram.size=1 MiB'
+
 # The simulated machine: files asked for are not written either.
 outputs=(--json r.json --vcd r.vcd --timeline t.json --out o.npy)
 machine 'L1 is too small: .* at least [0-9]+ bytes, l1.size is 102400 bytes' \

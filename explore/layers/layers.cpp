@@ -1,14 +1,21 @@
 #include "explore/layers/layers.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "explore/automatic/automatic.h"
+#include "firmware/hal/job.h"
 #include "models/mac_engine/mac_rate.h"
+#include "platform/config/error.h"
 #include "platform/config/operations.h"
+#include "platform/config/step.h"
 
 namespace attnvp::explore {
 
 namespace {
+
+constexpr std::uint64_t kMostDramBytes = std::uint64_t{16} << 40;  // that dram.size allows
 
 template <typename Part>
 auto sum_of(const LayerRun& run, const Part& part) {
@@ -27,6 +34,67 @@ job::Schedule schedule_of(const MachineConfig& machine, const config::Network& n
   schedule.tiling = tiling;
   return schedule;
 }
+
+// What operations leave in DRAM for all of the run, and what one of them needs besides, in bytes.
+class Capacity {
+ public:
+  Capacity(const config::Network& network, const std::vector<config::Operation>& operations)
+      : network_(network), layers_(network.scope == config::Scope::kModel ? network.layers : 1) {
+    for (const config::Operation& o : operations) {
+      weights_ += o.network.step == config::Step::kAttention ? 0 : kept(o.network);
+      cache_ += o.network.step == config::Step::kAttention ? kept(o.network) : 0;
+    }
+    hold_stream(operations);
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+      const config::Network& n = operations[i].network;
+      const job::TensorBytes bytes = job::tensor_bytes(n);
+      const std::uint64_t result =
+          n.step == config::Step::kAttention ? bytes.o : n.visible_scores() * sizeof(arith::Half);
+      add(i, n, bytes.q + bytes.k + bytes.v + result);
+    }
+  }
+
+  // `bytes` of DRAM that operation i needs by itself.
+  void add(std::size_t i, const config::Network& operation, std::uint64_t bytes) {
+    activations_ = std::max(activations_, bytes - kept(operation) + stream_[i]);
+  }
+
+  void require(const MachineConfig& machine) const {
+    const std::uint64_t need = layers_ * (weights_ + cache_) + activations_;
+    if (need <= machine.dram.size_bytes) return;
+    const std::string what = layers_ == 1 ? "the layer's tensors" : fmt::format("the tensors of {} layers", layers_);
+    throw config::ConfigError(fmt::format(
+        "{}: {} need at least {} bytes of DRAM ({} of weights, {} of K and V, {} of one operation's "
+        "activations), dram.size is {} bytes",
+        network_.name, what, need, layers_ * weights_, layers_ * cache_, activations_, machine.dram.size_bytes));
+  }
+
+ private:
+  // Weights, or the cache.
+  static std::uint64_t kept(const config::Network& n) {
+    const bool keeps =
+        n.step == config::Step::kAttention || n.step == config::Step::kGemm || n.step == config::Step::kNorm;
+    const job::TensorBytes bytes = job::tensor_bytes(n);
+    return keeps ? bytes.k + bytes.v : 0;
+  }
+
+  // What a residual sum adds is kept from the first operation that reads it on; that one has it as an operand, and so
+  // has the sum.
+  void hold_stream(const std::vector<config::Operation>& operations) {
+    const std::uint64_t bytes = config::tokens_of(network_) * network_.hidden * sizeof(arith::Half);
+    bool read = false;
+    for (const config::Operation& o : operations) {
+      const bool sum = o.network.step == config::Step::kAdd;
+      const bool behind = o.network.step == config::Step::kNorm && network_.norm_place == config::NormPlace::kPost;
+      stream_.push_back(read && !sum && !network_.linear ? bytes : 0);
+      read = !sum && !(behind && !read);
+    }
+  }
+
+  const config::Network& network_;
+  std::uint64_t layers_, weights_ = 0, cache_ = 0, activations_ = 0;
+  std::vector<std::uint64_t> stream_;  // held during each operation
+};
 
 }  // namespace
 
@@ -60,11 +128,19 @@ LayerRun run_layer(const MachineConfig& machine, const config::Network& network,
   run.mac_rate = mac_rate(machine.mac, network.type);
   run.tokens = config::tokens_of(network);
   run.layers = network.scope == config::Scope::kModel ? network.layers : 1;
-  std::vector<job::Schedule> schedules;  // before anything is run
-  for (const config::Operation& o : operations) {
-    schedules.push_back(schedule_of(machine, o.network, dataflow, energy, options.tiling));
-    job::make_job(machine, o.network, schedules.back());
+  Capacity capacity(network, operations);
+  capacity.require(machine);  // before a dataflow is chosen, which may take long
+  std::vector<job::Schedule> schedules;
+  MachineConfig boundless = machine;  // so that all of the need is known
+  boundless.dram.size_bytes = kMostDramBytes;
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    const config::Network& n = operations[i].network;
+    schedules.push_back(schedule_of(machine, n, dataflow, energy, options.tiling));
+    if (n.step != config::Step::kAttention) continue;
+    capacity.add(i, n, job::make_job(boundless, n, schedules.back()).scratch.address - hal::kDramBase);
   }
+  capacity.require(machine);
+  for (std::size_t i = 0; i < operations.size(); ++i) job::make_job(machine, operations[i].network, schedules[i]);
   job::Runner runner(machine, energy, options.full);
   for (std::size_t i = 0; i < operations.size(); ++i) {
     const config::Operation& o = operations[i];

@@ -131,6 +131,18 @@ std::vector<const firmware::Dataflow*> dataflows_for(const config::Network& n) {
   return mapping::dataflows_for(n.softmax, step_traits(n));
 }
 
+TensorBytes tensor_bytes(const config::Network& n) {
+  const std::uint64_t bytes = hal::element_bytes(n.type);
+  if (n.step != config::Step::kAttention) {
+    const Operands elements = operands_of(n);
+    return {elements.q * bytes, elements.k * bytes, elements.v * bytes, 0};
+  }
+  const std::uint64_t in_pages = std::uint64_t{n.pages()} * n.page * n.folded().heads;  // rows
+  const std::uint64_t key_rows = n.page > 0 ? in_pages : n.key_elements() / n.emb;
+  return {n.query_elements() * bytes, key_rows * n.emb * bytes, key_rows * n.values() * bytes,
+          n.output_elements() * hal::element_bytes(n.out)};
+}
+
 mapping::Job make_job(const MachineConfig& machine, const config::Network& n, const Schedule& schedule) {
   const firmware::Dataflow& dataflow = *mapping::find_dataflow(schedule.dataflow);
   mapping::Job made;
@@ -205,13 +217,9 @@ mapping::Job make_job(const MachineConfig& machine, const config::Network& n, co
     next = aligned(next + bytes);
     return here;
   };
-  const std::uint64_t bytes = hal::element_bytes(n.type), out_bytes = hal::element_bytes(n.out);
-  const std::uint64_t in_pages = std::uint64_t{n.pages()} * n.page * folded.heads;  // rows
-  const std::uint64_t key_rows = n.page > 0 ? in_pages : n.key_elements() / n.emb;
-  const bool attention = n.step == config::Step::kAttention;
-  const Operands elements =
-      attention ? Operands{n.query_elements(), key_rows * n.emb, key_rows * n.values()} : operands_of(n);
-  l.q = place(elements.q * bytes);
+  const std::uint64_t bytes = hal::element_bytes(n.type);
+  const TensorBytes tensors = tensor_bytes(n);
+  l.q = place(tensors.q);
   if (n.bias == config::Bias::kTensor) {
     const hal::Addends addends{place(score_bytes(n))};
     mapping::Job::Table table{hal::kBiasAddress, std::vector<std::uint32_t>(sizeof addends / sizeof(std::uint32_t))};
@@ -238,10 +246,10 @@ mapping::Job make_job(const MachineConfig& machine, const config::Network& n, co
     made.tables.push_back(std::move(table));
     job.flags |= hal::kStaged;
   }
-  l.k = place(elements.k * bytes);
-  l.v = place(elements.v * bytes);
+  l.k = place(tensors.k);
+  l.v = place(tensors.v);
   if (config::is_row_step(n.step)) made.tables.push_back(row_step(n));
-  l.o = place(attention ? n.output_elements() * out_bytes : 0);
+  l.o = place(tensors.o);
   if (dataflow.scores == hal::kScoresCAndP) l.c = place(score_bytes(n));
   if (dataflow.scores != hal::kScoresOnChip) l.p = place(score_bytes(n));
   if (n.ragged() && !dataflow.is(firmware::kRagged)) {

@@ -40,6 +40,12 @@ bool has(const Schedule& schedule, firmware::Trait trait);
 // Those that make what that network is: attention, a chain, or that step of a layer.
 std::vector<const firmware::Dataflow*> dataflows_for(const config::Network& network);
 
+// What a layer's or a step's tensors take in DRAM; without the result of a step, and scores.
+struct TensorBytes {
+  std::uint64_t q, k, v, o;
+};
+TensorBytes tensor_bytes(const config::Network& network);
+
 // What the host leaves in the mailbox for a schedule's firmware: tensors placed in DRAM, the machine as firmware sees
 // it, parameters as far as they are given. Throws config::ConfigError where the layer and the dataflow or the machine
 // do not go together, or a parameter is larger than the layer.

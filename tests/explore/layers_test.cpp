@@ -139,5 +139,51 @@ TEST(Layers, NeedTheModelsWidth) {
   EXPECT_THROW(run("edge", "H=2,E=32,L=3+4,hidden=64,ffn=64,scope=layer", "lean", false), config::ConfigError);
 }
 
+// What DRAM must have for a network: as the refusal says.
+std::uint64_t need_of(const std::string& network, const std::string& dataflow) {
+  MachineConfig machine = config::load_hardware("edge");
+  machine.dram.size_bytes = 64 << 10;
+  try {
+    run_layer(machine, config::load_network(network), dataflow, config::load_energy(machine.energy), {});
+  } catch (const config::ConfigError& e) {
+    const std::string text = e.what(), word = " need at least ";
+    EXPECT_NE(text.find("dram.size is 65536 bytes"), std::string::npos) << text;
+    return text.find(word) == std::string::npos ? 0 : std::stoull(text.substr(text.find(word) + word.size()));
+  }
+  return 0;
+}
+
+TEST(Layers, NeedDramForWeightsCacheAndActivations) {
+  const std::string shape = "H=4,HKV=2,N=64,E=32,hidden=128,ffn=512,gated=1,layers=8";
+  const std::uint64_t weights = 2 * (128 * 256 + 128 * 128 + 3 * 128 * 512 + 2 * 128), cache = 2 * 2 * 64 * 64;
+  const std::uint64_t one = need_of(shape + ",scope=layer", "mas"), all = need_of(shape + ",scope=model", "mas");
+  EXPECT_EQ(all - one, 7 * (weights + cache));
+  // The activation reads 64 x 1024 numbers and writes 64 x 512, while what is summed up later waits.
+  EXPECT_EQ(one, weights + cache + 2 * 64 * (1024 + 512 + 128));
+  // Weights of INT8 take half of a product's, and so does the cache.
+  const std::uint64_t products = weights - 2 * 2 * 128;
+  EXPECT_EQ(all - need_of(shape + ",scope=model,type=int8", "mas"), 8 * (products + cache) / 2);
+
+  MachineConfig machine = config::load_hardware("edge");
+  const auto run_in = [&](std::uint64_t bytes) {
+    machine.dram.size_bytes = bytes;
+    return run_layer(machine, config::load_network(shape + ",scope=model"), "mas", config::load_energy(machine.energy),
+                     {});
+  };
+  EXPECT_TRUE(run_in(all).golden_passed());
+  EXPECT_THROW(run_in(all - 1), config::ConfigError);
+  EXPECT_EQ(need_of(shape + ",scope=model", "auto"), all);
+}
+
+TEST(Layers, OfModelsDoNotFitInLessThanTheirWeights) {
+  MachineConfig machine = config::load_hardware("edge");
+  machine.dram.size_bytes = 1 << 30;
+  LayerOptions timing;
+  timing.full = false;
+  EXPECT_THROW(run_layer(machine, config::load_network("llama3.1-8b,scope=model"), "mas",
+                         config::load_energy(machine.energy), timing),
+               config::ConfigError);
+}
+
 }  // namespace
 }  // namespace attnvp::explore
