@@ -34,6 +34,54 @@ ln -s "$root/vp" "$in/link"
 command='a link to vp'
 [[ $("$in/link" --version 2>/dev/null) == $("$attnvp" --version) ]] || failed 'a link to it does not work'
 
+# Nothing is left to build by now, so that no build is announced.
+vp run --net H=1,N=16,E=16
+[[ $status -eq 0 && ! -s $log/stderr ]] || failed "on stderr: $(<"$log/stderr")"
+
+# A build is announced where something is left to build, and only there. A project of its own, whose sources are found
+# by a pattern, as here: CMake looks for new ones at every build.
+project=$in/project
+mkdir -p "$project/cli"
+cp -- "$root/vp" "$project/vp"
+echo '# none' >"$project/packages.txt"
+cat >"$project/CMakePresets.json" <<'END'
+{"version": 3, "configurePresets": [{"name": "release", "generator": "Ninja", "binaryDir": "${sourceDir}/build/release"}]}
+END
+cat >"$project/CMakeLists.txt" <<'END'
+cmake_minimum_required(VERSION 3.21)
+project(small CXX)
+file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cli/*.cpp)
+add_executable(attnvp ${sources})
+set_target_properties(attnvp PROPERTIES RUNTIME_OUTPUT_DIRECTORY cli)
+END
+echo 'int main() {}' >"$project/cli/main.cpp"
+announces() { # WHY COUNT: so many lines on stderr
+  command="vp --version: $1"
+  "$project/vp" --version >"$log/stdout" 2>"$log/stderr" </dev/null || failed "exit status $?: $(<"$log/stderr")"
+  [[ $(grep -c '^vp: building; ' "$log/stderr") -eq $2 && $(wc -l <"$log/stderr") -eq $2 ]] ||
+    failed "not $2 announced: $(<"$log/stderr")"
+}
+announces 'nothing is built yet' 1
+announces 'nothing is left' 0
+sleep 1 # times of files
+echo 'int main() { return 0; }' >"$project/cli/main.cpp"
+announces 'a source has changed' 1
+announces 'nothing is left' 0
+echo 'int more;' >"$project/cli/more.cpp"
+announces 'a source is new' 1
+touch "$project/CMakeLists.txt"
+announces 'configured anew, to the same' 0
+
+# Its help: its own commands, then the program's.
+vp help
+[[ $status -eq 0 && ! -s $log/stderr ]] || failed "exit status $status: $(<"$log/stderr")"
+"$attnvp" help >"$log/want"
+[[ $(<"$log/stdout") == *"$(<"$log/want")" ]] || failed "not the program's help: $(<"$log/stdout")"
+grep -q '^\./vp demo  ' "$log/stdout" || failed 'not its own commands'
+vp help run
+"$attnvp" run --help >"$log/want"
+same "$log/stdout" "$log/want"
+
 # The Python package, by the script and, after it, without; the path file is where the user's packages are.
 if command -v python3 >/dev/null; then
   export PYTHONUSERBASE=$in/user
