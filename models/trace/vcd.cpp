@@ -98,10 +98,21 @@ unsigned VcdWriter::bits(std::uint32_t id) const {
   return signal.kind() == Signal::Kind::kEnum ? codes_.bits() : signal.bits();
 }
 
+std::string VcdWriter::range(std::uint32_t id) const {
+  const bool vector = signals_[id].signal->kind() != Signal::Kind::kReal && bits(id) > 1;
+  return vector ? fmt::format("[{}:0]", bits(id) - 1) : "";
+}
+
+// Readers take a bracket at a name's end for the bits of the variable (IEEE 1364, 18.2.3.8): a memory's word needs its
+// own range behind it.
+std::string VcdWriter::declared_name(std::uint32_t id) const {
+  const std::string& name = signals_[id].name;
+  return name.back() == ']' && !range(id).empty() ? name + " " + range(id) : name;
+}
+
 std::string VcdWriter::reference(std::uint32_t id) const {
   const TracedSignal& s = signals_[id];
-  const bool vector = s.signal->kind() != Signal::Kind::kReal && bits(id) > 1;
-  return s.scope + "." + s.name + (vector ? fmt::format("[{}:0]", bits(id) - 1) : "");
+  return s.scope + "." + s.name + range(id);
 }
 
 void VcdWriter::begin(std::uint64_t time, const std::vector<std::uint64_t>& values) {
@@ -164,7 +175,7 @@ std::string VcdWriter::text() const {
     out += fmt::format("$scope module {} $end\n", scope.name);
     for (const std::uint32_t id : scope.signals) {
       const bool real = signals_[id].signal->kind() == Signal::Kind::kReal;
-      out += fmt::format("$var {} {} {} {} $end\n", real ? "real" : "wire", bits(id), ids_[id], signals_[id].name);
+      out += fmt::format("$var {} {} {} {} $end\n", real ? "real" : "wire", bits(id), ids_[id], declared_name(id));
     }
     for (const std::size_t i : scope.annotations) {
       const Annotation& a = annotations_[i];

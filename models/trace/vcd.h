@@ -57,6 +57,8 @@ class VcdWriter : public TraceListener {
   void write_time(std::uint64_t time);
   void write_value(std::string& out, std::uint32_t id, std::uint64_t value) const;
   unsigned bits(std::uint32_t id) const;
+  std::string range(std::uint32_t id) const;          // "[15:0]"; empty: a single bit or a real
+  std::string declared_name(std::uint32_t id) const;  // as it stands behind $var
 
   struct Annotation {
     std::string scope, name, id;

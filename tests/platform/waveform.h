@@ -104,12 +104,18 @@ inline void parse_header(std::istream& in, Waveform& wave) {
       scopes.pop_back();
     }
     if (word != "$var") continue;
-    ASSERT_EQ(words.size(), 4U);
+    // "wire BITS CODE NAME", and "[BITS-1:0]" where the name itself ends in a bracket.
+    ASSERT_GE(words.size(), 4U);
+    const bool has_range = words[3].back() == ']' && words[1] != "1";
+    ASSERT_EQ(words.size(), has_range ? 5U : 4U) << words[3];
     Variable v;
     for (const std::string& scope : scopes) v.path += scope + ".";
     v.path += words[3];
     v.type = words[0];
     v.bits = static_cast<unsigned>(std::stoul(words[1]));
+    if (has_range) {
+      ASSERT_EQ(words[4], "[" + std::to_string(v.bits - 1) + ":0]");
+    }
     ASSERT_TRUE(wave.by_code.emplace(words[2], v).second) << "code " << words[2] << " twice";
   }
   ASSERT_TRUE(scopes.empty());
