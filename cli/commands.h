@@ -44,7 +44,7 @@ int run(const RunArguments& arguments);
 int compare(const RunArguments& arguments);
 
 struct DescribeArguments {
-  std::string what;  // a machine, a network, a dataflow, an energy table, a firmware program; or "keys"
+  std::string what;  // a machine, a network, a dataflow, an energy table, a firmware program, a key; or "keys"
   std::vector<std::string> settings;
   bool area = false;
   std::string svg, json;  // of areas; json "-" is stdout, alone

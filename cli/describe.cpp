@@ -187,7 +187,17 @@ void describe_tiling() {
   print(table.text(text::line_width()));
 }
 
-enum class Kind : unsigned char { kKeys, kTiling, kMachine, kNetwork, kDataflow, kStream, kEnergy, kProgram };
+// A key of machines, networks or tilings, or all keys of a section; empty: there is none.
+std::string key_text(const std::string& path) {
+  std::string text = config::key_text(path);
+  for (const config::KeyInfo& key : job::tiling_keys()) {
+    if (key.path == path)
+      text += (text.empty() ? "" : "\n") + config::key_text(key, "tiling", "chosen for the machine and the layer");
+  }
+  return text;
+}
+
+enum class Kind : unsigned char { kKeys, kKey, kTiling, kMachine, kNetwork, kDataflow, kStream, kEnergy, kProgram };
 
 // By its keys; what is neither a network nor an energy table is read, and complained of, as a machine.
 Kind kind_of_file(const std::string& path) {
@@ -220,15 +230,22 @@ std::vector<Kind> kinds_of(const std::string& what) {
       names.push_back(entry.name);
     }
   }
+  if (!key_text(what).empty()) kinds.push_back(Kind::kKey);
   if (!kinds.empty()) return kinds;
-  throw config::ConfigError(fmt::format("{} is no machine, network, dataflow, streaming graph or energy table{}",
-                                        config::in_quotes(what), config::hint(what, names)));
+  std::vector<std::string> keys = config::with_sections(config::key_paths());
+  for (const config::KeyInfo& key : job::tiling_keys()) keys.push_back(key.path);
+  const bool like_a_key = config::nearest(what, names).empty() && !config::nearest(what, keys).empty();
+  throw config::ConfigError(fmt::format("{} is no machine, network, dataflow, streaming graph, energy table or key{}",
+                                        config::in_quotes(what), config::hint(what, like_a_key ? keys : names)));
 }
 
 void describe_as(Kind kind, const DescribeArguments& a) {
   switch (kind) {
     case Kind::kKeys:
       print(config::reference_markdown());
+      break;
+    case Kind::kKey:
+      print(key_text(a.what));
       break;
     case Kind::kTiling:
       describe_tiling();

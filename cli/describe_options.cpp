@@ -10,8 +10,8 @@ void add_describe(CLI::App& app, int& status) {
   const auto a = std::make_shared<DescribeArguments>();
   CLI::App* describe_command = app.add_subcommand("describe",
                                                   "all there is to know of a machine (effective config, address map), "
-                                                  "network, dataflow, streaming graph, or of all keys");
-  describe_command->add_option("what", a->what, "a name, a path, 'keys' or 'tiling'")->required();
+                                                  "network, dataflow, streaming graph, key, or of all keys");
+  describe_command->add_option("what", a->what, "a name, a path, a key (mac.rows), 'keys' or 'tiling'")->required();
   describe_command->add_option("--set", a->settings, "set any key of the machine: key=value")->allow_extra_args(false);
   CLI::Option* area = describe_command->add_flag("--area", a->area, "what the machine takes of a chip, by module");
   describe_command->add_option("--svg", a->svg, "with --area: write a treemap")->check(not_empty())->needs(area);

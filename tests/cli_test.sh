@@ -94,6 +94,8 @@ wrong '--seconds: ' bench --seconds 0
 wrong "--against: 'nowhere' is not a program that can be run" bench --against nowhere
 wrong 'describe needs an argument' describe
 wrong "'edgee' is no machine, .* did you mean 'edge'" describe edgee
+wrong "'mac.row' is no machine, .* or key; did you mean 'mac.rows'" describe mac.row
+wrong "is for machines, which 'mac.rows' is not" describe mac.rows --set cores=2
 wrong "is for machines, which 'mas' is not" describe mas --set cores=2
 wrong "unknown.yaml:3: key 'l1.sise' is unknown" describe "$in/unknown.yaml"
 

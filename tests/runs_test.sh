@@ -32,6 +32,22 @@ dataflows=$(awk 'NR > 2 { print $1 }' "$log/stdout")
 for dataflow in $dataflows; do done_well describe "$dataflow"; done
 done_well describe --set cores=4 edge
 grep -q '^cores: 4  *# set on the command line$' "$log/stdout" || failed '--set before the name is lost'
+# A key, of a machine, a network or a tiling; all keys of a section.
+described() { # KEY TYPE UNIT DEFAULT RANGE MEANING
+  done_well describe "$1"
+  printf '  type     %s\n  unit     %s\n  default  %s\n  range    %s\n  meaning  %s\n' "${@:2}" >"$in/want"
+  diff <(sed 1d "$log/stdout") "$in/want" >"$log/diff" || failed "$(<"$log/diff")"
+}
+described vec.lanes 'whole number' 'count, without a unit' 256 '1 to 65536' 'lanes of a VEC engine'
+described H 'whole number' 'count, without a unit' required '1 to 65536' 'attention heads'
+for key in clock dram.bandwidth causal mac.kind nq; do
+  done_well describe $key
+  [[ $(wc -l <"$log/stdout") -eq 6 ]] || failed "$(<"$log/stdout")"
+done
+done_well describe vec
+[[ $(grep -c '^vec\.[a-z_]* (of a machine)$' "$log/stdout") -eq $("$attnvp" describe keys | grep -c '^| `vec\.') ]] ||
+  failed 'not all keys of vec'
+
 # What describe prints is a machine again.
 done_well describe edge-small
 sed '/^# address map/,$d' "$log/stdout" >"$in/again.yaml"

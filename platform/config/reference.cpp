@@ -176,7 +176,56 @@ std::string network_table() {
   return out;
 }
 
+std::string type_word(const KeyInfo& key) {
+  if (key.type == Type::kInteger) return "whole number";
+  return key.type == Type::kReal ? "number" : type_name(key);
+}
+
+std::string unit_text(const KeyInfo& key) {
+  if (key.type != Type::kInteger && key.type != Type::kReal) return "none";
+  const std::string units = allowed_units(key.unit);
+  return units.empty() ? fmt::format("{}, without a unit", unit_meaning(key.unit))
+                       : fmt::format("{}: {}", unit_meaning(key.unit), units);
+}
+
+template <class Target>
+std::string texts_of(const Schema<Target>& schema, const std::string& holder, const std::string& path,
+                     const std::string& section) {
+  std::string out;
+  for (const auto& key : schema.keys()) {
+    if (key.path != path && key.path.rfind(section, 0) != 0) continue;
+    const std::string& note = key.default_note;
+    out += (out.empty() ? "" : "\n") + key_text(key, holder,
+                                                !note.empty()  ? note
+                                                : key.required ? "required"
+                                                               : schema.default_text(key));
+  }
+  return out;
+}
+
 }  // namespace
+
+std::vector<std::string> key_paths() {
+  std::vector<std::string> paths = hardware_schema().paths();
+  const std::vector<std::string>& of_networks = network_schema().paths();
+  paths.insert(paths.end(), of_networks.begin(), of_networks.end());
+  return paths;
+}
+
+std::string key_text(const KeyInfo& key, const std::string& holder, const std::string& default_text) {
+  return fmt::format("{} (of a {})\n  type     {}\n  unit     {}\n  default  {}\n  range    {}\n  meaning  {}\n",
+                     key.path, holder, type_word(key), unit_text(key), default_text, allowed_range(key), key.meaning);
+}
+
+std::string key_text(const std::string& path) {
+  std::string of_network = path;
+  for (const auto& [name, long_path] : inline_names()) {
+    if (name == path) of_network = long_path;
+  }
+  const std::string machine = texts_of(hardware_schema(), "machine", path, path + "."),
+                    network = texts_of(network_schema(), "network", of_network, path + ".");
+  return machine + (machine.empty() || network.empty() ? "" : "\n") + network;
+}
 
 std::string reference_markdown() {
   return std::string(kIntroduction) + units_table() + kHardware + hardware_table() + kNetworks + network_table() +
