@@ -10,9 +10,12 @@
 #include "explore/processes/processes.h"
 #include "explore/search/search.h"
 #include "firmware/runtime/dataflow.h"
+#include "mapping/programs.h"
+#include "models/riscv_processor/config.h"
 #include "platform/config/error.h"
 #include "platform/config/hardware.h"
 #include "platform/config/operations.h"
+#include "platform/config/words.h"
 #include "platform/files/outputs.h"
 #include "platform/report/power.h"
 #include "platform/report/report.h"
@@ -59,18 +62,27 @@ void from_json(const json& j, Outcome& o) {
   }
 }
 
-Outcome run_one(const Prepared& p, const std::string& dataflow, const RunArguments& a, const job::Tensors* tensors) {
+// A dataflow and the machine whose firmware has it.
+struct Entry {
+  std::string dataflow;
+  const MachineConfig* machine;
+};
+
+Outcome run_one(const Prepared& p, const Entry& entry, const RunArguments& a, const job::Tensors* tensors) {
+  const auto& [dataflow, of_entry] = entry;
+  const MachineConfig& machine = *of_entry;
   Outcome outcome;
   try {
+    mapping::use_firmware_of(machine);
     job::Schedule schedule = job::parse_dataflow(dataflow);
     schedule.tiling = p.tiling;
-    if (a.tiling == "auto") schedule.tiling = explore::find_tiling(p.machine, p.network, schedule, p.energy);
-    schedule = job::complete(p.machine, p.network, schedule);
-    job::Runner runner(p.machine, p.energy, p.full);
+    if (a.tiling == "auto") schedule.tiling = explore::find_tiling(machine, p.network, schedule, p.energy);
+    schedule = job::complete(machine, p.network, schedule);
+    job::Runner runner(machine, p.energy, p.full);
     const job::Result result = runner.run(p.network, schedule, tensors, {});
     outcome.row = report::comparison_row(result);
-    outcome.json = report::to_json(result, p.machine.name,
-                                   {"", a.energy_range, a.settings, config::machine_hash(p.machine), a.seed});
+    outcome.json =
+        report::to_json(result, machine.name, {"", a.energy_range, a.settings, config::machine_hash(machine), a.seed});
     outcome.spent.schedule.text = result.schedule.text;
     outcome.spent.counters = result.counters;
     if (result.golden_checked && !result.golden.passed) {
@@ -109,6 +121,45 @@ std::vector<std::string> names_in(const std::vector<std::string>& texts) {
   return names;
 }
 
+// Each dataflow's machine. A name that the machine's own firmware has is that one's, others are the shipped firmware's,
+// on the same processors. `given`: by the user, who is told which names both have.
+std::vector<Entry> entries_of(const std::vector<std::string>& names, bool given, const MachineConfig& own,
+                              const MachineConfig& shipped) {
+  const auto known = [](const MachineConfig& machine) {
+    mapping::use_firmware_of(machine);
+    std::vector<std::string> known_names;
+    for (const firmware::Dataflow* d : mapping::dataflows()) known_names.emplace_back(d->name);
+    return known_names;
+  };
+  const std::string& elf = own.own<RiscvConfig>().firmware;
+  const bool two = own.control.cpu == "riscv" && elf != RiscvConfig::kShipped;
+  const std::vector<std::string> of_shipped = two ? known(shipped) : std::vector<std::string>(), of_own = known(own);
+  std::vector<Entry> entries;
+  std::string both;
+  for (const std::string& text : names) {
+    const std::string name = text.substr(0, text.find(':'));
+    const auto has = [&name](const std::vector<std::string>& list) {
+      return std::find(list.begin(), list.end(), name) != list.end();
+    };
+    if (!has(of_own) && !has(of_shipped)) {
+      std::vector<std::string> all = of_own;
+      all.insert(all.end(), of_shipped.begin(), of_shipped.end());
+      throw config::ConfigError(
+          fmt::format("dataflow {} is unknown{}", config::in_quotes(name), config::hint(name, all)));
+    }
+    if (!has(of_own)) config::check_machine(shipped, {fmt::format("--dataflow {}", name)});
+    if (has(of_own) && has(of_shipped)) both += (both.empty() ? "" : ", ") + name;
+    entries.push_back({text, has(of_own) ? &own : &shipped});
+    mapping::use_firmware_of(*entries.back().machine);
+    job::parse_dataflow(text);  // its options, before anything is run
+  }
+  mapping::use_firmware_of(own);
+  if (given && !both.empty()) {
+    text::complain(fmt::format("--dataflow {} runs from {}; the shipped firmware has that name, too", both, elf));
+  }
+  return entries;
+}
+
 }  // namespace
 
 int compare(const RunArguments& a) {
@@ -119,7 +170,9 @@ int compare(const RunArguments& a) {
   if (all) {
     for (const firmware::Dataflow* d : job::dataflows_for(p.network)) names.emplace_back(d->name);
   }
-  for (const std::string& name : names) job::parse_dataflow(name);  // before anything is run
+  MachineConfig shipped = p.machine;
+  shipped.own<RiscvConfig>().firmware = RiscvConfig::kShipped;
+  const std::vector<Entry> entries = entries_of(names, !all, p.machine, shipped);
   files::Outputs outputs;
   files::Output* const csv_file = outputs.open("--csv", a.csv);
   files::Output* const json_file = outputs.open_or_stdout("--json", a.json);
@@ -127,7 +180,7 @@ int compare(const RunArguments& a) {
   job::Tensors tensors;
   if (p.full) tensors = job::random_tensors(p.network, a.seed);
   const auto work = [&](std::size_t i) {
-    return json(run_one(p, names[i], a, p.full ? &tensors : nullptr))
+    return json(run_one(p, entries[i], a, p.full ? &tensors : nullptr))
         .dump(-1, ' ', false, json::error_handler_t::replace);
   };
   std::vector<std::string> answers;

@@ -38,6 +38,28 @@ wrong "dataflow 'flat' is unknown" run --firmware "$elf" --net $net --dataflow f
 done_well schedule --firmware "$elf" --net $net
 grep -q 'cluster 0\|mac' "$log/stdout" || failed 'no commands'
 
+# Beside it, compare runs the shipped firmware's dataflows on the same processors; of a name that both have, the file's.
+done_well compare --firmware "$elf" --net $net --dataflow mas,mine --json -
+mv "$log/stdout" "$in/compared.json"
+holds '[.[].dataflow] | sort == ["mas", "mine"]' "$in/compared.json"
+holds 'all(.golden.passed)' "$in/compared.json"
+for name in mas mine; do
+  [[ $name == mas ]] && from=(--cpu riscv) || from=(--firmware "$elf")
+  [[ $("$attnvp" run "${from[@]}" --net $net --dataflow $name --json - | jq .cycles) == \
+    $(jq ".[] | select(.dataflow == \"$name\") | .cycles" "$in/compared.json") ]] || failed "$name: not the run's cycles"
+done
+done_well compare --firmware "$elf" --net $net --json -
+holds '[.[].dataflow] == ["mine"]' "$log/stdout"
+wrong "dataflow 'mass' is unknown; did you mean 'mas'" compare --firmware "$elf" --net $net --dataflow mine,mass
+wrong "option 'nothing' is unknown" compare --firmware "$elf" --net $net --dataflow mine,mas:nothing=1
+"$attnvp" new firmware "$in/mas" >"$log/new" 2>&1 && make -s -C "$in/mas" >"$log/make" 2>&1 || failed "$(<"$log/make")"
+run compare --firmware "$in/mas/mas.elf" --net $net --dataflow mas,flat --json -
+[[ $status -eq 0 && $(wc -l <"$log/stderr") -eq 1 ]] || failed "exit status $status: $(<"$log/stderr")"
+grep -q '^attnvp: --dataflow mas runs from .*mas.elf; the shipped' "$log/stderr" || failed "$(<"$log/stderr")"
+jq '.[] | select(.dataflow == "mas") | .cycles' "$log/stdout" >"$in/cycles"
+[[ $("$attnvp" run --firmware "$in/mas/mas.elf" --net $net --dataflow mas --json - | jq .cycles) == "$(<"$in/cycles")" ]] ||
+  failed 'mas is not that of the file'
+
 # What looks at firmware changes nothing, and tells the same every time.
 for n in 1 2; do
   "$attnvp" run --firmware "$elf" --net $net --json "$in/watched.json" --profile "$in/p$n.folded" \
