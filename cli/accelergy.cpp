@@ -24,6 +24,7 @@ std::string ert_yaml(const MachineConfig& machine) {
       const double pj = size == sizes.end() ? action.pj : table.pj(component, name, size->second);
       out += fmt::format("        - {{name: {}, arguments: {{}}, energy: {}", name, pj);
       if (action.pj_per_kib > 0 && size == sizes.end()) out += fmt::format(", energy_per_kib: {}", action.pj_per_kib);
+      if (energy::stands_for_time(component, name)) out += fmt::format(", cycle_seconds: {}", 1 / machine.clock_hz);
       if (action.low != 1 || action.high != 1) out += fmt::format(", low: {}, high: {}", action.low, action.high);
       out += "}\n";
     }

@@ -40,4 +40,8 @@ total = sum(n * energies[c][a] for c, actions in counts.items() for a, n in acti
 assert math.isclose(total, own["energy_pj"]["total"], rel_tol=1e-9), (total, own["energy_pj"]["total"])
 END
 
+# On a machine of another clock leakage is the same power.
+"$attnvp" run "${machine[@]}" --set clock=1GHz --set energy=model.yaml --net H=2,N=64,E=32 --json slow.json >/dev/null || failed 'run at 1 GHz'
+jq -e -s 'map(.power_w.leakage) | .[0] / .[1] - 1 | fabs < 1e-6' own.json slow.json >/dev/null || failed 'leakage depends on the clock'
+
 ((failures == 0)) || exit 1

@@ -23,12 +23,13 @@ YAML::Node member(const Document& document, const YAML::Node& map, const std::st
   return value;
 }
 
-double energy_value(const Document& document, const YAML::Node& node, const std::string& what, const std::string& key) {
+double energy_value(const Document& document, const YAML::Node& node, const std::string& what, const std::string& key,
+                    const char* unit = "in pJ") {
   const std::string text = document.scalar(node, fmt::format("{}: key '{}'", what, key));
   try {
     return parse_plain_real(text);
   } catch (const ConfigError& problem) {
-    fail(document.origin(node), fmt::format("{}: key '{}': {}, in pJ", what, key, problem.what()));
+    fail(document.origin(node), fmt::format("{}: key '{}': {}, {}", what, key, problem.what(), unit));
   }
 }
 
@@ -46,6 +47,22 @@ void merge(EnergyTable::Action& known, const EnergyTable::Action& other) {
   const double high = std::max(known.pj * known.high, other.pj * other.high);
   known.pj = std::max(known.pj, other.pj);
   if (known.pj > 0) known.low = low / known.pj, known.high = high / known.pj;
+}
+
+// Seconds of the table's own cycle, where an action names it: among Accelergy's arguments, or by AttnVP's own key. Else
+// 0.
+double cycle_seconds(const Document& document, const YAML::Node& action, const std::string& what) {
+  const auto parsed = [&](const YAML::Node& node, const char* key) {
+    const double seconds = energy_value(document, node, what, key, "in s");
+    if (seconds > 0) return seconds;
+    fail(document.origin(node),
+         fmt::format("{}: key '{}': found {}; allowed is more than 0, in s", what, key, document.scalar(node, key)));
+  };
+  constexpr const char* kArgument = "global_cycle_seconds";
+  const YAML::Node arguments = action["arguments"];
+  if (arguments && arguments.IsMap() && arguments[kArgument]) return parsed(arguments[kArgument], kArgument);
+  const YAML::Node own = action["cycle_seconds"];
+  return own ? parsed(own, "cycle_seconds") : 0;
 }
 
 bool has_arguments(const Document& document, const YAML::Node& action, const std::string& what) {
@@ -138,7 +155,7 @@ EnergyTable load_energy(const std::string& name_or_path) {
     std::map<std::string, bool> varied;  // by arguments
     for (const YAML::Node& node : actions) {
       document.require_keys(node, fmt::format("{}: an action", of_component),
-                            {"name", "arguments", "energy", "energy_per_kib", "low", "high"});
+                            {"name", "arguments", "energy", "energy_per_kib", "low", "high", "cycle_seconds"});
       const std::string name = name_of(document, node, fmt::format("{}: an action", of_component));
       const std::string what = fmt::format("{}, action {}", of_component, in_quotes(name));
       const bool arguments = has_arguments(document, node, what);
@@ -152,8 +169,14 @@ EnergyTable load_energy(const std::string& name_or_path) {
       }
       if (const YAML::Node low = node["low"]) action.low = energy_value(document, low, what, "low");
       if (const YAML::Node high = node["high"]) action.high = energy_value(document, high, what, "high");
+      action.cycle_seconds = cycle_seconds(document, node, what);
       if (first) {
         entries.emplace(name, action);
+      } else if (entries.at(name).cycle_seconds != action.cycle_seconds) {
+        fail(document.origin(node),
+             fmt::format("{}: key 'global_cycle_seconds' differs from that of the same action before; allowed is one "
+                         "cycle for an action",
+                         what));
       } else {
         merge(entries.at(name), action);
       }

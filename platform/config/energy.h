@@ -15,6 +15,8 @@ class EnergyTable {
     double pj = 0;
     double pj_per_kib = 0;
     double low = 1, high = 1;  // the range in which it may be, as factors
+    // Cycle to which `pj` refers where the action stands for time (`global_cycle_seconds`); 0: the table names none.
+    double cycle_seconds = 0;
   };
 
   // A file without a table, whose energies follow from figures and the machine (platform/energy/machine_model.h).

@@ -94,14 +94,16 @@ ERT:
           arguments: {}              # may be left out; of an action that is given by its arguments the greatest energy stands
           energy: 0.974875           # pJ per action, a plain number
           energy_per_kib: 0.05025    # AttnVP's own key: added per KiB of the instance's size; may be left out
+          cycle_seconds: 1e-9        # AttnVP's own key, of leakage and background: the cycle that `energy` is of
 ```
 
 An action that is counted but has no energy here is an error, not 0, but for what only moves and waits (`attnvp.network`,
 `attnvp.events`, `attnvp.dma`, `attnvp.control`, `attnvp.gating`, `attnvp.l2`, `accumulate` of `attnvp.mac`): tables of papers leave that out.
 `low` and `high` are factors, the range in which an energy may be. Components and actions in use: `attnvp.dram`,
 `attnvp.l1` and `attnvp.l0` with `read` and `write`; `attnvp.mac` and `attnvp.vec` with `compute`; of streaming graphs
-`attnvp.fifo` with `read` and `write` (of 16-bit words), `attnvp.node` with `compute`, `exp` and `divide`. By the cycle:
-`attnvp.leakage` and `attnvp.clock` with a module's name, `attnvp.dram` with `background`. Banked DRAM also has `activate`, `refresh` and
+`attnvp.fifo` with `read` and `write` (of 16-bit words), `attnvp.node` with `compute`, `exp` and `divide`. Given by the cycle:
+`attnvp.leakage` and `attnvp.clock` with a module's name, `attnvp.dram` with `background`. The cycle is the machine's; for leakage and background
+it is the table's own where `cycle_seconds`, or `global_cycle_seconds` among Accelergy's arguments, names one. Banked DRAM also has `activate`, `refresh` and
 `refresh_bank`, and, where a table prices them, `read_burst`, `write_burst` and `open`; RISC-V control has `alu`, `multiply`, `divide`, `load`, `store`,
 `branch`, `system` and `bus_byte`.
 

@@ -18,7 +18,8 @@ using config::Document;
 using config::EnergyTable;
 
 const std::string kOurs = "attnvp.";
-constexpr const char* kLeak = "leak";  // Accelergy's action of a cycle
+constexpr const char* kLeak = "leak";            // Accelergy's action of a cycle,
+constexpr double kAccelergyCycleSeconds = 1e-9;  // which is so long where its arguments do not say
 
 double positive(const Document& document, const YAML::Node& node, const std::string& what) {
   const std::string text = document.scalar(node, what);
@@ -152,7 +153,9 @@ void replace_by_tables(const Document& document, const YAML::Node& model, Replac
     };
     for (const auto& [name, energy] : priced->second) {
       if (name == kLeak && !is_ours(stand.is)) {
-        put(kLeakage, module, energy, stand.count);
+        EnergyTable::Action leak = energy;
+        if (leak.cycle_seconds == 0) leak.cycle_seconds = kAccelergyCycleSeconds;
+        put(kLeakage, module, leak, stand.count);
       } else {
         put(stand.name, name, energy, 1 / stand.words);
       }

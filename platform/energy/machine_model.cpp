@@ -27,7 +27,21 @@ constexpr double kOperandBits = 32;  // that go from PE to PE at every step
 
 config::EnergyTable::Action action(const Figure& f) { return {f.value, 0, f.low, f.high}; }
 
+// Of a cycle of the machine, what a table has of a cycle of its own.
+config::EnergyTable::Action of_machines_cycle(config::EnergyTable::Action energy, double clock_hz) {
+  if (energy.cycle_seconds == 0) return energy;
+  const double factor = 1 / (clock_hz * energy.cycle_seconds);
+  energy.pj *= factor;
+  energy.pj_per_kib *= factor;
+  energy.cycle_seconds = 0;
+  return energy;
+}
+
 }  // namespace
+
+bool stands_for_time(const std::string& component, const std::string& action) {
+  return component == kLeakage || (component == "attnvp.dram" && action == "background");
+}
 
 MachineModel::MachineModel(const MachineConfig& machine, const Technology& technology)
     : machine_(machine),
@@ -123,7 +137,7 @@ void MachineModel::lay_out() {
     if (leakage == replaced.energies.end()) continue;
     const auto of_module = leakage->second.find(part.module);
     if (of_module == leakage->second.end()) continue;
-    const config::EnergyTable::Action& cycle = of_module->second;
+    const config::EnergyTable::Action cycle = of_machines_cycle(of_module->second, machine_.clock_hz);
     part.leakage_mw = {cycle.pj * mw_per_pj, cycle.low, cycle.high};
   }
   const double spread = 1 / technology_.factor("utilization").value;
@@ -213,7 +227,9 @@ void MachineModel::fill(config::EnergyTable& table) const {
   set("attnvp.node", "exp", pj("exponential"));
   set("attnvp.node", "divide", pj("division"));
   for (const auto& [component, actions] : technology_.replaced().energies) {
-    for (const auto& [name, energy] : actions) table.set(component, name, energy);
+    for (const auto& [name, energy] : actions) {
+      table.set(component, name, stands_for_time(component, name) ? of_machines_cycle(energy, m.clock_hz) : energy);
+    }
   }
 }
 
@@ -253,8 +269,16 @@ const Technology& technology_of(const config::EnergyTable& table) {
 }
 
 config::EnergyTable resolved(config::EnergyTable table, const MachineConfig& machine) {
-  if (!table.is_model()) return table;
-  MachineModel(machine, Technology::of(table.source())).fill(table);
+  if (table.is_model()) {
+    MachineModel(machine, Technology::of(table.source())).fill(table);
+    return table;
+  }
+  const config::EnergyTable::Components as_given = table.components();
+  for (const auto& [component, actions] : as_given) {
+    for (const auto& [name, energy] : actions) {
+      if (stands_for_time(component, name)) table.set(component, name, of_machines_cycle(energy, machine.clock_hz));
+    }
+  }
   return table;
 }
 

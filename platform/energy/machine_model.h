@@ -16,6 +16,9 @@ namespace attnvp::energy {
 constexpr const char* kLeakage = "attnvp.leakage";
 constexpr const char* kClock = "attnvp.clock";
 
+// Whether the action's energy is that of a time, whatever is done in it: leakage, DRAM's background.
+bool stands_for_time(const std::string& component, const std::string& action);
+
 // All modules of one name; figures are of one of them.
 struct Part {
   std::string module;  // its name in the module tree: "l1"
