@@ -10,7 +10,7 @@
 #include "cli/bench_figure.h"
 #include "cli/commands.h"
 #include "cli/progress.h"
-#include "explore/search/search.h"
+#include "explore/tuning/tuner.h"
 #include "models/arith/half.h"
 #include "models/banked_dram/traffic.h"
 #include "models/registry.h"
@@ -105,13 +105,12 @@ Figures measure(const BenchArguments& a) {
   double searching = 0;
   std::uint64_t evaluations = 0;
   {
-    explore::SearchOptions options;
+    tuning::TuningOptions options;
     options.strategy = "mcts";
-    options.budget = 200;
-    const explore::Problem problem{machine, n, mas, energy};
-    const explore::SearchResult result = explore::search(problem, explore::Space(problem), options);
+    options.evaluations = 200;
+    const tuning::TuningResult result = tuning::search({machine, n, mas, energy}, options);
     searching = result.seconds;
-    evaluations = result.evaluations;
+    evaluations = result.log.size();
   }
   double full = 0, checked = 0;
   {

@@ -13,7 +13,7 @@
 #include "cli/prepared.h"
 #include "cli/progress.h"
 #include "explore/automatic/automatic.h"
-#include "explore/search/search.h"
+#include "explore/tuning/tuner.h"
 #include "platform/config/error.h"
 #include "platform/config/hardware.h"
 #include "platform/config/provenance.h"
@@ -110,7 +110,7 @@ job::Schedule schedule_of(const Asked& asked, const job::Part& part, const confi
     schedule = job::parse_dataflow(wanted);
     schedule.tiling = tiling;
   }
-  if (searched) schedule.tiling = explore::find_tiling(part.machine, asked.network, schedule, energy);
+  if (searched) schedule.tiling = tuning::find_tiling(part.machine, asked.network, schedule, energy);
   return schedule;
 }
 

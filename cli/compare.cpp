@@ -8,7 +8,7 @@
 #include "cli/prepared.h"
 #include "cli/progress.h"
 #include "explore/processes/processes.h"
-#include "explore/search/search.h"
+#include "explore/tuning/tuner.h"
 #include "firmware/runtime/dataflow.h"
 #include "mapping/programs.h"
 #include "models/riscv_processor/config.h"
@@ -76,7 +76,7 @@ Outcome run_one(const Prepared& p, const Entry& entry, const RunArguments& a, co
     mapping::use_firmware_of(machine);
     job::Schedule schedule = job::parse_dataflow(dataflow);
     schedule.tiling = p.tiling;
-    if (a.tiling == "auto") schedule.tiling = explore::find_tiling(machine, p.network, schedule, p.energy);
+    if (a.tiling == "auto") schedule.tiling = tuning::find_tiling(machine, p.network, schedule, p.energy);
     schedule = job::complete(machine, p.network, schedule);
     job::Runner runner(machine, p.energy, p.full);
     const job::Result result = runner.run(p.network, schedule, tensors, {});

@@ -17,7 +17,7 @@
 #include "cli/run_check.h"
 #include "cli/trace_files.h"
 #include "explore/automatic/automatic.h"
-#include "explore/search/search.h"
+#include "explore/tuning/tuner.h"
 #include "firmware/runtime/dataflow.h"
 #include "models/bus/jitter.h"
 #include "models/storage/host_memory.h"
@@ -136,7 +136,7 @@ int run(const RunArguments& a) {
   files::Output* const out_file = outputs.open("--out", a.out);
   files::Output* const counts_file = outputs.open("--action-counts", a.action_counts);
 
-  if (a.tiling == "auto") schedule.tiling = explore::find_tiling(p.machine, p.network, schedule, p.energy);
+  if (a.tiling == "auto") schedule.tiling = tuning::find_tiling(p.machine, p.network, schedule, p.energy);
   job::RunOptions options;
   options.trace = trace.session();
   options.watch = firmware.watch();

@@ -27,13 +27,6 @@ constexpr double kLeast = 1.0 / 8;      // of a layer that turned out to be too 
 constexpr double kBusBound = 0.9;
 constexpr std::size_t kClose = 4000, kCounted = 100'000;
 
-class Nothing final : public Reader {
- public:
-  void command(const Queue& /*queue*/, const hal::Descriptor& /*descriptor*/) override {}
-  void allocated(std::uint64_t bytes) override { peak = std::max(peak, bytes); }
-  std::uint64_t peak = 0;
-};
-
 class BusTime final : public Reader {
  public:
   BusTime(Costs& costs, std::size_t most) : costs_(costs), left_(most) {}
@@ -293,17 +286,6 @@ Sampled sampled(const Job& job, const Deal& deal, std::uint32_t cluster, std::ui
 }
 
 }  // namespace
-
-Need need_of(const Job& job) {
-  Job dry = job;
-  dry.block.flags |= hal::kDryRun;
-  dry.block.machine.l1_bytes = hal::kEndlessL1;
-  Nothing reader;
-  Need need;
-  need.result = read_stream(dry, 0, reader);
-  need.l1_bytes = reader.peak;
-  return need;
-}
 
 Estimate estimate(const Job& job, Replays& replays, std::size_t most, double enough) {
   Costs& costs = replays.costs();

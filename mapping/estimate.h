@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "mapping/bus.h"
+#include "mapping/dry_run.h"
 #include "mapping/replays.h"
 
 namespace attnvp::mapping {
@@ -22,15 +23,5 @@ struct Estimate {
 // `most`: commands that are looked at. Where it turns out to take `enough` cycles or more, it is looked at no further,
 // and no less than that is said.
 Estimate estimate(const Job& job, Replays& replays, std::size_t most, double enough = kNever);
-
-// What a schedule needs, found by making all of its buffers and doing none of its work.
-struct Need {
-  hal::JobResult result{};     // of firmware, with an L1 as large as it asks for
-  std::uint64_t l1_bytes = 0;  // peak
-  bool fits(const Job& job) const {
-    return result.status == hal::Status::kDone && l1_bytes <= job.block.machine.l1_bytes;
-  }
-};
-Need need_of(const Job& job);
 
 }  // namespace attnvp::mapping

@@ -2,8 +2,8 @@
 
 #include <new>
 
-#include "explore/search/search.h"
 #include "explore/sweep/columns.h"
+#include "explore/tuning/tuner.h"
 #include "platform/config/energy.h"
 #include "platform/report/report.h"
 
@@ -26,7 +26,7 @@ std::string JobRunner::simulate(const Job& job) {
   job::Schedule schedule = planned.schedule;
   if (planned.searched) {  // elaborates platforms of its own
     runner_.reset();
-    schedule.tiling = find_tiling(machine.config, network, schedule, energy(machine.config.energy));
+    schedule.tiling = tuning::find_tiling(machine.config, network, schedule, energy(machine.config.energy));
   }
   if (runner_ == nullptr || machine_ != job.machine) {
     runner_.reset();

@@ -9,7 +9,7 @@
 #include "explore/analysis/pareto.h"
 #include "explore/analysis/sensitivity.h"
 #include "explore/analysis/versus.h"
-#include "explore/search/strategy.h"
+#include "explore/tuning/strategy.h"
 #include "platform/config/error.h"
 
 namespace attnvp::explore {
@@ -62,7 +62,7 @@ class MadeUp {
 };
 
 TEST(Pareto, AgreesWithComparingAllPairs) {
-  Random random(5);
+  tuning::Random random(5);
   for (const std::size_t goals : {2U, 3U}) {
     for (int round = 0; round < 50; ++round) {
       std::vector<std::vector<double>> costs(60);

@@ -10,7 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "explore/search/search.h"
+#include "explore/search/space.h"
+#include "explore/tuning/tuner.h"
 #include "platform/config/energy.h"
 #include "platform/config/hardware.h"
 #include "platform/config/network.h"
@@ -74,9 +75,10 @@ Problem problem(const Case& c) {
 double chosen_over_found(const Case& c) {
   const Problem p = problem(c);
   const double chosen = chosen_cycles(p);
-  SearchOptions options;
-  options.budget = kSimulations;
-  return chosen / search(p, Space(p), options).cost;
+  tuning::TuningOptions options;
+  options.strategy = "ga";
+  options.evaluations = kSimulations;
+  return chosen / tuning::search({p.machine, p.network, p.schedule, p.energy}, options).best.cost.first;
 }
 
 // The case that brought the choice to the host: 645.5 M cycles where 162.3 M are enough.

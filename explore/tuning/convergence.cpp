@@ -1,4 +1,4 @@
-#include "explore/search/convergence.h"
+#include "explore/tuning/convergence.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 
 #include "explore/plot/svg.h"
 
-namespace attnvp::explore {
+namespace attnvp::tuning {
 
 namespace {
 
@@ -26,7 +26,7 @@ std::string tick_text(double value, double step) {
 
 }  // namespace
 
-std::string convergence_csv(const SearchResult& r) {
+std::string convergence_csv(const TuningResult& r) {
   std::string out = "evaluation,cost,best";
   const job::Tiling columns = r.log.empty() ? job::Tiling() : r.log.front().tiling;
   for (const auto& [name, value] : columns.entries()) out += "," + name;
@@ -40,14 +40,14 @@ std::string convergence_csv(const SearchResult& r) {
   return out;
 }
 
-std::string convergence_svg(const SearchResult& r, Objective objective, const std::string& title) {
-  const double low = std::min(r.bound, r.cost);
-  const double top = r.cost * (1 + kShownAbove);
-  double highest = r.cost;
-  for (const Evaluation& e : r.log) {
+std::string convergence_svg(const TuningResult& r, Objective objective, const std::string& title) {
+  const double low = std::min(r.bound, r.best.cost.first);
+  const double top = r.best.cost.first * (1 + kShownAbove);
+  double highest = r.best.cost.first;
+  for (const LogEntry& e : r.log) {
     if (std::isfinite(e.cost)) highest = std::max(highest, std::min(e.cost, top));
   }
-  const double margin = std::max((highest - low) * 0.06, r.cost * 1e-6);
+  const double margin = std::max((highest - low) * 0.06, r.best.cost.first * 1e-6);
   const auto count = static_cast<double>(std::max<std::size_t>(r.log.size(), 2));
   const plot::Scale x{1, count, kLeft, kWidth - kRight};
   const plot::Scale y{low - margin, highest + margin, kHeight - kBottom, kTop};
@@ -67,7 +67,7 @@ std::string convergence_svg(const SearchResult& r, Objective objective, const st
   std::string path;
   for (std::size_t i = 0; i < r.log.size(); ++i) {
     const auto at = static_cast<double>(i + 1);
-    const Evaluation& e = r.log[i];
+    const LogEntry& e = r.log[i];
     if (e.cost <= highest) out += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"1.8\"/>\n", x(at), y(e.cost));
     if (e.best > highest) continue;
     path += path.empty() ? fmt::format("M{:.1f} {:.1f}", x(at), y(e.best))
@@ -78,9 +78,10 @@ std::string convergence_svg(const SearchResult& r, Objective objective, const st
   out += line(kLeft, y(r.bound), kWidth - kRight, y(r.bound), "stroke=\"#b03a2e\" stroke-dasharray=\"6 4\"");
   out += "<g fill=\"#b03a2e\">" + label(kWidth - kRight - 4, y(r.bound) - 5, "end", "lower bound") + "</g>\n";
   out += "<g fill=\"#1b5e9b\">" +
-         label(kWidth - kRight - 4, y(r.cost) - 6, "end", fmt::format("best found, {:.2f}% above", 100 * r.gap())) +
+         label(kWidth - kRight - 4, y(r.best.cost.first) - 6, "end",
+               fmt::format("best found, {:.2f}% above", 100 * r.gap())) +
          "</g>\n";
   return out + "</svg>\n";
 }
 
-}  // namespace attnvp::explore
+}  // namespace attnvp::tuning
