@@ -15,6 +15,11 @@ class ClockedRtl : public Module {
  public:
   void reset() override { show(); }
 
+  // Some work has gone on: what has waited for it may begin.
+  void poke() {
+    if (can_go_on()) wake();
+  }
+
   Counter clocked_cycles{*this, "clocked_cycles", "cycles", "cycles in which the RTL's clock ran"};
 
  protected:
@@ -28,6 +33,7 @@ class ClockedRtl : public Module {
   // Sets the block's inputs and reads its outputs before the edge of cycle `now`.
   virtual void at_edge(std::uint64_t now) = 0;
   virtual bool busy() const = 0;
+  virtual bool can_go_on() const = 0;  // there is something to offer at the next edge
 
  private:
   void tick();

@@ -1,6 +1,6 @@
-// x / y in a pipeline, one quotient bit per stage: LATENCY cycles from `start` to `done`; every NaN is 0x7FC00000.
+// x / y in a pipeline, two quotient bits per stage: LATENCY cycles from `start` to `done`; every NaN is 0x7FC00000.
 module fp32_divide #(
-    parameter LATENCY = 30
+    parameter LATENCY = 17
 ) (
     input  logic        clk,
     input  logic        rst,
@@ -10,7 +10,8 @@ module fp32_divide #(
     output logic        done,
     output logic [31:0] quotient
 );
-  localparam BITS = LATENCY - 3;  // 27: 24 of the result, guard bits, and one for a quotient below one
+  // 27 bits: 24 of the result, guard bits, and one for a quotient below one. The first step gives one, the others two.
+  localparam STEPS = LATENCY - 3;
 
   logic x_sign, x_zero, x_infinity, x_nan, y_sign, y_zero, y_infinity, y_nan;
   logic [7:0] x_exponent, y_exponent;
@@ -33,15 +34,13 @@ module fp32_divide #(
   assign infinity = x_infinity || y_zero;
   assign sign = x_sign ^ y_sign;
 
-  for (genvar i = 0; i <= BITS; i++) begin : stage
+  for (genvar i = 0; i <= STEPS; i++) begin : stage
     logic valid, is_special, negative;
     logic [31:0] special;
     logic signed [10:0] exponent;
     logic [23:0] divisor;
-    logic [24:0] rest;  // below twice the divisor
+    logic [23:0] rest;
     logic [26:0] bits;
-    logic unused_bit;
-    assign unused_bit = bits[26];
     if (i == 0) begin : first
       always_ff @(posedge clk) begin
         valid <= start && !rst;
@@ -51,15 +50,35 @@ module fp32_divide #(
           negative <= sign;
           exponent <= $signed({3'd0, x_exponent}) - $signed({6'd0, x_lead}) - $signed({3'd0, y_exponent}) + $signed({6'd0, y_lead}) + 11'sd122;
           divisor <= y_m << y_lead;
-          rest <= {1'b0, x_m << x_lead};
+          rest <= x_m << x_lead;
           bits <= 0;
         end
       end
     end else begin : step
-      logic fits;
-      logic [23:0] next;
-      assign fits = stage[i-1].rest >= {1'b0, stage[i-1].divisor};
-      assign next = fits ? stage[i-1].rest[23:0] - stage[i-1].divisor : stage[i-1].rest[23:0];
+      logic [26:0] more;
+      logic [23:0] left;
+      if (i == 1) begin : one
+        logic fits;
+        assign fits = stage[0].rest >= stage[0].divisor;
+        assign more = {26'd0, fits};
+        assign left = fits ? stage[0].rest - stage[0].divisor : stage[0].rest;
+        logic unused_bits;
+        assign unused_bits = ^stage[0].bits;
+      end else begin : two
+        logic [1:0] next;
+        logic unused_bits;
+        assign unused_bits = ^stage[i-1].bits[26:25];
+        assign more = {stage[i-1].bits[24:0], next};
+        vec_divide_step #(
+            .WIDTH(24)
+        ) two_bits (
+            .remainder(stage[i-1].rest),
+            .next(2'b00),
+            .divisor(stage[i-1].divisor),
+            .bits(next),
+            .rest(left)
+        );
+      end
       always_ff @(posedge clk) begin
         valid <= stage[i-1].valid && !rst;
         if (stage[i-1].valid) begin
@@ -68,28 +87,28 @@ module fp32_divide #(
           negative <= stage[i-1].negative;
           exponent <= stage[i-1].exponent;
           divisor <= stage[i-1].divisor;
-          rest <= {next, 1'b0};
-          bits <= {stage[i-1].bits[25:0], fits};
+          rest <= left;
+          bits <= more;
         end
       end
     end
   end
 
   logic [1:0] held;
-  always_ff @(posedge clk) held <= rst ? 0 : {held[0], stage[BITS].valid};
+  always_ff @(posedge clk) held <= rst ? 0 : {held[0], stage[STEPS].valid};
   fp32_round #(
       .WIDTH(28)
   ) rounding (
       .clk(clk),
-      .en({held[0], stage[BITS].valid}),
-      .sign(stage[BITS].negative),
-      .m({stage[BITS].bits, stage[BITS].rest != 0}),
-      .exponent(stage[BITS].exponent),
-      .is_special(stage[BITS].is_special),
-      .special(stage[BITS].special),
+      .en({held[0], stage[STEPS].valid}),
+      .sign(stage[STEPS].negative),
+      .m({stage[STEPS].bits, stage[STEPS].rest != 0}),
+      .exponent(stage[STEPS].exponent),
+      .is_special(stage[STEPS].is_special),
+      .special(stage[STEPS].special),
       .value(quotient)
   );
   assign done = held[1];
   logic unused_divisor;
-  assign unused_divisor = ^stage[BITS].divisor;
+  assign unused_divisor = ^stage[STEPS].divisor;
 endmodule

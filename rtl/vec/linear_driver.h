@@ -16,7 +16,7 @@ class LinearDriver {
   LinearDriver(VerilatedContext& context, const char* name) : context_(context), model_(&context, name) {
     model_.clk = 0;
     offer(nullptr);
-    offer_beat(nullptr, nullptr, 0);
+    offer_beat(nullptr, nullptr, nullptr, nullptr, 0);
     model_.out_ready = 0;
     model_.rst = 1;
     for (int i = 0; i < 2; ++i) {
@@ -38,14 +38,15 @@ class LinearDriver {
     if (command == nullptr) return;
     model_.cmd_divide = command->divide;
     model_.cmd_length = command->length;
-    model_.cmd_a = command->a;
-    model_.cmd_b = command->b;
   }
-  void offer_beat(const std::uint32_t* x, const std::uint32_t* z, std::size_t count) {
+  void offer_beat(const std::uint32_t* x, const std::uint32_t* z, const std::uint32_t* a, const std::uint32_t* b,
+                  std::size_t count) {
     model_.in_valid = x != nullptr;
     if (x == nullptr) return;
     std::memcpy(&model_.in_x, x, count * sizeof *x);
     std::memcpy(&model_.in_z, z, count * sizeof *z);
+    std::memcpy(&model_.in_a, a, count * sizeof *a);
+    std::memcpy(&model_.in_b, b, count * sizeof *b);
   }
   void take(bool ready) { model_.out_ready = ready; }
   void settle() { model_.eval(); }

@@ -10,11 +10,40 @@
 
 namespace attnvp::rtl {
 
+constexpr std::uint64_t kNever = UINT64_MAX;
+
 struct RowWork {
   std::uint64_t rows = 0, columns = 0;
-  std::uint64_t loaded = 0;    // rows whose last element the block has taken
-  std::uint64_t taken = 0;     // rows that it will not read any more
-  std::uint64_t finished = 0;  // rows whose last result is there
+  std::uint64_t loaded = 0;            // rows whose last element the block has taken
+  std::uint64_t taken = 0;             // rows that it will not read any more
+  std::uint64_t finished = 0;          // rows whose last result is there
+  std::uint64_t executed_at = kNever;  // cycle in which the execute stage was through with it: it is not done again
+
+  // An earlier descriptor that writes what this one reads or writes.
+  struct Source {
+    std::shared_ptr<const RowWork> work;
+    bool row_by_row;  // row r of this needs no more than row r of that
+  };
+  std::vector<Source> sources;
+
+  void finish(std::uint64_t until, std::uint64_t now) {
+    if (finished_at_ != now) finished_before_ = finished;
+    finished = until;
+    finished_at_ = now;
+  }
+  std::uint64_t finished_before(std::uint64_t now) const { return finished_at_ < now ? finished : finished_before_; }
+
+  // Whether a block may read row `row` in cycle `now`: what it needs was there in a cycle before.
+  bool ready(std::uint64_t row, std::uint64_t now) const {
+    for (const Source& source : sources) {
+      const RowWork& s = *source.work;
+      if (s.executed_at >= now || s.finished_before(now) <= (source.row_by_row ? row : s.rows - 1)) return false;
+    }
+    return true;
+  }
+
+ private:
+  std::uint64_t finished_at_ = 0, finished_before_ = 0;  // cycle of the last change, and what it was before
 };
 
 // In L1, a row every `stride` bytes; nullptr: no data, zeros are fed.
@@ -39,8 +68,7 @@ struct VecWork : RowWork {
     arith::Half max = 0;
     std::uint32_t sum = 0, scale = 0;  // FP32
   };
-  std::vector<OfRow> of_row;           // online
-  std::uint64_t last_finished_at = 0;  // cycle
+  std::vector<OfRow> of_row;  // online
 };
 
 // x * a + z * b, or x / a, with one a and b per row.
@@ -53,6 +81,7 @@ struct LinearWork : RowWork {
   bool divide = false;
   Operand x, z, a, b;
   std::shared_ptr<const VecWork> scales;  // a is the sum that comes out of there
+  std::uint64_t fed = 0;                  // rows that may be read so far
   std::vector<std::uint32_t> out;         // rows x columns
 };
 

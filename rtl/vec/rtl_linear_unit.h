@@ -1,4 +1,5 @@
-// A Verilated vec_linear in the simulation: the FP32 row operations.
+// A Verilated vec_linear in the simulation: the FP32 row operations. A descriptor is one command, its rows packed over
+// the lanes.
 #pragma once
 
 #include <deque>
@@ -13,34 +14,40 @@ namespace attnvp::rtl {
 
 class RtlLinearUnit : public ClockedRtl {
  public:
-  RtlLinearUnit(sc_core::sc_module_name name, Context& context, std::uint64_t elements_per_cycle, Step& progress);
+  RtlLinearUnit(sc_core::sc_module_name name, Context& context, Step& progress);
 
-  // From the next clock edge on. Rows are fed in the order of the calls.
-  void feed(std::shared_ptr<LinearWork> work, std::uint64_t row);
+  // The first `rows` rows, more with a later call; from the next clock edge on, each when it is ready. Descriptors are
+  // fed in the order of their first calls.
+  void feed(const std::shared_ptr<LinearWork>& work, std::uint64_t rows);
+  // Takes back what is not begun. Whether there was any.
+  bool withdraw(const LinearWork& work);
 
  private:
   struct Request {
     std::shared_ptr<LinearWork> work;
-    std::uint64_t row = 0;
     std::uint64_t cycle = 0;  // asked in
   };
 
   void at_edge(std::uint64_t now) override;
-  bool busy() const override { return !requests_.empty() || !results_.empty() || feeding_; }
-  void begin_row(std::uint64_t now);
+  bool busy() const override { return beats_inside_ > 0 || can_go_on(); }
+  bool can_go_on() const override;
+  static bool is_ready(const LinearWork& work, std::uint64_t row, std::uint64_t now);
+  std::uint64_t beat_elements() const;
+  bool has_beat(std::uint64_t now) const;
   void next_beat();
-  void collect(const LinearRtl::Edge& edge);
+  void collect(const LinearRtl::Edge& edge, std::uint64_t now);
 
   LinearRtl& rtl_;
   LinearCommand command_;
-  std::vector<std::uint32_t> x_, z_;
+  std::vector<std::uint32_t> x_, z_, a_, b_;
+  bool offered_ = false;  // they are a beat
   std::deque<Request> requests_;
-  Request fed_;
+  std::shared_ptr<LinearWork> fed_;
   bool feeding_ = false;
-  std::uint64_t fed_elements_ = 0;
+  std::uint64_t fed_elements_ = 0, beats_inside_ = 0;
   struct Result {
     std::shared_ptr<LinearWork> work;
-    std::uint64_t row, elements;
+    std::uint64_t elements;
   };
   std::deque<Result> results_;
 };

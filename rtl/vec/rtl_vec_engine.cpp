@@ -6,6 +6,7 @@
 
 #include "models/registry.h"
 #include "models/trace/operation.h"
+#include "models/vec_engine/row_ops.h"
 #include "rtl/vec/vec_rtl.h"
 
 namespace attnvp::rtl {
@@ -37,11 +38,30 @@ Stream part_of(Stream stream, std::uint64_t parts) {
   return stream;
 }
 
-template <class Plan, class Visit>
-void for_each_region(const Plan& plan, const Visit& visit) {
-  for (const Stream* stream : {&plan.fill, &plan.body, &plan.last, &plan.drain}) {
-    for (int i = 0; i < stream->regions; ++i) visit(stream->region[static_cast<std::size_t>(i)]);
+// Whether a row of one shares bytes with the same row of the other alone.
+bool match(const Region& a, const Region& b) {
+  if (a.rows != b.rows) return false;
+  if (a.rows == 1) return true;
+  const std::uint64_t stride = a.row_stride;
+  return stride == b.row_stride && a.address + a.row_bytes <= b.address + stride &&
+         b.address + b.row_bytes <= a.address + stride;
+}
+
+std::vector<Region> regions_of(const hal::Descriptor& d) {
+  std::vector<Region> regions;
+  if (d.opcode == Opcode::kSoftmax) {
+    for (const int i : {0, 1}) {
+      regions.push_back({d.operand[i].address, d.rows, d.row_bytes(i), d.operand[i].row_stride, 0, i == 1});
+    }
+    return regions;
   }
+  const RowOp op = row_op_of(d);
+  for (int i = 0; i < op.count; ++i) {
+    const RowOp::Part& part = op.parts[static_cast<std::size_t>(i)];
+    regions.push_back(part.region);
+    regions.back().write = part.out;
+  }
+  return regions;
 }
 
 }  // namespace
@@ -50,7 +70,7 @@ RtlVecEngine::RtlVecEngine(sc_core::sc_module_name name, const Site& site)
     : VecEngine(name, site),
       look_(ctx_.agenda, Call::of<&RtlVecEngine::look>(this)),
       unit_("rtl", site.context, width_of(site.machine.vec), look_),
-      linear_("linear", site.context, width_of(site.machine.vec), look_) {}
+      linear_("linear", site.context, look_) {}
 
 Refusal RtlVecEngine::plan(const hal::Descriptor& d, Plan& plan) {
   if (is_layer_op(d.opcode)) {
@@ -73,24 +93,24 @@ void RtlVecEngine::reset() {
   leaving_.clear();
 }
 
-void RtlVecEngine::feed(const Work& work, std::uint64_t row) {
-  if (work.vec) unit_.feed(work.vec, row);
-  if (work.linear) linear_.feed(work.linear, row);
-}
-
-// The model computes one descriptor's values after the other's: so a descriptor here waits for those before it whose
-// results it reads, with or without an event, as they take longer than in the model.
-bool RtlVecEngine::reads_unstored(const Plan& plan) const {
-  bool reads = false;
-  for_each_region(plan, [&](const Region& region) {
-    if (region.write) return;
-    for (const auto* queue : {&begun_, &leaving_}) {
-      for (const auto& work : *queue) {
-        for (const Region& written : work->writes) reads = reads || overlap(region, written);
+// The earlier descriptors that write what this one reads or writes, with or without an event between them.
+void RtlVecEngine::link(Work& work) const {
+  work.rows()->sources.clear();
+  for (const auto* queue : {&leaving_, &begun_}) {
+    for (const auto& earlier : *queue) {
+      if (earlier.get() == &work) break;
+      bool needed = false, row_by_row = true;
+      for (const Region& written : earlier->regions) {
+        for (const Region& region : work.regions) {
+          if (!written.write || !overlap(written, region)) continue;
+          needed = true;
+          row_by_row = row_by_row && match(written, region);
+        }
       }
+      if (needed) work.rows()->sources.push_back({earlier->rows(), row_by_row});
     }
-  });
-  return reads;
+  }
+  if (work.linear && work.vec) work.vec->sources = work.linear->sources;
 }
 
 void RtlVecEngine::await(Phase phase, std::function<bool()> there, std::function<void()> then) {
@@ -99,19 +119,22 @@ void RtlVecEngine::await(Phase phase, std::function<bool()> there, std::function
 }
 
 void RtlVecEngine::look() {
+  if (ctx_.full_data) {
+    for (const auto& work : leaving_) store(*work);
+  }
   for (Await& a : awaits_) {
     if (a.there == nullptr || !a.there()) continue;
     const Await over = std::exchange(a, {});
     over.then();
   }
+  unit_.poke();
+  linear_.poke();
 }
 
 void RtlVecEngine::begin(Phase phase, const hal::Descriptor& d, const Plan& plan) {
   if (d.opcode == Opcode::kNop) return ended(phase);
   switch (phase) {
     case kFill:
-      return await(
-          phase, [this] { return !reads_unstored(plan_of(kFill)); }, [this] { fill(kFill); });
     case kRefill:
       return fill(phase);
     case kBody: {
@@ -119,21 +142,27 @@ void RtlVecEngine::begin(Phase phase, const hal::Descriptor& d, const Plan& plan
       if (d.opcode == Opcode::kSoftmax && (d.flags & hal::kMasked) == 0) return next_row();
       // Rows need not take equally long: all are fed, and the slower of block and traffic sets the pace.
       const Work& work = *begun_.front();
-      for (std::uint64_t row = 1; row < work.rows().rows; ++row) feed(work, row);
+      for (std::uint64_t row = 1; work.vec && row < work.vec->rows; ++row) unit_.feed(work.vec, row);
+      if (work.linear) linear_.feed(work.linear, work.linear->rows);
       return cross(phase, plan.body);
     }
     case kLast:
       return cross(phase, plan.last);
     case kDrain:
       return await(
-          phase, [this] { return leaving_.front()->rows().finished == leaving_.front()->rows().rows; },
+          phase, [this] { return leaving_.front()->rows()->finished == leaving_.front()->rows()->rows; },
           [this] {
-            if (ctx_.full_data) store(descriptor_of(kDrain), *leaving_.front());
+            if (ctx_.full_data) store(*leaving_.front());
             leaving_.pop_front();
-            look_.soon();  // who waits for what is stored
             cross(kDrain, plan_of(kDrain).drain);
           });
   }
+}
+
+// The first sub-tile, which is loaded; but for what is fed already.
+void RtlVecEngine::begin_feeding(Work& work) {
+  if (work.vec && !std::exchange(work.vec_is_fed, true)) unit_.feed(work.vec, 0);
+  if (work.linear && !std::exchange(work.linear_is_fed, true)) linear_.feed(work.linear, work.first_rows);
 }
 
 void RtlVecEngine::fill(Phase phase) {
@@ -142,25 +171,36 @@ void RtlVecEngine::fill(Phase phase) {
   for (const Stream* stream : {&plan.fill, &plan.body, &plan.drain}) {
     if (!check(*stream)) return;
   }
-  const std::shared_ptr<Work> work = work_of(descriptor_of(phase));
-  for_each_region(plan, [&](const Region& region) {
-    if (region.write) work->writes.push_back(region);
-  });
+  const hal::Descriptor& d = descriptor_of(phase);
+  const std::shared_ptr<Work> work = work_of(d);
+  work->descriptor = d;
+  work->regions = regions_of(d);
   if (phase == kRefill) {
+    // A later one that needs its rows comes after it, in the unit too.
+    for (const auto& later : begun_) {
+      if (later->vec && unit_.withdraw(*later->vec)) later->vec_is_fed = false;
+      if (later->linear && linear_.withdraw(*later->linear)) later->linear_is_fed = false;
+    }
     begun_.push_front(work);
   } else {
     begun_.push_back(work);
   }
-  feed(*work, 0);
+  for (const auto& begun : begun_) link(*begun);
+  work->first_rows = d.rows;
+  for (int i = 0; i < plan.fill.regions; ++i) {
+    const Region& in = plan.fill.region[static_cast<std::size_t>(i)];
+    work->first_rows = std::min(work->first_rows, std::max<std::uint64_t>(in.traffic_bytes / in.row_bytes, 1));
+  }
+  begin_feeding(*work);
   cross(phase, plan.fill);
 }
 
 // A row of a plain softmax: the next one is fed while it is loaded.
 void RtlVecEngine::next_row() {
   const Work& work = *begun_.front();
-  if (row_ + 1 >= work.rows().rows || halt_requested()) return ended(kBody);
-  feed(work, row_ + 1);
-  row_stream_ = part_of(plan_of(kBody).body, work.rows().rows - 1);
+  if (row_ + 1 >= work.vec->rows || halt_requested()) return ended(kBody);
+  unit_.feed(work.vec, row_ + 1);
+  row_stream_ = part_of(plan_of(kBody).body, work.vec->rows - 1);
   cross(kBody, row_stream_);
 }
 
@@ -168,18 +208,27 @@ void RtlVecEngine::crossed(Phase phase) {
   const hal::Descriptor& d = descriptor_of(phase);
   if (d.opcode == Opcode::kNop || phase == kDrain) return ended(phase);
   if (phase == kFill || phase == kRefill) {
-    const RowWork& at = (phase == kFill ? begun_.back() : begun_.front())->rows();
+    const Work& work = phase == kFill ? *begun_.back() : *begun_.front();
+    if (work.linear) return ended(phase);
+    const RowWork& at = *work.vec;
     return await(
         phase, [&at] { return at.loaded > 0; }, [this, phase] { ended(phase); });
   }
-  const RowWork& at = begun_.front()->rows();
+  const RowWork& at = *begun_.front()->rows();
   if (phase == kLast) {
     return await(
-        phase, [this, &at] { return at.taken == at.rows || halt_requested(); },
+        phase, [&at, this] { return at.taken == at.rows || halt_requested(); },
         [this] {
           if (!halt_requested()) {
+            Work& work = *begun_.front();
+            work.rows()->executed_at = ctx_.clock.now();
+            for (RowWork* part : {static_cast<RowWork*>(work.vec.get()), static_cast<RowWork*>(work.linear.get())}) {
+              if (part != nullptr) part->sources.clear();
+            }
             leaving_.push_back(begun_.front());
             begun_.pop_front();
+            if (!begun_.empty()) begin_feeding(*begun_.front());
+            look_.soon();  // later ones may begin
           }
           ended(kLast);
         });
@@ -193,7 +242,11 @@ void RtlVecEngine::crossed(Phase phase) {
       });
 }
 
-// What is on its way in a block goes on; nobody will look at it.
-void RtlVecEngine::abandon() { begun_.pop_front(); }
+// What is on its way in a block goes on, to its end; nobody will look at it.
+void RtlVecEngine::abandon() {
+  const Work& work = *begun_.front();
+  if (work.linear && work.linear->fed > 0) linear_.feed(work.linear, work.linear->rows);
+  begun_.pop_front();
+}
 
 }  // namespace attnvp::rtl

@@ -1,7 +1,10 @@
 // The VEC engine with its datapath in RTL: queue, events, L1 and L0 traffic are the model's; rows go through clocked
 // blocks, softmax and its online form through a vec_unit, FP32 row operations through a vec_linear. A row is fed while
 // it is loaded from L1; the execute stage goes on with the next when its traffic has been and the block has read the
-// row; the last stage waits for the block's last result.
+// row; the last stage waits for the block's last result, and for vec.pipeline_cycles.
+//
+// Rows go from descriptor to descriptor as they are made: a row is fed once the rows that it needs of earlier
+// descriptors have left their block. These descriptors have left the execute stage by then, so that none is done again.
 #pragma once
 
 #include <array>
@@ -25,7 +28,6 @@ class RtlVecEngine : public VecEngine {
   Refusal plan(const hal::Descriptor& descriptor, Plan& plan) override;
   void begin(Phase phase, const hal::Descriptor& descriptor, const Plan& plan) override;
   void crossed(Phase phase) override;
-  std::uint64_t result_cycles(const Plan& /*plan*/) const override { return 0; }  // the block says when
   void abandon() override;
   void compute_values(const hal::Descriptor& /*descriptor*/) override {}
 
@@ -34,8 +36,12 @@ class RtlVecEngine : public VecEngine {
   struct Work {
     std::shared_ptr<VecWork> vec;
     std::shared_ptr<LinearWork> linear;
-    std::vector<Region> writes;
-    const RowWork& rows() const { return linear ? static_cast<const RowWork&>(*linear) : *vec; }
+    hal::Descriptor descriptor;
+    std::vector<Region> regions;   // of its operands
+    std::uint64_t stored = 0;      // rows of results that are in L1
+    std::uint64_t first_rows = 0;  // that the first sub-tile has
+    bool vec_is_fed = false, linear_is_fed = false;
+    std::shared_ptr<RowWork> rows() const { return linear ? std::static_pointer_cast<RowWork>(linear) : vec; }
   };
 
   std::shared_ptr<Work> work_of(const hal::Descriptor& descriptor);
@@ -43,11 +49,11 @@ class RtlVecEngine : public VecEngine {
   std::shared_ptr<VecWork> scales_of(const hal::Descriptor& descriptor);
   std::shared_ptr<LinearWork> linear_of(const hal::Descriptor& descriptor);
   Rows rows_of(const hal::Operand& operand, std::uint64_t offset_bytes = 0);
-  bool reads_unstored(const Plan& plan) const;
-  void feed(const Work& work, std::uint64_t row);
+  void link(Work& work) const;
+  void begin_feeding(Work& work);
   void fill(Phase phase);
   void next_row();
-  // What a stage waits for: a block, or results that are stored.
+  // What a stage waits for: a block.
   struct Await {
     std::function<bool()> there;
     std::function<void()> then;
@@ -55,8 +61,9 @@ class RtlVecEngine : public VecEngine {
   Await& await_of(Phase phase) { return awaits_[phase == kFill ? 0 : phase == kDrain ? 2 : 1]; }
   void await(Phase phase, std::function<bool()> there, std::function<void()> then);
   void look();  // at what is waited for
-  void store(const hal::Descriptor& descriptor, const Work& work);
-  void store_softmax(const hal::Descriptor& descriptor, const VecWork& work);
+  void store(Work& work);
+  void store_linear(const Work& work, std::uint64_t row);
+  void store_softmax(const Work& work, std::uint64_t row);
 
   Step look_;
   RtlVecUnit unit_;

@@ -16,6 +16,18 @@ void RtlVecUnit::feed(std::shared_ptr<VecWork> work, std::uint64_t row) {
   wake();
 }
 
+bool RtlVecUnit::withdraw(const VecWork& work) {
+  const auto of_work = [&work](const Request& request) { return request.work.get() == &work; };
+  const auto first = std::remove_if(requests_.begin(), requests_.end(), of_work);
+  const bool any = first != requests_.end();
+  requests_.erase(first, requests_.end());
+  return any;
+}
+
+bool RtlVecUnit::can_go_on() const {
+  return !feeding_ && !requests_.empty() && requests_.front().work->ready(requests_.front().row, ctx_.clock.now() + 1);
+}
+
 void RtlVecUnit::at_edge(std::uint64_t now) {
   begin_row(now);
   collect(rtl_.settle(feeding_ ? &command_ : nullptr, feeding_ ? word_.data() : nullptr), now);
@@ -23,6 +35,7 @@ void RtlVecUnit::at_edge(std::uint64_t now) {
 
 void RtlVecUnit::begin_row(std::uint64_t now) {
   if (feeding_ || requests_.empty() || requests_.front().cycle == now) return;
+  if (!requests_.front().work->ready(requests_.front().row, now)) return;
   fed_ = std::move(requests_.front());
   requests_.pop_front();
   feeding_ = true;
@@ -80,8 +93,7 @@ void RtlVecUnit::collect(const VecRtl::Edge& edge, std::uint64_t now) {
     result.elements += count;
     if (edge.last_beat) {
       if (!work.of_row.empty()) work.of_row[result.row] = {rtl_.row_max(), rtl_.row_sum(), rtl_.row_scale()};
-      ++work.finished;
-      work.last_finished_at = now;
+      work.finish(work.finished + 1, now);
       results_.pop_front();
       notify_progress();
     }

@@ -15,8 +15,10 @@ class RtlVecUnit : public ClockedRtl {
  public:
   RtlVecUnit(sc_core::sc_module_name name, Context& context, std::uint64_t elements_per_cycle, Step& progress);
 
-  // From the next clock edge on. Rows are fed in the order of the calls.
+  // From the next clock edge on, when it is ready. Rows are fed in the order of the calls.
   void feed(std::shared_ptr<VecWork> work, std::uint64_t row);
+  // Takes back rows that are not begun. Whether there were any.
+  bool withdraw(const VecWork& work);
 
  private:
   struct Request {
@@ -26,7 +28,8 @@ class RtlVecUnit : public ClockedRtl {
   };
 
   void at_edge(std::uint64_t now) override;
-  bool busy() const override { return !requests_.empty() || !results_.empty() || feeding_; }
+  bool busy() const override { return feeding_ || !results_.empty() || can_go_on(); }
+  bool can_go_on() const override;
   void begin_row(std::uint64_t now);
   void next_feed();
   void next_word();

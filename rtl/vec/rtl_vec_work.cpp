@@ -102,48 +102,56 @@ std::shared_ptr<LinearWork> RtlVecEngine::linear_of(const hal::Descriptor& d) {
   return work;
 }
 
-void RtlVecEngine::store(const hal::Descriptor& d, const Work& work) {
-  if (!work.linear) return store_softmax(d, *work.vec);
-  const LinearWork& w = *work.linear;
-  for (std::uint64_t row = 0; row < w.rows; ++row) {
-    const std::uint32_t* from = w.out.data() + row * w.columns;
-    const hal::Operand& to = d.operand[d.opcode == Opcode::kDivide ? 1 : 0];
-    unsigned char* const bytes = l1_bytes(to.address + row * to.row_stride);
-    if (d.opcode == Opcode::kDivide) {
-      std::transform(from, from + w.columns, reinterpret_cast<arith::Half*>(bytes),
-                     [](std::uint32_t x) { return static_cast<arith::Half>(x); });
+// The rows that have left their block since.
+void RtlVecEngine::store(Work& work) {
+  for (const std::uint64_t finished = work.rows()->finished; work.stored < finished; ++work.stored) {
+    if (work.linear) {
+      store_linear(work, work.stored);
     } else {
-      std::memcpy(bytes, from, w.columns * kFloatBytes);
+      store_softmax(work, work.stored);
     }
   }
 }
 
-void RtlVecEngine::store_softmax(const hal::Descriptor& d, const VecWork& work) {
-  const auto put = [&](int operand, std::uint64_t row, const void* data, std::size_t bytes, std::size_t offset = 0) {
+void RtlVecEngine::store_linear(const Work& work, std::uint64_t row) {
+  const hal::Descriptor& d = work.descriptor;
+  const std::uint64_t columns = work.linear->columns;
+  const std::uint32_t* from = work.linear->out.data() + row * columns;
+  const hal::Operand& to = d.operand[d.opcode == Opcode::kDivide ? 1 : 0];
+  unsigned char* const bytes = l1_bytes(to.address + row * to.row_stride);
+  if (d.opcode == Opcode::kDivide) {
+    std::transform(from, from + columns, reinterpret_cast<arith::Half*>(bytes),
+                   [](std::uint32_t x) { return static_cast<arith::Half>(x); });
+  } else {
+    std::memcpy(bytes, from, columns * kFloatBytes);
+  }
+}
+
+void RtlVecEngine::store_softmax(const Work& work, std::uint64_t row) {
+  const hal::Descriptor& d = work.descriptor;
+  const VecWork& w = *work.vec;
+  const auto put = [&](int operand, const void* data, std::size_t bytes, std::size_t offset = 0) {
     std::memcpy(l1_bytes(d.operand[operand].address + row * d.operand[operand].row_stride) + offset, data, bytes);
   };
-  for (std::uint64_t row = 0; row < work.rows; ++row) {
-    if (!work.seen.empty()) {
-      unsigned char* const to = l1_bytes(d.operand[1].address + row * d.operand[1].row_stride);
-      RowMask(d, work.columns)
-          .scatter(work.out.data() + row * work.columns, work.seen[row], reinterpret_cast<arith::Half*>(to),
-                   arith::Half{0});
-    } else if (d.opcode != Opcode::kOnlineMax) {
-      put(1, row, work.out.data() + row * work.columns, work.columns * sizeof(arith::Half));
-    }
-    if (d.opcode == Opcode::kSoftmax) continue;
-    const VecWork::OfRow& r = work.of_row[row];
-    if (d.opcode == Opcode::kOnlineSoftmax) {
-      put(2, row, &r.max, sizeof r.max);
-      put(3, row, &r.sum, sizeof r.sum);
-      put(3, row, &r.scale, sizeof r.scale, sizeof r.sum);
-      continue;
-    }
-    put(3, row, &r.max, sizeof r.max);
-    if (has(d, hal::kUnscaled)) continue;
-    put(2, row, &r.scale, sizeof r.scale);
-    if (has(d, hal::kTwoScales)) put(2, row, &r.sum, sizeof r.sum, sizeof r.scale);
+  if (!w.seen.empty()) {
+    unsigned char* const to = l1_bytes(d.operand[1].address + row * d.operand[1].row_stride);
+    RowMask(d, w.columns)
+        .scatter(w.out.data() + row * w.columns, w.seen[row], reinterpret_cast<arith::Half*>(to), arith::Half{0});
+  } else if (d.opcode != Opcode::kOnlineMax) {
+    put(1, w.out.data() + row * w.columns, w.columns * sizeof(arith::Half));
   }
+  if (d.opcode == Opcode::kSoftmax) return;
+  const VecWork::OfRow& r = w.of_row[row];
+  if (d.opcode == Opcode::kOnlineSoftmax) {
+    put(2, &r.max, sizeof r.max);
+    put(3, &r.sum, sizeof r.sum);
+    put(3, &r.scale, sizeof r.scale, sizeof r.sum);
+    return;
+  }
+  put(3, &r.max, sizeof r.max);
+  if (has(d, hal::kUnscaled)) return;
+  put(2, &r.scale, sizeof r.scale);
+  if (has(d, hal::kTwoScales)) put(2, &r.sum, sizeof r.sum, sizeof r.scale);
 }
 
 }  // namespace attnvp::rtl

@@ -25,11 +25,10 @@ struct VecCommand {
   arith::Half running_max = 0;  // online
 };
 
-// x * a + z * b, or x / a; FP32.
+// x * a + z * b, or x / a; FP32, each element with an a and a b of its own.
 struct LinearCommand {
   bool divide = false;
   std::uint32_t length = 0;  // elements
-  std::uint32_t a = 0, b = 0;
 };
 
 }  // namespace attnvp::rtl

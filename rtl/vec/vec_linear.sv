@@ -1,25 +1,26 @@
 // The FP32 row operations: x * a + z * b with every operation rounded, and x / a rounded to FP32, then to FP16 (the low half
 // of each result). LANES elements per cycle; models/arith/online.h is the arithmetic, bit for bit.
 //
-// One command per row. x * a + z is b = 1; x * a is z = -0; a row's first tile is x = a = 0.
+// One command per matrix. Its elements are packed over the lanes whatever its rows' length, so that every lane has the a
+// and b of its own row. x * a + z is b = 1; x * a is z = -0; a row's first tile is x = a = 0.
 module vec_linear #(
     parameter LANES = 8,
-    parameter LENGTH_BITS = 24
+    parameter LENGTH_BITS = 32
 ) (
     input logic clk,
     input logic rst,
 
     input  logic                   cmd_valid,
-    output logic                   cmd_ready,   // with the row's last beat
+    output logic                   cmd_ready,   // with the last beat
     input  logic                   cmd_divide,
     input  logic [LENGTH_BITS-1:0] cmd_length,  // elements, at least 1
-    input  logic [           31:0] cmd_a,
-    input  logic [           31:0] cmd_b,
 
     input  logic                in_valid,
     output logic                in_ready,
     input  logic [LANES*32-1:0] in_x,
     input  logic [LANES*32-1:0] in_z,
+    input  logic [LANES*32-1:0] in_a,
+    input  logic [LANES*32-1:0] in_b,
 
     output logic                out_valid,
     input  logic                out_ready,
@@ -27,7 +28,7 @@ module vec_linear #(
     output logic                out_last
 );
   localparam LOG_DEPTH = 6;  // more beats than the longest pipeline has stages
-  localparam DIVIDE = 30;
+  localparam DIVIDE = 17;
   localparam WIDTH = LANES * 32 + 1;
 
   logic [LENGTH_BITS-1:0] done, left;
@@ -91,14 +92,14 @@ module vec_linear #(
         .clk(clk),
         .en(add[2:0]),
         .x(in_x[i*32+:32]),
-        .y(cmd_a),
+        .y(in_a[i*32+:32]),
         .product(xa)
     );
     fp32_multiply multiply_z (
         .clk(clk),
         .en(add[2:0]),
         .x(in_z[i*32+:32]),
-        .y(cmd_b),
+        .y(in_b[i*32+:32]),
         .product(zb)
     );
     fp32_add adder (
@@ -108,12 +109,14 @@ module vec_linear #(
         .y(zb),
         .sum(sum)
     );
-    fp32_divide divider (
+    fp32_divide #(
+        .LATENCY(DIVIDE)
+    ) divider (
         .clk(clk),
         .rst(rst),
         .start(divide[0]),
         .x(in_x[i*32+:32]),
-        .y(cmd_a),
+        .y(in_a[i*32+:32]),
         .done(unused_done),
         .quotient(quotient)
     );
@@ -144,22 +147,49 @@ module vec_linear #(
   assign {out_last, out_data} = head;
 
   vec_stream_rules #(
-      .WIDTH(LENGTH_BITS + 65)
+      .WIDTH(LENGTH_BITS + 1)
   ) cmd_rules (
       .clk(clk),
       .rst(rst),
       .valid(cmd_valid),
       .ready(cmd_ready),
-      .data({cmd_divide, cmd_length, cmd_a, cmd_b})
+      .data({cmd_divide, cmd_length})
   );
   vec_stream_rules #(
-      .WIDTH(2 * LANES * 32)
-  ) in_rules (
+      .WIDTH(LANES * 32)
+  ) x_rules (
       .clk(clk),
       .rst(rst),
       .valid(in_valid),
       .ready(in_ready),
-      .data({in_x, in_z})
+      .data(in_x)
+  );
+  vec_stream_rules #(
+      .WIDTH(LANES * 32)
+  ) z_rules (
+      .clk(clk),
+      .rst(rst),
+      .valid(in_valid),
+      .ready(in_ready),
+      .data(in_z)
+  );
+  vec_stream_rules #(
+      .WIDTH(LANES * 32)
+  ) a_rules (
+      .clk(clk),
+      .rst(rst),
+      .valid(in_valid),
+      .ready(in_ready),
+      .data(in_a)
+  );
+  vec_stream_rules #(
+      .WIDTH(LANES * 32)
+  ) b_rules (
+      .clk(clk),
+      .rst(rst),
+      .valid(in_valid),
+      .ready(in_ready),
+      .data(in_b)
   );
   vec_stream_rules #(
       .WIDTH(WIDTH)

@@ -1,7 +1,7 @@
-// R = 1 / S in a pipeline: S in units of 2^-40 and at least 1, 1 / S = R * 2^-16 * 2^-L. One quotient bit per stage, so
+// R = 1 / S in a pipeline: S in units of 2^-40 and at least 1, 1 / S = R * 2^-16 * 2^-L. Two quotient bits per stage, so
 // that a row can start in every cycle; LATENCY cycles from `start` to `done`.
 module vec_reciprocal #(
-    parameter LATENCY = 18
+    parameter LATENCY = 10
 ) (
     input  logic        clk,
     input  logic        rst,
@@ -11,7 +11,7 @@ module vec_reciprocal #(
     output logic [16:0] value,
     output logic [ 4:0] exponent
 );
-  localparam BITS = LATENCY - 1;
+  localparam STEPS = LATENCY - 1;  // 9: the quotient's 17 bits, and a zero before them
 
   // The position of the leading one, and the 24 bits from it on.
   logic [4:0] leading;
@@ -27,34 +27,39 @@ module vec_reciprocal #(
   assign unused_aligned = ^{aligned[63:41], aligned[16:0]};
 
   // (2^39 + s / 2) / s: the low bits of the dividend make room for the quotient's.
-  for (genvar i = 0; i <= BITS; i++) begin : stage
+  for (genvar i = 0; i <= STEPS; i++) begin : stage
     logic valid;
     logic [23:0] divisor, remainder;
-    logic [16:0] quotient;
+    logic [17:0] quotient;
     logic [4:0] scale;
     if (i == 0) begin : first
       always_ff @(posedge clk) begin
         valid <= start && !rst;
         if (start) begin
           divisor <= s;
-          remainder <= 24'h40_0000 | {18'd0, s[23:18]};
-          quotient <= s[17:1];
+          remainder <= 24'h20_0000 | {19'd0, s[23:19]};
+          quotient <= s[18:1];
           scale <= leading;
         end
       end
     end else begin : step
-      logic [24:0] next;
-      logic [23:0] rest;
-      logic fits;
-      assign next = {stage[i-1].remainder, stage[i-1].quotient[16]};
-      assign fits = next >= {1'b0, stage[i-1].divisor};
-      assign rest = fits ? next[23:0] - stage[i-1].divisor : next[23:0];  // less than the divisor
+      logic [1:0] bits;
+      logic [23:0] rest;  // less than the divisor
+      vec_divide_step #(
+          .WIDTH(24)
+      ) two_bits (
+          .remainder(stage[i-1].remainder),
+          .next(stage[i-1].quotient[17:16]),
+          .divisor(stage[i-1].divisor),
+          .bits(bits),
+          .rest(rest)
+      );
       always_ff @(posedge clk) begin
         valid <= stage[i-1].valid && !rst;
         if (stage[i-1].valid) begin
           divisor <= stage[i-1].divisor;
           remainder <= rest;
-          quotient <= {stage[i-1].quotient[15:0], fits};
+          quotient <= {stage[i-1].quotient[15:0], bits};
           scale <= stage[i-1].scale;
         end
       end
@@ -62,8 +67,8 @@ module vec_reciprocal #(
   end
 
   logic unused_last;
-  assign unused_last = ^{stage[BITS].divisor, stage[BITS].remainder};
-  assign done = stage[BITS].valid;
-  assign value = stage[BITS].quotient;
-  assign exponent = stage[BITS].scale;
+  assign unused_last = ^{stage[STEPS].divisor, stage[STEPS].remainder, stage[STEPS].quotient[17]};
+  assign done = stage[STEPS].valid;
+  assign value = stage[STEPS].quotient[16:0];
+  assign exponent = stage[STEPS].scale;
 endmodule

@@ -57,21 +57,18 @@ class VecRtlOf : public VerilatedAs<VecRtl, Driver, Model> {
   const Driver& d() const { return this->driver_; }
 };
 
-template <class Driver, class Model>
-class LinearRtlOf : public VerilatedAs<LinearRtl, Driver, Model> {
+using Linear = LinearDriver<Vvec_linear, ATTNVP_LINEAR_LANES>;
+class LinearRtlOf : public VerilatedAs<LinearRtl, Linear, Vvec_linear> {
  public:
-  LinearRtl::Edge settle(const LinearCommand* command, const std::uint32_t* x, const std::uint32_t* z) override {
-    d().offer(command);
-    d().offer_beat(x, z, Driver::kLanes);
-    d().take(true);
-    d().settle();
-    return {d().takes_command(), d().takes_beat(), d().gives_beat(), d().last_beat()};
+  LinearRtl::Edge settle(const LinearCommand* command, const std::uint32_t* x, const std::uint32_t* z,
+                         const std::uint32_t* a, const std::uint32_t* b) override {
+    driver_.offer(command);
+    driver_.offer_beat(x, z, a, b, Linear::kLanes);
+    driver_.take(true);
+    driver_.settle();
+    return {driver_.takes_command(), driver_.takes_beat(), driver_.gives_beat(), driver_.last_beat()};
   }
-  void beat(std::uint32_t* out, std::size_t count) const override { d().beat(out, count); }
-
- private:
-  Driver& d() { return this->driver_; }
-  const Driver& d() const { return this->driver_; }
+  void beat(std::uint32_t* out, std::size_t count) const override { driver_.beat(out, count); }
 };
 
 }  // namespace
@@ -94,15 +91,6 @@ std::unique_ptr<VecRtl> VecRtl::make(std::uint64_t elements_per_cycle) {
   throw std::logic_error("there is no RTL of that width");
 }
 
-std::unique_ptr<LinearRtl> LinearRtl::make(std::uint64_t elements_per_cycle) {
-  switch (elements_per_cycle) {
-#define ATTNVP_WIDTH(width) \
-  case width:               \
-    return std::make_unique<LinearRtlOf<LinearDriver<Vvec_linear##width, width>, Vvec_linear##width>>();
-    ATTNVP_RTL_WIDTHS(ATTNVP_WIDTH)
-#undef ATTNVP_WIDTH
-  }
-  throw std::logic_error("there is no RTL of that width");
-}
+std::unique_ptr<LinearRtl> LinearRtl::make() { return std::make_unique<LinearRtlOf>(); }
 
 }  // namespace attnvp::rtl

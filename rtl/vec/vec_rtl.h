@@ -46,10 +46,11 @@ class LinearRtl : public RtlBlock {
     bool gives_beat = false, last_beat = false;
   };
 
-  static std::unique_ptr<LinearRtl> make(std::uint64_t elements_per_cycle);  // widths as VecRtl's
+  static std::unique_ptr<LinearRtl> make();
   virtual std::size_t lanes() const = 0;
   // As VecRtl's; a beat has lanes() elements.
-  virtual Edge settle(const LinearCommand* command, const std::uint32_t* x, const std::uint32_t* z) = 0;
+  virtual Edge settle(const LinearCommand* command, const std::uint32_t* x, const std::uint32_t* z,
+                      const std::uint32_t* a, const std::uint32_t* b) = 0;
   virtual void beat(std::uint32_t* out, std::size_t count) const = 0;
 };
 

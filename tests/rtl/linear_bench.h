@@ -2,7 +2,7 @@
 #pragma once
 
 #include <Vlinear_small.h>
-#include <Vvec_linear8.h>
+#include <Vvec_linear.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 #include <verilated.h>
@@ -21,7 +21,7 @@
 
 namespace attnvp::rtl::linear {
 
-using UnitDriver = LinearDriver<Vvec_linear8, 8>;    // the platform's
+using UnitDriver = LinearDriver<Vvec_linear, 16>;    // the platform's
 using SmallDriver = LinearDriver<Vlinear_small, 2>;  // counts coverage
 
 inline std::uint32_t bits_of(float f) {
@@ -35,23 +35,25 @@ inline float float_of(std::uint32_t bits) {
   return f;
 }
 
-struct LinearRow {
+// A command: elements, each with an a and a b of its own.
+struct LinearMatrix {
   bool divide = false;
-  float a = 0, b = 0;
-  std::vector<float> x, z;
+  std::vector<float> x, z, a, b;
 };
 
-inline std::vector<std::uint32_t> expected(const LinearRow& row) {
-  std::vector<std::uint32_t> out(row.x.size());
-  if (row.divide) {
-    std::vector<arith::Half> halves(row.x.size());
-    arith::divide_row(row.x.data(), row.a, halves.data(), halves.size());
-    std::copy(halves.begin(), halves.end(), out.begin());
-    return out;
+inline std::vector<std::uint32_t> expected(const LinearMatrix& matrix) {
+  std::vector<std::uint32_t> out(matrix.x.size());
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (matrix.divide) {
+      arith::Half half = 0;
+      arith::divide_row(&matrix.x[i], matrix.a[i], &half, 1);
+      out[i] = half;
+    } else {
+      float x = matrix.x[i];
+      arith::scale_add_row(&x, matrix.a[i], &matrix.z[i], matrix.b[i], 1);
+      out[i] = bits_of(x);
+    }
   }
-  std::vector<float> x = row.x;
-  arith::scale_add_row(x.data(), row.a, row.z.data(), row.b, x.size());
-  std::transform(x.begin(), x.end(), out.begin(), bits_of);
   return out;
 }
 
@@ -102,24 +104,25 @@ class LinearBench {
   LinearBench& operator=(const LinearBench&) = delete;
 
   // Stalls: percent of the cycles, on every stream.
-  void check(const std::vector<LinearRow>& rows, unsigned stalls) {
+  void check(const std::vector<LinearMatrix>& rows, unsigned stalls) {
     constexpr std::size_t kLanes = Driver::kLanes;
     std::size_t fed = 0, at = 0, finished = 0;
     bool offering = false, sending = false;
-    std::vector<std::uint32_t> out, x(kLanes), z(kLanes);
+    std::vector<std::uint32_t> out, x(kLanes), z(kLanes), a(kLanes), b(kLanes);
     for (cycles = 0; finished < rows.size(); ++cycles) {
       offering = fed < rows.size() && (offering || random_() % 100 >= stalls);
       sending = fed < rows.size() && (sending || random_() % 100 >= stalls);
       LinearCommand command;
       if (fed < rows.size()) {
-        const LinearRow& row = rows[fed];
+        const LinearMatrix& row = rows[fed];
         const std::size_t count = std::min(kLanes, row.x.size() - at);
-        command = {row.divide, static_cast<std::uint32_t>(row.x.size()), bits_of(row.a), bits_of(row.b)};
-        std::transform(row.x.begin() + at, row.x.begin() + at + count, x.begin(), bits_of);
-        std::transform(row.z.begin() + at, row.z.begin() + at + count, z.begin(), bits_of);
+        command = {row.divide, static_cast<std::uint32_t>(row.x.size())};
+        for (const auto& [from, to] : {std::pair(&row.x, &x), {&row.z, &z}, {&row.a, &a}, {&row.b, &b}}) {
+          std::transform(from->begin() + at, from->begin() + at + count, to->begin(), bits_of);
+        }
       }
       unit_.offer(offering ? &command : nullptr);
-      unit_.offer_beat(sending ? x.data() : nullptr, z.data(), kLanes);
+      unit_.offer_beat(sending ? x.data() : nullptr, z.data(), a.data(), b.data(), kLanes);
       unit_.take(random_() % 100 >= stalls);
       unit_.settle();
       if (unit_.takes_beat()) {
@@ -128,7 +131,7 @@ class LinearBench {
         if (unit_.takes_command()) ++fed, at = 0, offering = false;
       }
       if (unit_.gives_beat()) {
-        const LinearRow& row = rows[finished];
+        const LinearMatrix& row = rows[finished];
         const std::size_t here = out.size(), count = std::min(kLanes, row.x.size() - here);
         out.resize(here + count);
         unit_.beat(out.data() + here, count);
@@ -137,8 +140,8 @@ class LinearBench {
           const std::vector<std::uint32_t> want = expected(row);
           for (std::size_t j = 0; j < want.size(); ++j) {
             ASSERT_EQ(out[j], want[j]) << std::hex << (row.divide ? "divide " : "scale-add ") << bits_of(row.x[j])
-                                       << " " << bits_of(row.a) << " " << bits_of(row.z[j]) << " " << bits_of(row.b)
-                                       << ": " << out[j] << ", not " << want[j];
+                                       << " " << bits_of(row.a[j]) << " " << bits_of(row.z[j]) << " "
+                                       << bits_of(row.b[j]) << ": " << out[j] << ", not " << want[j];
           }
           out.clear();
           ++finished;
@@ -156,18 +159,23 @@ class LinearBench {
   std::minstd_rand random_{5};
 };
 
-inline std::vector<LinearRow> random_rows(Floats& floats, std::size_t count) {
-  std::vector<LinearRow> rows(count);
-  for (LinearRow& row : rows) {
-    row.divide = floats() % 3 == 0;
-    row.a = floats.any();
-    row.b = floats() % 2 == 0 ? 1.0F : floats.any();
-    row.x.resize(1 + floats() % 40);
-    row.z.resize(row.x.size());
-    for (float& x : row.x) x = floats.any();
-    for (float& z : row.z) z = floats() % 8 == 0 ? -0.0F : floats.any();
+// Rows of random lengths, one behind the other.
+inline std::vector<LinearMatrix> random_matrices(Floats& floats, std::size_t count) {
+  std::vector<LinearMatrix> matrices(count);
+  for (LinearMatrix& m : matrices) {
+    m.divide = floats() % 3 == 0;
+    const std::size_t rows = 1 + floats() % 5, columns = 1 + floats() % 20;
+    for (std::size_t row = 0; row < rows; ++row) {
+      const float a = floats.any(), b = floats() % 2 == 0 ? 1.0F : floats.any();
+      m.a.insert(m.a.end(), columns, a);
+      m.b.insert(m.b.end(), columns, b);
+    }
+    m.x.resize(rows * columns);
+    m.z.resize(m.x.size());
+    for (float& x : m.x) x = floats.any();
+    for (float& z : m.z) z = floats() % 8 == 0 ? -0.0F : floats.any();
   }
-  return rows;
+  return matrices;
 }
 
 }  // namespace attnvp::rtl::linear

@@ -114,6 +114,21 @@ TEST(RtlRun, WaveformShowsTheRtl) {
   EXPECT_EQ(rows, 2U * 32);
 }
 
+// A memory's word has its range behind its index, by which viewers tell the one from the other.
+TEST(RtlRun, WaveformDeclaresTheRangeOfAMemorysWord) {
+  Options options;
+  options.network = "H=2,N=64,E=32";
+  options.vec = "rtl";
+  const Traced traced = trace(options);
+  const Waveform wave = parse_vcd(traced.text);
+  ASSERT_FALSE(HasFatalFailure());
+  std::size_t words = 0;
+  for (const auto& [code, v] : wave.by_code) words += v.path.back() == ']' && v.bits > 1 ? 1 : 0;
+  EXPECT_GT(words, 0U);
+  EXPECT_NE(traced.text.find(" memory[1] [61:0] $end\n"), std::string::npos);
+  EXPECT_EQ(traced.text.find(" memory[1] $end\n"), std::string::npos);
+}
+
 // A scope and a window cut the RTL as everything else.
 TEST(RtlRun, WaveformsScopeAndWindowHoldForTheRtl) {
   Options options;

@@ -20,7 +20,7 @@ TEST(VecLinearLong, AMillionRandomRowsMatchTheModel) {
   linear::LinearBench<linear::UnitDriver> bench;
   std::mt19937 random(2);
   for (int i = 0; i < 1000 && !testing::Test::HasFatalFailure(); ++i) {
-    bench.check(linear::random_rows(floats, 1000), random() % 3 == 0 ? static_cast<unsigned>(random() % 95) : 0U);
+    bench.check(linear::random_matrices(floats, 1000), random() % 3 == 0 ? static_cast<unsigned>(random() % 95) : 0U);
   }
 }
 

@@ -104,9 +104,9 @@ TEST(VecUnitRtl, SustainsEightElementsACycle) {
     };
     const std::uint64_t beats = (length + 7) / 8, words = (length + 31) / 32;
     EXPECT_EQ(cycles(200) - cycles(100), 100 * beats) << length;
-    // The words, 1 cycle for the maximum; from the first beat to the last, then 5 stages to the sum, 18 of reciprocal
+    // The words, 1 cycle for the maximum; from the first beat to the last, then 5 stages to the sum, 10 of reciprocal
     // and its buffer; the beats of the output, 2 stages and a buffer.
-    EXPECT_EQ(cycles(1), words + 1 + (beats - 1) + 5 + 18 + 1 + beats + 2 + 1) << length;
+    EXPECT_EQ(cycles(1), words + 1 + (beats - 1) + 5 + 10 + 1 + beats + 2 + 1) << length;
   }
 }
 
