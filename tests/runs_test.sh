@@ -207,7 +207,7 @@ wrong "--objective.*(cycles|energy|edp)" search --objective speed
 wrong '--strategy' search --strategy luck
 wrong "nowhere/x.*cannot be written" search "${small[@]}" --svg nowhere/x
 wrong 'unknown' search "${small[@]}" --dataflow nothing --csv c.csv
-machine 'fits into L1' search "${small[@]}" --set 'l0.size=64 B' --csv c.csv
+machine 'L0 is too small' search "${small[@]}" --set 'l0.size=64 B' --csv c.csv
 wrong 'paper|subcommand|command' reproduce nothing
 
 finish

@@ -79,7 +79,7 @@ vp help
 [[ $(<"$log/stdout") == *"$(<"$log/want")" ]] || failed "not the program's help: $(<"$log/stdout")"
 grep -q '^\./vp demo  ' "$log/stdout" || failed 'not its own commands'
 vp help run
-"$attnvp" run --help >"$log/want"
+"$attnvp" help run >"$log/want"
 same "$log/stdout" "$log/want"
 
 # The Python package, by the script and, after it, without; the path file is where the user's packages are.

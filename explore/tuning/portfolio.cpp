@@ -19,7 +19,6 @@ namespace {
 constexpr std::uint64_t kFirstShare = 8;       // of the budget of one dataflow: what each gets at first, at least
 constexpr std::size_t kWholeRuns = 3;          // of the best by smaller jobs
 constexpr std::uint64_t kMostWhole = 300'000;  // commands of a job whose whole runs decide
-constexpr double kNearLeast = 1.01;            // of what any schedule takes: nothing is left to win
 
 struct Arm {
   std::unique_ptr<Tuner> tuner;
@@ -96,7 +95,7 @@ Portfolio choose_from(const std::vector<job::Schedule>& schedules, const Machine
     };
     sample = sample_of(machine, network, options.sample_commands, count);
   }
-  const double enough = options.objective == Objective::kCycles ? kNearLeast * result.least_cycles : 0;
+  const double enough = options.objective == Objective::kCycles ? options.enough * result.least_cycles : 0;
   const auto is_stopped = [&] { return options.is_stopped && options.is_stopped(); };
   auto evaluator = std::make_unique<Evaluator>(machine, network, energy, options.objective, sample);
   const auto cheaper = [](const Arm& a, const Arm& b) { return a.cost() < b.cost(); };

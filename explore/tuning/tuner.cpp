@@ -14,7 +14,6 @@
 namespace attnvp::tuning {
 
 namespace {
-constexpr double kNearlyEqual = 1.002;  // of the least cost: among those, less energy, or fewer cycles, comes first
 constexpr std::uint64_t kMostCounted = 200'000;  // commands of a starting point
 }  // namespace
 
@@ -78,13 +77,7 @@ bool Tuner::advance(Evaluator& evaluator, std::uint64_t evaluations, double enou
 std::vector<Evaluation> Tuner::best(std::size_t most) const {
   std::vector<Evaluation> all = found_;
   if (all.empty()) return all;
-  double least = all.front().cost.first;
-  for (const Evaluation& e : all) least = std::min(least, e.cost.first);
-  const auto rank = [&](const Evaluation& e) {
-    const bool near = e.cost.first <= kNearlyEqual * least;
-    return std::make_tuple(!near, near ? e.cost.second : e.cost.first, e.cost.first);
-  };
-  std::stable_sort(all.begin(), all.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.cost < b.cost; });
   const auto same = [](const Evaluation& a, const Evaluation& b) { return a.schedule.tiling == b.schedule.tiling; };
   all.erase(std::unique(all.begin(), all.end(), same), all.end());
   if (all.size() > most) all.resize(most);
@@ -147,6 +140,7 @@ job::Tiling find_tiling(const MachineConfig& machine, const config::Network& net
                         const config::EnergyTable& energy, TuningOptions options) {
   constexpr std::uint64_t kLong = 400;
   options.evaluations = kLong;
+  options.enough = 1;
   job::Schedule open = schedule;
   open.tiling = {};
   const job::Schedule searched = tune(machine, network, open, energy, options);

@@ -29,6 +29,7 @@ struct TuningOptions {
   std::string strategy = "descent";
   std::uint64_t evaluations = 80;        // at most, of each dataflow; whole runs that decide in the end come on top
   std::uint64_t sample_commands = 4000;  // a job of more commands is evaluated by a smaller one; 0: never
+  double enough = 1.01;  // of the lower bound in cycles: a search ends there
   std::uint64_t seed = 1;
   unsigned jobs = 1;       // processes of strategies that propose several vectors at once; 0: one per processor
   bool use_cache = false;  // choices on disk (cache.h)
@@ -65,7 +66,7 @@ class Tuner {
   job::Schedule first() const;
   // At most so many evaluations more, until one costs no more than `enough`. False: there is nothing left to try.
   bool advance(Evaluator& evaluator, std::uint64_t evaluations, double enough);
-  // The cheapest, at most so many; among those within a small share of the least cycles, less energy comes first.
+  // The cheapest, at most so many; of equal ones those of less energy, or fewer cycles, first.
   std::vector<Evaluation> best(std::size_t most) const;
   bool any() const { return !found_.empty(); }
   bool is_complete() const { return strategy_->is_complete(); }

@@ -105,7 +105,8 @@ TEST(Energy, RefusesBadEnergies) {
 TEST(Energy, RefusesUnknownAndDuplicateKeys) {
   EXPECT_EQ(action_refusal("energi: 1"), "my.yaml:6: key 'energi' is unknown; did you mean 'energy'?");
   EXPECT_EQ(action_refusal("power: 1"),
-            "my.yaml:6: key 'power' is unknown; allowed: name, arguments, energy, energy_per_kib, low, high");
+            "my.yaml:6: key 'power' is unknown; allowed: name, arguments, energy, energy_per_kib, low, high, "
+            "cycle_seconds");
   EXPECT_EQ(action_refusal("energy: 1, energy: 1"), "my.yaml:6: key 'energy' is given twice, first in line 6");
   EXPECT_EQ(refusal("ART:\n  x: 1\n"), "my.yaml:1: key 'ART' is unknown; did you mean 'ERT'?");
   EXPECT_EQ(refusal("ERT:\n  version: 0.4\n  unit: pJ\n"),
