@@ -10,7 +10,7 @@
 #include "cli/bench_figure.h"
 #include "cli/commands.h"
 #include "cli/progress.h"
-#include "explore/search/search.h"
+#include "explore/tuning/tuner.h"
 #include "models/arith/half.h"
 #include "models/banked_dram/traffic.h"
 #include "models/registry.h"
@@ -81,7 +81,8 @@ Figures measure(const BenchArguments& a) {
   const MachineConfig machine = config::load_hardware(a.hardware);
   const config::Network n = config::load_network(a.network);
   const config::EnergyTable energy = config::load_energy(machine.energy);
-  const job::Schedule mas = job::parse_dataflow("mas");
+  const job::Schedule open = job::parse_dataflow("mas");
+  const job::Schedule mas = explore::tune(machine, n, open, energy);
   const job::Tensors tensors = job::random_tensors(n, 1);
 
   double timing = 0;
@@ -105,13 +106,12 @@ Figures measure(const BenchArguments& a) {
   double searching = 0;
   std::uint64_t evaluations = 0;
   {
-    explore::SearchOptions options;
+    explore::TuningOptions options;
     options.strategy = "mcts";
-    options.budget = 200;
-    const explore::Problem problem{machine, n, mas, energy};
-    const explore::SearchResult result = explore::search(problem, explore::Space(problem), options);
+    options.evaluations = 200;
+    const explore::TuningResult result = explore::search({machine, n, open, energy}, options);
     searching = result.seconds;
-    evaluations = result.evaluations;
+    evaluations = result.log.size();
   }
   double full = 0, checked = 0;
   {

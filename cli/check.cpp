@@ -26,7 +26,7 @@ int check(const ScheduleArguments& a) {
   files::Output* const file = outputs.open_or_stdout("--json", a.json);
   {
     const Waiting waiting("choosing tile sizes");
-    chosen = job::complete(machine, network, chosen);
+    chosen = tuned(asked, a);
   }
   const mapping::check::Report report = [&] {
     const Waiting waiting("checking");

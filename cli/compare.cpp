@@ -8,7 +8,7 @@
 #include "cli/prepared.h"
 #include "cli/progress.h"
 #include "explore/processes/processes.h"
-#include "explore/search/search.h"
+#include "explore/tuning/tuner.h"
 #include "firmware/runtime/dataflow.h"
 #include "platform/config/error.h"
 #include "platform/config/hardware.h"
@@ -64,8 +64,7 @@ Outcome run_one(const Prepared& p, const std::string& dataflow, const RunArgumen
   try {
     job::Schedule schedule = job::parse_dataflow(dataflow);
     schedule.tiling = p.tiling;
-    if (a.tiling == "auto") schedule.tiling = explore::find_tiling(p.machine, p.network, schedule, p.energy);
-    schedule = job::complete(p.machine, p.network, schedule);
+    schedule = explore::tune(p.machine, p.network, schedule, p.energy, tuning_options(a));
     job::Runner runner(p.machine, p.energy, p.full);
     const job::Result result = runner.run(p.network, schedule, tensors, {});
     outcome.row = report::comparison_row(result);

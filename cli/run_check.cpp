@@ -10,8 +10,7 @@ namespace attnvp::cli {
 using mapping::check::Recorder;
 
 RunCheck::RunCheck(job::Runner& runner, const config::Network& network, const job::Schedule& schedule)
-    : job_(job::make_job(runner.platform().machine(), network,
-                         job::complete(runner.platform().machine(), network, schedule))),
+    : job_(job::make_job(runner.platform().machine(), network, schedule)),
       trace_(runner.platform().machine()),
       accesses_(runner.platform().machine()),
       result_bytes_(job::result_bytes(network, schedule)) {

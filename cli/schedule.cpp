@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/firmware.h"
 #include "cli/progress.h"
+#include "explore/tuning/tuner.h"
 #include "mapping/bound.h"
 #include "mapping/counter.h"
 #include "mapping/printer.h"
@@ -56,6 +57,13 @@ Chosen read_job(const ScheduleArguments& a) {
   return chosen;
 }
 
+job::Schedule tuned(const Chosen& asked, const ScheduleArguments& a) {
+  explore::TuningOptions options;
+  if (a.tuning_budget > 0) options.evaluations = a.tuning_budget;
+  options.use_cache = !a.no_cache;
+  return explore::tune(asked.machine, asked.network, asked.schedule, config::load_energy(asked.machine.energy), options);
+}
+
 nlohmann::ordered_json document_of(const Chosen& c, const ScheduleArguments& a) {
   nlohmann::ordered_json j = report::json_document();
   j["hardware"] = c.machine.name;
@@ -73,7 +81,7 @@ int schedule(const ScheduleArguments& a) {
   files::Output* const file = outputs.open_or_stdout("--json", a.json);
   {
     const Waiting waiting("choosing tile sizes");
-    chosen = job::complete(machine, network, chosen);
+    chosen = tuned(asked, a);
   }
 
   const mapping::Job made = job::make_job(machine, network, chosen);

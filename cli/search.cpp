@@ -1,15 +1,16 @@
 // `attnvp search`: the best tile sizes of one layer on one machine.
-#include "explore/search/search.h"
-
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cstdio>
 #include <utility>
 
 #include "cli/explore_commands.h"
 #include "cli/firmware.h"
 #include "cli/progress.h"
-#include "explore/search/convergence.h"
+#include "cli/interruption.h"
+#include "explore/tuning/convergence.h"
+#include "explore/tuning/tuner.h"
 #include "platform/config/error.h"
 #include "platform/config/hardware.h"
 #include "platform/config/words.h"
@@ -39,16 +40,16 @@ std::string cost_text(Objective objective, double cost) {
   return report::with_prefix(cost, "Js");
 }
 
-std::string tiling_yaml(const explore::Problem& p, const explore::SearchResult& r, Objective objective) {
+std::string tiling_yaml(const explore::Problem& p, const explore::TuningResult& r, Objective objective) {
   std::string out = fmt::format("# {} under {} on {}: {} cycles, best of {} (search, objective {})\n", p.network.name,
-                                p.schedule.text, p.machine.name, report::with_commas(r.cycles),
-                                r.complete ? "all tilings in the space" : fmt::format("{} tilings", r.evaluations),
+                                p.schedule.text, p.machine.name, report::with_commas(static_cast<unsigned long long>(r.best.cycles)),
+                                r.is_complete ? "all tilings in the space" : fmt::format("{} tilings", r.log.size()),
                                 explore::name_of(objective));
-  for (const auto& [key, value] : job::tiling_text(r.best)) out += fmt::format("{}: {}\n", key, value);
+  for (const auto& [key, value] : job::tiling_text(r.best.schedule.tiling)) out += fmt::format("{}: {}\n", key, value);
   return out;
 }
 
-std::string to_json(const explore::Problem& p, const SearchArguments& a, const explore::SearchResult& r) {
+std::string to_json(const explore::Problem& p, const SearchArguments& a, const explore::TuningResult& r) {
   nlohmann::ordered_json j = report::json_document();
   j["hardware"] = p.machine.name;
   report::add_machine(j, config::machine_hash(p.machine), a.settings);
@@ -58,21 +59,21 @@ std::string to_json(const explore::Problem& p, const SearchArguments& a, const e
   j["unit"] = explore::unit_of(objective_of(a.objective));
   j["strategy"] = a.strategy;
   j["seed"] = a.seed;
-  j["best"] = r.cost;
+  j["best"] = r.best.cost.first;
   j["lower_bound"] = r.bound;
   j["gap"] = r.gap();
-  j["complete"] = r.complete;
-  j["cycles"] = r.cycles;
-  j["energy_pj"] = r.energy_pj;
-  for (const auto& [key, value] : job::tiling_text(r.best)) j["tiling"][key] = value;
+  j["complete"] = r.is_complete;
+  j["cycles"] = static_cast<std::uint64_t>(r.best.cycles);
+  j["energy_pj"] = r.best.energy_pj;
+  for (const auto& [key, value] : job::tiling_text(r.best.schedule.tiling)) j["tiling"][key] = value;
   j["points"] = r.points;
-  j["evaluations"] = r.evaluations;
-  j["refused"] = r.refused;
+  j["evaluations"] = r.log.size();
+  j["interrupted"] = r.is_stopped;
   j["simulation"] = {{"wall_seconds", r.seconds}};
   return report::json_text(j);
 }
 
-std::string to_text(const explore::Problem& p, Objective objective, const explore::SearchResult& r) {
+std::string to_text(const explore::Problem& p, Objective objective, const explore::TuningResult& r) {
   std::string out;
   const auto line = [&out](const char* name, const std::string& value) {
     out += fmt::format("{:<13}{}\n", name, value);
@@ -81,16 +82,16 @@ std::string to_text(const explore::Problem& p, Objective objective, const explor
   line("network", p.network.name);
   line("dataflow", p.schedule.text);
   line("best found",
-       fmt::format("{} {}", cost_text(objective, r.cost), objective == Objective::kCycles ? "cycles" : ""));
-  line("lower bound", cost_text(objective, r.bound));
-  line("gap", fmt::format("{:.3f}%{}", 100 * r.gap(),
-                          r.complete ? "; no tiling of the space is better (all others simulated or ruled out)" : ""));
-  line("tiling", job::tiling_line(r.best));
-  line("cycles", report::with_commas(r.cycles));
-  line("energy", report::with_prefix(r.energy_pj * 1e-12, "J"));
-  line("simulations", fmt::format("{} of {} tilings, {:.0f}/s{}", r.evaluations, r.points,
-                                  static_cast<double>(r.evaluations) / r.seconds,
-                                  r.refused > 0 ? fmt::format("; {} did not fit into L1", r.refused) : ""));
+       fmt::format("{} {}", cost_text(objective, r.best.cost.first), objective == Objective::kCycles ? "cycles" : ""));
+  if (r.bound > 0) line("lower bound", cost_text(objective, r.bound));
+  line("gap", fmt::format("{}{}", r.bound > 0 ? fmt::format("{:.3f}%", 100 * r.gap()) : "unknown",
+                          r.is_complete ? "; no tiling of the space is better (all were evaluated)" : ""));
+  line("tiling", job::tiling_line(r.best.schedule.tiling));
+  line("cycles", report::with_commas(static_cast<unsigned long long>(r.best.cycles)));
+  line("energy", report::with_prefix(r.best.energy_pj * 1e-12, "J"));
+  line("evaluations", fmt::format("{} of {} tilings, {:.0f}/s{}", r.log.size(), r.points,
+                                  static_cast<double>(r.log.size()) / r.seconds,
+                                  r.is_stopped ? "; ended before its budget" : ""));
   return out;
 }
 
@@ -109,25 +110,31 @@ int search(const SearchArguments& a) {
   files::Output* const tiling_file = outputs.open("--save", a.save);
   files::Output* const json_file = outputs.open_or_stdout("--json", a.json);
 
-  const explore::Space space(problem);
-  explore::SearchOptions options;
+  explore::TuningOptions options;
   options.objective = objective;
   options.strategy = a.strategy;
   options.seed = a.seed;
   options.jobs = a.jobs;
-  options.budget = a.budget > 0 ? a.budget : a.strategy == "grid" ? 0 : kDefaultBudget;
-  explore::SearchResult result;
+  options.evaluations = a.budget > 0 ? a.budget : a.strategy == "grid" ? UINT64_MAX : kDefaultBudget;
+  const Interruption interruption;
+  const auto start = std::chrono::steady_clock::now();
+  options.is_stopped = [&] {
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+    return Interruption::happened() || (a.seconds > 0 && taken.count() > a.seconds);
+  };
+  explore::TuningResult result;
   {
     ProgressBar bar;
-    const std::uint64_t total = options.budget > 0 ? options.budget : space.size();
-    options.progress = [&](const explore::Evaluator& e) {
-      bar.update(e.log().size(), total, "best " + (e.found() ? cost_text(objective, e.best().first) : "none"));
+    options.progress = [&](const explore::TuningProgress& p) {
+      const bool any = p.best.first < explore::Cost().first;
+      const std::uint64_t total = p.budget == UINT64_MAX ? 0 : p.budget;
+      bar.update(p.evaluations, total, "best " + (any ? cost_text(objective, p.best.first) : "none"));
     };
-    result = explore::search(problem, space, options);
+    result = explore::search(problem, options);
   }
   const std::string json = to_json(problem, a, result);
   config::note_machine(machine, a.settings);
-  files::note("tiling", job::tiling_line(result.best));
+  files::note("tiling", job::tiling_line(result.best.schedule.tiling));
   files::note("seed", fmt::format("{}", a.seed));
   if (csv_file != nullptr) csv_file->write(explore::convergence_csv(result), files::Form::kCsv);
   if (svg_file != nullptr) {
@@ -139,7 +146,7 @@ int search(const SearchArguments& a) {
   if (json_file != nullptr) json_file->write(json, files::Form::kOwn);
   outputs.commit();
   std::fputs((a.json == "-" ? json : to_text(problem, objective, result)).c_str(), stdout);
-  return 0;
+  return Interruption::happened() ? kInterruptedStatus : 0;
 }
 
 }  // namespace attnvp::cli

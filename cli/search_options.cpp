@@ -18,15 +18,18 @@ void add_search(CLI::App& app, int& status) {
       ->check(one_of({"cycles", "energy", "edp"}))
       ->capture_default_str();
   command->add_option("--strategy", a->strategy, "how to search")
-      ->check(one_of({"grid", "ga", "mcts"}))
+      ->check(one_of({"descent", "grid", "ga", "mcts"}))
       ->capture_default_str();
-  command->add_option("--budget", a->budget, "simulations; 0: all for grid, 400 otherwise")
+  command->add_option("--budget", a->budget, "evaluations; 0: all for grid, 400 otherwise")
       ->check(whole_number())
       ->capture_default_str();
   command
       ->add_option("--jobs,-j", a->jobs,
                    "processes, of grid and ga; 0: as many as the host has processors. The result is the same")
       ->check(within(0, 1024))
+      ->capture_default_str();
+  command->add_option("--time", a->seconds, "end after so many seconds with the best so far; 0: no limit")
+      ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();
   command->add_option("--seed", a->seed, "seed")->check(whole_number())->capture_default_str();
   command->add_option("--csv", a->csv, "write the convergence as CSV")->check(not_empty());

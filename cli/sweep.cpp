@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "cli/explore_commands.h"
+#include "cli/interruption.h"
 #include "cli/progress.h"
 #include "explore/sweep/causes.h"
 #include "explore/sweep/slurm.h"
@@ -29,18 +30,6 @@ namespace fs = std::filesystem;
 using config::ConfigError;
 
 constexpr std::size_t kMostCauses = 12;
-constexpr int kInterrupted = 130;  // as a shell says of SIGINT
-
-volatile std::sig_atomic_t interrupted = 0;
-
-// Ctrl-C, and what schedulers send first.
-void watch_signals() {
-  struct sigaction action {};
-  action.sa_handler = [](int) { interrupted = 1; };
-  ::sigaction(SIGINT, &action, nullptr);
-  ::sigaction(SIGTERM, &action, nullptr);
-  std::signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes is an error like a full disk
-}
 
 struct Share {
   std::uint32_t k = 1, n = 1;
@@ -139,8 +128,9 @@ int sweep(const SweepArguments& a) {
     std::fputs(to_text(file, plan, progress, database).c_str(), stdout);
     return progress.left() > 0 ? 1 : 0;
   }
-  watch_signals();
-  options.stop = [] { return interrupted != 0; };
+  const Interruption interruption;
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes is an error like a full disk
+  options.stop = Interruption::happened;
   const auto start = std::chrono::steady_clock::now();
   {
     ProgressBar bar;
@@ -158,10 +148,10 @@ int sweep(const SweepArguments& a) {
                     static_cast<double>(run) / seconds, counted(std::min<std::uint64_t>(options.jobs, run), "worker"));
   }
   std::fputs(out.c_str(), stdout);
-  if (interrupted != 0) {
+  if (Interruption::happened()) {
     text::complain(
         fmt::format("interrupted; all results so far are in {}, and the same command goes on from there", database));
-    return kInterrupted;
+    return kInterruptedStatus;
   }
   if (progress.failures.empty()) return 0;
   text::complain(fmt::format(

@@ -226,33 +226,27 @@ unsigned traits_of(const Dataflow& dataflow, const std::vector<std::uint32_t>& w
   return traits;
 }
 
-namespace {
-class CommandCount final : public Reader {
- public:
-  explicit CommandCount(std::size_t most) : most_(most) {}
-  void command(const Queue& /*queue*/, const hal::Descriptor& /*descriptor*/) override { ++count; }
-  bool enough() const override { return count >= most_; }
-  std::size_t count = 0;
-
- private:
-  std::size_t most_;
-};
-}  // namespace
-
-double cycles_of_a_command(const Job& job, const MachineConfig& machine, std::size_t most) {
-  if (machine.control.cpu != "riscv" || machine.control.lists) return 0;
-  const auto& config = machine.own<RiscvConfig>();
-  const std::shared_ptr<const riscv::ElfFile> program = riscv::open_program(config);
-  const auto cycles = [&](const Job& of, CommandCount& reader) {
-    Bus bus(of, 0, reader);
-    return static_cast<double>(riscv::run_untimed(*program, riscv::core_config(config, 0), bus));
+std::uint32_t largest(const firmware::Parameter& p, const Job& job) {
+  const hal::Layer& l = job.block.layer;
+  const auto extent = [&]() -> std::uint32_t {
+    switch (p.extent) {
+      case firmware::Extent::kBatch:
+        return l.batch;
+      case firmware::Extent::kHeads:
+        return l.heads;
+      case firmware::Extent::kQueries:
+      case firmware::Extent::kBlocks:
+        return l.seq_q;
+      case firmware::Extent::kKeys:
+        return l.seq_kv;
+      case firmware::Extent::kDepth:
+        return l.emb;
+      case firmware::Extent::kCount:
+        break;
+    }
+    return p.most;
   };
-  Job dry = job;
-  dry.block.flags |= hal::kDryRun;
-  CommandCount none(most), some(most);
-  const double all = cycles(job, some), start = cycles(dry, none);
-  const double of_a_command = std::max(all - start, 0.0) / static_cast<double>(std::max<std::size_t>(some.count, 1));
-  return of_a_command * machine.clock_hz / config.clock_hz;
+  return std::max(extent(), 1U);
 }
 
 void run_firmware(hal::Cpu& cpu, std::uint32_t cluster) {

@@ -26,9 +26,8 @@ const firmware::Dataflow* find_dataflow(const std::string& name);  // nullptr: t
 // Those of the dataflow, and of the values that its parameters have; 0: still open.
 unsigned traits_of(const firmware::Dataflow& dataflow, const std::vector<std::uint32_t>& words);
 
-// What RISC-V firmware takes for a command of that job, in cycles of the platform, bus accesses not counted; found by
-// running it up to so many commands. 0 where control is native, or plays lists.
-double cycles_of_a_command(const Job& job, const MachineConfig& machine, std::size_t most);
+// The largest value of a parameter that makes sense for the layer.
+std::uint32_t largest(const firmware::Parameter& parameter, const Job& job);
 
 // Runs a cluster's firmware against that bus, at once. Throws riscv::ProgramError where it cannot go on.
 void run_firmware(hal::Cpu& cpu, std::uint32_t cluster);

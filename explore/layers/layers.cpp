@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "explore/automatic/automatic.h"
+#include "explore/tuning/portfolio.h"
 #include "models/mac_engine/mac_rate.h"
 #include "platform/config/operations.h"
 
@@ -18,14 +18,15 @@ auto sum_of(const LayerRun& run, const Part& part) {
 }
 
 job::Schedule schedule_of(const MachineConfig& machine, const config::Network& n, const std::string& dataflow,
-                          const config::EnergyTable& energy, const job::Tiling& tiling) {
+                          const config::EnergyTable& energy, const job::Tiling& tiling,
+                          const TuningOptions& options) {
   if (n.step != config::Step::kAttention) {
-    return job::parse_dataflow(job::dataflows_for(n).front()->name);
+    return tune(machine, n, job::parse_dataflow(job::dataflows_for(n).front()->name), energy, options);
   }
-  if (dataflow == "auto") return pick_dataflow(machine, n, tiling, energy).schedule();
+  if (dataflow == "auto") return pick_dataflow(machine, n, tiling, energy, options).best().schedule;
   job::Schedule schedule = job::parse_dataflow(dataflow);
   schedule.tiling = tiling;
-  return schedule;
+  return tune(machine, n, schedule, energy, options);
 }
 
 }  // namespace
@@ -62,7 +63,7 @@ LayerRun run_layer(const MachineConfig& machine, const config::Network& network,
   run.layers = network.scope == config::Scope::kModel ? network.layers : 1;
   std::vector<job::Schedule> schedules;  // before anything is run
   for (const config::Operation& o : operations) {
-    schedules.push_back(schedule_of(machine, o.network, dataflow, energy, options.tiling));
+    schedules.push_back(schedule_of(machine, o.network, dataflow, energy, options.tiling, options.tuning));
     job::make_job(machine, o.network, schedules.back());
   }
   job::Runner runner(machine, energy, options.full);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "explore/sweep/plan.h"
+#include "explore/tuning/cache.h"
 #include "platform/config/error.h"
 #include "platform/config/words.h"
 #include "platform/files/input.h"

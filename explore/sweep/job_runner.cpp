@@ -2,7 +2,7 @@
 
 #include <new>
 
-#include "explore/search/search.h"
+#include "explore/tuning/tuner.h"
 #include "explore/sweep/columns.h"
 #include "platform/config/energy.h"
 #include "platform/report/report.h"
@@ -11,6 +11,7 @@ namespace attnvp::explore {
 
 namespace {
 constexpr std::uint64_t kTensorSeed = 1;  // as `attnvp run` has it
+constexpr std::uint64_t kSearchedFactor = 5;  // evaluations of `tiling: auto`, in those of `default`
 }
 
 const config::EnergyTable& JobRunner::energy(const std::string& name) {
@@ -24,10 +25,9 @@ std::string JobRunner::simulate(const Job& job) {
   const PlannedSchedule& planned = plan_.schedules[job.schedule];
   const config::Network& network = plan_.networks[job.network];
   job::Schedule schedule = planned.schedule;
-  if (planned.searched) {  // elaborates platforms of its own
-    runner_.reset();
-    schedule.tiling = find_tiling(machine.config, network, schedule, energy(machine.config.energy));
-  }
+  TuningOptions options;
+  if (planned.searched) options.evaluations *= kSearchedFactor;
+  schedule = tune(machine.config, network, schedule, energy(machine.config.energy), options);
   if (runner_ == nullptr || machine_ != job.machine) {
     runner_.reset();
     runner_ = std::make_unique<job::Runner>(machine.config, energy(machine.config.energy), plan_.full);

@@ -15,7 +15,7 @@
 #include "platform/config/document.h"
 #include "platform/config/hardware.h"
 #include "platform/text/printable.h"
-#include "simulator_fingerprint.h"
+#include "explore/tuning/cache.h"
 
 namespace attnvp::explore {
 
@@ -244,7 +244,6 @@ class Planner {
 
 }  // namespace
 
-std::string simulator_fingerprint() { return ATTNVP_SIMULATOR_FINGERPRINT; }
 
 std::string Plan::command(const Job& job) const {
   const PlannedMachine& m = machines[job.machine];

@@ -56,7 +56,5 @@ Plan make_plan(const SweepFile& sweep);
 // The positions of a share of the jobs: number k of n (1 <= k <= n). The shares of one plan have every job once.
 std::vector<std::uint32_t> share_of(const Plan& plan, std::uint32_t k, std::uint32_t n);
 
-// Of the sources that results depend on: models, firmware, elaboration, jobs, tiling search.
-std::string simulator_fingerprint();
 
 }  // namespace attnvp::explore

@@ -4,7 +4,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "explore/search/strategy.h"
+#include "explore/tuning/strategy.h"
 
 namespace attnvp::explore {
 

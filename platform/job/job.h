@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -116,7 +115,7 @@ class Runner {
   Runner(const Runner&) = delete;
   Runner& operator=(const Runner&) = delete;
 
-  // Throws RunError for a fault, a deadlock or a firmware status other than done, in one sentence; TilingError for a
+  // The schedule is complete. Throws RunError for a fault, a deadlock or a firmware status other than done, in one sentence; TilingError for a
   // tiling larger than the layer.
   Result run(const config::Network& network, const Schedule& schedule, const Tensors* tensors,
              const RunOptions& options);
@@ -127,13 +126,9 @@ class Runner {
                   const RunOptions& options);
   void collect(Result& result);
 
-  // The schedule with all that it leaves open, remembered.
-  Schedule completed(const config::Network& network, const Schedule& schedule);
-
   config::EnergyTable energy_;  // with all that the model says of the machine
   Floorplan floorplan_;
   std::optional<Elaborated> elaborated_;
-  std::map<std::string, Schedule> completed_;
 };
 
 Tensors random_tensors(const config::Network& network, std::uint64_t seed);

@@ -76,6 +76,16 @@ Schedule parse_dataflow(const std::string& text) {
   return schedule;
 }
 
+void check_complete(const Schedule& schedule) {
+  const firmware::Dataflow& dataflow = *mapping::find_dataflow(schedule.dataflow);
+  const std::vector<std::uint32_t> words = words_of(schedule.tiling, dataflow);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] != 0) continue;
+    throw TilingError(fmt::format("tiling: key '{}' of {} is missing; a run needs every parameter of its dataflow",
+                                  dataflow.parameters[i]->name, dataflow.name));
+  }
+}
+
 bool has(const Schedule& schedule, firmware::Trait trait) {
   const firmware::Dataflow& dataflow = *mapping::find_dataflow(schedule.dataflow);
   return (mapping::traits_of(dataflow, words_of(schedule.tiling, dataflow)) & trait) != 0;

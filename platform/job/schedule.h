@@ -48,12 +48,8 @@ mapping::Job make_job(const MachineConfig& machine, const config::Network& netwo
 // Of the result that the schedule leaves at Layer::o; 0 where it has none to look at.
 std::uint64_t result_bytes(const config::Network& network, const Schedule& schedule);
 
-// The schedule with what it leaves open chosen for that machine and layer (mapping/choose.h, ways.h). Throws RunError
-// where no choice fits.
-Schedule complete(const MachineConfig& machine, const config::Network& network, const Schedule& schedule);
-
-// The schedule as that choice begins, in a fraction of its time. Throws likewise.
-Schedule look(const MachineConfig& machine, const config::Network& network, const Schedule& schedule);
+// Throws TilingError naming a parameter that the schedule leaves open: only complete schedules run.
+void check_complete(const Schedule& schedule);
 
 // Why firmware of a cluster did not do the job, in one clause.
 std::string refusal(const hal::JobResult& answer, const firmware::Dataflow& dataflow);

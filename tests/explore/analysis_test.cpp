@@ -9,7 +9,7 @@
 #include "explore/analysis/pareto.h"
 #include "explore/analysis/sensitivity.h"
 #include "explore/analysis/versus.h"
-#include "explore/search/strategy.h"
+#include "explore/tuning/strategy.h"
 #include "platform/config/error.h"
 
 namespace attnvp::explore {

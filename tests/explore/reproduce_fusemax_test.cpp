@@ -16,6 +16,7 @@
 #include "platform/config/error.h"
 #include "platform/config/hardware.h"
 #include "platform/text/version.h"
+#include "tests/support/tuned.h"
 
 namespace attnvp::reproduce {
 namespace {
@@ -34,7 +35,7 @@ TEST_P(Sampled, EqualsTheWhole) {
   const Case& c = GetParam();
   const MachineConfig machine =
       config::load_hardware(c.dataflow.rfind("fusemax", 0) == 0 ? "fusemax" : "fusemax-baseline");
-  job::Runner runner(machine, config::load_energy(machine.energy), false);
+  runs::Runner runner(machine, config::load_energy(machine.energy), false);
   const job::Schedule schedule = job::parse_dataflow(c.dataflow);
   const config::Network network = config::load_network(fmt::format("H={},N={},E={}", c.heads, c.tokens, c.emb));
   const Measure sample = sampled(runner, schedule, c.tokens, c.emb, c.sample).at(c.heads);

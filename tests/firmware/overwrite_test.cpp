@@ -8,6 +8,7 @@
 #include "platform/config/hardware.h"
 #include "platform/config/network.h"
 #include "platform/job/job.h"
+#include "tests/support/tuned.h"
 
 namespace attnvp {
 namespace {
@@ -17,7 +18,7 @@ job::Result run_overwrite(const MachineConfig& machine, const std::string& net, 
   const config::Network network = config::load_network(net);
   job::Schedule schedule = job::parse_dataflow(dataflow);
   schedule.tiling = job::parse_tiling(tiling);
-  job::Runner runner(machine, config::load_energy(machine.energy), full);
+  runs::Runner runner(machine, config::load_energy(machine.energy), full);
   job::Tensors tensors;
   if (full) tensors = job::random_tensors(network, 7);
   return runner.run(network, schedule, full ? &tensors : nullptr, {});

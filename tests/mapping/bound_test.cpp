@@ -12,6 +12,7 @@
 #include "platform/config/hardware.h"
 #include "platform/job/job.h"
 #include "tests/support/all_schedules.h"
+#include "tests/support/tuned.h"
 
 namespace attnvp {
 namespace {
@@ -44,9 +45,9 @@ TEST(Bound, HoldsWhereLanesAreFew) {
       const config::Network network = config::load_network(layer);
       for (const job::Schedule& open : runs::all_schedules()) {
         try {
-          const job::Schedule chosen = job::complete(machine, network, open);
+          const job::Schedule chosen = runs::complete(machine, network, open);
           const double least = mapping::least_cycles(job::make_job(machine, network, chosen), machine);
-          job::Runner runner(machine, config::load_energy(machine.energy), false);
+          runs::Runner runner(machine, config::load_energy(machine.energy), false);
           const auto cycles = static_cast<double>(runner.run(network, chosen, nullptr, {}).cycles);
           EXPECT_LE(least, cycles) << keys << " " << layer << " " << chosen.text;
           const double lanes = mapping::layer_demand(job::make_job(machine, network, chosen), machine).lanes;
@@ -74,9 +75,9 @@ TEST(Bound, HoldsBehindACache) {
     for (const char* dataflow : {"mas", "flat", "fusemax", "flash2", "layerwise", "lean"}) {
       for (const char* layer : {"H=8,N=256,E=64", "H=4,HKV=1,N=512,E=64,causal=1"}) {
         const config::Network network = config::load_network(layer);
-        const job::Schedule chosen = job::look(machine, network, job::parse_dataflow(dataflow));
+        const job::Schedule chosen = runs::complete(machine, network, job::parse_dataflow(dataflow));
         const double least = mapping::least_cycles(job::make_job(machine, network, chosen), machine);
-        job::Runner runner(machine, config::load_energy(machine.energy), false);
+        runs::Runner runner(machine, config::load_energy(machine.energy), false);
         EXPECT_LE(least, static_cast<double>(runner.run(network, chosen, nullptr, {}).cycles))
             << keys[0] << " " << dataflow << " " << layer;
       }

@@ -19,6 +19,7 @@
 #include "platform/job/job.h"
 #include "tests/platform/random_jobs.h"
 #include "tests/support/all_schedules.h"
+#include "tests/support/tuned.h"
 
 namespace attnvp {
 namespace {
@@ -51,7 +52,7 @@ struct RandomJob {
     text = fmt::format("{} on B={},H={},NQ={},NKV={},E={}{}\n{}", open.text, network.batch, network.heads,
                        network.seq_q, network.seq_kv, network.emb, network.rules(), config::to_yaml(machine));
     try {
-      schedule = job::complete(machine, network, open);
+      schedule = runs::complete(machine, network, open);
       fits = true;
     } catch (const std::runtime_error&) {
     }
@@ -74,7 +75,7 @@ TEST_P(CheckShipped, RaisesNoFalseAlarm) {
       SCOPED_TRACE(open.text + " on " + layer);
       job::Schedule schedule;
       try {
-        schedule = job::complete(machine, network, open);
+        schedule = runs::complete(machine, network, open);
       } catch (const std::runtime_error&) {
         continue;
       }
@@ -92,7 +93,7 @@ TEST(CheckSources, NamesTheDataflowsLine) {
   const MachineConfig machine = config::load_hardware("edge", {});
   const config::Network network = config::load_network("H=2,N=196,E=64");
   for (const char* dataflow : {"mas", "layerwise", "softpipe", "flat", "fusemax", "flash2"}) {
-    const job::Schedule schedule = job::complete(machine, network, job::parse_dataflow(dataflow));
+    const job::Schedule schedule = runs::complete(machine, network, job::parse_dataflow(dataflow));
     const mapping::Job made = job::make_job(machine, network, schedule);
     const auto no_wait = [](std::uint32_t, const mapping::Queue& queue, std::uint64_t number, hal::Descriptor& d) {
       if (queue.unit == mapping::Unit::kVec && number == 2) d.wait[0] = d.wait[1] = {0};
@@ -135,7 +136,7 @@ TEST(CheckSources, NamesStoresThatNobodyWaitsFor) {
     if (program) control.firmware = riscv::program_path(control);
     mapping::use_firmware_of(machine);
     for (const char* dataflow : {"mas", "softpipe", "flash2"}) {
-      const job::Schedule schedule = job::complete(machine, network, job::parse_dataflow(dataflow));
+      const job::Schedule schedule = runs::complete(machine, network, job::parse_dataflow(dataflow));
       const mapping::check::Finding f =
           unfinished(job::make_job(machine, network, schedule), machine, job::result_bytes(network, schedule));
       ASSERT_EQ(f.kind, mapping::check::Kind::kUnfinished) << dataflow;
@@ -149,7 +150,7 @@ TEST(CheckSources, NamesStoresThatNobodyWaitsFor) {
 TEST(Run, EndsInAnErrorWhereCommandsAreLeftOver) {
   const MachineConfig machine = config::load_hardware("edge", {});
   const config::Network network = config::load_network("H=2,N=96,E=32");
-  const job::Schedule schedule = job::complete(machine, network, job::parse_dataflow("mas"));
+  const job::Schedule schedule = runs::complete(machine, network, job::parse_dataflow("mas"));
   std::uint64_t stores = 0;
   const auto is_store = [](const mapping::Queue& q) { return q.unit == mapping::Unit::kDma && q.index == 1; };
   const mapping::Job made = job::make_job(machine, network, schedule);
@@ -165,7 +166,7 @@ TEST(Run, EndsInAnErrorWhereCommandsAreLeftOver) {
     if (n == stores) d.wait[hal::kWaits - 1] = hal::event_ref(machine.events.events - 1, 1, 1);
   };
   ASSERT_GT(stores, 1U);
-  job::Runner runner(machine, config::load_energy("fusemax-45nm"), false);
+  runs::Runner runner(machine, config::load_energy("fusemax-45nm"), false);
   const job::CommandTap tap(runner.platform(), made, {}, change);
   try {
     runner.run(network, schedule, nullptr, {});
@@ -186,7 +187,7 @@ TEST(CheckGrid, RaisesNoAlarm) {
       for (const char* dataflow : {"flash2", "flash3", "flash-decoding"}) {
         for (const char* more : {"share=2", "share=3,kernels=2", "kernels=1"}) {
           const job::Schedule schedule =
-              job::complete(machine, network, job::parse_dataflow(fmt::format("{}:grid=blocks,{}", dataflow, more)));
+              runs::complete(machine, network, job::parse_dataflow(fmt::format("{}:grid=blocks,{}", dataflow, more)));
           EXPECT_EQ(text_of(check(machine, network, schedule)), "") << schedule.text << " on " << layer << ", " << hw;
         }
       }
@@ -204,7 +205,7 @@ TEST(CheckMerges, RaiseNoAlarm) {
     job::Schedule schedule = job::parse_dataflow(dataflow);
     schedule.tiling.set("nkv", static_cast<std::uint32_t>(nkv));
     schedule.tiling.set("kv", 1);
-    schedule = job::complete(machine, network, schedule);
+    schedule = runs::complete(machine, network, schedule);
     EXPECT_EQ(text_of(check(machine, network, schedule)), "") << layer;
   }
 }
@@ -220,7 +221,7 @@ TEST(CheckUnread, LoadsAreWaitedFor) {
     const config::Network network = config::load_network(layer);
     job::Schedule schedule = job::parse_dataflow(dataflow);
     schedule.tiling = job::parse_tiling(tiling);
-    schedule = job::complete(machine, network, schedule);
+    schedule = runs::complete(machine, network, schedule);
     EXPECT_EQ(text_of(check(machine, network, schedule)), "") << dataflow << " on " << layer;
   }
 }
@@ -233,7 +234,7 @@ TEST(CheckHeld, TakesTheBuffersThatAreMade) {
     const config::Network network = config::load_network(layer);
     job::Schedule schedule = job::parse_dataflow("mas");
     schedule.tiling = job::parse_tiling("nq=1,nkv=16,kv=1,rb=1");
-    schedule = job::complete(machine, network, schedule);
+    schedule = runs::complete(machine, network, schedule);
     EXPECT_EQ(text_of(check(machine, network, schedule)), "") << layer;
   }
 }
@@ -257,7 +258,7 @@ TEST(CheckSteps, RaiseNoAlarm) {
     for (const char* hw : {"edge", "cluster3"}) {
       const MachineConfig machine = config::load_hardware(hw, {});
       const config::Network network = config::load_network(layer);
-      const job::Schedule schedule = job::complete(machine, network, job::parse_dataflow(dataflow));
+      const job::Schedule schedule = runs::complete(machine, network, job::parse_dataflow(dataflow));
       EXPECT_EQ(text_of(check(machine, network, schedule)), "") << layer << " on " << hw;
     }
   }
@@ -270,7 +271,7 @@ TEST(CheckScales, FindsDenominatorsOfAnotherTile) {
   const config::Network network = config::load_network("H=2,NQ=1,NKV=300,E=16");
   job::Schedule schedule = job::parse_dataflow("cascade");
   schedule.tiling = job::parse_tiling("nkv=16");
-  schedule = job::complete(machine, network, schedule);
+  schedule = runs::complete(machine, network, schedule);
   std::uint64_t moved = 0;  // the number of the command
   std::uint32_t cluster = 0;
   const mapping::check::Change move = [&](std::uint32_t c, const mapping::Queue& q, std::uint64_t n,
@@ -311,7 +312,7 @@ TEST_P(JitterRandom, ChangesTimeAndNothingElse) {
     if (!one.fits) continue;
     SCOPED_TRACE(fmt::format("case {}: {}", 1000 + GetParam() * 8 + i, one.text));
     const job::Tensors tensors = job::random_tensors(one.network, 3);
-    job::Runner runner(one.machine, config::load_energy("fusemax-45nm"), true);
+    runs::Runner runner(one.machine, config::load_energy("fusemax-45nm"), true);
     const job::Result plain = runner.run(one.network, one.schedule, &tensors, {});
     ASSERT_TRUE(plain.golden.passed);
     for (std::uint64_t seed = 1; seed <= 5; ++seed) {

@@ -7,6 +7,7 @@
 #include "platform/config/energy.h"
 #include "platform/config/hardware.h"
 #include "platform/job/job.h"
+#include "tests/support/tuned.h"
 
 namespace attnvp {
 
@@ -21,11 +22,11 @@ struct Given {
   job::Schedule schedule() const {
     job::Schedule schedule = open();
     schedule.tiling = job::parse_tiling(tiling);
-    return job::complete(machine(), layer(), schedule);
+    return runs::complete(machine(), layer(), schedule);
   }
   double simulated(const job::Schedule& schedule) const {  // cycles
     const MachineConfig m = machine();
-    job::Runner runner(m, config::load_energy(m.energy), false);
+    runs::Runner runner(m, config::load_energy(m.energy), false);
     return static_cast<double>(runner.run(layer(), schedule, nullptr, {}).cycles);
   }
 };

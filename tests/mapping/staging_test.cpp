@@ -6,6 +6,7 @@
 #include "mapping/check/checker.h"
 #include "mapping/counter.h"
 #include "tests/platform/riscv_runs.h"
+#include "tests/support/tuned.h"
 
 namespace attnvp::runs {
 namespace {
@@ -36,9 +37,9 @@ TEST_P(Staged, KAndVLeaveDramOnce) {
   for (const char* hardware : {"edge", "cluster3"}) {
     const MachineConfig plain = config::load_hardware(hardware), machine = config::load_hardware(hardware, kInL2);
     const config::EnergyTable energy = config::load_energy(machine.energy);
-    const job::Result without = job::Runner(plain, energy, true).run(n, streamed(GetParam()), &tensors, {});
-    const job::Result full = job::Runner(machine, energy, true).run(n, without.schedule, &tensors, {});
-    job::Runner runner(machine, energy, false);
+    const job::Result without = runs::Runner(plain, energy, true).run(n, streamed(GetParam()), &tensors, {});
+    const job::Result full = runs::Runner(machine, energy, true).run(n, without.schedule, &tensors, {});
+    runs::Runner runner(machine, energy, false);
     const job::Result timing = runner.run(n, without.schedule, nullptr, {});
     expect_same_counts(timing, runner.run(n, without.schedule, nullptr, {}));
     EXPECT_TRUE(full.golden.passed) << full.golden.to_string();
@@ -73,7 +74,7 @@ TEST_P(Staged, GoldenPassesUnderRules) {
     const config::Network n = config::load_network(layer);
     const job::Tensors tensors = job::random_tensors(n, 1);
     const MachineConfig machine = config::load_hardware("cluster3", kInL2);
-    job::Runner runner(machine, config::load_energy(machine.energy), true);
+    runs::Runner runner(machine, config::load_energy(machine.energy), true);
     const job::Result r = runner.run(n, streamed(GetParam(), tiling), &tensors, {});
     EXPECT_TRUE(r.golden.passed) << layer << " " << tiling << r.golden.to_string();
     EXPECT_GT(r.sum("l2", "write_words"), 0U) << layer;
@@ -110,7 +111,7 @@ TEST(Staging, IsRefusedWhereAClustersPartIsTooSmall) {
   const auto refusal = [&](const char* size) -> std::string {
     const MachineConfig machine = config::load_hardware("cluster3", {"l2.kind=scratchpad", "l2.staging=true", size});
     try {
-      job::Runner(machine, config::load_energy(machine.energy), false)
+      runs::Runner(machine, config::load_energy(machine.energy), false)
           .run(n, streamed("mas", "bb=1,hh=1,nq=16,nkv=40,m0=16,n0=16,k0=16,rb=1"), nullptr, {});
       return "taken";
     } catch (const std::runtime_error& e) {
@@ -133,8 +134,8 @@ TEST(Staging, IsOfWhatIsReadAgain) {
     schedule.tiling = job::parse_tiling(tiling);
     const MachineConfig plain = config::load_hardware("edge"), machine = config::load_hardware("edge", kInL2);
     const config::EnergyTable energy = config::load_energy("edge-16nm");
-    const job::Result without = job::Runner(plain, energy, false).run(n, schedule, nullptr, {});
-    const job::Result with = job::Runner(machine, energy, false).run(n, without.schedule, nullptr, {});
+    const job::Result without = runs::Runner(plain, energy, false).run(n, schedule, nullptr, {});
+    const job::Result with = runs::Runner(machine, energy, false).run(n, without.schedule, nullptr, {});
     EXPECT_EQ(with.cycles, without.cycles);
     EXPECT_EQ(with.sum("l2", "write_words"), 0U);
     EXPECT_GT(with.energy_pj("leakage"), without.energy_pj("leakage")) << "it leaks all the same";

@@ -13,7 +13,7 @@
 #include "mapping/bound.h"
 #include "mapping/check/checker.h"
 #include "mapping/counter.h"
-#include "mapping/estimate.h"
+#include "mapping/dry_run.h"
 #include "mapping/programs.h"
 #include "models/network/config.h"
 #include "platform/config/energy.h"
@@ -21,6 +21,7 @@
 #include "platform/job/job.h"
 #include "tests/platform/random_jobs.h"
 #include "tests/support/all_schedules.h"
+#include "tests/support/tuned.h"
 
 namespace attnvp {
 namespace {
@@ -94,7 +95,7 @@ bool advised(const job::Remedy& remedy, MachineConfig& m) {
 void expect_at_most(const job::Result& r, MachineConfig machine, const config::Network& network) {
   if (!advised(r.bound.remedy, machine)) return;
   try {
-    job::Runner runner(machine, config::load_energy("fusemax-45nm"), false);
+    runs::Runner runner(machine, config::load_energy("fusemax-45nm"), false);
     const job::Result faster = runner.run(network, r.schedule, nullptr, {});
     EXPECT_GE(static_cast<double>(faster.cycles) * r.bound.at_most() * (1 + 1e-9), static_cast<double>(r.cycles))
         << r.bound.most.resource;
@@ -162,14 +163,14 @@ void agree(std::uint32_t shard, With with) {
                              config::to_yaml(machine)));
     job::Schedule chosen;
     try {
-      chosen = job::complete(machine, network, open);
+      chosen = runs::complete(machine, network, open);
     } catch (const std::runtime_error&) {
       continue;  // no schedule fits
     }
     const mapping::Job made = job::make_job(machine, network, chosen);
     EXPECT_TRUE(mapping::need_of(made).fits(made));
     const job::Result result =
-        job::Runner(machine, config::load_energy("fusemax-45nm"), false).run(network, chosen, nullptr, {});
+        runs::Runner(machine, config::load_energy("fusemax-45nm"), false).run(network, chosen, nullptr, {});
     mapping::Counts counts = mapping::count(made, machine);
     if (multicast) take_saved(counts, result);
     expect_same(counts, result);

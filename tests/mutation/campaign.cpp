@@ -19,6 +19,7 @@
 #include "platform/job/job.h"
 #include "tests/mutation/mutation.h"
 #include "tests/support/all_schedules.h"
+#include "tests/support/tuned.h"
 
 namespace attnvp::mutation {
 
@@ -118,9 +119,9 @@ class Subject {
     job::Schedule tiled = schedule;
     for (const job::Tiling::Entry& e : setting.tiles) tiled.tiling.set(e.first, e.second);
     try {
-      return job::complete(machine_, network_, tiled);
+      return runs::complete(machine_, network_, tiled);
     } catch (const std::runtime_error&) {
-      return job::complete(machine_, network_, schedule);
+      return runs::complete(machine_, network_, schedule);
     }
   }
   mapping::check::Report check(const mapping::check::Change& change,
@@ -140,7 +141,7 @@ class Subject {
   // With random delays of a seed, or none for 0. Nothing: it stopped on its own, or firmware said that it failed.
   std::optional<job::Result> run(const mapping::check::Change& change, const mapping::check::EventChange& of_processor,
                                  std::uint64_t seed) {
-    if (!runner_) runner_ = std::make_unique<job::Runner>(machine_, config::load_energy("fusemax-45nm"), true);
+    if (!runner_) runner_ = std::make_unique<runs::Runner>(machine_, config::load_energy("fusemax-45nm"), true);
     Platform& platform = runner_->platform();
     spoil(platform);
     if (seed != 0) jitter::begin(seed, platform.context().clock.period_fs());
@@ -160,7 +161,7 @@ class Subject {
   job::Schedule schedule_;
   mapping::Job made_;
   job::Tensors tensors_;
-  std::unique_ptr<job::Runner> runner_;
+  std::unique_ptr<runs::Runner> runner_;
   std::vector<Recorded> commands_, takes_, gives_;  // the latter the processor's
   std::vector<arith::Half> output_;
   std::uint64_t l1_used_ = 0;  // bytes, up to where commands go

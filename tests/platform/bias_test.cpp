@@ -6,6 +6,7 @@
 #include "platform/tensors/npy.h"
 #include "tests/platform/riscv_runs.h"
 #include "tests/platform/test_files.h"
+#include "tests/support/tuned.h"
 
 namespace attnvp::runs {
 namespace {
@@ -33,7 +34,7 @@ job::Schedule schedule_of(const std::string& dataflow, const std::string& tiling
 
 job::Result run(const config::Network& n, const job::Schedule& schedule, bool full, const char* hardware = "edge") {
   const MachineConfig machine = config::load_hardware(hardware);
-  job::Runner runner(machine, config::load_energy(machine.energy), full);
+  runs::Runner runner(machine, config::load_energy(machine.energy), full);
   const job::Tensors tensors = full ? job::random_tensors(n, 11) : job::Tensors{};
   return runner.run(n, schedule, full ? &tensors : nullptr, {});
 }

@@ -10,6 +10,7 @@
 
 #include "firmware/hal/list.h"
 #include "tests/platform/riscv_runs.h"
+#include "tests/support/tuned.h"
 
 namespace attnvp {
 namespace {
@@ -130,7 +131,7 @@ TEST(CommandLists, LeaveRefusalsToFirmware) {
 TEST(CommandLists, NeedRoomInDram) {
   const MachineConfig machine = machine_with("edge", {"control.lists=true"});
   const config::Network network = config::load_network("H=3,N=96,E=32");
-  const job::Schedule schedule = job::complete(machine, network, job::parse_dataflow("mas"));
+  const job::Schedule schedule = runs::complete(machine, network, job::parse_dataflow("mas"));
   mapping::Job job = job::make_job(machine, network, schedule);
   job.scratch.bytes = 1024;
   EXPECT_THROW(job::make_lists(job, machine), job::RunError);

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "tests/platform/runs.h"
+#include "tests/support/tuned.h"
 
 namespace attnvp::runs {
 namespace {
@@ -43,7 +44,7 @@ class Fusemax : public testing::TestWithParam<Case> {};
 TEST_P(Fusemax, IsTheClosedForm) {
   const Case& c = GetParam();
   const MachineConfig machine = config::load_hardware(machine_of(c));
-  job::Runner runner(machine, config::load_energy(machine.energy), false);
+  runs::Runner runner(machine, config::load_energy(machine.energy), false);
   const config::Network network = config::load_network(fmt::format("H={},N={},E={}", c.heads, c.tokens, c.emb));
   // As the paper's authors have it: tiles as wide as the array; FLAT's softmax beside its matmuls.
   job::Schedule schedule = job::parse_dataflow(c.dataflow == "flat" ? "flat:overlap=on" : c.dataflow);

@@ -3,13 +3,14 @@
 #include <algorithm>
 
 #include "tests/platform/runs.h"
+#include "tests/support/tuned.h"
 
 namespace attnvp::runs {
 namespace {
 
 job::Result timed(const std::string& network, const std::string& dataflow, const std::string& tiling = "") {
   const MachineConfig machine = config::load_hardware("edge");
-  job::Runner runner(machine, config::load_energy(machine.energy), false);
+  runs::Runner runner(machine, config::load_energy(machine.energy), false);
   job::Schedule schedule = job::parse_dataflow(dataflow);
   if (!tiling.empty()) schedule.tiling = job::parse_tiling(tiling);
   return runner.run(config::load_network(network), schedule, nullptr, {});

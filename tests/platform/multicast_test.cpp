@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "tests/platform/runs.h"
+#include "tests/support/tuned.h"
 
 namespace attnvp::runs {
 namespace {
@@ -24,7 +25,7 @@ TEST_P(Multicast, KAndVOfAHeadAreReadOnce) {
   std::uint64_t cycles = 0, hops = 0, received = 0;
   for (const bool multicast : {false, true}) {
     const MachineConfig machine = clusters_on(kind, multicast);
-    job::Runner runner(machine, config::load_energy(machine.energy), true);
+    runs::Runner runner(machine, config::load_energy(machine.energy), true);
     const job::Result r = runner.run(network, job::parse_dataflow(dataflow), &tensors, {});
     EXPECT_TRUE(r.golden.passed) << r.golden.to_string();
     EXPECT_EQ(2 * r.sum("dram", "read_words"), multicast ? 3 * matrix : (1 + 3 * 2) * matrix);
@@ -63,9 +64,9 @@ TEST_P(MulticastOf, GoldenPassesAndTimingIsFullData) {
   for (const char* kind : {"crossbar", "mesh"}) {
     const MachineConfig plain = clusters_on(kind, false), machine = clusters_on(kind, true);
     const config::EnergyTable energy = config::load_energy(machine.energy);
-    const job::Result without = job::Runner(plain, energy, true).run(network, schedule, &tensors, {});
-    const job::Result full = job::Runner(machine, energy, true).run(network, schedule, &tensors, {});
-    job::Runner runner(machine, energy, false);
+    const job::Result without = runs::Runner(plain, energy, true).run(network, schedule, &tensors, {});
+    const job::Result full = runs::Runner(machine, energy, true).run(network, schedule, &tensors, {});
+    runs::Runner runner(machine, energy, false);
     const job::Result timing = runner.run(network, schedule, nullptr, {});
     expect_same_counts(timing, runner.run(network, schedule, nullptr, {}));
     EXPECT_TRUE(full.golden.passed) << full.golden.to_string();

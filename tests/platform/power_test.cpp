@@ -6,6 +6,7 @@
 #include "platform/report/report.h"
 #include "tests/platform/traced.h"
 #include "tests/platform/waveform.h"
+#include "tests/support/tuned.h"
 
 namespace attnvp::runs {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 job::Result run(const std::vector<std::string>& settings, const std::string& dataflow = "mas",
                 const std::string& hardware = "edge-16nm") {
   const MachineConfig machine = config::load_hardware(hardware, settings);
-  job::Runner runner(machine, config::load_energy(machine.energy), false);
+  runs::Runner runner(machine, config::load_energy(machine.energy), false);
   return runner.run(config::load_network("H=3,N=128,E=32"), job::parse_dataflow(dataflow), nullptr, {});
 }
 

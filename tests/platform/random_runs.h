@@ -12,6 +12,7 @@
 #include "mapping/bound.h"
 #include "mapping/counter.h"
 #include "tests/platform/runs.h"
+#include "tests/support/tuned.h"
 
 namespace attnvp::runs {
 
@@ -38,7 +39,7 @@ struct Attempt {
 };
 
 inline Attempt attempt(const Case& c, bool full, const job::Tensors* tensors) {
-  job::Runner runner(c.machine, config::load_energy("fusemax-45nm"), full);
+  runs::Runner runner(c.machine, config::load_energy("fusemax-45nm"), full);
   Attempt a;
   try {
     a.result = runner.run(c.network, c.schedule, tensors, {});

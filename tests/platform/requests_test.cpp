@@ -6,6 +6,7 @@
 #include "tests/platform/random_jobs.h"
 #include "tests/platform/runs.h"
 #include "tests/platform/test_files.h"
+#include "tests/support/tuned.h"
 
 namespace attnvp::runs {
 namespace {
@@ -67,7 +68,7 @@ TEST_P(Requests, AreGoldenAndCounted) {
       const job::Tensors tensors = job::random_tensors(n, 3);
       job::Result full;
       {
-        job::Runner runner(machine, config::load_energy("fusemax-45nm"), true);
+        runs::Runner runner(machine, config::load_energy("fusemax-45nm"), true);
         full = runner.run(n, job::parse_dataflow(dataflow), &tensors, {});
       }
       EXPECT_TRUE(full.golden.passed) << full.golden.to_string();
@@ -76,7 +77,7 @@ TEST_P(Requests, AreGoldenAndCounted) {
       EXPECT_GE(full.sum("mac", "macs"), 2 * batch.scores * kv_heads * group * emb);
       EXPECT_GE(2 * full.sum("dram", "read_words"),
                 2 * emb * (batch.tokens * kv_heads * group + 2 * kv_heads * batch.keys));
-      job::Runner runner(machine, config::load_energy("fusemax-45nm"), false);
+      runs::Runner runner(machine, config::load_energy("fusemax-45nm"), false);
       expect_same_counts(full, runner.run(n, job::parse_dataflow(dataflow), nullptr, {}));
       if (HasFailure()) return;
     }
@@ -96,7 +97,7 @@ TEST(RequestFiles, OfPagesInAnyOrderGiveTheSameBytes) {
         config::load_network(std::string("H=4,HKV=2,N=8,E=16,causal=1") + (paged ? ",page=16" : "")),
         folder.write("r.csv", csv));
     const job::Tensors tensors = job::random_tensors(n, 5);
-    job::Runner runner(machine, config::load_energy("fusemax-45nm"), true);
+    runs::Runner runner(machine, config::load_energy("fusemax-45nm"), true);
     outputs.push_back(runner.run(n, job::parse_dataflow("lean"), &tensors, {}).output);
   }
   EXPECT_EQ(outputs[0], outputs[1]);

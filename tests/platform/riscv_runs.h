@@ -10,6 +10,7 @@
 #include "models/trace/journal.h"
 #include "platform/elaboration/platform.h"
 #include "tests/platform/runs.h"
+#include "tests/support/tuned.h"
 
 namespace attnvp::runs {
 
@@ -28,7 +29,7 @@ inline RiscvRun run_job(const MachineConfig& machine, const std::string& network
   const config::Network network = config::load_network(network_text);
   job::Tensors tensors;
   if (full) tensors = job::random_tensors(network, 1);
-  job::Runner runner(machine, config::load_energy(machine.energy), full);
+  runs::Runner runner(machine, config::load_energy(machine.energy), full);
   Journal journal;
   runner.platform().context().journal = &journal;
   RiscvRun run;

@@ -6,6 +6,7 @@
 
 #include "tests/platform/random_jobs.h"
 #include "tests/platform/runs.h"
+#include "tests/support/tuned.h"
 
 namespace attnvp::runs {
 namespace {
@@ -20,7 +21,7 @@ job::Schedule schedule_of(const std::string& dataflow, const std::string& tiling
 
 job::Result run_timing(const MachineConfig& machine, const std::string& network, const std::string& tiling = "",
                        const std::string& dataflow = "layerwise") {
-  job::Runner runner(machine, config::load_energy(machine.energy), false);
+  runs::Runner runner(machine, config::load_energy(machine.energy), false);
   return runner.run(config::load_network(network), schedule_of(dataflow, tiling), nullptr, {});
 }
 
@@ -169,7 +170,7 @@ TEST(ScoreTiles, RefuseRowsOfSoftmaxThatAreNotTheirs) {
                                                {"flat", 4U, "it cannot do with np=4"},
                                                {"flat:prefetch=off,overlap=on", 4U, "it cannot do with np=4"},
                                                {"layerwise", 65U, "np=65 is larger than the layer"}}) {
-    job::Runner runner(edge, config::load_energy(edge.energy), false);
+    runs::Runner runner(edge, config::load_energy(edge.energy), false);
     job::Schedule schedule = job::parse_dataflow(dataflow);
     schedule.tiling.set("np", np);
     try {
@@ -212,7 +213,7 @@ TEST_P(RandomScoreTiles, AreGolden) {
     const config::EnergyTable energy = config::load_energy(machine.energy);
     job::Result full;
     try {
-      job::Runner runner(machine, energy, true);
+      runs::Runner runner(machine, energy, true);
       full = runner.run(n, schedule, &tensors, {});
     } catch (const std::runtime_error& e) {
       EXPECT_NE(std::string(e.what()).find(" is too small: the schedule needs at least"), std::string::npos)
@@ -231,7 +232,7 @@ TEST_P(RandomScoreTiles, AreGolden) {
     EXPECT_EQ(full.sum("mac", "macs"), 2ULL * n.batch * n.heads * n.seq_q * n.seq_kv * n.emb);
     EXPECT_LE(full.max("l1", "peak_bytes"), machine.l1.size_bytes);
     {
-      job::Runner timing(machine, energy, false);
+      runs::Runner timing(machine, energy, false);
       expect_same_counts(timing.run(n, schedule, nullptr, {}), full);
       schedule.tiling = full.schedule.tiling;  // what was chosen, given
       expect_same_counts(timing.run(n, schedule, nullptr, {}), full);
@@ -240,7 +241,7 @@ TEST_P(RandomScoreTiles, AreGolden) {
     MachineConfig large = machine;
     large.l1.size_bytes = 64 << 20;
     large.l0.size_bytes = 64 << 10;
-    job::Runner rows(large, energy, true);
+    runs::Runner rows(large, energy, true);
     const job::Result whole = rows.run(n, schedule_of("layerwise", "np=off"), &tensors, {});
     EXPECT_EQ(whole.schedule.tiling.used("np"), 0U);
     EXPECT_TRUE(whole.output == full.output) << "other values than by whole rows";

@@ -5,6 +5,7 @@
 
 #include "mapping/counter.h"
 #include "tests/platform/runs.h"
+#include "tests/support/tuned.h"
 
 namespace attnvp::runs {
 namespace {
@@ -23,7 +24,7 @@ TEST_P(Spills, ScoresCrossL1OnlyOnTheirWayBack) {
   const config::Network network = config::load_network(c.network);
   const job::Tensors tensors = job::random_tensors(network, 3);
   const config::EnergyTable energy = config::load_energy(machine.energy);
-  auto runner = std::make_unique<job::Runner>(machine, energy, true);
+  auto runner = std::make_unique<runs::Runner>(machine, energy, true);
   const auto run = [&](const char* dataflow) {
     job::Schedule schedule = job::parse_dataflow(dataflow);
     schedule.tiling = job::parse_tiling(c.tiling);
@@ -48,7 +49,7 @@ TEST_P(Spills, ScoresCrossL1OnlyOnTheirWayBack) {
   EXPECT_EQ(counts.l1.written, 2 * past.sum("l1", "write_words"));
 
   runner.reset();  // of whose modules there is one tree
-  runner = std::make_unique<job::Runner>(machine, energy, false);
+  runner = std::make_unique<runs::Runner>(machine, energy, false);
   expect_same_counts(runner->run(network, past.schedule, nullptr, {}), past);
 }
 

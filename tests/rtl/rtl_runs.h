@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tests/platform/runs.h"
+#include "tests/support/tuned.h"
 
 namespace attnvp::runs {
 
@@ -11,7 +12,7 @@ inline job::Result run_vec(const std::string& name, const std::string& dataflow,
   machine.vec.kind = kind;
   const config::Network network = config::load_network(name);
   const job::Tensors tensors = full ? job::random_tensors(network, 1) : job::Tensors();
-  job::Runner runner(machine, config::load_energy(machine.energy), full);
+  runs::Runner runner(machine, config::load_energy(machine.energy), full);
   return runner.run(network, job::parse_dataflow(dataflow), full ? &tensors : nullptr, {});
 }
 

@@ -1,0 +1,143 @@
+#include "explore/tuning/cache.h"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <fmt/format.h>
+
+#include <boost/uuid/name_generator.hpp>
+#include <boost/uuid/uuid_io.hpp>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+
+#include "mapping/programs.h"
+#include "models/riscv_processor/config.h"
+#include "platform/config/hardware.h"
+#include "platform/files/input.h"
+#include "simulator_fingerprint.h"
+
+namespace attnvp::explore {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kPatienceMilliseconds = 2000;  // for another process's commit
+constexpr const char* kTable =
+    "CREATE TABLE IF NOT EXISTS tilings (key TEXT PRIMARY KEY, machine TEXT, network TEXT, dataflow TEXT, "
+    "tiling TEXT, cycles INTEGER)";
+
+std::string hash_of(const std::string& text) {
+  return to_string(boost::uuids::name_generator_sha1(boost::uuids::ns::oid())(text));
+}
+
+std::string file_hash(const std::string& path) {
+  return path.empty() ? std::string() : hash_of(config::read_text_file(path));
+}
+
+std::string text_of(const job::Tiling& tiling) {
+  std::string text;
+  for (const auto& [name, value] : job::tiling_text(tiling)) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : ",", name, value);
+  }
+  return text;
+}
+
+// What a library or a program outside this one computes is not known to be the same tomorrow.
+bool has_plugin(const MachineConfig& m) { return config::to_yaml(m).find("plugin:") != std::string::npos; }
+
+}  // namespace
+
+std::string simulator_fingerprint() { return ATTNVP_SIMULATOR_FINGERPRINT; }
+
+std::string cache_key(const Problem& p, const TuningOptions& o) {
+  if (has_plugin(p.machine)) return {};
+  const auto& riscv = p.machine.own<RiscvConfig>();
+  const bool own_firmware = p.machine.control.cpu == "riscv" && riscv.firmware != RiscvConfig::kShipped;
+  const config::Network& n = p.network;
+  return hash_of(fmt::format(
+      "simulator {}\n{}firmware {}\nenergies {}\nnetwork {} {} {} {} {} {} {} {}\ndataflow {} {}\ntiling {}\n"
+      "tuner {} {} {} {} {}\n",
+      simulator_fingerprint(), config::to_yaml(p.machine), own_firmware ? file_hash(riscv.firmware) : "",
+      file_hash(p.energy.source()), n.batch, n.heads, n.heads_of_kv(), n.seq_q, n.seq_kv, fmt::join(n.contexts, "+"),
+      n.emb, n.rules() + n.identity(), p.schedule.dataflow, fmt::join(p.schedule.options, " "),
+      text_of(p.schedule.tiling), name_of(o.objective), o.strategy, o.evaluations, o.sample_commands, o.seed));
+}
+
+std::string Cache::path() {
+  const char* const cache = std::getenv("XDG_CACHE_HOME");
+  const char* const home = std::getenv("HOME");
+  if (cache != nullptr && *cache == '/') return std::string(cache) + "/attnvp/tilings.sqlite";
+  if (home != nullptr && *home == '/') return std::string(home) + "/.cache/attnvp/tilings.sqlite";
+  return {};
+}
+
+Cache::Cache(bool use) {
+  if (!use || path().empty()) return;
+  try {
+    std::error_code error;
+    fs::create_directories(fs::path(path()).parent_path(), error);
+    try {
+      database_ = std::make_unique<SQLite::Database>(path(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE,
+                                                     kPatienceMilliseconds);
+      database_->exec("PRAGMA synchronous = OFF");
+      database_->exec(kTable);
+    } catch (const std::exception&) {  // not writable: what is there can be read
+      database_ = std::make_unique<SQLite::Database>(path(), SQLite::OPEN_READONLY, kPatienceMilliseconds);
+    }
+  } catch (const std::exception&) {
+    database_.reset();
+  }
+}
+
+Cache::~Cache() = default;
+
+std::optional<job::Tiling> Cache::find(const std::string& key) const {
+  if (database_ == nullptr || key.empty()) return std::nullopt;
+  try {
+    SQLite::Statement query(*database_, "SELECT tiling FROM tilings WHERE key = ?");
+    query.bind(1, key);
+    if (query.executeStep()) return job::parse_tiling(query.getColumn(0).getString());
+  } catch (const std::exception&) {  // damaged, or locked for long: as if there were none
+  }
+  return std::nullopt;
+}
+
+void Cache::store(const std::string& key, const Problem& p, const job::Tiling& tiling, double cycles) const {
+  if (database_ == nullptr || key.empty()) return;
+  try {
+    SQLite::Statement insert(*database_, "INSERT OR REPLACE INTO tilings VALUES (?, ?, ?, ?, ?, ?)");
+    insert.bind(1, key);
+    insert.bind(2, p.machine.name);
+    insert.bind(3, p.network.name);
+    insert.bind(4, p.schedule.text);
+    insert.bind(5, text_of(tiling));
+    insert.bind(6, static_cast<std::int64_t>(cycles));
+    insert.exec();
+  } catch (const std::exception&) {  // full, read-only, locked
+  }
+}
+
+std::vector<Cache::Entry> Cache::entries() {
+  std::vector<Entry> all;
+  std::error_code error;
+  if (!fs::exists(path(), error)) return all;
+  try {
+    const SQLite::Database database(path(), SQLite::OPEN_READONLY, kPatienceMilliseconds);
+    SQLite::Statement query(database, "SELECT machine, network, dataflow, tiling, cycles FROM tilings ORDER BY rowid");
+    while (query.executeStep()) {
+      const auto cell = [&](int i) { return query.getColumn(i).getString(); };
+      all.push_back({cell(0), cell(1), cell(2), cell(3), static_cast<std::uint64_t>(query.getColumn(4).getInt64())});
+    }
+  } catch (const std::exception&) {  // not a cache
+  }
+  return all;
+}
+
+std::uint64_t Cache::clear() {
+  const std::uint64_t count = entries().size();
+  std::error_code error;
+  if (!path().empty()) fs::remove(path(), error);
+  return count;
+}
+
+}  // namespace attnvp::explore

@@ -1,0 +1,81 @@
+#include <algorithm>
+
+#include "explore/tuning/strategy.h"
+
+namespace attnvp::explore {
+
+namespace {
+constexpr double kBetter = 1 - 5e-4;  // a smaller gain is not followed
+constexpr double kWorthARun = 0.99;  // of the cost here: what cannot be lower by count is not run
+constexpr double kHopeless = 2;       // times the best starting point: not worth descending from
+}  // namespace
+
+Descent::Descent(Space& space, std::vector<ParameterVector> starts) : space_(space), starts_(std::move(starts)) {}
+
+std::vector<ParameterVector> Descent::propose() {
+  if (!begun_) {
+    begun_ = true;
+    return starts_;
+  }
+  while (true) {
+    while (!neighbours_.empty()) {
+      const ParameterVector& next = neighbours_.back().vector;
+      if (known_.count(next) == 0) return {next};
+      neighbours_.pop_back();
+    }
+    if (evaluated_.empty()) return {};
+    const auto best = std::min_element(evaluated_.begin(), evaluated_.end(),
+                                       [](const auto& a, const auto& b) { return a.first < b.first; });
+    const auto [cost, vector] = *best;
+    evaluated_.erase(best);
+    move_to(vector, cost);
+  }
+}
+
+void Descent::observe(const ParameterVector& vector, const Cost& cost) {
+  known_.emplace(vector, cost);
+  if (neighbours_.empty()) {
+    if (cost.first < Cost().first) evaluated_.emplace_back(cost, vector);
+    return;
+  }
+  const std::uint32_t move = neighbours_.back().move;
+  neighbours_.pop_back();
+  if (cost.first > kBetter * here_cost_.first) return;
+  successes_[move] = ++steps_;
+  // A starting point that was passed on the way leads to the same end.
+  const auto passed = [&](const auto& start) { return start.second == vector; };
+  evaluated_.erase(std::remove_if(evaluated_.begin(), evaluated_.end(), passed), evaluated_.end());
+  move_to(vector, cost);
+}
+
+double Descent::limit() const {
+  if (!neighbours_.empty()) return kWorthARun * here_cost_.first;
+  double best = Cost().first;
+  for (const auto& [cost, vector] : evaluated_) best = std::min(best, cost.first);
+  return kHopeless * best;
+}
+
+// What led to a lower cost is tried first, the latest such move before all others.
+void Descent::move_to(const ParameterVector& vector, const Cost& cost) {
+  here_ = vector;
+  here_cost_ = cost;
+  neighbours_ = space_.neighbours(vector);
+  const auto success = [this](const Space::Neighbour& n) {
+    const auto found = successes_.find(n.move);
+    return found == successes_.end() ? 0 : found->second;
+  };
+  std::stable_sort(neighbours_.begin(), neighbours_.end(),
+                   [&](const auto& a, const auto& b) { return success(a) > success(b); });
+  std::reverse(neighbours_.begin(), neighbours_.end());
+}
+
+std::unique_ptr<Strategy> make_strategy(const std::string& name, Space& space, std::uint64_t seed,
+                                        std::vector<ParameterVector> starts) {
+  if (name == "descent") return std::make_unique<Descent>(space, std::move(starts));
+  if (name == "grid") return std::make_unique<Grid>(space);
+  if (name == "ga") return std::make_unique<Genetic>(space, seed, std::move(starts));
+  if (name == "mcts") return std::make_unique<Mcts>(space, seed);
+  return nullptr;
+}
+
+}  // namespace attnvp::explore

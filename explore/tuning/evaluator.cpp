@@ -1,0 +1,134 @@
+#include "explore/tuning/evaluator.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <sstream>
+#include <utility>
+
+#include "explore/processes/processes.h"
+#include "mapping/bound.h"
+
+namespace attnvp::explore {
+
+const char* name_of(Objective objective) {
+  return objective == Objective::kCycles ? "cycles" : objective == Objective::kEnergy ? "energy" : "edp";
+}
+
+const char* unit_of(Objective objective) {
+  return objective == Objective::kCycles ? "cycles" : objective == Objective::kEnergy ? "pJ" : "J s";
+}
+
+Cost cost_of(Objective objective, double cycles, double energy_pj, double clock_hz) {
+  switch (objective) {
+    case Objective::kEnergy:
+      return {energy_pj, cycles};
+    case Objective::kEdp:
+      return {energy_pj * 1e-12 * cycles / clock_hz, cycles};
+    case Objective::kCycles:
+      break;
+  }
+  return {cycles, energy_pj};
+}
+
+Evaluator::Evaluator(const MachineConfig& machine, const config::Network& network, const config::EnergyTable& energy,
+                     Objective objective, std::optional<Sample> sample)
+    : machine_(machine), network_(network), energy_(energy), objective_(objective), sample_(std::move(sample)) {}
+
+Evaluator::~Evaluator() = default;
+
+std::string Evaluator::key(const job::Schedule& schedule) {
+  std::string key = schedule.text;
+  for (const auto& [name, value] : schedule.tiling.entries()) key += fmt::format(" {}={}", name, value);
+  return key;
+}
+
+std::optional<Evaluator::Totals> Evaluator::run(const config::Network& network, const job::Schedule& schedule) {
+  if (runner_ == nullptr) {
+    runner_ = std::make_unique<job::Runner>(sample_ ? sample_->machine : machine_, energy_, false);
+  }
+  job::RunOptions options;
+  options.full_data = false;
+  ++runs_;
+  try {
+    const job::Result r = runner_->run(network, schedule, nullptr, options);
+    return Totals{static_cast<double>(r.cycles), r.total_energy_pj()};
+  } catch (const config::ConfigError&) {  // larger than the smaller job
+  } catch (const job::RunError&) {
+    runner_.reset();  // it is spent
+  }
+  return std::nullopt;
+}
+
+std::optional<Evaluator::Totals> Evaluator::run_or_recall(const config::Network& network,
+                                                          const job::Schedule& schedule, double limit) {
+  const MachineConfig& machine = sample_ ? sample_->machine : machine_;
+  mapping::StreamDemand demand;
+  try {
+    demand = mapping::stream_demand(job::make_job(machine, network, schedule), machine);
+  } catch (const config::ConfigError&) {  // larger than the smaller job
+    return std::nullopt;
+  }
+  if (objective_ == Objective::kCycles && demand.cycles > limit) return std::nullopt;
+  const auto [known, fresh] = by_stream_.try_emplace(demand.digest);
+  if (fresh) known->second = run(network, schedule);
+  return known->second;
+}
+
+std::optional<Evaluator::Totals> Evaluator::simulate(const job::Schedule& schedule, double limit) {
+  if (!sample_) return run_or_recall(network_, schedule, limit);
+  // What the larger sample may take so that the whole job takes no more than the limit.
+  const std::optional<Totals> large = run_or_recall(sample_->large, schedule, sample_->most_of_large(limit));
+  if (!large || sample_->work_small == 0) return large;
+  const std::optional<Totals> small = run_or_recall(sample_->small, schedule, std::numeric_limits<double>::infinity());
+  if (!small) return large;
+  return Totals{sample_->extrapolated(small->cycles, large->cycles),
+                sample_->extrapolated(small->energy_pj, large->energy_pj)};
+}
+
+const Evaluation& Evaluator::remember(const job::Schedule& schedule, const std::optional<Totals>& totals) {
+  Evaluation evaluation{schedule, {}, 0, 0};
+  if (totals) {
+    evaluation.cycles = totals->cycles;
+    evaluation.energy_pj = totals->energy_pj;
+    evaluation.cost = cost_of(objective_, totals->cycles, totals->energy_pj, machine_.clock_hz);
+  }
+  return known_.emplace(key(schedule), std::move(evaluation)).first->second;
+}
+
+const Evaluation& Evaluator::evaluate(const job::Schedule& schedule, double limit) {
+  const auto found = known_.find(key(schedule));
+  if (found != known_.end()) return found->second;
+  const auto start = std::chrono::steady_clock::now();
+  const std::optional<Totals> totals = simulate(schedule, limit);
+  seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return remember(schedule, totals);
+}
+
+void Evaluator::evaluate_ahead(const std::vector<job::Schedule>& schedules, double limit, unsigned jobs) {
+  std::vector<job::Schedule> wanted;
+  for (const job::Schedule& s : schedules) {
+    const auto same = [&](const job::Schedule& other) { return key(other) == key(s); };
+    if (!knows(s) && std::none_of(wanted.begin(), wanted.end(), same)) wanted.push_back(s);
+  }
+  if (jobs == 1 || wanted.size() < 2) return;
+  const auto start = std::chrono::steady_clock::now();
+  const auto work = [&](std::size_t i) -> std::string {
+    const std::optional<Totals> totals = simulate(wanted[i], limit);
+    return totals ? fmt::format("{} {}", totals->cycles, totals->energy_pj) : "none";
+  };
+  const std::vector<std::string> lines = in_processes(wanted.size(), jobs, work);
+  seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    std::istringstream line(lines[i]);
+    Totals totals;
+    if (line >> totals.cycles >> totals.energy_pj) {
+      remember(wanted[i], totals);
+    } else if (lines[i] == "none") {
+      remember(wanted[i], std::nullopt);
+    }  // otherwise its process died: who asks for it comes upon the reason
+  }
+}
+
+}  // namespace attnvp::explore

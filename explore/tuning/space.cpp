@@ -1,0 +1,377 @@
+#include "explore/tuning/space.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <iterator>
+#include <numeric>
+
+#include "mapping/programs.h"
+
+namespace attnvp::explore {
+
+namespace {
+
+using firmware::Extent;
+using firmware::Grain;
+using firmware::Parameter;
+using Values = std::vector<std::uint32_t>;
+
+std::uint32_t ceil_div(std::uint64_t a, std::uint64_t b) { return static_cast<std::uint32_t>((a + b - 1) / b); }
+
+std::uint32_t grain_of(const Parameter& p, const mapping::Job& job) {
+  const hal::MachineInfo& m = job.block.machine;
+  return p.grain == Grain::kArrayRows ? m.mac_rows : p.grain == Grain::kArrayColumns ? m.mac_columns : 1;
+}
+
+std::uint32_t blocks_of_a_core(const mapping::Job& job, std::uint32_t rows) {
+  return ceil_div(ceil_div(job.block.layer.seq_q, std::max(rows, 1U)), job.block.machine.cores);
+}
+
+// Buffers of K and V for as many tiles as there can be keep a head's K and V, which pays with grouped queries only.
+bool is_worth_trying(const Parameter& p, std::uint32_t value, const mapping::Job& job) {
+  const bool keeps_heads = value == p.most && p.extent == Extent::kCount && std::strcmp(p.name, "kv") == 0;
+  return !keeps_heads || job.rules.group > 1;
+}
+
+// Multiples of the grain that grow by a third to a half, even shares of the extent, and parts of one grain.
+void add_rows(Values& values, std::uint32_t extent, std::uint32_t grain) {
+  for (std::uint64_t n = 1; n * grain < extent; n += std::max<std::uint64_t>(n / 3, 1)) {
+    values.push_back(static_cast<std::uint32_t>(n * grain));
+  }
+  for (std::uint32_t parts = 1; parts <= 32; parts += parts < 4 ? 1 : parts / 2) {
+    values.push_back(ceil_div(ceil_div(extent, parts), grain) * grain);
+  }
+  for (std::uint32_t rows = 1; rows < grain; rows *= 2) values.push_back(rows);
+  for (std::uint32_t part = 1; grain >= 64 && part < 16; ++part) values.push_back(grain / 16 * part);
+  values.push_back(extent);
+}
+
+Values values_of(const Parameter& p, const mapping::Job& job, std::uint32_t rows) {
+  constexpr std::uint32_t kFewBlocks = 8;  // each number up to it is a value
+  const std::uint32_t extent = mapping::largest(p, job), grain = grain_of(p, job);
+  Values values;
+  switch (p.extent) {
+    case Extent::kBatch:
+    case Extent::kHeads:
+      values = {1, 2, job.block.machine.cores};
+      break;
+    case Extent::kQueries:
+    case Extent::kKeys:
+      add_rows(values, extent, grain);
+      break;
+    case Extent::kBlocks: {
+      const std::uint32_t blocks = blocks_of_a_core(job, rows);
+      for (std::uint32_t parts = 1; parts <= blocks; parts += parts < 8 ? 1 : parts / 2) {
+        values.push_back(ceil_div(blocks, parts));
+      }
+      for (std::uint32_t few = 1; few <= kFewBlocks; ++few) values.push_back(few);
+      for (const std::uint32_t n : p.tries) values.push_back(std::max(n, 1U));
+      break;
+    }
+    case Extent::kDepth:
+      for (std::uint32_t n = 8; n < extent; n *= 2) values.push_back(n);
+      for (std::uint32_t parts = 1; parts <= 8; parts *= 2) values.push_back(ceil_div(extent, parts));
+      break;
+    case Extent::kCount:
+      for (const std::uint32_t n : p.tries) {
+        if (n == 0) break;
+        if (n != hal::kWord && is_worth_trying(p, n, job)) values.push_back(n * grain);
+      }
+      if (p.named != nullptr) {
+        for (std::uint32_t n = 1; n <= p.most; ++n) values.push_back(n);
+      }
+      break;
+  }
+  for (std::uint32_t& v : values) v = std::clamp(v, 1U, extent);
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  return values;
+}
+
+// Evenly spread, the first and the last among them.
+Values thinned(const Values& all, std::size_t most) {
+  if (all.size() <= most) return all;
+  Values some;
+  for (std::size_t i = 0; i < most; ++i) some.push_back(all[i * (all.size() - 1) / (most - 1)]);
+  return some;
+}
+
+std::size_t most_coarse(const Parameter& p) {
+  if (p.named != nullptr) return p.most;
+  if (p.extent == Extent::kQueries) return p.none != nullptr ? 4 : 9;
+  return p.extent == Extent::kKeys ? 5 : 3;
+}
+
+// Values below half a grain are worth trying only where nothing else fits.
+Values coarse_of(const Parameter& p, const mapping::Job& job) {
+  Values all = values_of(p, job, job.block.machine.mac_rows);
+  if (p.extent == Extent::kCount && p.named == nullptr) {
+    all.clear();
+    for (std::size_t i = 0; i < most_coarse(p) && p.tries[i] != 0; ++i) {
+      if (p.tries[i] != hal::kWord) all.push_back(std::min(p.tries[i] * grain_of(p, job), p.most));
+    }
+    std::sort(all.begin(), all.end());
+  } else if (p.grain != Grain::kOne) {
+    Values whole;
+    const auto is_whole = [&](std::uint32_t v) { return v >= grain_of(p, job) / 2; };
+    std::copy_if(all.begin(), all.end(), std::back_inserter(whole), is_whole);
+    if (!whole.empty()) all = whole;
+  }
+  all = thinned(all, most_coarse(p));
+  if (p.none != nullptr) all.push_back(hal::kWord);
+  return all;
+}
+
+// Which memory's room a parameter's values take.
+enum class Room : std::uint8_t { kNone, kL0, kL1 };
+Room room_of(const Parameter& p) {
+  if (p.extent == Extent::kCount && (p.grain != Grain::kOne || p.in_command)) return Room::kL0;
+  if (p.extent == Extent::kBatch || p.extent == Extent::kHeads) return Room::kNone;
+  return p.named != nullptr ? Room::kNone : Room::kL1;
+}
+
+}  // namespace
+
+Space::Space(const Problem& problem)
+    : problem_(problem),
+      dataflow_(*mapping::find_dataflow(problem.schedule.dataflow)),
+      job_(job::make_job(problem.machine, problem.network, problem.schedule)),
+      given_(job::words_of(problem.schedule.tiling, dataflow_)) {
+  for (std::size_t i = 0; i < given_.size(); ++i) {
+    if (std::strcmp(parameter(i).name, "nq") == 0) rows_index_ = static_cast<int>(i);
+    coarse_.push_back(is_open(i) ? coarse_of(parameter(i), job_) : Values{given_[i]});
+  }
+}
+
+bool Space::any_open() const { return std::count(given_.begin(), given_.end(), 0U) > 0; }
+
+std::uint64_t Space::coarse_points() const {
+  std::uint64_t points = 1;
+  for (const Values& v : coarse_) points *= v.size();
+  return points;
+}
+
+std::uint32_t Space::rows_of(const ParameterVector& v) const {
+  return rows_index_ < 0 ? 1 : v[static_cast<std::size_t>(rows_index_)];
+}
+
+Values Space::values(std::size_t i, const ParameterVector& at) const {
+  if (!is_open(i)) return {given_[i]};
+  return values_of(parameter(i), job_, rows_of(at));
+}
+
+const mapping::Need& Space::need(const ParameterVector& vector) {
+  const auto [found, fresh] = needs_.try_emplace(vector);
+  if (!fresh) return found->second;
+  mapping::Job job = job_;
+  std::copy(vector.begin(), vector.end(), job.block.parameter);
+  found->second = mapping::need_of(job);
+  if (nearest_vector_.empty() || mapping::is_nearer(found->second, nearest_)) {
+    nearest_ = found->second;
+    nearest_vector_ = vector;
+  }
+  return found->second;
+}
+
+bool Space::fits(const ParameterVector& vector) { return need(vector).fits(job_); }
+
+bool Space::shrink(ParameterVector& vector, const std::vector<bool>& fixed) {
+  while (!fits(vector)) {
+    ParameterVector next;
+    const auto consider = [&](std::size_t i, std::uint32_t value) {
+      ParameterVector other = vector;
+      other[i] = value;
+      if (mapping::is_nearer(need(other), need(next.empty() ? vector : next))) next = other;
+    };
+    for (std::size_t i = 0; i < vector.size(); ++i) {
+      if (fixed[i] || !is_open(i) || vector[i] == hal::kWord) continue;
+      const Values all = values(i, vector);
+      const hal::JobResult& answer = need(vector).result;
+      if (answer.status == hal::Status::kBadTiling && answer.detail[0] == i) {
+        for (const std::uint32_t value : all) consider(i, value);  // the firmware does not say which values it takes
+        continue;
+      }
+      const auto at = std::lower_bound(all.begin(), all.end(), vector[i]);
+      if (at != all.begin()) consider(i, *std::prev(at));
+    }
+    if (next.empty()) return false;
+    vector = next;
+  }
+  return true;
+}
+
+std::vector<bool> Space::fixed(const ParameterVector& vector) const {
+  std::vector<bool> all;
+  for (std::size_t i = 0; i < vector.size(); ++i) all.push_back(!is_open(i) || vector[i] == hal::kWord);
+  return all;
+}
+
+std::uint32_t Space::first_guess(std::size_t i, std::uint32_t rows) const {
+  const Parameter& p = parameter(i);
+  const std::uint32_t extent = mapping::largest(p, job_), grain = grain_of(p, job_);
+  switch (p.extent) {
+    case Extent::kBatch:
+    case Extent::kHeads:
+      return 1;
+    case Extent::kQueries:
+      return std::min((p.guess > 0 ? p.guess : 2) * grain, extent);
+    case Extent::kKeys:
+      if (p.guess > 0) return std::min(p.guess * grain, extent);
+      return std::min(extent, std::max(ceil_div(ceil_div(extent, 8), grain) * grain, grain));
+    case Extent::kBlocks:
+      return blocks_of_a_core(job_, rows);
+    case Extent::kDepth:
+      return std::min(64U, extent);
+    case Extent::kCount:
+      break;
+  }
+  const auto* const number = std::find_if(std::begin(p.tries), std::end(p.tries),
+                                          [](std::uint32_t n) { return n != hal::kWord; });
+  return std::min(std::max(*number, 1U) * grain, extent);
+}
+
+// What `words` leaves at 0 by a modest guess.
+ParameterVector Space::guess(const ParameterVector& words) const {
+  ParameterVector all = words;
+  const auto fill = [&](std::size_t i) {
+    if (all[i] == 0) all[i] = first_guess(i, rows_of(all));
+  };
+  if (rows_index_ >= 0) fill(static_cast<std::size_t>(rows_index_));
+  for (std::size_t i = 0; i < all.size(); ++i) fill(i);
+  return all;
+}
+
+// Every combination of words and names.
+void Space::each_word(std::size_t i, ParameterVector words, bool counts,
+                      const std::function<void(const ParameterVector&)>& visit) const {
+  if (i == words.size()) return visit(words);
+  const Parameter& p = parameter(i);
+  Values choices{words[i]};
+  if (words[i] == 0 && p.named != nullptr) {
+    choices.resize(p.most);
+    std::iota(choices.begin(), choices.end(), 1U);
+  } else if (words[i] == 0 && p.none != nullptr) {
+    if (counts && p.extent == Extent::kCount) choices = values_of(p, job_, 1);
+    choices.push_back(hal::kWord);
+  }
+  for (const std::uint32_t choice : choices) {
+    words[i] = choice;
+    each_word(i + 1, words, counts, visit);
+  }
+}
+
+std::vector<ParameterVector> Space::starts() {
+  std::vector<ParameterVector> all;
+  const auto add = [&](ParameterVector vector, const std::vector<bool>& keep) {
+    const hal::JobResult& answer = need(vector).result;
+    if (answer.status == hal::Status::kBadTiling && keep[answer.detail[0]]) return;
+    if (shrink(vector, keep) && std::find(all.begin(), all.end(), vector) == all.end()) all.push_back(vector);
+  };
+  const auto begin = [&](const ParameterVector& words) {
+    std::vector<bool> keep;
+    for (const std::uint32_t w : words) keep.push_back(w != 0);
+    const ParameterVector modest = guess(words);
+    add(modest, keep);
+    const auto with_largest = [&](std::initializer_list<Extent> extents) {
+      ParameterVector vector = modest;
+      for (std::size_t i = 0; i < vector.size(); ++i) {
+        const bool one = std::find(extents.begin(), extents.end(), parameter(i).extent) != extents.end();
+        if (one && !keep[i]) vector[i] = mapping::largest(parameter(i), job_);
+      }
+      add(vector, keep);
+    };
+    with_largest({Extent::kDepth});
+    with_largest({Extent::kKeys, Extent::kQueries, Extent::kDepth});
+  };
+  each_word(0, given_, false, begin);
+  if (all.empty()) each_word(0, given_, true, begin);
+  return all;
+}
+
+std::vector<Space::Neighbour> Space::neighbours(const ParameterVector& vector) {
+  std::vector<Neighbour> all;
+  std::uint32_t move = 0;
+  const auto add = [&](ParameterVector other, std::vector<bool> keep) {
+    if (!shrink(other, keep) || other == vector) return;
+    const auto same = [&](const Neighbour& n) { return n.vector == other; };
+    if (std::none_of(all.begin(), all.end(), same)) all.push_back({move, std::move(other)});
+  };
+  const auto is_number = [&](std::size_t i) { return is_open(i) && vector[i] != hal::kWord; };
+  // The next value, or the one nearest to twice or half of it.
+  const auto stepped = [&](std::size_t i, const ParameterVector& at, bool up, bool far) {
+    const Values list = values(i, at);
+    auto here = std::lower_bound(list.begin(), list.end(), at[i]);
+    if (far) {
+      const std::uint64_t wanted = up ? 2 * std::uint64_t{at[i]} : at[i] / 2;
+      const auto there = std::lower_bound(list.begin(), list.end(), wanted);
+      return there == list.end() ? (up ? list.back() : at[i]) : *there;
+    }
+    if (up) return here == list.end() || std::next(here) == list.end() ? at[i] : *std::next(here);
+    return here == list.begin() ? at[i] : *std::prev(here);
+  };
+  for (std::size_t i = 0; i < vector.size(); ++i) {
+    ++move;
+    if (is_open(i) && parameter(i).none != nullptr) {
+      ParameterVector other = vector;
+      other[i] = vector[i] == hal::kWord ? first_guess(i, rows_of(vector)) : hal::kWord;
+      std::vector<bool> keep = fixed(other);
+      keep[i] = true;
+      add(other, keep);
+    }
+    for (const bool far : {false, true}) {
+      for (const bool up : {true, false}) {
+        ++move;
+        if (!is_number(i)) continue;
+        ParameterVector other = vector;
+        other[i] = stepped(i, vector, up, far);
+        if (other[i] == vector[i]) continue;
+        std::vector<bool> keep = fixed(other);
+        keep[i] = true;
+        add(other, keep);
+      }
+    }
+  }
+  // More of one for less of another that takes room in the same memory.
+  for (std::size_t i = 0; i < vector.size(); ++i) {
+    for (std::size_t k = 0; k < vector.size(); ++k) {
+      ++move;
+      const Room room = room_of(parameter(i));
+      if (i == k || !is_number(i) || !is_number(k) || room == Room::kNone || room != room_of(parameter(k))) continue;
+      ParameterVector other = vector;
+      other[i] = stepped(i, vector, true, true);
+      other[k] = stepped(k, other, false, true);
+      if (other[i] == vector[i] || other[k] == vector[k]) continue;
+      std::vector<bool> keep = fixed(other);
+      keep[i] = keep[k] = true;
+      add(other, keep);
+    }
+  }
+  return all;
+}
+
+job::Tiling Space::tiling(const ParameterVector& vector) const { return job::tiling_of(vector, dataflow_); }
+ParameterVector Space::vector(const job::Tiling& tiling) const { return job::words_of(tiling, dataflow_); }
+
+void Space::refuse() const {
+  mapping::Job job = job_;
+  std::copy(nearest_vector_.begin(), nearest_vector_.end(), job.block.parameter);
+  const std::string what = fmt::format("{} on {} with {}", problem_.network.name, problem_.machine.name,
+                                       problem_.schedule.text);
+  hal::JobResult why = nearest_.fits(job_) ? mapping::answer_of(job) : nearest_.result;
+  if (why.status == hal::Status::kDone && nearest_.fits(job_)) {
+    throw job::RunError(fmt::format("{}: its commands wait for ever, whatever its tiles are", what));
+  }
+  if (why.status == hal::Status::kDone) {
+    why.status = hal::Status::kL1TooSmall;
+    why.detail[0] = nearest_.l1_bytes;
+    why.detail[1] = problem_.machine.l1.size_bytes;
+  }
+  const std::string sentence = fmt::format("{}: cluster 0's firmware: {}", what, job::refusal(why, dataflow_));
+  if (why.status == hal::Status::kBadTiling) throw job::TilingError(sentence);
+  throw job::RunError(sentence);
+}
+
+}  // namespace attnvp::explore

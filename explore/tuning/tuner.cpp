@@ -1,0 +1,157 @@
+#include "explore/tuning/tuner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "explore/tuning/cache.h"
+#include "explore/tuning/portfolio.h"
+#include "mapping/bound.h"
+#include "mapping/dry_run.h"
+#include "platform/config/error.h"
+
+namespace attnvp::explore {
+
+namespace {
+constexpr double kNearlyEqual = 1.002;  // of the least cost: among those, less energy, or fewer cycles, comes first
+constexpr std::uint64_t kMostCounted = 200'000;  // commands of a starting point
+}  // namespace
+
+Tuner::Tuner(Problem problem, const TuningOptions& options)
+    : problem_(std::move(problem)), options_(options), space_(problem_), starts_(space_.starts()) {
+  if (starts_.empty()) space_.refuse();
+  strategy_ = make_strategy(options.strategy, space_, options.seed, starts_);
+  if (strategy_ == nullptr) {
+    throw config::ConfigError(
+        fmt::format("strategy '{}' is unknown; allowed: descent, grid, ga, mcts", options.strategy));
+  }
+}
+
+job::Schedule Tuner::first() const {
+  job::Schedule schedule = problem_.schedule, best = schedule;
+  std::uint64_t fewest = UINT64_MAX;
+  for (const ParameterVector& start : starts_) {
+    schedule.tiling = space_.tiling(start);
+    const mapping::Job job = job::make_job(problem_.machine, problem_.network, schedule);
+    const std::uint64_t commands = mapping::count_commands(job, std::min(fewest, kMostCounted));
+    if (commands >= fewest) continue;
+    fewest = commands;
+    best = schedule;
+  }
+  return best;
+}
+
+bool Tuner::advance(Evaluator& evaluator, std::uint64_t evaluations, double enough) {
+  job::Schedule schedule = problem_.schedule;
+  double best = log_.empty() ? Cost().first : log_.back().best;
+  while (evaluations > 0 && !(options_.is_stopped && options_.is_stopped())) {
+    if (best <= enough) return false;
+    if (proposed_.empty()) {
+      proposed_ = strategy_->propose();
+      if (proposed_.empty()) return false;
+      limit_ = strategy_->limit();
+      if (options_.jobs != 1 && proposed_.size() > 1) {
+        std::vector<job::Schedule> ahead;
+        for (std::size_t i = 0; i < std::min<std::size_t>(proposed_.size(), evaluations); ++i) {
+          schedule.tiling = space_.tiling(proposed_[i]);
+          ahead.push_back(schedule);
+        }
+        evaluator.evaluate_ahead(ahead, limit_, options_.jobs);
+      }
+      std::reverse(proposed_.begin(), proposed_.end());
+    }
+    const ParameterVector vector = proposed_.back();
+    proposed_.pop_back();
+    schedule.tiling = space_.tiling(vector);
+    const Evaluation& evaluation = evaluator.evaluate(schedule, limit_);
+    --evaluations;
+    best = std::min(best, evaluation.cost.first);
+    log_.push_back({schedule.tiling, evaluation.cost.first, best});
+    if (std::isfinite(evaluation.cost.first)) found_.push_back(evaluation);
+    if (options_.progress) options_.progress({log_.size(), options_.evaluations, {best, 0}});
+    strategy_->observe(vector, evaluation.cost);
+  }
+  return true;
+}
+
+std::vector<Evaluation> Tuner::best(std::size_t most) const {
+  std::vector<Evaluation> all = found_;
+  if (all.empty()) return all;
+  double least = all.front().cost.first;
+  for (const Evaluation& e : all) least = std::min(least, e.cost.first);
+  const auto rank = [&](const Evaluation& e) {
+    const bool near = e.cost.first <= kNearlyEqual * least;
+    return std::make_tuple(!near, near ? e.cost.second : e.cost.first, e.cost.first);
+  };
+  std::stable_sort(all.begin(), all.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+  const auto same = [](const Evaluation& a, const Evaluation& b) { return a.schedule.tiling == b.schedule.tiling; };
+  all.erase(std::unique(all.begin(), all.end(), same), all.end());
+  if (all.size() > most) all.resize(most);
+  return all;
+}
+
+namespace {
+
+double bound_of(const Problem& p, const TuningOptions& o, const job::Schedule& schedule) {
+  if (o.objective != Objective::kCycles) return 0;
+  return mapping::layer_demand(job::make_job(p.machine, p.network, schedule), p.machine).cycles();
+}
+
+[[noreturn]] void refuse_all(const Problem& p) {
+  throw job::RunError(fmt::format("{} on {} with {}: no schedule of it ran to its end, whatever its tiles were",
+                                  p.network.name, p.machine.name, p.schedule.text));
+}
+
+}  // namespace
+
+TuningResult search(const Problem& problem, const TuningOptions& options) {
+  Tuner tuner(problem, options);
+  Evaluator evaluator(problem.machine, problem.network, problem.energy, options.objective, std::nullopt);
+  TuningResult result;
+  result.bound = bound_of(problem, options, tuner.first());
+  const bool left = tuner.advance(evaluator, options.evaluations, result.bound);
+  const std::vector<Evaluation> best = tuner.best(1);
+  if (best.empty()) refuse_all(problem);
+  result.best = best.front();
+  result.is_complete = tuner.is_complete() && !left;
+  result.is_stopped = options.is_stopped && options.is_stopped();
+  result.points = tuner.space().coarse_points();
+  result.seconds = evaluator.seconds();
+  result.log = tuner.log();
+  return result;
+}
+
+job::Schedule tune(const MachineConfig& machine, const config::Network& network, const job::Schedule& schedule,
+                   const config::EnergyTable& energy, const TuningOptions& options) {
+  const Problem problem{machine, network, schedule, energy};
+  if (!has_open_parameters(schedule)) {
+    Space space(problem);
+    if (!space.fits(space.vector(schedule.tiling))) space.refuse();
+    return schedule;
+  }
+  const Cache cache(options.use_cache);
+  const std::string key = cache_key(problem, options);
+  if (std::optional<job::Tiling> known = cache.find(key)) {
+    job::Schedule chosen = schedule;
+    chosen.tiling = *known;
+    return chosen;
+  }
+  const Portfolio portfolio = choose_from(variants_of(schedule), machine, network, energy, options);
+  const job::Schedule chosen = portfolio.best().schedule;
+  if (portfolio.is_final) cache.store(key, problem, chosen.tiling, portfolio.best().cycles);
+  return chosen;
+}
+
+job::Schedule first_fit(const MachineConfig& machine, const config::Network& network, const job::Schedule& schedule) {
+  if (!has_open_parameters(schedule)) return schedule;
+  const Problem problem{machine, network, schedule, {}};
+  Space space(problem);
+  const std::vector<ParameterVector> starts = space.starts();
+  if (starts.empty()) space.refuse();
+  job::Schedule chosen = schedule;
+  chosen.tiling = space.tiling(starts.front());
+  return chosen;
+}
+
+}  // namespace attnvp::explore
