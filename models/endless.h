@@ -1,12 +1,13 @@
-// What has events of its own for as long as anybody simulates, as someone else's memory may that refreshes by a thread.
-// A platform with such a module does not come to rest: it is asked whether it has anything to do.
+// A module with events of its own for as long as anybody simulates, such as someone else's memory that refreshes by a
+// thread. A platform with such a module does not run out of events: it asks whether the module has anything to do.
 #pragma once
 
 namespace attnvp {
 
 class Endless {
  public:
-  virtual bool idle() const = 0;  // nobody waits for it
+  // An access of the platform ends later, at a time that is known.
+  virtual bool ends_later() const = 0;
 
  protected:
   ~Endless() = default;

@@ -79,9 +79,11 @@ const char* to_string(FaultCode code) {
   return "unknown";
 }
 
+// Without a code, the detail says all.
 std::string to_sentence(const Fault& fault) {
-  return fmt::format("{}: {}: {} (address {:#x}, cycle {})", fault.module, to_string(fault.code), fault.detail,
-                     fault.address, fault.cycle);
+  const std::string code = fault.code == FaultCode::kNone ? "" : fmt::format("{}: ", to_string(fault.code));
+  return fmt::format("{}: {}{} (address {:#x}, cycle {})", fault.module, code, fault.detail, fault.address,
+                     fault.cycle);
 }
 
 }  // namespace attnvp

@@ -33,4 +33,87 @@ for library in libtwo_banks libphases libclock; do
 done
 same "$in/full" "$in/phases" # a target that never rests takes no more time
 
+# What plug-ins may do, and what they may not (plugin/modes.cpp).
+# shellcheck disable=SC2046
+g++ -std=c++17 -O1 -shared -fPIC -I "$source" "$source/tests/plugin/modes.cpp" -o "$in/modes.so" \
+  $(pkg-config --cflags --libs systemc) || exit 1
+modes=(--net H=1,N=32,E=32 --set "dram.policy=plugin:$in/modes.so")
+cycles_of() { # MODE: into $in/MODE
+  PLUGIN_MODE=$1 done_well run "${modes[@]}" --json mode.json
+  holds '.golden.passed' mode.json
+  jq .cycles mode.json >"$in/$1"
+  rm -f mode.json
+}
+# Equal answers over different paths give equal cycles.
+for mode in b_wait b_annotate b_both updated completed within later annotated end_req ignorable end_resp_completed; do
+  cycles_of "$mode"
+  same "$in/b_wait" "$in/$mode"
+done
+# 64 bytes in 10 ns: 128 pieces take 1,280 ns, 4,800 cycles.
+[[ $(<"$in/b_wait") -gt 4800 && $(<"$in/b_wait") -lt 5500 ]] || failed "$(<"$in/b_wait") cycles, not 4,800 and a little"
+for mode in pipe pipe_later; do
+  cycles_of "$mode"
+  same "$in/pipe" "$in/$mode"
+done
+# A request in 2 ns: 960 cycles.
+[[ $(<"$in/pipe") -gt 960 && $(<"$in/pipe") -lt 2000 ]] || failed "$(<"$in/pipe") cycles, not 960 and a little"
+cycles_of bytes_1
+cycles_of bytes_1048576
+# A second for each of 128 pieces, at 3.75 GHz.
+PLUGIN_MODE=b_second done_well run "${modes[@]}" --max-cycles 1000000000000 --json mode.json
+holds '.golden.passed and .cycles > 127.9 * 3.75e9 and .cycles < 128.1 * 3.75e9' mode.json
+rm mode.json
+
+dram='attnvp\.dram: its plug-in'
+at='\(address 0x[0-9a-f]+, cycle [0-9]+\)$'
+broken() { # MODE PATTERN
+  export PLUGIN_MODE=$1
+  machine "$2" run "${modes[@]}"
+  unset PLUGIN_MODE
+}
+piece='a (read|write) of 64 bytes'
+broken b_error "$dram answered TLM_ADDRESS_ERROR_RESPONSE to $piece $at"
+broken b_incomplete "$dram answered TLM_INCOMPLETE_RESPONSE to $piece $at"
+broken error "$dram answered TLM_BURST_ERROR_RESPONSE to $piece $at"
+broken b_throw "$dram threw an exception \"thrown in b_transport\\\\nsecond line\" \($piece\) $at"
+broken b_throw_int "$dram threw an exception that is no std::exception \($piece\) $at"
+broken fw_throw "$dram threw an exception \"thrown in nb_transport_fw.* $at"
+broken fw_throw_int "$dram threw an exception that is no std::exception .*$at"
+broken event_throw "$dram threw an exception \"thrown in an event.* $at"
+broken event_throw_int "$dram threw an exception .*$at"
+broken elaboration_throw "$dram threw an exception \"thrown in end_of_elaboration.* $at"
+broken b_report "$dram threw an exception \"memory: is broken\" \($piece\) $at"
+broken b_fatal "$dram threw an exception \"memory: is lost\" \($piece\) $at"
+broken b_stop "$dram called sc_stop\(\), .*$at"
+broken b_exit "$dram called exit\(\), .*cycle [0-9]+\)$"
+broken b_max "$dram annotated a delay of .*; simulated time ends .*$at"
+for mode in never no_response b_never; do
+  broken $mode "deadlock at cycle .*$dram has not answered $piece at 0x[0-9a-f]+ since cycle [0-9]+"
+done
+broken unchanged "$dram sent BEGIN_REQ after BEGIN_REQ; allowed is END_REQ or BEGIN_RESP \($piece\) $at"
+broken end_resp "$dram sent END_RESP after END_REQ; allowed is BEGIN_RESP .*$at"
+broken end_req_twice "$dram sent END_REQ after END_REQ; allowed is BEGIN_RESP .*$at"
+broken end_req_late "$dram sent END_REQ after its answer; allowed is nothing .*$at"
+broken twice "$dram sent BEGIN_RESP after its answer; allowed is nothing .*$at"
+broken completed_twice "$dram sent BEGIN_RESP after its answer; allowed is nothing .*$at"
+broken end_resp_updated "$dram returned TLM_UPDATED to END_RESP; allowed is .*$at"
+broken foreign "$dram sent a payload that it was not given $at"
+unusable() { # MODE PATTERN
+  export PLUGIN_MODE=$1
+  wrong "key 'dram\.library': found '.*modes\.so', $2" run "${modes[@]}"
+  unset PLUGIN_MODE
+}
+for where in load version; do
+  unusable ${where}_throw 'which threw an exception "thrown in .*" when it was loaded'
+  unusable ${where}_throw_int 'which threw an exception that is no std::exception when it was loaded'
+done
+for where in constructor bytes; do
+  unusable ${where}_throw 'which threw an exception "thrown in .*" when its plug-in was made'
+  unusable ${where}_throw_int 'which threw an exception that is no std::exception when its plug-in was made'
+done
+unusable null 'which made no plug-in'
+for bytes in 0 48 2097152; do
+  unusable bytes_$bytes "whose most_bytes\(\) is $bytes; allowed is a power of two up to 1048576"
+done
+
 finish

@@ -1,5 +1,6 @@
 // Someone else's DRAM: what a library offers for `dram.policy: plugin:LIBRARY.so`. Any TLM-2.0 target will do, with
-// b_transport or the four phases. It is asked for time only; the platform keeps the bytes. See docs/memory.md.
+// b_transport or the four phases. It is asked for time only; the platform keeps the bytes. docs/memory.md has the rules
+// that it must keep.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@ class DramPlugin {
   virtual tlm::tlm_target_socket<>& socket() = 0;  // addresses begin at 0
   // Accesses come by nb_transport_fw, in four phases, instead of by b_transport.
   virtual bool phases() const { return false; }
-  // They are cut into aligned pieces of so many bytes, a power of two.
+  // They are cut into aligned pieces of so many bytes, a power of two up to 1 MiB.
   virtual std::uint32_t most_bytes() const { return 64; }
 };
 

@@ -179,22 +179,52 @@ void Platform::read(std::uint64_t address, void* data, std::size_t bytes) {
   }
 }
 
-// Until nothing happens any more; of a DRAM that never rests, until nobody waits for it and nothing was counted for
-// longer than any command takes.
+namespace {
+
+// Someone else's module ends the run: one sentence of the memory that it is.
+void stop_by(Platform& platform, const std::string& what) {
+  Context& context = platform.context();
+  context.faults.report({platform.dram->name(), context.clock.now(), FaultCode::kNone, hal::kDramBase, what});
+}
+
+// Until firmware has ended and nobody waits, or something is wrong: a fault, nothing that is still to happen, or
+// nothing that was counted for longer than any command takes.
+void simulate_endless(Platform& platform, const Endless& endless) {
+  const sc_core::sc_time least(10, sc_core::SC_US);
+  constexpr int kQuietSteps = 10'000;  // a tenth of a second
+  const Context& context = platform.context();
+  std::uint64_t counted = 0;
+  for (int quiet = 0; quiet < kQuietSteps; ++quiet) {
+    if (quiet > 0 && platform.all_finished() && platform.waiting().empty()) return;
+    const sc_core::sc_time left = sc_core::sc_max_time() - sc_core::sc_time_stamp();
+    sc_core::sc_start(std::min(left, std::max(least, sc_core::sc_time_to_pending_activity())));
+    if (sc_core::sc_get_status() == sc_core::SC_STOPPED) {
+      return stop_by(platform, "its plug-in called sc_stop(), which ends the simulation; allowed is an error response");
+    }
+    if (context.faults.any() || !sc_core::sc_pending_activity()) return;
+    std::uint64_t now = 0;
+    for (const Module* module : platform.modules()) {
+      for (const Counter* counter : module->counters()) now += counter->value();
+    }
+    if (now != counted || endless.ends_later()) quiet = -1;
+    counted = now;
+  }
+}
+
+}  // namespace
+
+// Until nothing happens any more.
 void Platform::simulate() {
   const auto* const endless = dynamic_cast<const Endless*>(dram.get());
   if (endless == nullptr) return sc_core::sc_start();
-  const sc_core::sc_time step(10, sc_core::SC_US);
-  constexpr int kQuietSteps = 10'000;  // a tenth of a second
-  std::uint64_t counted = 0;
-  for (int quiet = 0; quiet < kQuietSteps && !(quiet > 0 && all_finished() && waiting().empty()); ++quiet) {
-    sc_core::sc_start(step);
-    std::uint64_t now = 0;
-    for (const Module* module : modules_) {
-      for (const Counter* counter : module->counters()) now += counter->value();
-    }
-    if (now != counted || !endless->idle()) quiet = -1;
-    counted = now;
+  try {
+    simulate_endless(*this, *endless);
+  } catch (const sc_core::sc_report& e) {
+    const std::string process = e.get_process_name() == nullptr ? "" : e.get_process_name();
+    if (!process.empty() && process.rfind(dram->name(), 0) != 0) throw;
+    stop_by(*this, fmt::format("its plug-in threw an exception \"{}\"", e.get_msg()));
+  } catch (const std::exception& e) {  // at the end of elaboration
+    stop_by(*this, fmt::format("its plug-in threw an exception \"{}\"", e.what()));
   }
 }
 

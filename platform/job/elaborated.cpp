@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "firmware/runtime/boot.h"
+#include "models/plugin_dram/library.h"
+#include "platform/config/error.h"
 #include "platform/elaboration/platform.h"
 
 namespace attnvp::job {
@@ -26,8 +28,16 @@ Elaborated::Elaborated(const MachineConfig& machine, bool full_data, std::vector
     : share_(elaborated_part(machine), elaborated_bytes(machine)) {
   // What SystemC only warns of is a mistake in a model.
   sc_core::sc_report_handler::set_actions(sc_core::SC_WARNING, sc_core::SC_THROW);
+  // stdout is the report's: nothing of a stopped simulation.
+  sc_core::sc_report_handler::set_actions("/OSCI/SystemC", sc_core::SC_INFO, sc_core::SC_DO_NOTHING);
+  // The process ends by a sentence, not by abort().
+  sc_core::sc_report_handler::set_actions(sc_core::SC_FATAL, sc_core::SC_THROW);
   sc_core::sc_set_time_resolution(1, sc_core::SC_FS);
-  platform_ = std::make_unique<Platform>("attnvp", machine, full_data, firmware::boot, std::move(partitions));
+  try {
+    platform_ = std::make_unique<Platform>("attnvp", machine, full_data, firmware::boot, std::move(partitions));
+  } catch (const PluginError& problem) {
+    throw config::ConfigError(problem.what());
+  }
 }
 
 Elaborated::~Elaborated() = default;
