@@ -74,7 +74,9 @@ class Decode {
     uint32_t coming = 0;  // steps ahead whose tile comes with them, by their number
   };
   bool blocks() const { return plan_.grid == Grid::kBlocks; }
-  uint32_t lanes() const { return rt_.cores() * plan_.share; }
+  uint32_t lanes() const {  // that have work in some cluster
+    return min(rt_.cores() * plan_.share, static_cast<uint32_t>(ceil_div(work_.workers(), rt_.machine().clusters)));
+  }
   uint32_t core_of(uint32_t lane) const { return lane / plan_.share; }
   uint32_t worker(uint32_t lane) const { return lane * rt_.machine().clusters + rt_.cluster(); }
   void dispatch(uint32_t what);
