@@ -1,6 +1,7 @@
 #include "cli/machine_options.h"
 
 #include "cli/validators.h"
+#include "models/cycle_limit.h"
 #include "models/registry.h"
 #include "models/storage/host_memory.h"
 #include "platform/config/error.h"
@@ -47,6 +48,13 @@ void add_memory_limit(CLI::App& command) {
   command.add_option_function<std::string>(
       "--memory-limit", set,
       "memory of the host that may be taken, e.g. '4 GiB' (default: nine tenths of what it and its containers have)");
+}
+
+void add_cycle_limit(CLI::App& command, const std::string& otherwise) {
+  command
+      .add_option("--max-cycles", cycle_limit::by_user,
+                  "give up when firmware has not ended after so many cycles (default: " + otherwise + ")")
+      ->check(within(1, UINT64_MAX));
 }
 
 void add_energy_range(CLI::App& command, RunArguments& a) {

@@ -9,6 +9,7 @@ namespace attnvp::cli {
 
 void add_machine_options(CLI::App& command, RunArguments& arguments);
 void add_memory_limit(CLI::App& command);
+void add_cycle_limit(CLI::App& command, const std::string& otherwise);  // the default, in words
 void add_energy_range(CLI::App& command, RunArguments& arguments);
 
 }  // namespace attnvp::cli

@@ -2,6 +2,7 @@
 
 #include "cli/commands.h"
 #include "cli/line.h"
+#include "cli/machine_options.h"
 #include "cli/validators.h"
 
 namespace attnvp::cli {
@@ -43,6 +44,8 @@ void add_check(CLI::App& app, int& status) {
   add_options(*command, *a, "write the findings as JSON to a file, or alone to stdout with '-'");
   a->most = 20;
   command->add_option("--most", a->most, "findings at most")->check(whole_number())->capture_default_str();
+  add_memory_limit(*command);
+  add_cycle_limit(*command, "ten billion of the control processor");
   command->callback([a, &status] { status = check(*a); });
 }
 

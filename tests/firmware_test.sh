@@ -91,6 +91,35 @@ broken 'illegal instruction.*dataflow.cpp' 'asm volatile(".word 0");'
 broken 'gave up with code 5' '*reinterpret_cast<volatile int*>(0x70000004) = 5;'
 broken 'stack overflow' 'asm volatile("1: addi sp, sp, -1024; sw zero, 0(sp); j 1b");'
 
+# Where the push unit could not do an access, it is named, not the access that suffered by it.
+device() { echo "*reinterpret_cast<volatile unsigned*>(0x700000$1) = $2;"; }
+broken 'its push unit could not put the descriptor at 0x1234 into the queue at 0x10010000, as it is not in data memory' \
+  "$(device 14 0x10010000) $(device 18 0x1234) rt.vec(0, fence());"
+broken 'its push unit could not fetch 64 bytes at 0x70000000 into data memory at 0x64000000, as the hart sees nothing' \
+  "$(device 1c 0x64000000) $(device 20 64) $(device 24 0x70000000)"
+broken 'its push unit could not fetch 64 bytes at 0x20000000 into data memory at 0x64000000, which was answered by' \
+  "$(device 1c 0x64000000) $(device 20 64) $(device 24 0x20000000) rt.vec(0, fence());"
+broken 'its push unit could not play the command list of 64 bytes at 0x8000000, as ' \
+  "$(device 28 0x8000000) $(device 2c 0) $(device 30 64)"
+
+# Programs that do not end.
+cp -r "$in/mine" "$in/endless"
+sed -i 's|  attention.finish();.*|  while (true) rt.vec(0, fence());|' "$in/endless/dataflow.cpp"
+make -s -C "$in/endless" >"$log/make" 2>&1 || failed "$(<"$log/make")"
+for command in run check 'run --data timing --check'; do
+  machine 'hart 0 has not ended after 2000000 cycles, pc 0x.*; --max-cycles allows more' $command --max-cycles 2000000 \
+    --firmware "$in/endless/mine.elf" --net H=1,N=32,E=16
+done
+
+# What it prints does nothing to a terminal.
+cp -r "$in/mine" "$in/printing"
+sed -i "s|  attention.finish();.*|  attention.finish(); $(device 00 0x1b) $(device 00 0x41) $(device 00 10)|" \
+  "$in/printing/dataflow.cpp"
+make -s -C "$in/printing" >"$log/make" 2>&1 || failed "$(<"$log/make")"
+run run --firmware "$in/printing/mine.elf" --net H=1,N=32,E=16
+[[ $status -eq 0 ]] || failed "exit status $status: $(<"$log/stderr")"
+grep -qE '^\[cycle [0-9]+\] attnvp\.cluster0\.cpu: \\x1bA$' "$log/stderr" || failed "not escaped: $(<"$log/stderr")"
+
 # The checker names its lines, too.
 cp -r "$in/mine" "$in/careless"
 sed -i "s|  attention.finish();.*||" "$in/careless/dataflow.cpp"

@@ -18,6 +18,16 @@ holds '.cycles == 1151795604700004353' "$log/stdout" # 2^50 * 1023 + 1
 machine 'takes more than 4611686018427387904 cycles' stream "$in/slow.yaml" --n 128 --json r.json
 machine 'its waveform ends at cycle 18446744073709' stream "$in/slow.yaml" --n 32 --vcd r.vcd
 
+# Cycles that the user allows; what is checked of the commands is the host's memory, too.
+machine 'attnvp\.cluster0\.cpu: firmware has not ended after 1000 cycles; --max-cycles allows more' run --net H=1,N=64,E=16 --max-cycles 1000
+machine 'firmware has not ended after 1000 cycles' run --net H=1,N=64,E=16 --max-cycles 1000 --clusters 0
+machine 'firmware has not ended after 1000 cycles' run --net H=1,N=64,E=16,hidden=16,ffn=64,scope=layer --max-cycles 1000
+done_well run --net H=1,N=64,E=16 --max-cycles 1000000
+wrong 'allowed is 1 to' check --max-cycles 0
+many=(--net H=8,N=2048,E=16 --tiling nq=32,nkv=32)
+machine 'the record of commands that are checked would need .* \(--memory-limit\)' check "${many[@]}" --memory-limit '2 MiB'
+machine 'the record of commands that are checked would need .* \(--memory-limit\)' run --check --data timing "${many[@]}" --memory-limit '4 MiB'
+
 # The host's memory: as much as is used, and a sentence that names the part where that is too much.
 peak_kb() { # ARG...: in $peak
   command=$(printf '%q ' attnvp "$@")

@@ -10,7 +10,7 @@ void boot(hal::Cpu& cpu, uint32_t cluster) {
   if (rt.ok() && (rt.job().flags & hal::kListed) != 0) {  // with status and statistics
     hal::CommandList list{};
     if (rt.read(hal::list_address(cluster), &list, sizeof list) && hal::play(cpu, list)) return;
-    rt.fail(Status::kEngineFault);
+    rt.fail(Status::kEngineFault, list.address);
     return rt.finish();
   }
   const hal::Layer& l = rt.layer();

@@ -9,6 +9,10 @@
 
 namespace attnvp::mapping::check {
 
+namespace {
+constexpr std::size_t kBetween = 1U << 14;  // steps, or complaints, until memory is accounted for again
+}
+
 Recorder::Recorder(Trace& trace, Accesses& accesses, std::uint32_t cluster, Levels levels)
     : trace_(trace), accesses_(accesses), cluster_(cluster), levels_(levels) {}
 
@@ -24,11 +28,13 @@ Step Recorder::processor_step(Step::Kind kind) const {
 void Recorder::add_processor_step(const Step& step) {
   const LineId line = trace_.processor(cluster_);
   trace_.lines[line].steps.push_back(step);
+  if (trace_.lines[line].steps.size() % kBetween == 0) trace_.account();
 }
 
 void Recorder::complain(Complaint::Kind kind, LineId line, std::uint64_t low, std::uint64_t high, std::string text) {
   const auto step = static_cast<std::uint32_t>(trace_.lines[line].steps.size());
   trace_.complaints.push_back({kind, line, step, low, high, std::move(text)});
+  if (trace_.complaints.size() % kBetween == 0) trace_.account();
 }
 
 void Recorder::add_events(LineId line, const hal::Descriptor& d, Step& step) {

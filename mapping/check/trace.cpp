@@ -32,6 +32,16 @@ Trace::Trace(const MachineConfig& m)
   }
 }
 
+void Trace::account() {
+  const auto bytes_of = [](const auto& v) { return v.capacity() * sizeof v[0]; };
+  std::uint64_t bytes = bytes_of(takes) + bytes_of(gives) + bytes_of(accesses) + bytes_of(descriptors) +
+                        bytes_of(complaints) + bytes_of(bridges) + bytes_of(tags);
+  for (const Complaint& c : complaints) bytes += c.text.capacity();
+  for (const Line& line : lines) bytes += bytes_of(line.steps) + bytes_of(line.commands);
+  for (const Event& event : events) bytes += bytes_of(event.uses);
+  share_.require(bytes);
+}
+
 LineId Trace::line_of(std::uint32_t cluster, const Queue& q) const {
   if (q.index >= (q.unit == Unit::kDma ? machine_.dma.channels : machine_.cores)) return kNone;
   const std::uint32_t within =

@@ -9,6 +9,7 @@
 #include "mapping/bus.h"
 #include "models/bus/stream.h"
 #include "models/machine.h"
+#include "models/storage/host_memory.h"
 
 namespace attnvp::mapping::check {
 
@@ -122,9 +123,13 @@ class Trace {
   // Where nothing orders two takers of an event, it complains, and counts what they take apart.
   void settle();
 
+  // Its memory is the host's (models/storage/host_memory.h). Throws host_memory::Exceeded.
+  void account();
+
  private:
   const MachineConfig& machine_;
   std::uint32_t lines_per_cluster_, events_;
+  host_memory::Share share_{"the record of commands that are checked"};
 };
 
 }  // namespace attnvp::mapping::check

@@ -8,6 +8,7 @@
 #include "firmware/hal/dispatch.h"
 #include "models/bus/initiator.h"
 #include "models/bus/stream.h"
+#include "models/cycle_limit.h"
 #include "models/event_unit/event_unit.h"
 #include "models/registry.h"
 
@@ -55,6 +56,8 @@ void ControlProcessor::run() {
   while (true) {
     running_.set(1);
     show(kRun);
+    const std::uint64_t now = ctx_.clock.now_fs(), most = cycle_limit::cycles(), period = ctx_.clock.period_fs();
+    end_fs_ = most > (UINT64_MAX - now) / period ? UINT64_MAX : now + most * period;
     if (launch_cycles_ > 0) ctx_.agenda.wait_until(ctx_.clock.after(launch_cycles_));
     firmware_(*this, cluster_);
     arrive(ctx_.agenda, local_);
@@ -86,6 +89,10 @@ std::uint64_t ControlProcessor::dispatch_cycles(const void* data, std::size_t by
 }
 
 bool ControlProcessor::access(bool write, std::uint64_t address, void* data, std::size_t bytes) {
+  if (ctx_.clock.now_fs() + local_.value() >= end_fs_) {
+    if (!ctx_.faults.any()) fault(FaultCode::kNone, address, cycle_limit::sentence());
+    return false;
+  }
   const std::uint64_t beats = (bytes + config_.bus_bytes - 1) / config_.bus_bytes;
   const std::uint64_t cycles = beats * config_.access_cycles;
   accesses += 1;

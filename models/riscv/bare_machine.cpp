@@ -5,11 +5,23 @@
 #include <algorithm>
 #include <cstring>
 
+#include "models/riscv/console.h"
+
 namespace attnvp::riscv {
 
 namespace {
 // The host looks at tohost from time to time; it is two words, that are written one after the other.
 constexpr std::uint64_t kPoll = 512, kSettle = 16;
+constexpr std::size_t kMostConsole = 1U << 20;  // characters
+
+bool print(std::string& console, char c) {
+  if (c == '\n') {
+    console += c;
+  } else {
+    append_printable(console, c);
+  }
+  return console.size() < kMostConsole;
+}
 }  // namespace
 
 BareMachine::BareMachine(const ElfFile& program, const Timing& timing)
@@ -75,13 +87,13 @@ bool BareMachine::answer(Result& result) {
   constexpr std::uint64_t kWriteCall = 64;
   std::uint64_t block[8] = {};
   if (device == 1 && command == 1) {
-    result.console += static_cast<char>(payload & 0xFF);
+    print(result.console, static_cast<char>(payload & 0xFF));
   } else if (device == 0 && ram_.peek(static_cast<std::uint32_t>(payload), block, sizeof block) &&
              block[0] == kWriteCall) {
     for (std::uint64_t i = 0; i < block[3]; ++i) {
       char c = 0;
       if (!ram_.peek(static_cast<std::uint32_t>(block[2] + i), &c, 1)) break;
-      result.console += c;
+      if (!print(result.console, c)) break;
     }
     block[0] = block[3];
     ram_.poke(static_cast<std::uint32_t>(payload), block, sizeof block[0]);
@@ -104,8 +116,10 @@ BareMachine::Result BareMachine::run(std::uint64_t most_cycles) {
       result.why = fmt::format("{}: nothing can be fetched there, nor at the trap handler", where);
     } else if (stop == Stop::kWait) {
       result.why = fmt::format("{}: it waits for an interrupt that cannot come", where);
+    } else if (result.console.size() >= kMostConsole) {
+      result.why = fmt::format("{}: it has printed {} characters; allowed are fewer", where, kMostConsole);
     } else if (hart_.cycle() >= most_cycles) {
-      result.why = fmt::format("{}: it has not ended after {} cycles", where, most_cycles);
+      result.why = fmt::format("{}: it has not ended after {} cycles (--max-cycles)", where, most_cycles);
     }
     if (!result.why.empty()) return result;
   }

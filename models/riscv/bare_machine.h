@@ -22,7 +22,7 @@ class BareMachine final : private Bus {
     bool ended = false;      // by tohost; otherwise `why`
     std::uint32_t code = 0;  // 0: passed
     std::string why;         // one clause
-    std::string console;
+    std::string console;     // lines of printable characters (console.h)
   };
   Result run(std::uint64_t most_cycles);
   Hart& hart() { return hart_; }

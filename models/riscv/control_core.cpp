@@ -48,6 +48,8 @@ void set_half(std::uint64_t& word, int shift, std::uint32_t value) {
   word = (word & ~(std::uint64_t{0xFFFF'FFFF} << shift)) | std::uint64_t{value} << shift;
 }
 
+constexpr const char* kAnsweredByError = "which was answered by an error";
+
 // Of a stack that has outgrown its place: accesses right below the data memory.
 constexpr std::uint32_t kBelowStack = 0x1'0000;
 
@@ -94,7 +96,9 @@ void ControlCore::reset() {
   window_ = hal::kDramBase;
   watch_ = count_ = code_ = queue_ = fetch_to_ = fetch_bytes_ = 0;
   push_end_ = list_ = 0;
-  push_failed_ = false;
+  push_failed_.clear();
+  refused_.clear();
+  mistake_.clear();
   finished_ = false;
   if (program_ == nullptr) return;
   for (const ElfFile::Segment& s : program_->segments()) {
@@ -177,46 +181,87 @@ bool Port::push(std::uint64_t queue, void* descriptor, std::uint32_t bytes, std:
          transfer(true, queue + hal::kQueueDoorbell, &doorbell, sizeof doorbell, cycle);
 }
 
+bool ControlCore::refuse(std::string access) {
+  refused_ = std::move(access);
+  refused_pc_ = hart_.pc();
+  return false;
+}
+
+bool ControlCore::refuse_mistake(std::string access) {
+  if (mistake_.empty()) mistake_ = access;
+  return refuse(std::move(access));
+}
+
 // Waits for the push unit.
 bool ControlCore::pushed(std::uint64_t& cycle) {
   cycle = std::max(cycle, push_end_);
-  return !std::exchange(push_failed_, false);
+  return push_failed_.empty() || refuse(std::exchange(push_failed_, {}));
 }
 
 bool ControlCore::push(std::uint32_t descriptor, std::uint64_t& cycle) {
   unsigned char taken[hal::kMaxDescriptorBytes];
   std::uint16_t bytes = 0;
-  if (!pushed(cycle) || queue_ - kControl >= kControlEnd - kControl) return false;
-  if (!data_memory_.peek(descriptor + offsetof(hal::Descriptor, length), &bytes, sizeof bytes)) return false;
-  if (bytes > sizeof taken || !data_memory_.peek(descriptor, taken, bytes)) return false;
+  if (!pushed(cycle)) return false;
+  const auto access = [&](const std::string& why) {
+    return fmt::format("its push unit could not put the descriptor at {:#x} into the queue at {:#x}, {}", descriptor,
+                       queue_, why);
+  };
+  if (queue_ - kControl >= kControlEnd - kControl) return refuse_mistake(access("which is in no control window"));
+  if (!data_memory_.peek(descriptor + offsetof(hal::Descriptor, length), &bytes, sizeof bytes)) {
+    return refuse_mistake(access("as it is not in data memory"));
+  }
+  if (bytes > sizeof taken) {
+    return refuse_mistake(access(fmt::format("as it has {} bytes; allowed are {} at most", bytes, sizeof taken)));
+  }
+  if (!data_memory_.peek(descriptor, taken, bytes)) return refuse_mistake(access("as it is not in data memory"));
   cycle += (bytes + config_.push_bytes - 1) / config_.push_bytes;
   push_end_ = cycle;
-  push_failed_ = !port_.push(queue_, taken, bytes, push_end_);
+  if (!port_.push(queue_, taken, bytes, push_end_)) push_failed_ = access(kAnsweredByError);
   return true;
 }
 
 bool ControlCore::fetch(std::uint32_t address, std::uint64_t& cycle) {
   unsigned char taken[hal::kHartFetchMost];
   std::uint64_t far = 0;
-  if (!pushed(cycle) || fetch_bytes_ > sizeof taken || !data_memory_.holds(fetch_to_, fetch_bytes_)) return false;
-  if (!translate(address, far) || !port_.transfer(false, far, taken, fetch_bytes_, cycle)) return false;
+  if (!pushed(cycle)) return false;
+  const bool known = translate(address, far);
+  const auto access = [&](const char* why) {
+    return fmt::format("its push unit could not fetch {} bytes at {:#x} into data memory at {:#x}, {}", fetch_bytes_,
+                       known ? far : address, fetch_to_, why);
+  };
+  if (fetch_bytes_ > sizeof taken) return refuse_mistake(access("as that is more than it fetches at once"));
+  if (!data_memory_.holds(fetch_to_, fetch_bytes_)) return refuse_mistake(access("which is too small"));
+  if (!known) return refuse_mistake(access("as the hart sees nothing there"));
+  if (!port_.transfer(false, far, taken, fetch_bytes_, cycle)) return refuse(access(kAnsweredByError));
   cycle += (fetch_bytes_ + config_.push_bytes - 1) / config_.push_bytes;
   return data_memory_.poke(fetch_to_, taken, fetch_bytes_);
 }
 
 // Within the hart's store: nothing of the hart's happens meanwhile.
 bool ControlCore::play(std::uint32_t bytes, std::uint64_t& cycle) {
+  if (!pushed(cycle)) return false;
+  std::string why = "as there is no record of a command list";
+  bool by_bus = false;
   const auto access = [&](bool write, std::uint64_t address, void* data, std::uint32_t size) {
-    return port_.transfer(write, address, data, size, cycle);
+    if (port_.transfer(write, address, data, size, cycle)) return true;
+    by_bus = true;
+    why =
+        fmt::format("as the {} of {} bytes at {:#x} was answered by an error", write ? "write" : "read", size, address);
+    return false;
   };
-  return pushed(cycle) &&
-         hal::play_list(
-             {list_, bytes, 0},
-             [&](std::uint64_t address, void* data, std::uint32_t size) { return access(false, address, data, size); },
-             [&](std::uint32_t address, std::uint32_t* data, std::uint32_t size) {
-               const bool known = address - kMailbox < hal::kMailboxSize || address - kControl < kControlEnd - kControl;
-               return known && access(true, address, data, size);
-             });
+  const bool played = hal::play_list(
+      {list_, bytes, 0},
+      [&](std::uint64_t address, void* data, std::uint32_t size) { return access(false, address, data, size); },
+      [&](std::uint32_t address, std::uint32_t* data, std::uint32_t size) {
+        if (address - kMailbox < hal::kMailboxSize || address - kControl < kControlEnd - kControl) {
+          return access(true, address, data, size);
+        }
+        why = fmt::format("as it writes {} bytes to {:#x}, which is no register and no mailbox", size, address);
+        return false;
+      });
+  if (played) return true;
+  why = fmt::format("its push unit could not play the command list of {} bytes at {:#x}, {}", bytes, list_, why);
+  return by_bus ? refuse(std::move(why)) : refuse_mistake(std::move(why));
 }
 
 bool ControlCore::drain(std::uint64_t& cycle) {
@@ -225,7 +270,8 @@ bool ControlCore::drain(std::uint64_t& cycle) {
   std::uint64_t far = 0;
   const std::uint32_t bytes = count_;
   count_ = 0;
-  return translate(first_, far) && port_.transfer(true, far, gathered_, bytes, cycle);
+  if (translate(first_, far) && port_.transfer(true, far, gathered_, bytes, cycle)) return true;
+  return refuse(fmt::format("its store buffer's write of {} bytes at {:#x} was answered by an error", bytes, far));
 }
 
 bool ControlCore::fence(std::uint64_t& cycle, std::uint32_t& address) {
@@ -287,11 +333,12 @@ std::string ControlCore::complaint() {
     return fmt::format("hart {} gave up with code {}, {}", config_.hart, code_, place());
   }
   if (!finished_ && hart_.traps() == 0) return fmt::format("hart {} at {}", config_.hart, place());
-  const bool overflow = value < hal::kHartData && hal::kHartData - value <= kBelowStack &&
-                        (cause == Cause::kLoadFault || cause == Cause::kStoreFault);
-  return fmt::format("hart {} took {} at address {:#x}{}, {}{}", config_.hart, name_of(cause), value,
+  const bool access = cause == Cause::kLoadFault || cause == Cause::kStoreFault;
+  const bool overflow = access && value < hal::kHartData && hal::kHartData - value <= kBelowStack;
+  const bool refused = access && pc == refused_pc_ && !refused_.empty();
+  return fmt::format("hart {} took {} at address {:#x}{}, {}{}{}", config_.hart, name_of(cause), value,
                      overflow ? " (stack overflow: it is below the stack's end)" : "", place_of(pc),
-                     finished_ ? "" : ", and has no trap handler");
+                     finished_ ? "" : ", and has no trap handler", refused ? ": " + refused_ : "");
 }
 
 }  // namespace attnvp::riscv

@@ -58,6 +58,11 @@ class ControlCore final : private Bus {
   std::string place() { return place_of(hart_.pc()); }  // "pc 0x... in f (x.cpp:3)"
   std::string place_of(std::uint32_t pc) const;
 
+  // The latest access of the push unit or the store buffer that was refused, in one clause; empty: there was none.
+  const std::string& refused() const { return refused_; }
+  // The first of the push unit that no platform could have done; empty: there was none.
+  const std::string& mistake() const { return mistake_; }
+
   // Where what the hart sees at an address is in the platform; false: it is the hart's own, or nothing.
   bool translate(std::uint32_t address, std::uint64_t& far) const;
 
@@ -72,6 +77,8 @@ class ControlCore final : private Bus {
   bool pushed(std::uint64_t& cycle);
   bool fetch(std::uint32_t address, std::uint64_t& cycle);
   bool play(std::uint32_t bytes, std::uint64_t& cycle);
+  bool refuse(std::string access);          // by the bus; false
+  bool refuse_mistake(std::string access);  // likewise, whatever the bus
 
   CoreConfig config_;
   Port& port_;
@@ -91,10 +98,13 @@ class ControlCore final : private Bus {
   // What the push unit fetches: where to, and how much.
   std::uint32_t fetch_to_ = 0, fetch_bytes_ = 0;
   std::uint64_t list_ = 0;  // that it plays
-  // The push unit: its queue, when it is free, whether what it did was answered by an error that nobody was told of.
+  // The push unit: its queue, when it is free, what it could not do and no trap has told of.
   std::uint32_t queue_ = 0;
   std::uint64_t push_end_ = 0;
-  bool push_failed_ = false;
+  std::string push_failed_;
+
+  std::string refused_, mistake_;
+  std::uint32_t refused_pc_ = 0;  // of the instruction that traps by it
 };
 
 }  // namespace attnvp::riscv

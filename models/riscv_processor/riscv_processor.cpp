@@ -8,13 +8,17 @@
 #include "firmware/hal/registers.h"
 #include "models/bus/initiator.h"
 #include "models/bus/stream.h"
+#include "models/cycle_limit.h"
 #include "models/event_unit/event_unit.h"
 #include "models/registry.h"
+#include "models/riscv/console.h"
 #include "models/riscv_processor/program.h"
 
 namespace attnvp {
 
 namespace {
+
+constexpr std::size_t kMostLine = 1000;  // characters of the console
 
 enum State : std::uint64_t { kOff, kRun, kBus, kStall, kSleep };
 const char* const kStateNames[] = {"off", "run", "bus", "stall", "sleep", nullptr};
@@ -102,13 +106,15 @@ void RiscvProcessor::show(std::uint64_t state, const sc_core::sc_time& ahead) {
   if (state != kStall) address_.set_at(at, current_address_ == 0 ? Signal::kNone : current_address_);
 }
 
-// Until firmware has finished, or cannot go on.
+// Until firmware has finished, or cannot go on, or has had its cycles.
 void RiscvProcessor::execute() {
   riscv::Hart& hart = core_.hart();
-  while (true) {
+  const __uint128_t most = __uint128_t{cycle_limit::cycles()} * ctx_.clock.period_fs() / hart_clock_.period_fs();
+  const auto end = most > UINT64_MAX ? UINT64_MAX : static_cast<std::uint64_t>(most);
+  while (hart.cycle() < end) {
     core_.set_lines(external());
     const std::uint64_t now = hart.cycle();
-    std::uint64_t limit = cycle_at(ctx_.clock.now_fs()) + own_.quantum;
+    std::uint64_t limit = std::min(cycle_at(ctx_.clock.now_fs()) + own_.quantum, end);
     if (core_.clint().deadline() > now) limit = std::min(limit, core_.clint().deadline());
     // An interrupt from outside comes at a time that is not known before.
     if (hart.csrs().interruptible() && hart.csrs().hears(riscv::kExternalInterrupt)) limit = now + 1;
@@ -122,9 +128,13 @@ void RiscvProcessor::execute() {
   }
   wait_until(hart.cycle());
   finish_cycle_ = ctx_.clock.now();
+  if (core_.finished() && !core_.mistake().empty()) return fault(FaultCode::kNone, hart.pc(), core_.mistake());
   if (core_.finished() && core_.code() == 0) {
     finished_ = true;
     return;
+  }
+  if (!core_.finished() && hart.cycle() >= end) {
+    return fault(FaultCode::kNone, hart.pc(), fmt::format("{}, {}", cycle_limit::sentence(), core_.place()));
   }
   fault(FaultCode::kBadAccess, hart.pc(), core_.complaint());
 }
@@ -203,10 +213,8 @@ bool RiscvProcessor::push(std::uint64_t queue, void* descriptor, std::uint32_t b
 }
 
 void RiscvProcessor::console(char c, std::uint64_t cycle) {
-  if (c != '\n') {
-    line_ += c;
-    return;
-  }
+  if (c != '\n') riscv::append_printable(line_, c);
+  if (c != '\n' && line_.size() < kMostLine) return;
   const std::uint64_t at = time_of(cycle) / ctx_.clock.period_fs();
   fmt::print(stderr, "[cycle {}] {}: {}\n", at, name(), line_);
   line_.clear();

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
+#include "models/cycle_limit.h"
+
 namespace attnvp::riscv {
 
 namespace {
-
-constexpr std::uint64_t kMostCycles = std::uint64_t{1} << 36;
 
 class Direct final : public Port {
  public:
@@ -31,14 +31,15 @@ std::uint64_t run_untimed(const ElfFile& program, const CoreConfig& config, hal:
   core.load(program);
   Hart& hart = core.hart();
   hart.set_observer(observer);
+  const std::uint64_t most = cycle_limit::untimed_cycles();
   Stop stop = Stop::kLimit;
   core.set_lines(false);
   while (!core.finished() && stop != Stop::kLost) {
-    stop = hart.run(kMostCycles);
+    stop = hart.run(most);
     if (core.finished()) break;
     if (stop == Stop::kWait) {  // whatever it waits for is done, and time is nobody's
       core.set_lines(true);
-      if (!hart.csrs().wakes() && hart.csrs().hears(kTimerInterrupt) && core.clint().deadline() < kMostCycles) {
+      if (!hart.csrs().wakes() && hart.csrs().hears(kTimerInterrupt) && core.clint().deadline() < most) {
         hart.sleep_until(std::max(hart.cycle(), core.clint().deadline()));
         core.set_lines(true);
       }
@@ -46,9 +47,13 @@ std::uint64_t run_untimed(const ElfFile& program, const CoreConfig& config, hal:
       throw ProgramError(
           fmt::format("{}: hart {} waits for an interrupt, {}", program.path(), config.hart, core.place()));
     }
-    if (hart.cycle() >= kMostCycles) {
-      throw ProgramError(fmt::format("{}: hart {} does not end, {}", program.path(), config.hart, core.place()));
+    if (hart.cycle() >= most) {
+      throw ProgramError(fmt::format("{}: hart {} has not ended after {} cycles, {}; --max-cycles allows more",
+                                     program.path(), config.hart, most, core.place()));
     }
+  }
+  if (!core.mistake().empty()) {
+    throw ProgramError(fmt::format("{}: hart {}: {}", program.path(), config.hart, core.mistake()));
   }
   if (!core.finished() || core.code() != 0) throw ProgramError(fmt::format("{}: {}", program.path(), core.complaint()));
   return hart.cycle();

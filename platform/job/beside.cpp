@@ -7,6 +7,7 @@
 #include <set>
 
 #include "firmware/hal/registers.h"
+#include "models/cycle_limit.h"
 #include "platform/elaboration/platform.h"
 #include "platform/energy/machine_model.h"
 #include "platform/job/placed.h"
@@ -114,6 +115,9 @@ double SideBySide::share(const NeighbourResult& job) const {
 SideBySide run_beside(const MachineConfig& machine, const config::EnergyTable& table, bool full_data,
                       const std::vector<Part>& parts, const std::vector<Neighbour>& jobs) {
   const config::EnergyTable energy = energy::resolved(table, machine);
+  double ideal = 0;
+  for (std::size_t i = 0; i < jobs.size(); ++i) ideal += ideal_cycles(jobs[i].network, parts[i].machine);
+  const cycle_limit::OfJob limit(ideal);
   const std::vector<Partition> partitions = partitions_of(machine, parts);
   std::vector<Schedule> schedules;
   for (std::size_t i = 0; i < jobs.size(); ++i) {

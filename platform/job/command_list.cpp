@@ -9,6 +9,7 @@
 #include "firmware/hal/list.h"
 #include "firmware/hal/registers.h"
 #include "mapping/programs.h"
+#include "models/storage/host_memory.h"
 #include "platform/job/schedule.h"
 
 namespace attnvp::job {
@@ -36,7 +37,10 @@ struct Made {
 class Maker final : public hal::Cpu {
  public:
   Maker(const mapping::Job& job, const MachineConfig& machine, std::uint32_t cluster)
-      : queues_(machine.dma.queue_depth), bus_(job, cluster, queues_), control_(hal::cluster_base(cluster)) {}
+      : queues_(machine.dma.queue_depth),
+        bus_(job, cluster, queues_),
+        control_(hal::cluster_base(cluster)),
+        share_(fmt::format("the command list of cluster {}", cluster)) {}
 
   bool read(std::uint64_t address, void* data, std::size_t bytes) override {
     mapping::Queue queue;
@@ -61,6 +65,7 @@ class Maker final : public hal::Cpu {
     } else {
       asked_ = true;  // which an engine does at once
     }
+    share_.require(list_.capacity() * sizeof list_[0]);
     return bus_.write(address, data, bytes);
   }
   bool refused() const { return bus_.result().status != hal::Status::kDone; }
@@ -104,6 +109,7 @@ class Maker final : public hal::Cpu {
   bool asked_ = false, scratch_ = false;
   std::map<std::uint64_t, Window> windows_;
   std::vector<std::uint32_t> list_;
+  host_memory::Share share_;
 };
 
 constexpr std::uint64_t kListAlignment = 64;

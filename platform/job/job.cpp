@@ -6,6 +6,7 @@
 #include <chrono>
 #include <optional>
 
+#include "models/cycle_limit.h"
 #include "models/storage/host_memory.h"
 #include "platform/config/error.h"
 #include "platform/config/units.h"
@@ -112,6 +113,7 @@ Schedule Runner::completed(const config::Network& network, const Schedule& sched
 
 Result Runner::run(const config::Network& network, const Schedule& wanted, const Tensors* tensors,
                    const RunOptions& options) {
+  const cycle_limit::OfJob limit(ideal_cycles(network, platform().machine()));
   const Schedule schedule = completed(network, wanted);
   const bool fresh = sc_core::sc_time_stamp() == sc_core::SC_ZERO_TIME;
   Clock::start_over();
@@ -149,10 +151,12 @@ Result Runner::run_once(const config::Network& network, const Schedule& schedule
   const auto events = [&p] { return sc_core::sc_delta_count() + p.context().agenda.steps_done(); };
   const std::uint64_t before = events();
   const auto start = std::chrono::steady_clock::now();
-  {
+  try {
     const Tracing tracing(options.trace, p, for_type(energy_, network.type));
     const Watching watching(options.watch, p);
     result.cycles = p.run();
+  } catch (const sc_core::sc_report& e) {  // a process threw an exception
+    throw RunError(fmt::format("{}: {} (cycle {})", placed.what(), e.get_msg(), p.context().clock.now()));
   }
   result.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   result.events = events() - before;

@@ -10,6 +10,7 @@
 #include "mapping/append.h"
 #include "mapping/programs.h"
 #include "models/arith/number.h"
+#include "models/riscv_processor/riscv_processor.h"
 #include "platform/config/error.h"
 #include "platform/config/step.h"
 #include "platform/elaboration/platform.h"
@@ -214,7 +215,11 @@ void Placed::read_answers(Result& result) const {
     hal::JobResult answer{};
     read(hal::result_address(c), &answer, sizeof answer);
     if (answer.status != hal::Status::kDone) {
-      throw RunError(fmt::format("{}: cluster {}'s firmware: {}", what(), c, refusal(answer, dataflow)));
+      auto* const hart =
+          dynamic_cast<RiscvProcessor*>(platform_.clusters[partition_.first_cluster + c]->cpu.get());
+      const std::string access = hart == nullptr ? "" : hart->core().refused();
+      throw RunError(fmt::format("{}: cluster {}'s firmware: {}{}{}", what(), c, refusal(answer, dataflow),
+                                 access.empty() ? "" : "; ", access));
     }
     for (int i = 0; dataflow.statistics != nullptr && dataflow.statistics[i].name != nullptr; ++i) {
       if (c == 0) result.statistics.emplace_back(dataflow.statistics[i].name, 0);
@@ -256,6 +261,13 @@ void Placed::read_output(Result& result, bool check_golden) const {
 
 std::string Placed::what() const {
   return fmt::format("{} on {} with {}", network_.name, machine_.name, schedule_.text);
+}
+
+double ideal_cycles(const config::Network& n, const MachineConfig& m) {
+  const auto queries = static_cast<double>(n.query_elements()), keys = static_cast<double>(n.key_elements());
+  const double macs = 1.0 * m.clusters * m.cores * m.mac.rows * m.mac.columns;
+  const double bytes = 2 * sizeof(arith::Half) * (queries + keys);
+  return 2 * queries * n.seq_kv / macs + bytes / m.dram.bytes_per_second * m.clock_hz;
 }
 
 void check_ended(Platform& p, const std::string& what) {

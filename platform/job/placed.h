@@ -43,6 +43,9 @@ class Placed {
   host_memory::Share pages_;
 };
 
+// Cycles that the layer takes at least, of the arrays and the DRAM bus, as if no mask hid anything.
+double ideal_cycles(const config::Network& network, const MachineConfig& machine);
+
 // Throws StoppedError where a run ended by a fault, or a deadlock, or left commands behind.
 void check_ended(Platform& platform, const std::string& what);
 
