@@ -215,8 +215,7 @@ void Placed::read_answers(Result& result) const {
     hal::JobResult answer{};
     read(hal::result_address(c), &answer, sizeof answer);
     if (answer.status != hal::Status::kDone) {
-      auto* const hart =
-          dynamic_cast<RiscvProcessor*>(platform_.clusters[partition_.first_cluster + c]->cpu.get());
+      auto* const hart = dynamic_cast<RiscvProcessor*>(platform_.clusters[partition_.first_cluster + c]->cpu.get());
       const std::string access = hart == nullptr ? "" : hart->core().refused();
       throw RunError(fmt::format("{}: cluster {}'s firmware: {}{}{}", what(), c, refusal(answer, dataflow),
                                  access.empty() ? "" : "; ", access));
