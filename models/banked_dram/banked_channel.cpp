@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/trace/activity.h"
+
 namespace attnvp {
 
 namespace {
@@ -22,7 +24,7 @@ BankedChannel::BankedChannel(sc_core::sc_module_name name, Context& context, con
 void BankedChannel::start(std::uint64_t epoch_fs) {
   channel_.reset();
   epoch_fs_ = epoch_fs;
-  data_clocks_ = window_ = window_clocks_ = 0;
+  data_clocks_ = window_ = window_clocks_ = told_ = 0;
   next_ = DramChannel::kNever;
   foreseen_ = false;
   display_.start(epoch_fs);
@@ -73,6 +75,7 @@ void BankedChannel::issued(const DramCommandRun& run) {
       data_clocks_ += Tick{run.count} * config_.burst_clocks();
       break;
   }
+  if (Activity* const activity = activity_of(ctx_)) tell(*activity, run);
   if (efficiency_.on()) show_efficiency(run);
 }
 
@@ -82,11 +85,32 @@ void BankedChannel::done(std::uint64_t tag, Tick end) {
   row_misses.raise_to(c.misses);
   row_conflicts.raise_to(c.conflicts);
   turnarounds.raise_to(c.turnarounds);
-  refreshes.raise_to(c.refreshes);  // those that were skipped while nobody asked, too
-  bank_refreshes.raise_to(c.bank_refreshes);
-  open_clocks.raise_to(channel_.open_clocks(end));
+  const auto raise = [&](Counter& counter, std::uint64_t n) {
+    const std::uint64_t before = counter.value();
+    counter.raise_to(n);
+    Activity* const activity = activity_of(ctx_);
+    if (activity == nullptr || counter.value() == before) return;
+    activity->done(counter, static_cast<double>(counter.value() - before), time_of(told_), time_of(end));
+  };
+  raise(refreshes, c.refreshes);  // those that were skipped while nobody asked, too
+  raise(bank_refreshes, c.bank_refreshes);
+  raise(open_clocks, channel_.open_clocks(end));
+  told_ = std::max(told_, end);
   depth_.set(channel_.queued());
   done_(tag, end);
+}
+
+// A row takes tRCD to open, a refresh tRFC, bursts the time of their data.
+void BankedChannel::tell(Activity& activity, const DramCommandRun& run) {
+  const auto told = [&](const Counter& counter, Tick clocks) {
+    activity.done(counter, run.count, time_of(run.at), time_of(run.at + clocks));
+  };
+  if (run.command == DramCommand::kActivate) told(activates, config_.tRCDRD);
+  if (run.command == DramCommand::kRefresh) told(refreshes, config_.tRFC);
+  if (run.command == DramCommand::kRefreshBank) told(bank_refreshes, config_.tRFCpb);
+  if (is_column(run.command)) {
+    told(is_read(run.command) ? read_bursts : write_bursts, Tick{run.count - 1} * run.step + config_.burst_clocks());
+  }
 }
 
 // Share of the last stretch of time in which data crossed the buses.

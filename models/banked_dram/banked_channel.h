@@ -9,6 +9,8 @@
 
 namespace attnvp {
 
+class Activity;
+
 class BankedChannel : public Module, private DramListener {
  public:
   using Done = std::function<void(std::uint64_t tag, Tick end)>;
@@ -47,6 +49,7 @@ class BankedChannel : public Module, private DramListener {
   void issued(const DramCommandRun& run) override;
   void done(std::uint64_t tag, Tick end) override;
   void foresee();
+  void tell(Activity& activity, const DramCommandRun& run);
   void show_efficiency(const DramCommandRun& run);
   std::uint64_t time_of(Tick tick) const { return epoch_fs_ + static_cast<std::uint64_t>(tick) * tick_fs_; }
 
@@ -55,6 +58,7 @@ class BankedChannel : public Module, private DramListener {
   DramChannel channel_;
   std::uint64_t tick_fs_, epoch_fs_ = 0;
   Tick data_clocks_ = 0;
+  Tick told_ = 0;                        // up to which it is known for how long rows were open
   Tick window_ = 0, window_clocks_ = 0;  // data in the current stretch of time
   Tick next_ = DramChannel::kNever;      // the channel's next event; what was before is told
   bool foreseen_ = false;                // the channel is idle, and the display has its next refreshes

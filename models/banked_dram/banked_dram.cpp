@@ -10,6 +10,7 @@
 #include "models/bus/initiator.h"
 #include "models/bus/stream.h"
 #include "models/registry.h"
+#include "models/trace/activity.h"
 
 namespace attnvp {
 
@@ -134,7 +135,10 @@ void BankedDram::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time
   const Tick arrival = tick_of(ctx_.clock.now_fs() + delay.value());
   cut(contents_.offset(payload), bytes, payload.is_read());
   const std::uint32_t index = new_access();
-  accesses_[index] = {static_cast<std::uint32_t>(pieces_.size()), 0, nullptr, 0};
+  const auto pieces = static_cast<std::uint32_t>(pieces_.size());
+  const auto most = static_cast<std::uint32_t>(channels_.size());
+  accesses_[index] = {pieces, 0, nullptr, 0, bytes, std::min(pieces, most), payload.is_read()};
+  if (Activity* const activity = activity_of(ctx_)) activity->will_tell(payload.is_read() ? read_words : write_words);
   for (DramRequest& piece : pieces_) {
     piece.tag = index;
     channels_[piece.place.channel]->push(piece, arrival);
@@ -173,10 +177,22 @@ void BankedDram::piece_done(std::uint64_t index, Tick end) {
   access.end = std::max(access.end, end);
   if (--access.pieces > 0) return;
   count();
+  tell(access);
   if (index == calling_) return;
   const std::uint64_t cycle = cycle_of(access.end);
   free_.push_back(static_cast<std::uint32_t>(index));
   access.to->completed(access.ticket, cycle, true);
+}
+
+// The words of an access, at its channels' peak up to its end.
+void BankedDram::tell(const Access& access) {
+  Activity* const activity = activity_of(ctx_);
+  if (activity == nullptr) return;
+  const double bytes_per_second = config_.channel_bytes_per_second() * access.channels;
+  const auto needed = static_cast<std::uint64_t>(static_cast<double>(access.bytes) / bytes_per_second * 1e15);
+  const std::uint64_t end = time_of(access.end);
+  activity->done(access.read ? read_words : write_words, static_cast<double>(access.bytes) / 2,
+                 std::max(epoch_fs_, end - std::min(end, needed)), end);
 }
 
 void BankedDram::count() {

@@ -35,6 +35,9 @@ class BankedDram : public Memory {
     Tick end = 0;
     Completions* to = nullptr;
     std::uint64_t ticket = 0;
+    std::uint64_t bytes = 0;
+    std::uint32_t channels = 1;  // that move them
+    bool read = false;
   };
   static constexpr std::uint32_t kNobody = UINT32_MAX;
 
@@ -45,6 +48,7 @@ class BankedDram : public Memory {
   void piece_done(std::uint64_t index, Tick end);
   void serve();  // what is to happen by now
   void count();
+  void tell(const Access& access);
   void wake_at(Tick next);
   std::uint64_t time_of(Tick tick) const { return epoch_fs_ + static_cast<std::uint64_t>(tick) * tick_fs_; }
   std::uint64_t cycle_of(Tick tick) const {  // the first that is not before

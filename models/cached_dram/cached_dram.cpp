@@ -8,6 +8,7 @@
 
 #include "models/bus/stream.h"
 #include "models/registry.h"
+#include "models/trace/activity.h"
 
 namespace attnvp {
 
@@ -32,6 +33,16 @@ std::uint64_t CachedDram::Bus::take(std::uint64_t arrival, std::uint64_t bytes) 
   bytes_ += bytes;
   all_ += bytes;
   return from_ + static_cast<std::uint64_t>(std::ceil(static_cast<double>(bytes_) / bytes_per_cycle_ - 1e-6));
+}
+
+// Of the bytes that it took last.
+void CachedDram::tell(const Counter& words, const Bus& bus, std::uint64_t bytes) {
+  Activity* const activity = activity_of(ctx_);
+  if (activity == nullptr) return;
+  const auto time = [this](double cycle) {
+    return static_cast<std::uint64_t>(std::llround(cycle * static_cast<double>(ctx_.clock.period_fs())));
+  };
+  activity->done(words, static_cast<double>(bytes) / 2, time(bus.end() - bus.needs(bytes)), time(bus.end()));
 }
 
 std::uint64_t CachedDram::Bus::cycles() const {
@@ -77,6 +88,8 @@ std::uint64_t CachedDram::fill(std::uint64_t asked, std::uint64_t bytes) {
   const std::uint64_t begin = fills_.capacity() > 0 && fills_.full() ? std::max(asked, fills_.front()) : asked;
   const std::uint64_t ready = dram_.take(begin + latency_cycles_, bytes);
   fills_.push_back(ready);
+  tell(read_words, dram_, bytes);
+  tell(l2_.write_words, dram_, bytes);
   return ready;
 }
 
@@ -93,9 +106,11 @@ void CachedDram::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time
     full_ = full_ || touch.evicted;
     Bus& slice = slices_[line % slices_.size()];
     until = std::max(until, slice.take(looked_up, here));
+    tell(payload.is_read() ? l2_.read_words : l2_.write_words, slice, here);
     l2_.busy_cycles.raise_to(slice.cycles());
     if (touch.wrote_back != 0) {
       dram_.take(asked, bytes_of(touch.wrote_back));
+      tell(write_words, dram_, bytes_of(touch.wrote_back));
       written += bytes_of(touch.wrote_back);
     }
     LineCache::Line& there = *touch.line;
@@ -110,6 +125,7 @@ void CachedDram::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time
         there.dirty |= wanted;
       } else {
         dram_.take(asked, here);
+        tell(write_words, dram_, here);
         written += here;
       }
     } else {

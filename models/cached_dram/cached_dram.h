@@ -56,6 +56,9 @@ class CachedDram : public Memory {
     explicit Bus(double bytes_per_cycle) : bytes_per_cycle_(bytes_per_cycle) {}
     std::uint64_t take(std::uint64_t arrival, std::uint64_t bytes);  // when it has crossed
     std::uint64_t cycles() const;                                    // busy until now
+    // The cycle, not rounded, at which what it took last has crossed, and the cycles that bytes need.
+    double end() const { return static_cast<double>(from_) + needs(bytes_); }
+    double needs(std::uint64_t bytes) const { return static_cast<double>(bytes) / bytes_per_cycle_; }
     void reset() { from_ = bytes_ = all_ = 0; }
 
    private:
@@ -66,6 +69,7 @@ class CachedDram : public Memory {
   unsigned transport_dbg(tlm::tlm_generic_payload& payload);
   std::uint64_t sectors(std::uint64_t from, std::uint64_t bytes) const;  // of a line, that these are in
   std::uint64_t bytes_of(std::uint64_t sectors) const;
+  void tell(const Counter& words, const Bus& bus, std::uint64_t bytes);
   std::uint64_t fill(std::uint64_t asked, std::uint64_t bytes);  // of a line from DRAM: when they are there
 
   tlm_utils::simple_target_socket<CachedDram> in_{"in"};

@@ -11,6 +11,7 @@
 #include "models/cycle_limit.h"
 #include "models/event_unit/event_unit.h"
 #include "models/registry.h"
+#include "models/trace/activity.h"
 
 namespace attnvp {
 
@@ -97,6 +98,10 @@ bool ControlProcessor::access(bool write, std::uint64_t address, void* data, std
   const std::uint64_t cycles = beats * config_.access_cycles;
   accesses += 1;
   busy_cycles += cycles;
+  if (Activity* const activity = activity_of(ctx_)) {
+    const std::uint64_t from = ctx_.clock.now_fs() + local_.value();
+    activity->done(accesses, 1, from, from + ctx_.clock.cycles(cycles).value());
+  }
   const bool dispatches = write && address == hal::kDispatchAddress;
   address = partition_.place(address);
   current_address_ = address;

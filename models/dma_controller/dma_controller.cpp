@@ -9,6 +9,7 @@
 #include "firmware/hal/registers.h"
 #include "models/bus/initiator.h"
 #include "models/dma_controller/copy_check.h"
+#include "models/trace/activity.h"
 #include "models/trace/operation.h"
 
 namespace attnvp {
@@ -314,6 +315,11 @@ void DmaController::sent(bool ok, sc_core::sc_time delay) {
   entry.descriptor = &descriptor;
   entry.to_l1 = channel.to_l1;
   entry.written = written;
+  entry.from_l1 = channel.from_l1;
+  entry.issued_fs = ctx_.clock.now_fs();
+  if (Activity* const activity = activity_of(ctx_)) {  // once it has ended
+    for (const Counter* counter : {&bursts, &read_bytes, &write_bytes}) activity->will_tell(*counter);
+  }
   entry.open = completion_.deferred;
   entry.more_cycles = ctx_.clock.ceil_cycles(delay);
   entry.done_cycle = ctx_.clock.now() + entry.more_cycles;

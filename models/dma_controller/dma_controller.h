@@ -113,7 +113,8 @@ class DmaController : public Module, private Completions {
     Channel* channel = nullptr;
     Channel::Ending* descriptor = nullptr;
     bool to_l1 = false;
-    bool written = false;
+    bool written = false, from_l1 = false;
+    std::uint64_t issued_fs = 0;
     bool open = false;              // its target has yet to say when it is done,
     std::uint64_t more_cycles = 0;  //   to which this is added
     bool retired = false;           // and waits for those before it to leave the list
@@ -145,6 +146,7 @@ class DmaController : public Module, private Completions {
   bool write();
   void arrived();
   void written();
+  void tell_burst(const InFlight& entry);
   bool end_burst();
   bool end_descriptors(Channel& channel);
   void end_descriptor(Channel& channel);
@@ -165,6 +167,7 @@ class DmaController : public Module, private Completions {
   std::vector<std::size_t> free_buffers_;
   std::uint32_t active_ = 0;  // bursts under way, those being read from L1 included
   std::uint64_t busy_since_ = 0;
+  std::uint64_t last_end_fs_ = 0;  // of a burst
   Step issue_, retire_, write_;
   Channel* sending_ = nullptr;    // a burst of it is being read from L1:
   Burst burst_;                   //   this one,

@@ -6,6 +6,7 @@
 #include "models/bus/initiator.h"
 #include "models/bus/jitter.h"
 #include "models/dma_controller/dma_controller.h"
+#include "models/trace/activity.h"
 
 namespace attnvp {
 
@@ -63,6 +64,18 @@ void DmaController::written() {
   if (end_burst()) retire();
 }
 
+// Bursts end one after the other: a burst's bytes pass between the end of the one before and its own.
+void DmaController::tell_burst(const InFlight& entry) {
+  const std::uint64_t from = std::max(entry.issued_fs, last_end_fs_);
+  last_end_fs_ = ctx_.clock.now_fs();
+  Activity* const activity = activity_of(ctx_);
+  if (activity == nullptr) return;
+  const auto bytes = static_cast<double>(entry.bytes);
+  activity->done(bursts, 1, from, last_end_fs_);
+  if (!entry.from_l1) activity->done(read_bytes, bytes, from, last_end_fs_);
+  if (!entry.to_l1) activity->done(write_bytes, bytes, from, last_end_fs_);
+}
+
 // Its descriptor is done with the last of its bursts, in the order of the channel. False: there is still something to
 // come.
 bool DmaController::end_burst() {
@@ -71,6 +84,7 @@ bool DmaController::end_burst() {
     stop_with(*entry.channel, FaultCode::kUnmapped, entry.destination, kRefused);
     return false;
   }
+  tell_burst(entry);
   --entry.descriptor->bursts;
   entry.channel->counted -= config_.counted(entry.bytes);
   free_buffers_.push_back(entry.buffer);

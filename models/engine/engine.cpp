@@ -8,6 +8,7 @@
 
 #include "firmware/hal/registers.h"
 #include "models/bus/initiator.h"
+#include "models/trace/activity.h"
 #include "models/trace/operation.h"
 
 namespace attnvp {
@@ -324,6 +325,10 @@ std::uint64_t Engine::wake_up() {
   const std::uint64_t off_since = idle_since_ + technology_.gate_after;
   if (!gated_ || ctx_.clock.now() <= off_since) return 0;
   gated_cycles += ctx_.clock.now() - off_since;
+  if (Activity* const activity = activity_of(ctx_)) {
+    activity->done(gated_cycles, static_cast<double>(ctx_.clock.now() - off_since), off_since * ctx_.clock.period_fs(),
+                   ctx_.clock.now_fs());
+  }
   wakeups += 1;
   return technology_.wake_cycles;
 }
@@ -371,6 +376,29 @@ void Engine::refill() {
   begin(kRefill, executing_->descriptor, executing_->plan);
 }
 
+// The executing descriptor's counts and accesses to L0, evenly over the cycles in which it computed: no fewer than its
+// units need.
+void Engine::count_over_time(Activity& activity) {
+  const Plan& p = executing_->plan;
+  const std::uint64_t now = ctx_.clock.now(), needed = p.body.pace_cycles + p.last.pace_cycles;
+  const std::uint64_t period = ctx_.clock.period_fs();
+  const std::uint64_t from_fs = std::min(run_since_, now - std::min(now, needed)) * period, to_fs = now * period;
+  std::vector<std::uint64_t> before;
+  for (const Counter* counter : counters()) before.push_back(counter->value());
+  count(executing_->descriptor);
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    const Counter& counter = *counters()[i];
+    if (counter.value() == before[i]) continue;
+    activity.done(counter, static_cast<double>(counter.value() - before[i]), from_fs, to_fs);
+  }
+  double words[2] = {};
+  for (int i = 0; i < p.l0.regions; ++i) {
+    const Region& region = p.l0.region[static_cast<std::size_t>(i)];
+    words[region.write ? 1 : 0] += static_cast<double>(region.traffic_bytes) / 2;
+  }
+  activity.accessed_l0(*this, words[0], words[1], from_fs, to_fs);
+}
+
 void Engine::executed() {
   const Plan& p = executing_->plan;
   const std::uint64_t now = ctx_.clock.now();
@@ -382,7 +410,11 @@ void Engine::executed() {
   if (Journal::Entry* entry = entry_of(*executing_)) entry->end = now;
   if (std::exchange(executing_now_, false)) {
     state_.set(kBlocked);
-    count(executing_->descriptor);
+    if (Activity* const activity = activity_of(ctx_)) {
+      count_over_time(*activity);
+    } else {
+      count(executing_->descriptor);
+    }
     if (ctx_.full_data) compute_values(executing_->descriptor);
     executing_->drain_at = now + result_cycles(p);
   }

@@ -35,6 +35,8 @@
 
 namespace attnvp {
 
+class Activity;
+
 class Engine : public Module {
  public:
   tlm_utils::simple_target_socket<Engine> control{"control"};  // registers and descriptors
@@ -120,6 +122,7 @@ class Engine : public Module {
   void resume();
   void refill();
   void executed();
+  void count_over_time(Activity& activity);
   void hand_over();  // to the drain stage, as soon as there is room
   void drain();      // the oldest result, which is due
   void drained();

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "models/bus/stream.h"
+#include "models/trace/activity.h"
 #include "models/whole.h"
 
 namespace attnvp {
@@ -61,7 +62,15 @@ void FixedMemory::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_tim
   delay = ctx_.clock.cycles(until - now);
   if (bus_.on()) show_bus(from, until, payload.is_read());
 
-  (payload.is_read() ? read_words : write_words).add_bytes(bytes);
+  Counter& words = payload.is_read() ? read_words : write_words;
+  words.add_bytes(bytes);
+  if (Activity* const activity = activity_of(ctx_)) {  // the bus is not rounded to cycles
+    const auto time = [&](std::uint64_t moved) {
+      return static_cast<std::uint64_t>(std::llround((static_cast<double>(lane.busy_from) + cycles(moved)) *
+                                                     static_cast<double>(ctx_.clock.period_fs())));
+    };
+    activity->done(words, static_cast<double>(bytes) / 2, time(lane.busy_bytes - bytes), time(lane.busy_bytes));
+  }
   contents_.serve(payload);
 }
 

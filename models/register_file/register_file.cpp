@@ -2,6 +2,7 @@
 
 #include "models/bus/stream.h"
 #include "models/registry.h"
+#include "models/trace/activity.h"
 
 namespace attnvp {
 
@@ -23,6 +24,9 @@ void RegisterFile::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_ti
   if (extension == nullptr) {
     payload.set_response_status(tlm::TLM_COMMAND_ERROR_RESPONSE);
     return;
+  }
+  if (Activity* const activity = activity_of(ctx_)) {  // a descriptor is booked before it runs
+    for (const Counter* counter : {&read_words, &write_words}) activity->will_tell(*counter);
   }
   const Stream& stream = *extension->stream;
   for (int i = 0; i < stream.regions; ++i) {

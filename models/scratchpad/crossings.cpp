@@ -26,6 +26,7 @@ Crossings::Crossing& Crossings::make() {
   if (free_.empty()) return all_.emplace_back(*this, agenda_);
   Crossing& crossing = *free_.back();
   free_.pop_back();
+  crossing.progress.clear();
   return crossing;
 }
 
@@ -86,6 +87,15 @@ void Crossings::begin(Crossing& crossing) {
   changed(crossing.start);
   const std::uint64_t due = share_->finish(crossing.slot, crossing.start);
   if (due != crossing.due) plan(crossing, due);
+}
+
+void Crossings::watched(std::uint64_t cycle) {
+  for (std::size_t slot = 0; slot < crossing_.size(); ++slot) {
+    Crossing* const c = crossing_[slot];
+    if (c == nullptr || !c->begun || c->slot != slot) continue;
+    c->progress.push_back({cycle, share_->remaining(slot, cycle)});
+  }
+  owner_.shares_changed(cycle);
 }
 
 void Crossings::begin_next() {

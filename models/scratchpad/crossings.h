@@ -36,6 +36,13 @@ class Crossings {
     Completions* to = nullptr;
     std::uint64_t ticket = 0;
 
+    // While it is watched: bytes that had still to move, at cycles in which shares changed.
+    struct Left {
+      std::uint64_t cycle;
+      double bytes;
+    };
+    std::vector<Left> progress;
+
     bool begun = false;     // the arbiter knows it,
     std::size_t slot = 0;   //   by this
     std::uint64_t due = 0;  // for when `end` is planned
@@ -87,9 +94,10 @@ class Crossings {
   }
   void begin_next();
   void changed(std::uint64_t cycle) {
-    if (owner_.watches()) owner_.shares_changed(cycle);
+    if (owner_.watches()) watched(cycle);
     if (!share_->moved().empty()) plan_moved();
   }
+  void watched(std::uint64_t cycle);
   void plan_moved();
   void plan(Crossing& crossing, std::uint64_t due);
 

@@ -10,6 +10,7 @@
 #include "models/bus/region_check.h"
 #include "models/registry.h"
 #include "models/scratchpad/fair_share.h"
+#include "models/trace/activity.h"
 
 namespace attnvp {
 
@@ -187,14 +188,50 @@ FaultCode Scratchpad::describe(Crossings::Crossing& crossing, int initiator, tlm
   return FaultCode::kNone;
 }
 
-// Of a stream that was taken back, as much as was moved.
-void Scratchpad::crossed(const Crossings::Crossing& crossing, double share) {
+bool Scratchpad::watches() const { return active_.on() || activity_of(ctx_) != nullptr; }
+
+// Bytes of a region that were moved: of a stream that was taken back, a share.
+std::uint64_t Scratchpad::moved_bytes(const Region& region, double share) {
+  const std::uint64_t bytes = region.traffic_bytes;
+  return share < 1 ? static_cast<std::uint64_t>(share * static_cast<double>(bytes / 2)) * 2 : bytes;
+}
+
+// Words of a crossing that is over, at the rates that it had.
+void Scratchpad::tell_traffic(const Crossings::Crossing& crossing, double share, Activity& activity) {
+  double words[2] = {};
   const Stream& stream = crossing.moved();
   for (int i = 0; i < stream.regions; ++i) {
     const Region& region = stream.region[static_cast<std::size_t>(i)];
-    const std::uint64_t bytes = region.traffic_bytes;
-    (region.write ? write_words : read_words)
-        .add_bytes(share < 1 ? static_cast<std::uint64_t>(share * static_cast<double>(bytes / 2)) * 2 : bytes);
+    words[region.write ? 1 : 0] += static_cast<double>(moved_bytes(region, share)) / 2;
+  }
+  const double moved = static_cast<double>(crossing.bytes) * share, last = static_cast<double>(crossing.bytes) - moved;
+  const std::uint64_t period = ctx_.clock.period_fs();
+  std::uint64_t from = crossing.start;
+  auto left = static_cast<double>(crossing.bytes);
+  const auto tell = [&](std::uint64_t to, double still) {
+    still = std::clamp(still, std::min(last, left), left);
+    const double part = (left - still) / moved;
+    for (const bool write : {false, true}) {
+      if (words[write] * part > 0) {
+        activity.done(write ? write_words : read_words, words[write] * part, from * period, to * period);
+      }
+    }
+    from = to;
+    left = still;
+  };
+  for (const Crossings::Crossing::Left& at : crossing.progress) {
+    if (at.cycle > from) tell(at.cycle, at.bytes);
+  }
+  tell(std::max(ctx_.clock.now(), from + 1), last);
+}
+
+void Scratchpad::crossed(const Crossings::Crossing& crossing, double share) {
+  Activity* const activity = activity_of(ctx_);
+  if (activity != nullptr && crossing.bytes > 0 && share > 0) tell_traffic(crossing, share, *activity);
+  const Stream& stream = crossing.moved();
+  for (int i = 0; i < stream.regions; ++i) {
+    const Region& region = stream.region[static_cast<std::size_t>(i)];
+    (region.write ? write_words : read_words).add_bytes(moved_bytes(region, share));
   }
   if (crossing.stream != nullptr || memory_.empty()) return;
   const Region& run = crossing.run.region[0];

@@ -16,6 +16,8 @@
 
 namespace attnvp {
 
+class Activity;
+
 class Scratchpad : public Memory, protected Crossings::Owner {
  public:
   Scratchpad(sc_core::sc_module_name name, const Site& site);  // shared fairly
@@ -44,7 +46,9 @@ class Scratchpad : public Memory, protected Crossings::Owner {
   FaultCode describe(Crossings::Crossing& crossing, int initiator, tlm::tlm_generic_payload& payload);
   void crossed(const Crossings::Crossing& crossing, double share) override;
   void shares_changed(std::uint64_t cycle) override;
-  bool watches() const override { return active_.on(); }
+  bool watches() const override;
+  static std::uint64_t moved_bytes(const Region& region, double share);
+  void tell_traffic(const Crossings::Crossing& crossing, double share, Activity& activity);
 
   tlm_utils::simple_target_socket<Scratchpad> control_{"control"};
   ScratchpadConfig config_;

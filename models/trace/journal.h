@@ -12,6 +12,8 @@
 
 namespace attnvp {
 
+class Activity;
+
 class Journal {
  public:
   using Id = std::uint64_t;
@@ -46,6 +48,8 @@ class Journal {
     tokens_[event].push_back({giver, tokens, now});
   }
   void took(std::uint64_t event, std::uint32_t tokens, Id taker, std::uint64_t now);
+
+  Activity* activity = nullptr;  // told when what counters count was done (activity.h); nullptr: nobody asks
 
   const std::vector<Entry>& entries() const { return entries_; }
   const std::vector<Arrow>& arrows() const { return arrows_; }

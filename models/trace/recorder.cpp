@@ -1,6 +1,7 @@
 #include "models/trace/recorder.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace attnvp {
 
@@ -28,26 +29,22 @@ void Recorder::detach() {
   running_ = false;
 }
 
-void Recorder::add_probe(const std::string& scope, const std::string& name, const char* unit,
-                         std::function<double()> read) {
-  probe_signals_.push_back(std::make_unique<Signal>(owner_, name, Signal::Real{unit}));
-  probes_.push_back({static_cast<std::uint32_t>(signals_.size()), std::move(read)});
-  signals_.push_back({scope, name, probe_signals_.back().get()});
+void Recorder::sample_every(std::uint64_t period, std::function<void()> sample) {
+  period_ = period;
+  sample_ = std::move(sample);
 }
 
-void Recorder::add_rate(const std::string& scope, const std::string& name, const char* unit,
-                        std::function<double()> read, double per_fs) {
-  probe_signals_.push_back(std::make_unique<Signal>(owner_, name, Signal::Real{unit}));
-  rates_.push_back({{static_cast<std::uint32_t>(signals_.size()), std::move(read)}, per_fs, 0});
-  signals_.push_back({scope, name, probe_signals_.back().get()});
+std::uint32_t Recorder::add_late(const std::string& scope, const std::string& name, const char* unit) {
+  late_.push_back(std::make_unique<Signal>(owner_, name, Signal::Real{unit}));
+  signals_.push_back({scope, name, late_.back().get()});
+  return static_cast<std::uint32_t>(signals_.size() - 1);
 }
 
 void Recorder::start() {
   origin_ = clock_.now_fs();
   time_ = 0;
   running_ = true;
-  begun_ = announced_ = closed_ = false;
-  later_.clear();
+  begun_ = false;
   told_.clear();
   for (const TracedSignal& s : signals_) told_.push_back(s.signal->value());
   next_ = told_;
@@ -104,15 +101,14 @@ void Recorder::keep(std::uint64_t time, std::uint32_t id, std::uint64_t value) {
 }
 
 void Recorder::advance(std::uint64_t time) {
+  if (sample_ && time >= next_sample_) {
+    sample_();
+    next_sample_ = (time / period_ + 1) * period_;
+  }
   emit();
   while (!future_.empty() && future_.back().time < time) {
     time_ = std::max(time_, future_.back().time);
     emit();
-  }
-  if (time > window_.to && begun_ && !closed_) {
-    time_ = window_.to;
-    sample();
-    closed_ = true;
   }
   time_ = time;
   take_due();  // before what is going to be told now
@@ -127,17 +123,7 @@ void Recorder::take_due() {
 
 void Recorder::begin() {
   begun_ = true;
-  span_from_ = window_.from;
-  // At the run's begin nothing is summed up yet, whenever the first change comes.
-  for (Rate& rate : rates_) rate.before = window_.from == 0 ? 0 : rate.probe.read();
-  first_ = told_;
-  if (rates_.empty()) announce();
-}
-
-void Recorder::announce() {
-  if (announced_) return;
-  announced_ = true;
-  for (TraceListener* listener : listeners_) listener->begin(window_.from, first_);
+  for (TraceListener* listener : listeners_) listener->begin(window_.from, told_);
 }
 
 // All changes of one instant.
@@ -145,7 +131,6 @@ void Recorder::emit() {
   take_due();
   if (time_ > window_.to) return;
   if (!begun_ && time_ > window_.from) begin();
-  if (time_ >= next_sample_ && !changes_.empty()) sample();
   for (const std::uint32_t id : changes_) {
     changed_[id] = false;
     tell(id, next_[id]);
@@ -154,48 +139,10 @@ void Recorder::emit() {
   if (!begun_ && time_ == window_.from) begin();
 }
 
-// What the span that ends here had on average, then what happened in it.
-void Recorder::sample_rates() {
-  if (rates_.empty() || !begun_ || time_ <= span_from_) return;
-  const double span = static_cast<double>(time_ - span_from_);
-  for (Rate& rate : rates_) {
-    const double now = rate.probe.read();
-    const std::uint64_t value = Signal::bits_of((now - rate.before) / span * rate.per_fs);
-    rate.before = now;
-    if (told_[rate.probe.id] == value) continue;
-    told_[rate.probe.id] = value;
-    if (!announced_) {
-      first_[rate.probe.id] = value;
-      continue;
-    }
-    for (TraceListener* listener : listeners_) listener->change(span_from_, rate.probe.id, value);
-  }
-  announce();
-  span_from_ = time_;
-  tell_later();
-}
-
-void Recorder::tell_later() {
-  for (const Change& c : later_) {
-    for (TraceListener* listener : listeners_) listener->change(c.time, c.id, c.value);
-  }
-  later_.clear();
-}
-
-void Recorder::sample() {
-  sample_rates();
-  for (const Probe& probe : probes_) tell(probe.id, Signal::bits_of(probe.read()));
-  next_sample_ = period_ == UINT64_MAX ? UINT64_MAX : (time_ / period_ + 1) * period_;
-}
-
 void Recorder::tell(std::uint32_t id, std::uint64_t value) {
   if (told_[id] == value) return;
   told_[id] = value;
   if (!begun_) return;
-  if (!rates_.empty()) {
-    later_.push_back({time_, id, value});
-    return;
-  }
   for (TraceListener* listener : listeners_) listener->change(time_, id, value);
 }
 
@@ -206,9 +153,6 @@ void Recorder::finish() {
   detach();
   if (!begun_) begin();
   time_ = std::max(end, window_.from);
-  if (!closed_) sample();
-  announce();
-  tell_later();
   for (TraceListener* listener : listeners_) listener->end(time_);
 }
 

@@ -1,5 +1,5 @@
 // Between the modules' signals and whoever wants to see them change (waveform, timeline): brings changes into order of
-// time, drops what comes and goes within one instant, cuts out a window, and samples values that nobody announces.
+// time, drops what comes and goes within one instant, and cuts out a window.
 // Times are femtoseconds since start().
 #pragma once
 
@@ -41,13 +41,10 @@ class Recorder : public TraceSink {
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  // A signal that nobody sets: read at the first change in every `period`, and at the end.
-  void sample_every(std::uint64_t period) { period_ = period; }
-  void add_probe(const std::string& scope, const std::string& name, const char* unit, std::function<double()> read);
-  // The mean rate of what `read` sums up, from one such sample to the next: known at a span's end and told at its
-  // begin, so that values times durations add up to what `read` says at the end. Everything else waits that long, too.
-  void add_rate(const std::string& scope, const std::string& name, const char* unit, std::function<double()> read,
-                double per_fs);
+  // Calls `sample` at the first change in every `period`, up to the window's end.
+  void sample_every(std::uint64_t period, std::function<void()> sample);
+  // A real signal that nobody sets: listeners learn its values when the recorder has finished. Its number.
+  std::uint32_t add_late(const std::string& scope, const std::string& name, const char* unit);
   void add(TraceListener& listener) { listeners_.push_back(&listener); }
   const std::vector<TracedSignal>& signals() const { return signals_; }
 
@@ -67,22 +64,10 @@ class Recorder : public TraceSink {
   void take_due();                   // what was told for now, and before
   void emit();
   void tell(std::uint32_t id, std::uint64_t value);
-  void sample();
-  void sample_rates();
-  void tell_later();
   void begin();
-  void announce();
   void detach();
 
-  class Probes : public CounterOwner {};
-  struct Probe {
-    std::uint32_t id;
-    std::function<double()> read;
-  };
-  struct Rate {
-    Probe probe;
-    double per_fs, before;  // before: at the span's begin
-  };
+  class LateOwner : public CounterOwner {};
   struct Change {
     std::uint64_t time;
     std::uint32_t id;
@@ -93,17 +78,11 @@ class Recorder : public TraceSink {
   std::vector<TracedSignal> signals_;
   std::vector<Signal*> attached_;
   std::vector<const Module*> modules_;  // whose they are
-  Probes owner_;
-  std::vector<std::unique_ptr<Signal>> probe_signals_;
-  std::vector<Probe> probes_;
-  std::vector<Rate> rates_;
-  std::uint64_t span_from_ = 0;       // of rates
-  std::vector<Change> later_;         // that wait for the span's end
-  std::vector<std::uint64_t> first_;  // the window's first values, which are not whole before its first rates are known
+  LateOwner owner_;
+  std::vector<std::unique_ptr<Signal>> late_;
   std::vector<TraceListener*> listeners_;
 
-  bool running_ = false, begun_ = false, announced_ = false;
-  bool closed_ = false;  // the window's last sample is taken
+  bool running_ = false, begun_ = false;
   std::uint64_t origin_ = 0;
   std::uint64_t time_ = 0;  // of the changes being collected
   std::vector<std::uint64_t> told_, next_;
@@ -111,6 +90,7 @@ class Recorder : public TraceSink {
   std::vector<std::uint32_t> changes_;  // ids, in the order of their first change
   std::vector<Change> future_;          // the next one last, of equal times those that were told first
   std::uint64_t period_ = UINT64_MAX, next_sample_ = 0;
+  std::function<void()> sample_;
 };
 
 }  // namespace attnvp

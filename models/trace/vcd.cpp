@@ -186,8 +186,14 @@ std::string VcdWriter::text() const {
   };
   for (const Scope& scope : root.children) declare(declare, scope);
   out += fmt::format("$enddefinitions $end\n#{}\n$dumpvars\n", begin_);
+  std::vector<std::uint64_t> first = first_;
+  for (const Filled& filled : filled_) {
+    for (const Note& note : filled.notes) {
+      if (note.time <= begin_) first[filled.signal] = note.value;
+    }
+  }
   for (std::uint32_t id = 0; id < signals_.size(); ++id) {
-    if (shows(id)) write_value(out, id, first_[id]);
+    if (shows(id)) write_value(out, id, first[id]);
   }
   for (const Annotation& a : annotations_) {
     std::uint64_t value = Signal::kNone;
@@ -197,7 +203,7 @@ std::string VcdWriter::text() const {
     write_note(out, a, value);
   }
   out += "$end\n";
-  return out + (annotations_.empty() ? body_ : body_with_notes());
+  return out + (annotations_.empty() && filled_.empty() ? body_ : body_with_notes());
 }
 
 void VcdWriter::annotate(const std::string& scope, const std::string& name, std::vector<Note> notes, unsigned bits) {
@@ -227,6 +233,11 @@ std::string VcdWriter::body_with_notes() const {
   for (const Annotation& a : annotations_) {
     for (const Note& note : a.notes) {
       if (note.time > begin_ && note.time <= time_) write_note(changes[note.time], a, note.value);
+    }
+  }
+  for (const Filled& filled : filled_) {
+    for (const Note& note : filled.notes) {
+      if (note.time > begin_ && note.time <= time_) write_value(changes[note.time], filled.signal, note.value);
     }
   }
   std::string out;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/trace/recorder.h"
@@ -44,6 +45,8 @@ class VcdWriter : public TraceListener {
   };
   static constexpr unsigned kNames = 0;
   void annotate(const std::string& scope, const std::string& name, std::vector<Note> notes, unsigned bits = kNames);
+  // The values of a late signal (Recorder::add_late), in order of time; before the first it is 0.
+  void fill_in(std::uint32_t id, std::vector<Note> notes) { filled_.push_back({id, std::move(notes)}); }
   std::string noted(const std::string& scope, const std::string& name) const;  // as GTKWave calls it; empty: is none
   std::uint64_t first_time() const { return begin_; }
   std::uint64_t last_time() const { return time_; }
@@ -65,12 +68,17 @@ class VcdWriter : public TraceListener {
     std::vector<Note> notes;
     unsigned bits;
   };
+  struct Filled {
+    std::uint32_t signal;
+    std::vector<Note> notes;
+  };
   void write_note(std::string& out, const Annotation& annotation, std::uint64_t value) const;
   std::string body_with_notes() const;
 
   const std::vector<TracedSignal>& signals_;
   const EnumCodes& codes_;
   std::vector<Annotation> annotations_;
+  std::vector<Filled> filled_;
   std::vector<std::vector<std::uint64_t>> enum_codes_;  // per signal and value
   std::vector<std::string> ids_;
   std::vector<bool> used_;

@@ -6,7 +6,6 @@
 
 #include "firmware/hal/registers.h"
 #include "models/trace/operation.h"
-#include "platform/job/counters.h"
 #include "platform/trace/gtkw.h"
 #include "platform/trace/scope.h"
 #include "platform/trace/surfer.h"
@@ -15,7 +14,6 @@
 namespace attnvp::trace {
 
 namespace {
-constexpr double kWattsOfPjPerFs = 1000;
 constexpr std::size_t kFewEngines = 4;
 constexpr std::uint64_t kFirstPvs = 12;  // as long as so many of the first PV is what a view shows first
 constexpr std::uint64_t kMarks = 16;     // of the ruler in that sight, about
@@ -90,9 +88,17 @@ void Session::begin(Platform& platform, const config::EnergyTable& energy) {
   const auto fs = [period](std::uint64_t cycle) { return cycle > UINT64_MAX / period ? UINT64_MAX : cycle * period; };
   recorder_ = std::make_unique<Recorder>(platform, platform.context().clock, wanted_,
                                          Recorder::Window{fs(request_.from_cycle), fs(request_.to_cycle)});
-  recorder_->sample_every(fs(platform.machine().technology.power_window));
   start_fs_ = platform.context().clock.now_fs();
-  add_energy(energy);
+  const std::uint64_t window = fs(platform.machine().technology.power_window);
+  power_ = std::make_unique<PowerTrace>(platform, energy, wanted_, window,
+                                        PowerTrace::Cut{fs(request_.from_cycle), fs(request_.to_cycle)});
+  recorder_->sample_every(window, [this] { power_->sample(); });
+  energy_ids_.clear();
+  power_ids_.clear();
+  for (const std::string& scope : power_->series()) {
+    energy_ids_.push_back(recorder_->add_late(scope, "energy_pj", "pJ"));
+    power_ids_.push_back(recorder_->add_late(scope, "power_w", "W"));
+  }
   if (request_.waveform) {
     codes_ = std::make_unique<EnumCodes>(platform);
     codes_->add(wait_words());
@@ -112,53 +118,41 @@ void Session::begin(Platform& platform, const config::EnergyTable& energy) {
     recorder_->add(*timeline_);
   }
   journal_ = std::make_unique<Journal>();
+  journal_->activity = power_.get();
   platform.context().journal = journal_.get();
   recorder_->start();
 }
 
-// Energy spent so far and the power of every span, per module and in all.
-void Session::add_energy(const config::EnergyTable& energy) {
-  using Terms = std::vector<std::function<double()>>;
-  const auto sum = [](const Terms& terms) {
-    double pj = 0;
-    for (const auto& term : terms) pj += term();
-    return pj;
-  };
-  const auto show = [&](const std::string& scope, const Terms& terms) {
-    recorder_->add_probe(scope, "energy_pj", "pJ", [terms, sum] { return sum(terms); });
-    recorder_->add_rate(
-        scope, "power_w", "W", [terms, sum] { return sum(terms); }, kWattsOfPjPerFs);
-  };
-  Terms all;
-  const auto cycles = [this] {
-    const Clock& clock = platform_->context().clock;
-    return (clock.now_fs() - start_fs_) / clock.period_fs();
-  };
-  for_each_module(*platform_, [&](Module& module) {
-    Terms terms;
-    for (const Counter* counter : module.counters()) {
-      const Action& action = counter->action();
-      // What the table lacks is an error only if it happens; the job says so then.
-      if (action.component == nullptr || !energy.has(action.component, action.name)) continue;
-      const double pj = energy.pj(action.component, action.name, module.size_bytes());
-      terms.emplace_back([counter, pj] { return static_cast<double>(counter->value()) * pj; });
+// Energy spent so far and the power of every window, per module and in all: only now is it known when it was spent.
+void Session::add_power() {
+  power_->end();
+  for (std::size_t s = 0; s < power_->series().size(); ++s) {
+    std::vector<VcdWriter::Note> energy, watts;
+    if (vcd_ == nullptr) continue;
+    const auto note = [](std::vector<VcdWriter::Note>& notes, std::uint64_t time, double value) {
+      if (notes.empty() || notes.back().value != Signal::bits_of(value))
+        notes.push_back({time, Signal::bits_of(value)});
+    };
+    const std::vector<PowerTrace::Point> points = power_->points(s);
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      note(energy, points[i].from_fs, points[i].pj_before);
+      if (i + 1 < points.size()) note(watts, points[i].from_fs, points[i].watts);
     }
-    for (const job::Standing& s : job::standing_of(module, energy)) {
-      const double pj = energy.pj(s.component, s.action, 0);
-      terms.emplace_back([this, &module, pj, cycles, which = s.cycles] {
-        return pj * static_cast<double>(job::powered_cycles(module, platform_->machine().technology, cycles()).*which);
-      });
-    }
-    all.insert(all.end(), terms.begin(), terms.end());
-    if (!terms.empty() && wanted_(module.name())) show(module.name(), terms);
+    vcd_->fill_in(energy_ids_[s], std::move(energy));
+    vcd_->fill_in(power_ids_[s], std::move(watts));
+  }
+  if (timeline_ == nullptr) return;
+  power_->for_each_window([&](std::uint64_t from_fs, std::size_t s, double watts) {
+    timeline_->fill_in(from_fs, power_ids_[s], Signal::bits_of(watts));
   });
-  show(platform_->name(), all);
 }
 
 void Session::end() {
   recorder_->finish();
   cycles_ = (platform_->context().clock.now_fs() - start_fs_) / platform_->context().clock.period_fs();
   platform_->context().journal = nullptr;
+  journal_->activity = nullptr;
+  add_power();
   if (vcd_ != nullptr) {
     add_waits();
     add_overview();

@@ -14,6 +14,7 @@
 #include "models/trace/vcd.h"
 #include "platform/config/energy.h"
 #include "platform/elaboration/platform.h"
+#include "platform/trace/power_trace.h"
 #include "platform/trace/timeline.h"
 
 namespace attnvp::trace {
@@ -89,13 +90,15 @@ class Session {
   void add_waits();
   void add_overview();
   std::pair<std::uint64_t, std::uint64_t> first_sight() const;  // from, to; fs
-  void add_energy(const config::EnergyTable& energy);
+  void add_power();
 
   Request request_;
   Platform* platform_ = nullptr;
   bool recorded_ = false;
   std::uint64_t start_fs_ = 0, cycles_ = 0;
   std::unique_ptr<Recorder> recorder_;
+  std::unique_ptr<PowerTrace> power_;
+  std::vector<std::uint32_t> energy_ids_, power_ids_;  // late signals of each of its series
   std::unique_ptr<EnumCodes> codes_;
   std::unique_ptr<VcdWriter> vcd_;
   std::unique_ptr<FirstPv> first_pv_;

@@ -25,6 +25,8 @@ class TimelineSignals : public TraceListener {
   void begin(std::uint64_t time, const std::vector<std::uint64_t>& values) override;
   void change(std::uint64_t time, std::uint32_t id, std::uint64_t value) override;
   void end(std::uint64_t time) override;
+  // A value of a late signal (Recorder::add_late), in order of time for all of them together.
+  void fill_in(std::uint64_t time, std::uint32_t id, std::uint64_t value);
 
   struct Stall {
     std::string scope;

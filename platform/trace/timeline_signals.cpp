@@ -59,14 +59,21 @@ void TimelineSignals::begin(std::uint64_t time, const std::vector<std::uint64_t>
   for (std::uint32_t id = 0; id < values.size(); ++id) change(time, id, values[id]);
 }
 
+void TimelineSignals::fill_in(std::uint64_t time, std::uint32_t id, std::uint64_t value) {
+  const Use& use = uses_[id];
+  if (use.kind != Use::Kind::kSeries) return;
+  const std::uint64_t cycle = time / period_;
+  std::vector<Point>& points = charts_[use.index].points;
+  if (points.back().cycle != cycle) points.push_back({cycle, points.back().values});
+  points.back().values[use.series] = value_of(*signals_[id].signal, value);
+}
+
 void TimelineSignals::change(std::uint64_t time, std::uint32_t id, std::uint64_t value) {
   const Use& use = uses_[id];
   const std::uint64_t cycle = time / period_;
   last_ = cycle;
   if (use.kind == Use::Kind::kSeries) {
-    std::vector<Point>& points = charts_[use.index].points;
-    if (points.back().cycle != cycle) points.push_back({cycle, points.back().values});
-    points.back().values[use.series] = value_of(*signals_[id].signal, value);
+    fill_in(time, id, value);
   } else if (use.kind == Use::Kind::kState) {
     Processor& p = processors_[use.index];
     if (p.state == stall_) stalls_.push_back({p.scope, p.since, cycle, p.address});

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "platform/energy/machine_model.h"
 #include "platform/report/report.h"
 #include "tests/platform/traced.h"
 #include "tests/platform/waveform.h"
@@ -104,6 +107,166 @@ TEST(Power, TheTracesIntegralIsTheReportsEnergy) {
     EXPECT_LT(l1, pj);
     EXPECT_NE(t.timeline.find("power [W]"), std::string::npos);
   }
+}
+
+// Watts of every module at its full rate, by the energy table and the machine's keys.
+class FullRate {
+ public:
+  FullRate(const MachineConfig& m, const config::EnergyTable& table) : m_(m), table_(table) {}
+
+  double of(const std::string& module) const { return (dynamic(module) + standing(module)) * m_.clock_hz * 1e-12; }
+
+ private:
+  double pj(const std::string& component, const std::string& action, std::uint64_t bytes = 0) const {
+    return table_.has(component, action) ? table_.pj(component, action, bytes) : 0;
+  }
+  double most(const std::string& component, std::uint64_t bytes) const {
+    return std::max(pj(component, "read", bytes), pj(component, "write", bytes));
+  }
+  double standing(const std::string& module) const {
+    return pj("attnvp.leakage", module) + pj("attnvp.clock", module) +
+           (module == "dram" ? pj("attnvp.dram", "background") : 0);
+  }
+  double dram_bytes() const { return m_.dram.bytes_per_second / m_.clock_hz; }
+  // pJ a cycle.
+  double dynamic(const std::string& module) const {
+    const double pes = 1.0 * m_.mac.rows * m_.mac.columns, lanes = m_.vec.lanes;
+    if (module == "mac") {
+      return pes * (pj("attnvp.mac", "compute") + pj("attnvp.mac", "accumulate") + pj("attnvp.mac", "max") +
+                    pj("attnvp.mac", "add") + pj("attnvp.mac", "exp"));
+    }
+    if (module == "vec") {
+      return lanes * (pj("attnvp.vec", "compute") + pj("attnvp.vec", "max") + 2 * pj("attnvp.vec", "add") +
+                      2 * pj("attnvp.vec", "multiply") + pj("attnvp.vec", "exp") + pj("attnvp.vec", "divide"));
+    }
+    if (module == "l1") {
+      const double bytes =
+          std::min(1.0 * m_.l1.ports * m_.l1.port_bytes_per_cycle, 1.0 * m_.l1.banks * m_.l1.bank_bytes_per_cycle);
+      return bytes / 2 * most("attnvp.l1", m_.l1.size_bytes);
+    }
+    // Both operands, a sum's two words in and out, and the result; on a lane, an element in and out.
+    if (module == "l0")
+      return (pes * 8 + 4.0 * (m_.mac.rows + m_.mac.columns) + 8 * lanes) * most("attnvp.l0", m_.l0.size_bytes);
+    if (module == "dram") return dram_bytes() / 2 * most("attnvp.dram", m_.dram.size_bytes);
+    if (module == "dma") {
+      const double bytes = 2 * dram_bytes() + m_.l1.port_bytes_per_cycle;
+      return bytes * (pj("attnvp.dma", "byte") + pj("attnvp.dma", "burst") / 16);
+    }
+    if (module == "bus") {
+      const double bytes = dram_bytes() + m_.clusters * (1.0 * m_.control.bus_bytes + m_.l1.port_bytes_per_cycle);
+      return bytes * pj("attnvp.network", "byte") + 8 * m_.clusters * pj("attnvp.network", "access");
+    }
+    if (module == "cpu") return pj("attnvp.control", "access") / m_.control.access_cycles;
+    if (module == "events") return 16 * pj("attnvp.events", "signal");
+    return 0;
+  }
+
+  const MachineConfig& m_;
+  const config::EnergyTable& table_;
+};
+
+struct Watched {
+  MachineConfig machine;
+  job::Result result;
+  Waveform wave;
+};
+
+Watched watch(const std::string& hardware, const std::vector<std::string>& settings, const std::string& network,
+              const std::string& dataflow) {
+  Watched w{config::load_hardware(hardware, settings), {}, {}};
+  trace::Request request;
+  request.waveform = true;
+  trace::Session session(request);
+  job::RunOptions options;
+  options.trace = &session;
+  job::Runner runner(w.machine, config::load_energy(w.machine.energy), false);
+  w.result = runner.run(config::load_network(network), job::parse_dataflow(dataflow), nullptr, options);
+  w.wave = parse_vcd(session.vcd());
+  return w;
+}
+
+double most(const Variable& power) {
+  double watts = 0;
+  for (const auto& change : power.changes) watts = std::max(watts, std::stod(change.second));
+  return watts;
+}
+
+// Windows of one cycle, a few cycles and the usual ones: whatever is averaged, no module is over its full rate.
+TEST(Power, NoIntervalExceedsWhatAllDrawAtFullRate) {
+  const std::vector<std::vector<std::string>> machines = {
+      {},
+      {"power_window=1"},
+      {"power_window=7", "dram.bandwidth=3 GB/s", "dma.outstanding=64"},
+      {"power_window=50", "vec.lanes=64", "l1.port_bandwidth=16 B/cycle", "l1.banks=2"},
+      {"power_window=16", "mac.rows=4", "cores=4", "l1.ports=3"},
+      {"power_window=3", "dma.burst=4 KiB", "dma.outstanding=16", "dram.latency=1 us"}};
+  for (const char* hardware : {"edge", "edge-16nm"}) {
+    for (const std::vector<std::string>& settings : machines) {
+      for (const char* dataflow : {"layerwise", "flat", "mas", "cascade"}) {
+        SCOPED_TRACE(std::string(hardware) + " " + dataflow + " " + (settings.empty() ? "" : settings.front()));
+        const Watched w = watch(hardware, settings, "H=2,N=80,E=24", dataflow);
+        const config::EnergyTable table = energy::resolved(config::load_energy(w.machine.energy), w.machine);
+        const FullRate full(w.machine, table);
+        double all = 0;
+        for (const auto& [code, v] : w.wave.by_code) {
+          const std::string tail = ".power_w";
+          if (v.path.size() < tail.size() || v.path.substr(v.path.size() - tail.size()) != tail) continue;
+          const std::string path = v.path.substr(0, v.path.size() - tail.size());
+          for (const auto& change : v.changes) EXPECT_GE(std::stod(change.second), 0) << path;
+          if (path == "attnvp") continue;
+          const double watts = full.of(path.substr(path.rfind('.') + 1));
+          all += watts;
+          const std::string module = path.substr(path.rfind('.') + 1);
+          if (module == "mac" || module == "vec" || module == "l1" || module == "dram") {
+            EXPECT_LE(most(v), watts * (1 + 1e-4)) << path;
+          }
+        }
+        EXPECT_LE(most(w.wave.of("attnvp.power_w")), all * (1 + 1e-4));
+        const double pj = w.wave.integral(w.wave.of("attnvp.power_w")) * 1e-3;
+        EXPECT_NEAR(pj / w.result.total_energy_pj(), 1, 1e-9);
+        const double last = std::stod(w.wave.of("attnvp.energy_pj").changes.back().second);
+        EXPECT_NEAR(last / w.result.total_energy_pj(), 1, 1e-9);
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+TEST(Power, TheIntegralIsTheEnergyWhateverTheMachineIs) {
+  for (const std::vector<std::string>& settings : {std::vector<std::string>{"dram.policy=banked", "dram.part=hbm2"},
+                                                   {"dram.policy=cached"},
+                                                   {"l1.kind=banked"},
+                                                   {"gating=power"},
+                                                   {"gating=clock", "wake_cycles=20"},
+                                                   {"control.cpu=riscv"},
+                                                   {"clusters=2", "interconnect.kind=mesh"}}) {
+    SCOPED_TRACE(settings.front());
+    const Watched w = watch("edge-16nm", settings, "H=2,N=96,E=24", "flat");
+    EXPECT_NEAR(w.wave.integral(w.wave.of("attnvp.power_w")) * 1e-3 / w.result.total_energy_pj(), 1, 1e-9);
+    EXPECT_GE(std::stod(w.wave.of("attnvp.power_w").changes.front().second), 0);
+  }
+}
+
+// A row block's softmax takes longer than a window: its energy is not in the one in which it ends.
+TEST(Power, ACommandsEnergyIsSpreadOverItsTime) {
+  const Watched w = watch("edge-16nm", {"power_window=64", "vec.lanes=64"}, "H=1,N=256,E=16", "flat");
+  const Variable& power = w.wave.of("attnvp.cluster0.core0.vec.power_w");
+  const Variable& operation = w.wave.of("attnvp.cluster0.core0.vec.operation");
+  const std::uint64_t window = 64 * period_of(w.result);
+  int windows = 0;
+  double least = 1e9, greatest = 0;
+  for (std::size_t i = 0; i + 1 < operation.changes.size(); ++i) {
+    if (w.wave.name(operation.changes[i].second) != "softmax") continue;
+    for (std::uint64_t at = (operation.changes[i].first / window + 1) * window;
+         at + window <= operation.changes[i + 1].first; at += window) {
+      const double watts = std::stod(power.at(at));
+      least = std::min(least, watts);
+      greatest = std::max(greatest, watts);
+      ++windows;
+    }
+  }
+  EXPECT_GT(windows, 10);
+  EXPECT_NEAR(greatest / least, 1, 0.01) << "equal rows";
 }
 
 }  // namespace
