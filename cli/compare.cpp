@@ -17,6 +17,7 @@
 #include "platform/config/operations.h"
 #include "platform/config/words.h"
 #include "platform/files/outputs.h"
+#include "platform/job/advice.h"
 #include "platform/report/power.h"
 #include "platform/report/report.h"
 #include "platform/report/runs_csv.h"
@@ -79,7 +80,8 @@ Outcome run_one(const Prepared& p, const Entry& entry, const RunArguments& a, co
     if (a.tiling == "auto") schedule.tiling = tuning::find_tiling(machine, p.network, schedule, p.energy);
     schedule = job::complete(machine, p.network, schedule);
     job::Runner runner(machine, p.energy, p.full);
-    const job::Result result = runner.run(p.network, schedule, tensors, {});
+    job::Result result = runner.run(p.network, schedule, tensors, {});
+    result.bound.advice = job::advice_for(result, machine);
     outcome.row = report::comparison_row(result);
     outcome.json =
         report::to_json(result, machine.name, {"", a.energy_range, a.settings, config::machine_hash(machine), a.seed});

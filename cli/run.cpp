@@ -25,6 +25,7 @@
 #include "platform/config/hardware.h"
 #include "platform/elaboration/platform.h"
 #include "platform/files/outputs.h"
+#include "platform/job/advice.h"
 #include "platform/job/job.h"
 #include "platform/report/action_counts.h"
 #include "platform/report/json.h"
@@ -162,6 +163,7 @@ int run(const RunArguments& a) {
     throw job::RunError(e.what() + trace.where());
   }
 
+  result.bound.advice = job::advice_for(result, p.machine);
   report::JsonParts parts{seen_from(a.json, a.timeline), a.energy_range, a.settings, config::machine_hash(p.machine),
                           a.seed};
   parts.least_cycles = picked.least_cycles;

@@ -14,8 +14,6 @@ namespace attnvp::mapping {
 
 namespace {
 
-constexpr std::size_t kReplayed = 24000;  // of a stream that are replayed
-
 // Lane-cycles that softmax takes of the VEC engines, each row in the cheaper way: whole, or in one pass, which leaves a
 // quotient for each element of O (models/vec_engine/row_ops.h). As a quotient is shared by a row's scores, of no score
 // it is less than of one of the longest row there can be.
@@ -53,10 +51,10 @@ LayerDemand layer_demand(const Job& job, const MachineConfig& m) {
 
 namespace {
 
-double least_of(const Job& job, std::uint32_t cluster, Costs& costs) {
+double least_of(const Job& job, std::uint32_t cluster, Costs& costs, std::size_t most) {
   const MachineConfig& machine = costs.machine();
   const double layer = layer_demand(job, machine).cycles();
-  const Recording r = record(job, cluster, costs, kReplayed);
+  const Recording r = record(job, cluster, costs, most);
   const Replay order = replay(r, costs, Contention::kBound);
   if (!r.complete) return std::max(layer, order.finished ? order.cycles : 0.0);
   // What this cluster's commands take of each resource.
@@ -77,12 +75,64 @@ double least_of(const Job& job, std::uint32_t cluster, Costs& costs) {
   return std::max({layer, order.cycles, boot + dram, boot + l2, *std::max_element(busy.begin(), busy.end())});
 }
 
+// The cycles of each engine of a cluster, on several machines.
+class Paces final : public Reader {
+ public:
+  explicit Paces(std::vector<Costs>& costs) : costs_(costs), busy_(costs.size()) {}
+  void command(const Queue& queue, const hal::Descriptor& d) override {
+    if (queue.unit == Unit::kDma || d.opcode == hal::Opcode::kNop) return;
+    const std::size_t engine = 2 * std::size_t{queue.index} + (queue.unit == Unit::kVec ? 1 : 0);
+    for (std::size_t m = 0; m < costs_.size(); ++m) {
+      if (busy_[m].size() <= engine) busy_[m].resize(engine + 1);
+      busy_[m][engine] += costs_[m].of(costs_[m].number_of(queue.unit, d)).pace;
+    }
+  }
+  std::uint32_t level(const Queue& /*queue*/) override {
+    deals_ = true;
+    return 0;
+  }
+  bool deals() const { return deals_; }
+  const std::vector<double>& busy(std::size_t machine) const { return busy_[machine]; }
+
+ private:
+  std::vector<Costs>& costs_;
+  std::vector<std::vector<double>> busy_;
+  bool deals_ = false;
+};
+
 }  // namespace
 
-double least_cycles(const Job& job, const MachineConfig& machine) {
+double least_cycles(const Job& job, const MachineConfig& machine, std::size_t most) {
   Costs costs(machine);
-  const double first = least_of(job, 0, costs);
-  return machine.clusters == 1 ? first : std::max(first, least_of(job, machine.clusters - 1, costs));
+  const double first = least_of(job, 0, costs, most);
+  return machine.clusters == 1 ? first : std::max(first, least_of(job, machine.clusters - 1, costs, most));
+}
+
+std::vector<EngineDemand> engine_demands(const Job& job, const std::vector<MachineConfig>& machines) {
+  std::vector<Costs> costs;
+  costs.reserve(machines.size());
+  for (const MachineConfig& machine : machines) costs.emplace_back(machine);
+  std::vector<EngineDemand> most(machines.size()), all(machines.size());
+  bool deals = false;
+  const std::uint32_t clusters = machines.front().clusters;
+  for (std::uint32_t cluster = 0; cluster < clusters; ++cluster) {
+    Paces paces(costs);
+    read_stream(job, cluster, paces);
+    deals = deals || paces.deals();
+    for (std::size_t m = 0; m < machines.size(); ++m) {
+      const std::vector<double>& busy = paces.busy(m);
+      for (std::size_t engine = 0; engine < busy.size(); ++engine) {
+        const bool vec = engine % 2 == 1;
+        double& busiest = vec ? most[m].vec : most[m].mac;
+        busiest = std::max(busiest, busy[engine]);
+        (vec ? all[m].vec : all[m].mac) += busy[engine];
+      }
+    }
+  }
+  if (!deals) return most;
+  const double engines = 1.0 * clusters * machines.front().cores;
+  for (EngineDemand& demand : all) demand = {demand.mac / engines, demand.vec / engines};
+  return all;
 }
 
 }  // namespace attnvp::mapping

@@ -10,6 +10,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <vector>
 
 #include "mapping/bus.h"
 #include "models/machine.h"
@@ -26,7 +28,16 @@ struct LayerDemand {
 LayerDemand layer_demand(const Job& job, const MachineConfig& machine);
 
 // For all schedules that have these commands, whatever is in them (Parameter::in_command); infinite for a schedule that
-// never ends.
-double least_cycles(const Job& job, const MachineConfig& machine);
+// never ends. `most`: commands of a cluster that are looked at.
+constexpr std::size_t kMostReplayed = 24000;
+double least_cycles(const Job& job, const MachineConfig& machine, std::size_t most = kMostReplayed);
+
+// Cycles that the commands take of the busiest MAC array and the busiest VEC engine, ragged edges included. Where
+// firmware deals work by the queues' levels, the mean, as another machine may have it dealt otherwise.
+struct EngineDemand {
+  double mac = 0, vec = 0;
+};
+// On each of the machines, which differ in no more than their engines.
+std::vector<EngineDemand> engine_demands(const Job& job, const std::vector<MachineConfig>& machines);
 
 }  // namespace attnvp::mapping

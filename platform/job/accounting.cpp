@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "platform/elaboration/platform.h"
 #include "platform/job/job.h"
@@ -20,19 +21,6 @@ void add(UnitTime& unit, const std::string& reason, std::uint64_t cycles) {
     return;
   }
   unit.cycles.emplace_back(reason, cycles);
-}
-
-Remedy remedy_of(const std::string& resource, const MachineConfig& m) {
-  if (resource == "mac") return {"mac.rows", "rows of the MAC array"};
-  if (resource == "vec") return {"vec.lanes", "lanes of VEC"};
-  if (resource == "dram") return {"dram.bandwidth", "DRAM's bandwidth"};
-  if (resource == "l2") return {m.has_l2() ? "l2.bandwidth" : "dram.l2_bandwidth", "bandwidth of the L2"};
-  if (resource == "l1_port") return {"l1.port_bandwidth", "bandwidth of an L1 port"};
-  if (resource == "l1_bank") return {"l1.bank_bandwidth", "bandwidth of L1's banks"};
-  if (resource == "network") return {"interconnect.link_width", "width of the network's links"};
-  if (resource == "dma") return {"dma.outstanding", "bursts under way"};
-  if (m.control.cpu == "riscv") return {"control.clock", "clock of the control processor"};
-  return {"control.access_cycles", "speed of the control processor's bus", 0.5};
 }
 
 std::string last_part(const std::string& name) { return name.substr(name.rfind('.') + 1); }
@@ -117,12 +105,18 @@ std::vector<std::pair<std::string, double>> mean_shares(const std::vector<UnitTi
 Bound bound_of(const Result& r, const MachineConfig& m) {
   Bound b;
   b.run_cycles = static_cast<double>(r.cycles);
+  std::map<std::string, double> ragged;
   const auto worked = [&](const char* kind) {  // of the busiest one
     std::uint64_t most = 0;
     for (const UnitTime& unit : r.unit_times) {
-      std::uint64_t cycles = 0;
-      for (const auto& [reason, n] : unit.cycles) cycles += reason == "useful" || reason == "ragged edge" ? n : 0;
-      if (unit.kind == kind) most = std::max(most, cycles);
+      std::uint64_t useful = 0, at_edges = 0;
+      for (const auto& [reason, n] : unit.cycles) {
+        if (reason == "useful") useful += n;
+        if (reason == "ragged edge") at_edges += n;
+      }
+      if (unit.kind != kind || useful + at_edges <= most) continue;
+      most = useful + at_edges;
+      ragged[kind] = static_cast<double>(at_edges);
     }
     return static_cast<double>(most);
   };
@@ -157,21 +151,8 @@ Bound bound_of(const Result& r, const MachineConfig& m) {
   // Latency and limits of what may be under way: no demand, as it falls with any of the others.
   const double dma = of("dma", "busy_cycles");
   if (dma > 1.1 * b.most.cycles) b.most = {"dma", dma};
-  b.remedy = remedy_of(b.most.resource, m);
+  b.ragged_cycles = ragged[b.most.resource];
   return b;
-}
-
-double Bound::at_most() const {
-  double least = 0;
-  for (const Demand& d : demands) least = std::max(least, d.resource == most.resource ? d.cycles / 2 : d.cycles);
-  return least > 0 ? std::max(run_cycles / least, 1.0) : 1;
-}
-
-std::string Bound::next() const {
-  for (const Demand& d : demands) {  // the most first
-    if (d.resource != most.resource && d.cycles > most.cycles / 2) return d.resource;
-  }
-  return most.resource;
 }
 
 }  // namespace attnvp::job

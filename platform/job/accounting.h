@@ -32,24 +32,28 @@ struct Demand {
   double cycles = 0;
 };
 
-// The key to change first, and in words what that is.
-struct Remedy {
-  const char* key = "";
-  const char* words = "";
-  double factor = 2;  // that gives twice as much of the resource
+// A change that may make the run faster, and how much at most.
+struct Advice {
+  struct Setting {
+    std::string key, value;  // as --set takes them
+  };
+  std::string key;                // the first setting's; "tiling": the machine stays as it is
+  double factor = 1;              // of that key's value
+  std::vector<Setting> settings;  // of the machine
+  std::string words;              // "twice the rows of the MAC array"
+  bool same_tiling = true;        // false: for any tiling and dataflow of the layer
+  double at_most = 1;             // the run is at most so many times faster
+  std::string then;               // the resource that binds then; "schedule": the order of the commands
+  std::string reason;             // a sentence without its full stop
 };
 
 struct Bound {
   Demand most;
-  Remedy remedy;
   std::vector<Demand> demands;  // the most first
   double run_cycles = 0;
+  double ragged_cycles = 0;    // of `most`, what was left unused at edges
+  std::vector<Advice> advice;  // the best first; empty: nobody asked (advice.h)
   double share() const { return run_cycles > 0 ? most.cycles / run_cycles : 0; }
-  // With twice as much of the resource the run is at most so many times faster, if all commands stay the same, as
-  // they do with the same tiling.
-  double at_most() const;
-  // What needs the most cycles then.
-  std::string next() const;
 };
 
 // Tensors of the job get tags, so that a wait for a load can name what is loaded. `bias`: 0 where there is none.

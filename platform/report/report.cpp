@@ -95,24 +95,56 @@ Table time_table(const job::Result& r) {
   return table;
 }
 
-std::string bound_sentence(const job::Bound& b) {
-  const std::map<std::string, std::string> names = {{"mac", "MAC"},
-                                                    {"vec", "VEC"},
-                                                    {"dram", "DRAM"},
-                                                    {"l1_port", "L1 port"},
-                                                    {"l1_bank", "L1 bank"},
-                                                    {"l2", "L2"},
-                                                    {"control", "control processor"},
-                                                    {"dma", "DMA"},
-                                                    {"network", "network"}};
-  const auto name = [&](const std::string& resource) { return names.at(resource); };
-  const bool slow = b.share() < 0.5;
-  const std::string then = b.next() == b.most.resource ? fmt::format("{} still binds", name(b.next()))
-                                                       : fmt::format("{} binds", name(b.next()));
-  return fmt::format("{}: {} busy; at twice the {} ({}) and the same tiling at most {:.2f}x, then {}",
-                     slow ? "no resource is half busy, the schedule waits" : name(b.most.resource) + " bound",
-                     slow ? name(b.most.resource) + " " + percent(b.share()) : percent(b.share()), b.remedy.words,
-                     b.remedy.key, b.at_most(), then);
+const std::map<std::string, std::string> kResources = {{"mac", "MAC"},
+                                                       {"vec", "VEC"},
+                                                       {"dram", "DRAM"},
+                                                       {"l1_port", "L1 port"},
+                                                       {"l1_bank", "L1 bank"},
+                                                       {"l2", "L2"},
+                                                       {"control", "control processor"},
+                                                       {"dma", "DMA"},
+                                                       {"network", "network"},
+                                                       {"schedule", "the order of the commands"}};
+
+// What an advice promises: "at twice the lanes of VEC (vec.lanes) and the same tiling at most 1.20x, then MAC binds".
+std::string promise(const job::Advice& a) {
+  std::string key;
+  for (const job::Advice::Setting& s : a.settings) key += (key.empty() ? " (" : ", ") + s.key;
+  if (!key.empty()) key += ")";
+  const std::string then = fmt::format("then {} binds", kResources.at(a.then));
+  if (a.same_tiling) {
+    return fmt::format("at {}{} and the same tiling at most {:.2f}x, {}", a.words, key, a.at_most, then);
+  }
+  return fmt::format("with {}{} at most {:.2f}x, {}; {}", a.words, key, a.at_most, then, a.reason);
+}
+
+std::string bound_sentence(const job::Bound& b, const job::Advice& advice) {
+  const std::string name = kResources.at(b.most.resource);
+  const double ragged = b.run_cycles > 0 ? b.ragged_cycles / b.run_cycles : 0;
+  const std::string use = ragged < 0.005
+                              ? percent(b.share()) + " busy"
+                              : fmt::format("{} useful, {} ragged edges", percent(b.share() - ragged), percent(ragged));
+  const std::string what = b.share() < 0.5
+                               ? fmt::format("no resource is half busy, the schedule waits: {} {}", name, use)
+                               : fmt::format("{} bound: {}", name, use);
+  return what + "; " + promise(advice);
+}
+
+nlohmann::ordered_json advice_json(const job::Bound& b) {
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (const job::Advice& a : b.advice) {
+    nlohmann::ordered_json settings = nlohmann::ordered_json::object();
+    for (const job::Advice::Setting& s : a.settings) settings[s.key] = s.value;
+    all.push_back({{"key", a.key},
+                   {"factor", a.factor},
+                   {"settings", settings},
+                   {"same_tiling", a.same_tiling},
+                   {"speedup_at_most", a.at_most},
+                   {"then", a.then},
+                   {"reason", a.reason},
+                   {"text", bound_sentence(b, a)}});
+  }
+  return all;
 }
 
 std::string to_json(const job::Result& r, const std::string& hardware, const JsonParts& parts) {
@@ -185,11 +217,7 @@ std::string to_json(const job::Result& r, const std::string& hardware, const Jso
   for (const std::string& part : r.energy_parts()) j["energy_pj"][part] = r.energy_pj(part);
   j["bound"] = {{"resource", r.bound.most.resource}, {"cycles", r.bound.most.cycles}, {"share", r.bound.share()}};
   for (const job::Demand& d : r.bound.demands) j["bound"]["demands"][d.resource] = d.cycles;
-  j["bound"]["advice"].push_back({{"key", r.bound.remedy.key},
-                                  {"factor", r.bound.remedy.factor},
-                                  {"speedup_at_most", r.bound.at_most()},
-                                  {"then", r.bound.next()},
-                                  {"text", bound_sentence(r.bound)}});
+  j["bound"]["advice"] = advice_json(r.bound);
   for (const job::UnitTime& unit : r.unit_times) {
     ordered_json& cycles = j["time"][unit.unit];
     for (const auto& [reason, n] : unit.cycles) cycles[reason] = n;
@@ -270,7 +298,9 @@ std::string to_text(const job::Result& r, const std::string& hardware) {
   busy.row({"DRAM bus", percent(r.utilization.dram)});
   out += busy.text(text::line_width()) + "\n";
 
-  out += time_table(r).text(text::line_width()) + "\n" + bound_sentence(r.bound) + "\n\n";
+  out += time_table(r).text(text::line_width()) + "\n";
+  if (!r.bound.advice.empty()) out += bound_sentence(r.bound, r.bound.advice.front()) + "\n";
+  out += "\n";
   out += imbalance_text(job::imbalance_of(r));
 
   Table traffic;

@@ -124,7 +124,7 @@ class Bound(Record):
 
     resource: str
     cycles: float
-    advice: List[Dict[str, Any]]  # key, factor, speedup_at_most, then, text
+    advice: List[Dict[str, Any]]  # key, factor, settings, same_tiling, speedup_at_most, then, reason, text
 
 
 class Result(Record):

@@ -1,0 +1,278 @@
+#include "platform/job/advice.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "mapping/bound.h"
+#include "models/banked_dram/config.h"
+#include "platform/config/hardware.h"
+#include "platform/job/job.h"
+#include "platform/job/schedule.h"
+
+namespace attnvp::job {
+
+namespace {
+
+constexpr std::size_t kReplayed = 2048;  // commands of a cluster: of longer streams the demands are the better bound
+constexpr double kGains = 1.01;          // a bound that falls by less says nothing of the resource
+constexpr double kRaggedShare = 0.1;     // of an engine's time, from which on the tiling is to blame
+
+struct Change {
+  std::string key;
+  double factor;
+};
+
+// Twice as much of a resource.
+struct Candidate {
+  std::string resource, words;
+  std::vector<Change> changes;
+  double less = 2;  // of the resource's cycles; 1: engine_demands() knows
+};
+
+std::vector<Candidate> candidates(const MachineConfig& m) {
+  std::vector<Candidate> all = {
+      {"mac", "twice the rows of the MAC array", {{"mac.rows", 2}}, 1},
+      {"mac", "twice the columns of the MAC array", {{"mac.columns", 2}}, 1},
+      {"mac", "half the rows and twice the columns of the MAC array", {{"mac.columns", 2}, {"mac.rows", 0.5}}, 1},
+      {"mac", "twice the rows and half the columns of the MAC array", {{"mac.rows", 2}, {"mac.columns", 0.5}}, 1},
+      {"vec", "twice the lanes of VEC", {{"vec.lanes", 2}}, 1},
+      {"l1_port", "twice the bandwidth of an L1 port", {{"l1.port_bandwidth", 2}}},
+      {"l1_bank", "twice the bandwidth of L1's banks", {{"l1.bank_bandwidth", 2}}},
+      {"network", "twice the width of the network's links", {{"interconnect.link_width", 2}}},
+      {"dma", "twice the bursts under way", {{"dma.outstanding", 2}}},
+      {"dma", "twice the size of a DMA burst", {{"dma.burst", 2}}}};
+  const bool channels = m.dram.policy == "banked" && m.own<BankedConfig>().channels > 0;
+  all.push_back(channels ? Candidate{"dram", "twice the DRAM channels", {{"dram.channels", 2}}}
+                         : Candidate{"dram", "twice DRAM's bandwidth", {{"dram.bandwidth", 2}}});
+  const std::string l2 = m.has_l2() ? "l2.bandwidth" : "dram.l2_bandwidth";
+  all.push_back({"l2", "twice the bandwidth of the L2", {{l2, 2}}});
+  if (m.control.cpu == "riscv") {
+    all.push_back({"control", "twice the clock of the control processor", {{"control.clock", 2}}});
+  } else {
+    all.push_back({"control", "twice the speed of the control processor's bus", {{"control.access_cycles", 0.5}}});
+    all.push_back({"control", "twice the width of the control processor's bus", {{"control.bus_width", 2}}});
+  }
+  return all;
+}
+
+// The machine with the changes; false where there is no such machine.
+bool change(MachineConfig& machine, const std::vector<Change>& changes, std::vector<Advice::Setting>& settings) {
+  for (const auto& [path, factor] : changes) {
+    const auto* const key = config::hardware_schema().find(path);
+    if (key == nullptr) return false;
+    const config::Value before = key->get(machine);
+    config::Value value = before;
+    if (auto* const whole = std::get_if<std::uint64_t>(&value)) {
+      const double wanted = static_cast<double>(*whole) * factor;
+      if (wanted < 1 || wanted != std::floor(wanted)) return false;
+      *whole = static_cast<std::uint64_t>(wanted);
+    } else if (auto* const real = std::get_if<double>(&value)) {
+      *real *= factor;
+    }
+    if (value == before) return false;
+    try {
+      config::check_value(*key, value);
+    } catch (const config::ConfigError&) {
+      return false;
+    }
+    key->set(machine, value);
+    settings.push_back({path, config::format_value(*key, value)});
+  }
+  try {
+    config::finish_machine(machine, {"advice"});
+  } catch (const config::ConfigError&) {
+    return false;
+  }
+  return true;
+}
+
+class Adviser {
+ public:
+  Adviser(const Result& result, const MachineConfig& machine)
+      : r_(result),
+        machine_(machine),
+        native_(machine.control.cpu != "riscv"),  // firmware that is interpreted takes long
+        replays_(native_ && commands() <= static_cast<double>(kReplayed) * machine.clusters),
+        job_(make_job(machine, result.network, result.schedule)) {}
+
+  std::vector<Advice> all() {
+    make();
+    std::stable_sort(advice_.begin(), advice_.end(),
+                     [](const Rated& a, const Rated& b) { return a.advice.at_most > b.advice.at_most; });
+    std::vector<Advice> best, rest;
+    for (Rated& rated : advice_) (rated.helps ? best : rest).push_back(std::move(rated.advice));
+    add_tiling(best, rest);
+    if (best.empty() && !rest.empty()) best.push_back(std::move(rest.front()));
+    return best;
+  }
+
+ private:
+  struct Rated {
+    Advice advice;
+    bool helps;
+  };
+  // A lower bound of the run's cycles, and what has it.
+  struct Least {
+    double cycles = 0;
+    std::string by;
+  };
+
+  void make() {
+    struct Variant {
+      Candidate candidate;
+      MachineConfig machine;
+      std::vector<Advice::Setting> settings;
+    };
+    std::vector<Variant> variants;
+    std::vector<MachineConfig> engines = {machine_};
+    for (Candidate& candidate : candidates(machine_)) {
+      if (!is_of_use(candidate)) continue;
+      Variant v{std::move(candidate), machine_, {}};
+      if (!change(v.machine, v.candidate.changes, v.settings)) continue;
+      if (is_engine(v.candidate)) engines.push_back(v.machine);
+      variants.push_back(std::move(v));
+    }
+    if (native_ && engines.size() > 1) engine_demands_ = mapping::engine_demands(job_, engines);
+    // A bound that the run is below is none of this machine: then what the run took is all that is known.
+    const double base = replays_ ? replayed(machine_) : 0;
+    replays_ = replays_ && base <= r_.bound.run_cycles;
+    const Least before = least({}, machine_, replays_ ? base : 0, 0);
+    std::size_t engine = 0;
+    for (Variant& v : variants) {
+      if (is_engine(v.candidate)) ++engine;
+      const Least after = least(v.candidate, v.machine, replays_ ? replayed(v.machine) : 0, engine);
+      add(v.candidate, std::move(v.settings), before, after);
+    }
+  }
+
+  static bool is_engine(const Candidate& c) { return c.less == 1; }
+
+  // Whether the run has the resource at all, and waits for its latency, where that is what doubling takes away.
+  bool is_of_use(const Candidate& c) const {
+    if (c.resource == "dma") {
+      if (r_.bound.most.resource != "dma") return false;
+      const double bursts = static_cast<double>(r_.sum("dma", "bursts"));
+      const double bytes = static_cast<double>(r_.sum("dma", "read_bytes") + r_.sum("dma", "write_bytes"));
+      return c.changes.front().key != "dma.burst" || bytes > bursts * machine_.dma.burst_bytes / 2;
+    }
+    const auto& demands = r_.bound.demands;
+    return std::any_of(demands.begin(), demands.end(), [&](const Demand& d) { return d.resource == c.resource; });
+  }
+
+  double commands() const {
+    double sum = 0;
+    for (const char* module : {"mac", "vec", "dma"}) sum += static_cast<double>(r_.sum(module, "descriptors"));
+    return sum;
+  }
+
+  double replayed(const MachineConfig& machine) const {
+    try {
+      return mapping::least_cycles(make_job(machine, r_.network, r_.schedule), machine, kReplayed);
+    } catch (const RunError&) {
+      return 0;
+    }
+  }
+
+  // What an engine needs on a changed machine: at least what was useful, by as much faster as there are more units.
+  double engine_cycles(const Demand& demand, const Candidate& c, std::size_t engine) const {
+    if (!engine_demands_.empty()) {
+      const mapping::EngineDemand& then = engine_demands_[engine];
+      return demand.resource == "mac" ? then.mac : then.vec;
+    }
+    double units = 1;
+    for (const Change& change : c.changes) units *= change.factor;
+    const double ragged = demand.resource == r_.bound.most.resource ? r_.bound.ragged_cycles : demand.cycles;
+    return (demand.cycles - ragged) / units;
+  }
+
+  Least least(const Candidate& c, const MachineConfig& machine, double schedule, std::size_t engine) const {
+    Least most{schedule, "schedule"};
+    const auto raise = [&](double cycles, const std::string& by) {
+      if (cycles >= most.cycles) most = {cycles, by};
+    };
+    const mapping::LayerDemand layer = mapping::layer_demand(job_, machine);
+    raise(layer.bus, "dram");
+    raise(layer.arrays, "mac");
+    raise(layer.lanes, "vec");
+    for (const Demand& d : r_.bound.demands) {
+      const bool changed = d.resource == c.resource;
+      raise(changed && is_engine(c) ? engine_cycles(d, c, engine) : changed ? d.cycles / c.less : d.cycles, d.resource);
+    }
+    return most;
+  }
+
+  void add(const Candidate& c, std::vector<Advice::Setting> settings, const Least& before, const Least& after) {
+    Advice a;
+    a.key = c.changes.front().key;
+    a.factor = c.changes.front().factor;
+    a.settings = std::move(settings);
+    a.words = c.words;
+    a.at_most = after.cycles > 0 ? std::max(r_.bound.run_cycles / after.cycles, 1.0) : 1;
+    a.then = after.by;
+    const bool latency = c.resource == "dma";  // which no bound knows
+    const bool helps = latency || before.cycles > kGains * after.cycles;
+    a.reason =
+        latency ? "transfers wait for the latency of bursts"
+        : helps ? fmt::format("the commands need {:.0f} cycles at least, and {:.0f} then", before.cycles, after.cycles)
+                : fmt::format("the commands need {:.0f} cycles at least with it, too", after.cycles);
+    advice_.push_back({std::move(a), helps});
+  }
+
+  // Another tiling, and one for a larger L1: by what the layer itself needs. Before what is done to the machine where
+  // edges are most of what that is to relieve, or nothing of it helps.
+  void add_tiling(std::vector<Advice>& best, const std::vector<Advice>& rest) const {
+    const Bound& b = r_.bound;
+    const mapping::LayerDemand layer = mapping::layer_demand(job_, machine_);
+    if (layer.cycles() <= 0) return;
+    const double ragged = b.most.cycles > 0 ? b.ragged_cycles / b.most.cycles : 0;
+    Advice a;
+    a.key = "tiling";
+    a.words = "another tiling or dataflow";
+    a.same_tiling = false;
+    a.at_most = std::max(b.run_cycles / layer.cycles(), 1.0);
+    a.then = layer.bus >= layer.cycles() ? "dram" : layer.arrays >= layer.cycles() ? "mac" : "vec";
+    a.reason = ragged >= kRaggedShare
+                   ? fmt::format("tiles leave {:.0f}% of the busiest engine's work at ragged edges", 100 * ragged)
+                   : fmt::format("the layer needs {:.0f} cycles at least", layer.cycles());
+    if (a.at_most < kGains) return;
+    for (const Advice& other : rest) {
+      if (ragged < kRaggedShare || other.key.compare(0, b.most.resource.size(), b.most.resource) != 0) continue;
+      a.reason += fmt::format(", {} with them at most {:.2f}x", other.words, other.at_most);
+      break;
+    }
+    const bool first = best.empty() || (ragged >= kRaggedShare && a.at_most > best.front().at_most);
+    const std::uint64_t peak = r_.has("l1", "peak_bytes") ? r_.max("l1", "peak_bytes") : 0;
+    Advice larger = a;
+    MachineConfig machine = machine_;
+    const bool small = 2 * peak > machine.l1.size_bytes && change(machine, {{"l1.size", 2}}, larger.settings);
+    if (small) {
+      larger.key = "l1.size";
+      larger.factor = 2;
+      larger.words = "tiles for twice the L1";
+      larger.reason = fmt::format("the tiles fill {:.0f}% of L1",
+                                  100 * static_cast<double>(peak) / static_cast<double>(machine_.l1.size_bytes));
+    }
+    const auto at = first ? best.begin() : best.end();
+    const auto tiling = best.insert(at, std::move(a));
+    if (small) best.insert(tiling + 1, std::move(larger));
+  }
+
+  const Result& r_;
+  const MachineConfig& machine_;
+  bool native_, replays_;
+  mapping::Job job_;
+  std::vector<mapping::EngineDemand> engine_demands_;  // the machine's, then those of its changed engines
+  std::vector<Rated> advice_;
+};
+
+}  // namespace
+
+std::vector<Advice> advice_for(const Result& result, const MachineConfig& machine) {
+  return Adviser(result, machine).all();
+}
+
+}  // namespace attnvp::job
