@@ -43,7 +43,7 @@ struct Advice {
   std::string words;              // "twice the rows of the MAC array"
   bool same_tiling = true;        // false: for any tiling and dataflow of the layer
   double at_most = 1;             // the run is at most so many times faster
-  std::string then;               // the resource that binds then; "schedule": the order of the commands
+  std::string then;               // the resource that binds then
   std::string reason;             // a sentence without its full stop
 };
 

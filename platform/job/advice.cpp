@@ -101,10 +101,9 @@ class Adviser {
 
   std::vector<Advice> all() {
     make();
-    std::stable_sort(advice_.begin(), advice_.end(),
-                     [](const Rated& a, const Rated& b) { return a.advice.at_most > b.advice.at_most; });
+    std::stable_sort(advice_.begin(), advice_.end(), [](const Rated& a, const Rated& b) { return a.gain > b.gain; });
     std::vector<Advice> best, rest;
-    for (Rated& rated : advice_) (rated.helps ? best : rest).push_back(std::move(rated.advice));
+    for (Rated& rated : advice_) (rated.gain > kGains ? best : rest).push_back(std::move(rated.advice));
     add_tiling(best, rest);
     if (best.empty() && !rest.empty()) best.push_back(std::move(rest.front()));
     return best;
@@ -113,7 +112,7 @@ class Adviser {
  private:
   struct Rated {
     Advice advice;
-    bool helps;
+    double gain;  // of the lower bound; more than kGains: it helps
   };
   // A lower bound of the run's cycles, and what has it.
   struct Least {
@@ -140,12 +139,12 @@ class Adviser {
     // A bound that the run is below is none of this machine: then what the run took is all that is known.
     const double base = replays_ ? replayed(machine_) : 0;
     replays_ = replays_ && base <= r_.bound.run_cycles;
-    const Least before = least({}, machine_, replays_ ? base : 0, 0);
+    const double before = std::max(base, least({}, machine_, 0).cycles);
     std::size_t engine = 0;
     for (Variant& v : variants) {
       if (is_engine(v.candidate)) ++engine;
-      const Least after = least(v.candidate, v.machine, replays_ ? replayed(v.machine) : 0, engine);
-      add(v.candidate, std::move(v.settings), before, after);
+      const Least after = least(v.candidate, v.machine, engine);
+      add(v.candidate, std::move(v.settings), before, after, replays_ ? replayed(v.machine) : 0);
     }
   }
 
@@ -189,8 +188,19 @@ class Adviser {
     return (demand.cycles - ragged) / units;
   }
 
-  Least least(const Candidate& c, const MachineConfig& machine, double schedule, std::size_t engine) const {
-    Least most{schedule, "schedule"};
+  // Every burst that is read from DRAM takes a place among those under way for as long as DRAM's latency. Of the mean
+  // cluster, which is no more than the one with the most.
+  double burst_cycles(const MachineConfig& m) const {
+    if (m.dram.policy != "fixed" || m.has_l2()) return 0;
+    const double bytes = std::min(static_cast<double>(r_.max("dma", "read_bytes")),
+                                  2 * static_cast<double>(r_.sum("dram", "read_words")) / m.clusters);
+    const double burst = m.dma.burst_bytes, beyond = m.dma.counts == DmaCounts::kBursts ? 0 : burst;
+    const double places = (static_cast<double>(m.dma.most_counted()) + beyond) / burst;
+    return bytes / burst / places * std::floor(m.dram.latency_seconds * m.clock_hz);
+  }
+
+  Least least(const Candidate& c, const MachineConfig& machine, std::size_t engine) const {
+    Least most;
     const auto raise = [&](double cycles, const std::string& by) {
       if (cycles >= most.cycles) most = {cycles, by};
     };
@@ -198,6 +208,7 @@ class Adviser {
     raise(layer.bus, "dram");
     raise(layer.arrays, "mac");
     raise(layer.lanes, "vec");
+    raise(burst_cycles(machine), "dma");
     for (const Demand& d : r_.bound.demands) {
       const bool changed = d.resource == c.resource;
       raise(changed && is_engine(c) ? engine_cycles(d, c, engine) : changed ? d.cycles / c.less : d.cycles, d.resource);
@@ -205,7 +216,9 @@ class Adviser {
     return most;
   }
 
-  void add(const Candidate& c, std::vector<Advice::Setting> settings, const Least& before, const Least& after) {
+  // `before` and `order`: cycles of the commands as they wait for each other, on the run's machine and the changed one.
+  // They say whether the change helps; the factor is by work alone.
+  void add(const Candidate& c, std::vector<Advice::Setting> settings, double before, const Least& after, double order) {
     Advice a;
     a.key = c.changes.front().key;
     a.factor = c.changes.front().factor;
@@ -213,13 +226,13 @@ class Adviser {
     a.words = c.words;
     a.at_most = after.cycles > 0 ? std::max(r_.bound.run_cycles / after.cycles, 1.0) : 1;
     a.then = after.by;
-    const bool latency = c.resource == "dma";  // which no bound knows
-    const bool helps = latency || before.cycles > kGains * after.cycles;
-    a.reason =
-        latency ? "transfers wait for the latency of bursts"
-        : helps ? fmt::format("the commands need {:.0f} cycles at least, and {:.0f} then", before.cycles, after.cycles)
-                : fmt::format("the commands need {:.0f} cycles at least with it, too", after.cycles);
-    advice_.push_back({std::move(a), helps});
+    const double then = std::max(after.cycles, order);
+    const bool latency = c.resource == "dma";  // which no order of commands knows
+    const double gain = latency ? HUGE_VAL : before / std::max(then, 1.0);
+    a.reason = latency         ? "transfers wait for the latency of bursts"
+               : gain > kGains ? fmt::format("the commands need {:.0f} cycles at least, and {:.0f} then", before, then)
+                               : fmt::format("the commands need {:.0f} cycles at least with it, too", then);
+    advice_.push_back({std::move(a), gain});
   }
 
   // Another tiling, and one for a larger L1: by what the layer itself needs. Before what is done to the machine where

@@ -1,11 +1,10 @@
 // What would make a run faster: changes of the machine's keys, and another tiling, each with a factor that the gain
 // cannot exceed.
 //
-// With the same commands the factor is the run's cycles over a lower bound of those on the changed machine: of the
-// bounds by the layer's work and the commands' order (mapping/bound.h) and what the run took of each resource. So that
-// a change that leaves the bound where it is gains nothing that can be known, whatever share of its time the resource
-// was held: edges and waits within an engine are no use of it. With commands of its own the factor is that of the
-// layer's work.
+// With the same commands the factor is the run's cycles over a lower bound of those on the changed machine: what the
+// layer needs (mapping/bound.h), what the commands need of the engines, and what the run took of everything else. A
+// change is advised where it lowers that bound, or the one by the commands' order. So edges and waits within an engine
+// are no use of it. With commands of its own, a tiling's factor is by what the layer needs.
 #pragma once
 
 #include <vector>

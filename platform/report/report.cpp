@@ -95,6 +95,8 @@ Table time_table(const job::Result& r) {
   return table;
 }
 
+namespace {
+
 const std::map<std::string, std::string> kResources = {{"mac", "MAC"},
                                                        {"vec", "VEC"},
                                                        {"dram", "DRAM"},
@@ -103,15 +105,14 @@ const std::map<std::string, std::string> kResources = {{"mac", "MAC"},
                                                        {"l2", "L2"},
                                                        {"control", "control processor"},
                                                        {"dma", "DMA"},
-                                                       {"network", "network"},
-                                                       {"schedule", "the order of the commands"}};
+                                                       {"network", "network"}};
 
 // What an advice promises: "at twice the lanes of VEC (vec.lanes) and the same tiling at most 1.20x, then MAC binds".
-std::string promise(const job::Advice& a) {
+std::string promise(const job::Advice& a, const std::string& bound_by) {
   std::string key;
   for (const job::Advice::Setting& s : a.settings) key += (key.empty() ? " (" : ", ") + s.key;
   if (!key.empty()) key += ")";
-  const std::string then = fmt::format("then {} binds", kResources.at(a.then));
+  const std::string then = fmt::format("then {} {}binds", kResources.at(a.then), a.then == bound_by ? "still " : "");
   if (a.same_tiling) {
     return fmt::format("at {}{} and the same tiling at most {:.2f}x, {}", a.words, key, a.at_most, then);
   }
@@ -127,7 +128,7 @@ std::string bound_sentence(const job::Bound& b, const job::Advice& advice) {
   const std::string what = b.share() < 0.5
                                ? fmt::format("no resource is half busy, the schedule waits: {} {}", name, use)
                                : fmt::format("{} bound: {}", name, use);
-  return what + "; " + promise(advice);
+  return what + "; " + promise(advice, b.most.resource);
 }
 
 nlohmann::ordered_json advice_json(const job::Bound& b) {
@@ -146,6 +147,8 @@ nlohmann::ordered_json advice_json(const job::Bound& b) {
   }
   return all;
 }
+
+}  // namespace
 
 std::string to_json(const job::Result& r, const std::string& hardware, const JsonParts& parts) {
   using nlohmann::ordered_json;

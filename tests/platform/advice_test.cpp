@@ -84,9 +84,15 @@ TEST(Advice, NamesWhatARunWaitsFor) {
   const Advised lanes = advised({{"vec.lanes=16"}, "H=2,N=256,E=64", "mas", ""});
   EXPECT_EQ(lanes.result.bound.advice.front().key, "vec.lanes");
   const Advised bursts =
-      advised({{"dma.outstanding=1", "dma.burst=256", "dram.latency=2 us"}, "H=2,N=256,E=64", "mas", ""});
-  EXPECT_NE(find(bursts.result.bound.advice, "dma.outstanding"), nullptr);
-  EXPECT_NE(find(bursts.result.bound.advice, "dma.burst"), nullptr);
+      advised({{"dma.outstanding=1", "dma.burst=256 B", "dram.latency=2 us"}, "H=2,N=256,E=64", "mas", ""});
+  EXPECT_EQ(bursts.result.bound.advice.front().key, "dma.outstanding");
+  for (const char* key : {"dma.outstanding", "dma.burst"}) {
+    const job::Advice* const advice = find(bursts.result.bound.advice, key);
+    ASSERT_NE(advice, nullptr) << key;
+    EXPECT_GT(speedup(bursts, *advice), 1.9) << key;
+    EXPECT_LE(speedup(bursts, *advice), advice->at_most) << key;
+    EXPECT_LT(advice->at_most, 2.1) << key;
+  }
 }
 
 // Settings are ready for --set, and do what the factor says; what is promised is kept.
