@@ -20,6 +20,7 @@ void by_rows(Runtime& rt, const ScoreTiling& tiling, bool forwarded) {
   const Work work(rt, tiling);
   Attention attention(rt, work, tiling, scores);
   const uint64_t mark = rt.allocated();
+  check_space_of_v(rt, work, tiling);
   {
     KvBuffer k(rt, work, tiling, rt.layer().k, kLoadChannel);
     Loads loads(rt, work, attention, &Attention::load_q, &k, nullptr, {0, true, tiling.row_buffers});
@@ -44,6 +45,8 @@ void by_tiles(Runtime& rt, const ScoreTiling& tiling, bool forwarded) {
   ScoreTiles all(rt, tiling, Steps::kInTurn, forwarded);
   const Work& work = all.work();
   const uint64_t mark = rt.allocated();
+  rt.check_space_of([&] { SoftmaxRows p(all); });
+  rt.check_space_of([&] { OTiles o(all); });
   {
     CTiles c(all);
     for (Work::Round i = work.first(); rt.ok() && i.valid; i = work.after(i)) {

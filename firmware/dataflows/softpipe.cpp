@@ -15,6 +15,7 @@ void run(Runtime& rt) {
   const Work work(rt, tiling);
   Attention attention(rt, work, tiling, scores);
   const uint64_t mark = rt.allocated();
+  check_space_of_v(rt, work, tiling);
   {
     KvBuffer k(rt, work, tiling, rt.layer().k, kLoadChannel);
     Loads loads(rt, work, attention, &Attention::load_q, &k, nullptr, {0, true, tiling.row_buffers});

@@ -36,10 +36,13 @@ class Pipeline final : public Discipline {
 };
 
 void run(Runtime& rt) {
-  const Lanes lanes{max(rt.cores() / 2, uint32_t{1}), rt.cores() > 1 ? rt.cores() / 2 : 0};
   const auto tiling = rt.parameters<RowTiling>();
+  if (!rt.ok()) return;
+  const Lanes lanes{rt.busy(max(rt.cores() / 2, uint32_t{1}), most_items(rt, tiling)),
+                    rt.cores() > 1 ? rt.cores() / 2 : 0};
   if (rt.job().option[0] == 1) {
-    const uint64_t row_blocks = ceil_div(8, lanes.count) * lanes.count;
+    const uint32_t pairs = max(rt.machine().cores / 2, uint32_t{1});
+    const uint64_t row_blocks = ceil_div(8, pairs) * pairs;
     const uint64_t rows = round_up(ceil_div(rt.layer().seq_q, row_blocks), rt.machine().mac_rows);
     if (tiling.nq != min<uint64_t>(rows, rt.layer().seq_q)) rt.refuse(RowTiling::kNq, tiling.nq);
     constexpr uint32_t kBb = 0, kHh = 1;  // of the parameters

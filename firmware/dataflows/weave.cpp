@@ -26,10 +26,12 @@ constexpr NamedValue kWalks[] = {
     {"shares", "likewise, each core with an equal share of all keys, merged behind", kOnePass | kMerged, "lean"},
     {nullptr, nullptr}};
 
-// Two streams, of row blocks that lanes take in turn.
-void by_rows(Runtime& rt, const Lanes& lanes) {
+// Two streams, of row blocks that lanes of one core or two take in turn.
+void by_rows(Runtime& rt, uint32_t cores) {
   const auto tiling = rt.parameters<RowTiling>();
   if (!rt.ok()) return;
+  const uint32_t all = max(rt.cores() / cores, uint32_t{1});
+  const Lanes lanes{rt.busy(all, most_items(rt, tiling)), cores == 1 ? 0 : all};
   const Work work(rt, tiling, lanes.count);
   TwoStreams streams(rt, work, tiling, lanes);
   if (rt.ok()) return streams.run();
@@ -58,7 +60,7 @@ void by_cores(Runtime& rt, uint32_t pieces) {
 void check(Runtime& rt, const WeaveTiling& t) {
   const bool rows = t.walk <= kTurns, cores = t.walk >= kAlone;
   const uint32_t pair = 2;
-  if ((t.walk == kPairs && rt.cores() % pair != 0) || (t.walk == kArray && rt.machine().resident_tiles == 0) ||
+  if ((t.walk == kPairs && rt.machine().cores % pair != 0) || (t.walk == kArray && rt.machine().resident_tiles == 0) ||
       (!cores && (rt.layer().ragged != 0 || rt.rules().page != 0))) {
     return rt.refuse(WeaveTiling::kWalk, t.walk);
   }
@@ -75,9 +77,9 @@ void run(Runtime& rt) {
   if (!rt.ok()) return;
   switch (tiling.walk) {
     case kRows:
-      return by_rows(rt, {rt.cores(), 0});
+      return by_rows(rt, 1);
     case kPairs:
-      return by_rows(rt, {rt.cores() / 2, rt.cores() / 2});
+      return by_rows(rt, 2);
     case kTurns:
       return in_turn(rt, rt.parameters<RowTiling>(), true);
     case kTiles:

@@ -50,6 +50,9 @@ constexpr std::uint32_t kAddedJob = 512;     // biases as a tensor: Addends are 
 constexpr std::uint32_t kAppends = 256;  // new tokens' K and V are where Append says, and are to be put into the cache
 constexpr std::uint32_t kListed = 2048;  // made beforehand: what there is to do is a command list (list.h)
 constexpr std::uint32_t kStaged = 1024;  // K and V that are streamed are to be staged where Stage says
+constexpr std::uint32_t kFewerCores =
+    4096;                            // all parameters are given: cores without work, or for whose buffers L1 has
+                                     // no room, take no part. Otherwise tiles are being chosen for all cores
 constexpr std::uint32_t kTyped = 8;  // the layer's Types are at kTypesAddress; otherwise all is FP16, and of one width
 
 // What firmware must know of the machine; a ROM table on a real device.
@@ -60,9 +63,11 @@ struct MachineInfo {
   std::uint32_t events;
   std::uint16_t resident_tiles;  // that the PEs of a MAC array hold for row operations; 0: they only multiply
   std::uint16_t softmax_rate;    // elements that a VEC engine does in 16 cycles, at least 1
-  std::uint16_t slow_control;  // 1: making commands takes control as long as engines take for them, so that it is best
-                               // to make first what an engine waits for
-  std::uint16_t reserved;
+  std::uint8_t slow_control;  // 1: making commands takes control as long as engines take for them, so that it is best
+                              // to make first what an engine waits for
+  std::uint8_t dram_sharers;  // clusters that can use up that rate together, in sixteenths, at least 16
+  std::uint16_t dram_rate;    // bytes of DRAM in 16 cycles, all clusters together; 0: not known, or bytes that several
+                              // clusters read are read once
   std::uint64_t l1_bytes, l0_bytes;
 };
 

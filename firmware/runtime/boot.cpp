@@ -18,7 +18,7 @@ void boot(hal::Cpu& cpu, uint32_t cluster) {
   const Dataflow* dataflow = find_dataflow(rt.job().dataflow);
   if (dataflow == nullptr) rt.fail(Status::kUnknownDataflow);
   if (rt.ok() && (rt.job().flags & hal::kAppends) != 0) append(rt);
-  if (rt.ok()) dataflow->run(rt);
+  if (rt.ok()) rt.run(*dataflow);
   rt.finish();
 }
 

@@ -8,7 +8,6 @@ namespace {
 
 constexpr uint32_t kMostRing = 3;
 constexpr uint32_t kMostTiles = 32;  // of a head that stay: bits of Lane::here
-constexpr uint32_t kMostRows = 128;  // that are not worth cutting
 constexpr uint32_t kParts = 8;       // partial results that a kernel which merges loads ahead
 
 uint32_t ring(const DecodePlan& p) { return p.lag + 2; }  // tiles' sums under way
@@ -45,11 +44,8 @@ DecodePlan plan_decode(Runtime& rt, bool grids) {
     p.kernels = option[kKernelsOption];
   }
   p.tiling = rt.parameters<DecodeTiling>();
-  // All queries that share K and V, but for prefill, which takes them in row blocks.
   const uint32_t rows = rt.layer().seq_q;
   rt.check_extents(min(p.tiling.nq, rows), min(p.tiling.nkv, rt.layer().seq_kv));
-  const bool prefill = rt.mask().any() ? rt.mask().queries > 1 : rows > kMostRows;
-  if (rt.ok() && p.tiling.nq != rows && !prefill) rt.refuse(DecodeTiling::kNq, p.tiling.nq);
   rt.check_l0(p.tiling.l0);
   p.kv_ring = p.tiling.kv_buffers == hal::kWord ? kMostRing : p.tiling.kv_buffers;
   p.lag = min(p.kv_ring - 1, uint32_t{1});
@@ -433,9 +429,11 @@ void Decode::run() {
   }
   for (uint32_t c = 0; rt_.ok() && c < cores; ++c) merge(c);
   rt_.wait(stored_, stores_);
-  for (uint32_t c = 0; rt_.ok() && c < rt_.cores(); ++c) {
+  for (uint32_t c = 0; rt_.ok() && c < rt_.machine().cores; ++c) {
     uint32_t tiles = 0;
-    for (uint32_t i = 0; i < plan_.share; ++i) tiles += lane_[c * plan_.share + i].compute.number;
+    for (uint32_t lane = c * plan_.share; lane < min((c + 1) * plan_.share, cores); ++lane) {
+      tiles += lane_[lane].compute.number;
+    }
     rt_.write(hal::worker_tiles_address(rt_.cluster(), c), &tiles, sizeof tiles);
   }
   if (rt_.cluster() == 0) work_.report(rt_);

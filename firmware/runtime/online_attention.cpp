@@ -44,10 +44,10 @@ OnlineAttention::OnlineAttention(Runtime& rt, const OnlinePlan& plan)
     : rt_(rt), plan_(plan), cut_(rt, plan.tiling.nkv), rows_(rt, plan.tiling.nq, plan.tiling.nq, 1) {
   const hal::Layer& l = rt.layer();
   const OnlineTiling& t = plan.tiling;
-  const uint32_t cores = rt.cores();
+  slabs_ = rows_.count();
+  const uint32_t cores = rt.use_cores(slabs_);
   emb_ = l.emb;
   value_emb_ = rt.value_emb();
-  slabs_ = rows_.count();
   slabs_per_block_ = min(t.row_buffers * cores, slabs_);
   blocks_per_head_ = static_cast<uint32_t>(ceil_div(slabs_, slabs_per_block_));
   rt.check_extents(min(t.nq, l.seq_q), min(t.nkv, l.seq_kv));
@@ -56,7 +56,21 @@ OnlineAttention::OnlineAttention(Runtime& rt, const OnlinePlan& plan)
   if (resident_) plan_.kv_ring = cut_.count();
   const auto scores = [&](uint32_t block) { return scores_of(block); };
   const uint32_t heads = l.batch * l.heads, clusters = rt.machine().clusters;
-  const Share own = share(heads, blocks_per_head_, !rows_.uneven(), scores, rt.cluster(), clusters);
+  uint32_t parts = 0;
+  if (resident_ && clusters > 1) {
+    SharedGroups g;
+    g.groups = heads;
+    g.items = blocks_per_head_;
+    g.lanes = 1;
+    g.commands = 5 * slabs_per_block_ * cut_.count();
+    g.loads = 2 * cut_.count();
+    g.keys = rows_.most_keys();
+    for (uint32_t block = 0; block < blocks_per_head_; ++block) g.scores += scores(block) / cores;
+    parts = parts_of_a_group_for(rt, g);
+  }
+  const Share own = parts == 0
+                        ? share(heads, blocks_per_head_, !rows_.uneven(), scores, rt.cluster(), clusters)
+                        : share_parts(heads, blocks_per_head_, !rows_.uneven(), scores, parts, rt.cluster(), clusters);
   first_block_ = own.first;
   last_block_ = own.last;
   loads_.block = first_block_;

@@ -134,6 +134,7 @@ Runtime::Runtime(hal::Cpu& cpu, uint32_t cluster)
   const bool read = hal::read(cpu_, hal::kJobAddress, &job_, sizeof job_);
   if (!read) job_ = {};
   if (!read || job_.magic != hal::kJobMagic || job_.bytes != sizeof job_) fail(Status::kBadJob);
+  cores_ = job_.machine.cores;
   if (ok() && (job_.flags & hal::kRuled) != 0) this->read(hal::kRulesAddress, &rules_, sizeof rules_);
   if (ok() && (job_.flags & hal::kMapped) != 0) {
     const uint32_t words = hal::map_rows(mask()) * hal::map_stride(mask(), layer().seq_kv);
@@ -156,6 +157,53 @@ void Runtime::give(Events events, uint32_t tokens) {
   }
 }
 
+void Runtime::give_at_first(Events events, uint32_t tokens) {
+  if (trial_ || !ok()) return;
+  if (given_count_ < kMostGiven) given_[given_count_] = {events, tokens};
+  ++given_count_;
+  give(events, tokens);
+}
+
+// As if nothing had been made since that event was the next.
+void Runtime::begin_again(uint32_t cores, uint32_t first_event) {
+  status_ = Status::kDone;
+  detail_[0] = detail_[1] = 0;
+  if (l1_used_ > 0) free_to(0);
+  for (uint32_t i = 0; i < given_count_; ++i) wait(given_[i].events, given_[i].tokens);
+  given_count_ = 0;
+  begun_ = false;
+  next_event_ = first_event;
+  stage_used_ = 0;
+  lock_step_ = {};
+  cores_ = cores;
+}
+
+// Of a dry run with an endless L1 the need of a single core is asked, where one may do, as that is the least.
+void Runtime::run(const Dataflow& dataflow) {
+  const uint32_t first_event = next_event_;
+  given_count_ = 0;
+  begun_ = false;
+  if (leaves_cores() && dry() && machine().l1_bytes == hal::kEndlessL1) cores_ = 1;
+  dataflow.run(*this);
+  const auto lacks_l1 = [&] {
+    return leaves_cores() && status_ == Status::kL1TooSmall && !begun_ && given_count_ <= kMostGiven;
+  };
+  for (uint32_t cores = cores_ - 1; cores > 0 && lacks_l1(); --cores) {
+    const uint64_t need = detail_[0];
+    begin_again(cores, first_event);
+    trial_ = true;
+    dataflow.run(*this);
+    trial_ = false;
+    if (ok()) {
+      begin_again(cores, first_event);
+      return dataflow.run(*this);
+    }
+    if (status_ == Status::kL1TooSmall) continue;
+    status_ = Status::kDone;  // it cannot do with so few cores
+    return fail(Status::kL1TooSmall, need, machine().l1_bytes);
+  }
+}
+
 void Runtime::wait(Events events, uint32_t tokens) {
   for (uint32_t i = 0; ok() && tokens > 0 && i < events.span; ++i) {
     const uint32_t event = event_registers(events.first + i);
@@ -164,6 +212,7 @@ void Runtime::wait(Events events, uint32_t tokens) {
 }
 
 void Runtime::free_to(uint64_t mark) {
+  if (ok() && !trial_) begun_ = true;
   l1_used_ = mark;
   note_allocated(l1_used_, L1Region::kOther);
 }

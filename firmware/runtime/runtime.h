@@ -92,12 +92,21 @@ class Runtime {
   void hold_addends(uint64_t l1, uint32_t lanes, uint32_t rows, uint32_t keys, const Channels& channels);
   Command& place_values(Command& command, const Place& at);
   uint32_t cluster() const { return cluster_; }
-  uint32_t cores() const { return job_.machine.cores; }
+  uint32_t cores() const { return cores_; }  // that take part: all, unless L1 has no room for the buffers of so many
   bool ok() const { return status_ == Status::kDone; }
   bool sketch() const { return sketch_; }  // within need_of
   // The schedule is made, its work is not done: whatever deals out work has none.
   bool plain() const { return (job_.flags & hal::kPlain) != 0; }  // without softmax
-  bool dry() const { return (job_.flags & hal::kDryRun) != 0; }
+  bool dry() const { return trial_ || (job_.flags & hal::kDryRun) != 0; }
+
+  // Whether cores may take no part: not while tiles are chosen, so that what L1 holds of them grows with the tiles.
+  bool leaves_cores() const { return (job_.flags & hal::kFewerCores) != 0; }
+  uint32_t busy(uint32_t lanes, uint32_t most) const { return leaves_cores() ? min(lanes, most) : lanes; }
+  uint32_t use_cores(uint32_t most) { return cores_ = busy(cores_, most); }  // that have work; how many
+  // Runs the dataflow on all cores, or on as many as L1 has room for.
+  void run(const Dataflow& dataflow);
+  // From here on there are commands: a lack of L1 is final.
+  void begin_commands() { begun_ = true; }
 
   // The job's parameters as the dataflow's own type; one that is not given is refused.
   template <typename Tiling>
@@ -129,7 +138,7 @@ class Runtime {
     next_event_ += span;
     if (sketch_) return result;
     if (next_event_ > machine().events) fail(Status::kTooFewEvents, next_event_, machine().events);
-    if (tokens > 0) give(result, tokens);
+    if (tokens > 0) give_at_first(result, tokens);
     return result;
   }
   void wait(Events events, uint32_t tokens = 1);  // the processor itself stalls
@@ -155,9 +164,10 @@ class Runtime {
     if (!ok()) return 0;
     const uint64_t used = l1_used_;
     const uint32_t event = next_event_;
+    const bool within = sketch_;
     sketch_ = true;
     build();
-    sketch_ = false;
+    sketch_ = within;
     const uint64_t need = l1_used_ - used;
     l1_used_ = used;
     next_event_ = event;
@@ -165,6 +175,11 @@ class Runtime {
     return need;
   }
 
+  // Fails now where L1 has no room for what `build` will allocate once there are commands.
+  template <typename Build>
+  void check_space_of(const Build& build) {
+    has_space(l1_used_ + need_of(build));
+  }
   // Where there was no space for what `build` would allocate: says how much it is.
   template <typename Build>
   void tell_need_of(const Build& build) {
@@ -212,7 +227,7 @@ class Runtime {
   void note_allocated(uint64_t bytes, L1Region region) {
     const uint64_t value = bytes | static_cast<uint64_t>(region) << hal::kL1TagShift;
     const uint32_t monitor = control_ + static_cast<uint32_t>(hal::kL1ControlOffset + hal::kL1Allocated);
-    if (ok() && !hal::post(cpu_, monitor, value)) fail(Status::kEngineFault, monitor);
+    if (ok() && !trial_ && !hal::post(cpu_, monitor, value)) fail(Status::kEngineFault, monitor);
   }
 
   // Bus accesses of other kinds.
@@ -236,6 +251,8 @@ class Runtime {
     enqueue(queue, command);
   }
   void push_in_step(uint32_t queue, const Command& command, Side side);
+  void give_at_first(Events events, uint32_t tokens);
+  void begin_again(uint32_t cores, uint32_t first_event);
   void enqueue(uint32_t queue, const Command& command) {
     if (!ok()) return;
     if (!command.complete()) return fail(Status::kTooManyEvents);
@@ -250,7 +267,7 @@ class Runtime {
   Events load_addends(uint32_t lane, Command& command, const Place& at);
 
   hal::Cpu& cpu_;
-  uint32_t cluster_, control_;
+  uint32_t cluster_, control_, cores_ = 0;
   hal::JobBlock job_;
   hal::Rules rules_{{}, hal::kUnitScale, 1, 0};
   hal::Types types_{hal::ElementType::kFp16, hal::ElementType::kFp16, 0, 0, hal::kUnitScale, 0, 0};
@@ -263,6 +280,16 @@ class Runtime {
   uint32_t next_event_ = 0;
   uint64_t l1_used_ = 0, stage_used_ = 0;
   bool sketch_ = false;  // within need_of
+  bool trial_ = false;   // makes what a dry run makes, and leaves the machine as it is
+  bool begun_ = false;   // there are commands
+  // Tokens that events were made with, to be taken back.
+  static constexpr uint32_t kMostGiven = 32;
+  struct Given {
+    Events events;
+    uint32_t tokens;
+  };
+  Given given_[kMostGiven];
+  uint32_t given_count_ = 0;
   uint64_t statistic_[hal::kMaxStatistics] = {};
   Events lock_step_{};  // span 0: not in lock-step
   Side side_ = Side::kTransfer;

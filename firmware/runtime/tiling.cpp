@@ -90,7 +90,6 @@ const Parameter kWorkerRing = {"kv",
                                16,
                                "stream",
                                {hal::kWord, 2, 1, 16}};
-const Parameter kAllRows = {"nq", "N_Q: all queries of a head", Extent::kQueries, Grain::kArrayRows};
 
 }  // namespace
 }  // namespace parameter
@@ -102,7 +101,7 @@ const Parameter* const kScoreParameters[] = {
     &kBb, &kHh, &kNq, &kNkv, &kM0, &kN0, &kK0, &kKv, &kRb, &kNp, &kTileBuffers, &kSoftmaxBuffers, nullptr};
 const Parameter* const kOnlineParameters[] = {&kOneBatch, &kOneHead, &kNq,    &kTileKeys, &kM0,    &kN0,
                                               &kK0,       &kRing,    &kSlabs, &kSteps,    &kSpare, nullptr};
-const Parameter* const kDecodeParameters[] = {&kOneBatch, &kOneHead, &kAllRows,    &kNkv,       &kM0,
+const Parameter* const kDecodeParameters[] = {&kOneBatch, &kOneHead, &kNq,         &kNkv,       &kM0,
                                               &kN0,       &kK0,      &kWorkerRing, &kOneBuffer, nullptr};
 
 }  // namespace attnvp::firmware

@@ -16,4 +16,9 @@ void o_from_dram(Runtime& rt, const Work& work, Attention& attention, const RowT
   attention.finish();
 }
 
+void check_space_of_v(Runtime& rt, const Work& work, const RowTiling& tiling) {
+  if (rt.value_emb() <= rt.layer().emb) return;
+  rt.check_space_of([&] { KvBuffer(rt, work, tiling, rt.layer().v, kLoadChannel); });
+}
+
 }  // namespace attnvp::firmware

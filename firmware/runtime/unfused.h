@@ -9,4 +9,7 @@ namespace attnvp::firmware {
 void o_from_dram(Runtime& rt, const Work& work, Attention& attention, const RowTiling& tiling,
                  const ScoreBlocks& scores);
 
+// Fails where L1 will have no room for V, which takes the place of K.
+void check_space_of_v(Runtime& rt, const Work& work, const RowTiling& tiling);
+
 }  // namespace attnvp::firmware

@@ -8,14 +8,50 @@ namespace {
 uint32_t blocks_of(uint32_t units, uint32_t nq, uint32_t unit, uint32_t workers) {
   uint32_t blocks = 1;
   if (units * unit > nq) blocks = ceil_div(units, nq < 2 * unit ? 1 : nq / unit);
-  const uint32_t even = blocks <= workers ? workers : round_up(blocks, workers);
-  return even <= units ? even : blocks;
+  return min(blocks <= workers ? workers : static_cast<uint32_t>(round_up(blocks, workers)), units);
+}
+
+// Descriptors of 128 bytes on a bus of 8, each access in 4 cycles; engines that are filled take about as long.
+constexpr uint32_t kCyclesOfACommand = 64;
+
+uint32_t commands_of_an_item(const Runtime& rt, const RowTiling& t) {
+  return 2 * static_cast<uint32_t>(ceil_div(rt.layer().seq_kv, t.nkv)) + 3;
+}
+
+// Whole passes of the array; fewer rows, where there would be fewer passes than `workers`, a cluster's lanes take no
+// more of them in turn, and that saves the vector engines more cycles than the further commands take.
+uint32_t rows_of_a_unit(const Runtime& rt, const RowTiling& t, uint32_t lanes) {
+  constexpr uint32_t kLeast = 16;
+  const hal::MachineInfo& m = rt.machine();
+  const hal::Layer& l = rt.layer();
+  const uint32_t pass = min(t.nq, m.mac_rows), workers = rt.mask().any() ? 2 * lanes : lanes;
+  if (pass <= kLeast || t.bb * t.hh > 1) return pass;
+  const uint32_t passes = ceil_div(l.seq_q, pass);
+  if (passes >= workers) return pass;
+  const uint32_t heads = ceil_div(l.batch * l.heads, m.clusters);  // of a cluster
+  if (ceil_div(heads * passes, lanes) < heads) return pass;
+  const uint32_t rows = min(pass, max(kLeast, static_cast<uint32_t>(ceil_div(l.seq_q, workers))));
+  const uint64_t further = (ceil_div(l.seq_q, rows) - passes) * commands_of_an_item(rt, t) * kCyclesOfACommand;
+  const uint64_t arrays = uint64_t{l.seq_kv} * ceil_div(l.emb + rt.value_emb(), m.mac_columns);
+  const uint64_t row_bytes = l.emb * rt.bytes() + rt.value_emb() * rt.out_bytes();
+  const bool shared = l.batch * l.heads < m.clusters && m.dram_rate > 0;
+  const auto cycles = [&](uint64_t n) {
+    const uint64_t engines = max(arrays, n * l.seq_kv * 16 / m.softmax_rate);
+    return engines + (shared ? n * row_bytes * m.dram_sharers / m.dram_rate : 0);
+  };
+  return cycles(pass) > cycles(rows) + further ? rows : pass;
 }
 
 }  // namespace
 
 uint32_t row_blocks(uint32_t seq_q, uint32_t nq, uint32_t unit, uint32_t workers) {
   return blocks_of(ceil_div(seq_q, unit), nq, unit, workers);
+}
+
+uint32_t most_items(const Runtime& rt, const RowTiling& t) {
+  const hal::Layer& l = rt.layer();
+  const uint32_t passes = ceil_div(l.seq_q, min(t.nq, rt.machine().mac_rows));
+  return l.batch * l.heads * min(passes + rt.rules().group, l.seq_q);  // query heads may be cut for themselves
 }
 
 Matrix dram_rows(const Runtime& rt, uint64_t tensor, const Item& item, uint32_t columns, hal::ElementType type) {
@@ -170,6 +206,47 @@ uint32_t RowBlocks::most_keys() const {
   return most;
 }
 
+uint32_t parts_of_a_group_for(const Runtime& rt, const SharedGroups& g) {
+  const hal::MachineInfo& m = rt.machine();
+  if (m.dram_rate == 0) return 0;
+  const hal::Layer& l = rt.layer();
+  const uint64_t clusters = m.clusters, groups = g.groups, items = g.items;
+  const uint64_t columns = l.emb + rt.value_emb();
+  const uint64_t arrays = ceil_div(g.scores, m.mac_rows) * ceil_div(columns, m.mac_columns);
+  const uint64_t engines = g.members * max(arrays, rt.plain() ? 0 : g.scores * 16 / m.softmax_rate);
+  const uint64_t rows = uint64_t{l.batch} * l.heads * l.seq_q;
+  uint64_t once = rows * (l.emb * rt.bytes() + rt.value_emb() * rt.out_bytes());
+  once += ((l.c != 0 ? 1 : 0) + (l.p != 0 ? 1 : 0)) * 2 * rows * l.seq_kv * kHalfBytes;
+  const uint64_t keys = uint64_t{g.members} * g.keys * columns * rt.bytes();
+  // `most`: items of the cluster that has most, in `visits` parts of groups; `fetched`: parts of groups of all
+  // clusters.
+  const auto cycles = [&](uint64_t most, uint64_t visits, uint64_t fetched) {
+    const uint64_t rounds = g.streamed ? ceil_div(ceil_div(most, visits), g.lanes) : 1;
+    const uint64_t commands = most * g.commands + visits * rounds * g.loads;
+    const uint64_t engine = max(ceil_div(most, g.lanes) * engines / items, commands * kCyclesOfACommand);
+    const uint64_t own = once * most / (groups * items) + visits * rounds * keys;
+    const uint64_t dram = max(16 * (once + fetched * rounds * keys), m.dram_sharers * own) / m.dram_rate;
+    return max(engine, dram) + min(engine, dram) / visits;
+  };
+  uint64_t common = clusters, rest = groups;
+  while (rest != 0) {
+    const uint64_t remainder = common % rest;
+    common = rest;
+    rest = remainder;
+  }
+  const uint64_t touched = groups + clusters - common;
+  uint64_t least = cycles(ceil_div(groups * items, clusters), ceil_div(touched, clusters), touched);
+  uint32_t best = 0;
+  for (uint32_t parts = 1; parts == 1 || (groups * parts <= clusters && parts <= items / g.members); ++parts) {
+    const uint64_t visits = ceil_div(groups * parts, clusters);
+    const uint64_t here = cycles(visits * ceil_div(items, parts), visits, groups * parts);
+    if (here >= least) continue;
+    least = here;
+    best = parts;
+  }
+  return best;
+}
+
 Work::Work(Runtime& rt, const RowTiling& t, uint32_t lanes)
     : rt_(rt),
       lanes_(lanes),
@@ -177,7 +254,7 @@ Work::Work(Runtime& rt, const RowTiling& t, uint32_t lanes)
       heads_(rt.layer().heads),
       bb_(t.bb),
       hh_(t.hh),
-      cut_(rt, t.nq, t.nq >= rt.machine().mac_rows ? rt.machine().mac_rows : t.nq, bb_ * hh_ == 1 ? lanes_ : 1),
+      cut_(rt, t.nq, rows_of_a_unit(rt, t, lanes_), bb_ * hh_ == 1 ? lanes_ : 1),
       blocks_(cut_.count()) {
   head_groups_ = hh_ == 1 ? heads_ : ceil_div(heads_, hh_);
   all_groups_ = (bb_ == 1 ? batch_ : ceil_div(batch_, bb_)) * head_groups_;
@@ -195,15 +272,53 @@ Work::Work(Runtime& rt, const RowTiling& t, uint32_t lanes)
     groups_ = all_groups_;
     return;
   }
-  const Share own = share(batch_ * heads_, blocks_, !cut_.uneven(), scores, rt.cluster(), clusters);
-  first_item_ = own.first;
-  last_item_ = own.last;
+  if (const uint32_t parts = parts_of_a_group(t); parts > 0) {
+    const uint64_t all = uint64_t{all_groups_} * parts;
+    const auto begin = [&](uint32_t c) {
+      return begin_of_part(static_cast<uint32_t>(all * c / clusters), parts, scores);
+    };
+    first_item_ = begin(rt.cluster());
+    last_item_ = begin(rt.cluster() + 1);
+  } else {
+    const Share own = share(batch_ * heads_, blocks_, !cut_.uneven(), scores, rt.cluster(), clusters);
+    first_item_ = own.first;
+    last_item_ = own.last;
+  }
   if (rt.dry()) last_item_ = first_item_;
   if (first_item_ == last_item_) return;
   while (items_before(first_group_ + 1) <= first_item_) ++first_group_;
   uint32_t last_group = rt.cluster() + 1 == clusters ? all_groups_ - 1 : first_group_;
   while (items_before(last_group + 1) < last_item_) ++last_group;
   groups_ = last_group - first_group_ + 1;
+}
+
+// Of all groups' parts, the item that part `part` begins with.
+template <typename Scores>
+uint32_t Work::begin_of_part(uint32_t part, uint32_t parts, const Scores& scores) const {
+  const uint32_t group = part / parts, within = part % parts, before = items_before(group);
+  if (within == 0) return before;
+  const uint32_t items = items_before(group + 1) - before;
+  return before + items / blocks_ * share(1, blocks_, !cut_.uneven(), scores, within, parts).first;
+}
+
+uint32_t Work::parts_of_a_group(const RowTiling& t) const {
+  if (rt_.machine().dram_rate == 0) return 0;
+  const hal::Layer& l = rt_.layer();
+  SharedGroups g;
+  g.groups = all_groups_;
+  g.items = bb_ * hh_ * blocks_;
+  g.lanes = lanes_;
+  g.members = bb_ * hh_;
+  g.streamed = t.kv_buffers == hal::kWord;
+  g.commands = commands_of_an_item(rt_, t);
+  g.loads = 2 * g.members * static_cast<uint32_t>(ceil_div(l.seq_kv, t.nkv));
+  g.keys = cut_.most_keys();
+  g.scores = uint64_t{l.seq_q} * l.seq_kv;
+  if (cut_.uneven()) {
+    g.scores = 0;
+    for (uint32_t block = 0; block < blocks_; ++block) g.scores += cut_.scores(block);
+  }
+  return parts_of_a_group_for(rt_, g);
 }
 
 uint32_t Work::items_before(uint32_t group) const {

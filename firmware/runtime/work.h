@@ -2,7 +2,8 @@
 // row blocks of about N_Q rows, in whole passes of the MAC array where possible. An item is one row block of one
 // head: what one lane does at a time. A lane is a core, or a few cores that pass an item on to each other. Items are
 // dealt to the lanes in turn (starting with another lane in every group, so that uneven blocks even out); a round is
-// one item for each lane. Clusters share all items evenly.
+// one item for each lane. Clusters share all items evenly, or whole groups, or equal parts of groups: every cluster
+// with items of a group fetches its K and V, so that it may take less time where some clusters have nothing to do.
 //
 // Under a mask an item has the keys that some of its rows attend to, and a row block lies within one query head (but
 // where it has room for all queries of one). Row blocks at the same place of the query heads that share K and V follow
@@ -166,9 +167,37 @@ Share share(uint32_t heads, uint32_t count, bool even, const Scores& scores, uin
   return {ends[0].heads * count + ends[0].piece, ends[1].heads * count + ends[1].piece};
 }
 
+// Likewise of pieces that go in `cuts` parts of heads, each to one part of `parts`.
+template <typename Scores>
+Share share_parts(uint32_t heads, uint32_t count, bool even, const Scores& scores, uint32_t cuts, uint32_t part,
+                  uint32_t parts) {
+  const auto begin = [&](uint32_t p) -> uint32_t {
+    const auto at = static_cast<uint32_t>(uint64_t{heads} * cuts * p / parts);
+    const uint32_t within = at % cuts, before = at / cuts * count;
+    return within == 0 ? before : before + share(1, count, even, scores, within, cuts).first;
+  };
+  return {begin(part), begin(part + 1)};
+}
+
+// Groups of heads that clusters share: every cluster that has items of a group fetches its K and V.
+struct SharedGroups {
+  uint32_t groups = 0, members = 1, items = 0;  // heads, and items, of a group
+  uint32_t lanes = 0, commands = 0, loads = 0;  // of a cluster; of an item; of K and V of a group
+  uint32_t keys = 0;                            // of a head that are fetched
+  uint64_t scores = 0;                          // of a head
+  bool streamed = false;                        // fetched for every round of items
+};
+// How many parts each group is cut into, of which clusters get whole ones; 0: a cluster's share may end with any item.
+// What takes the fewest cycles, counted: those of engines and control, of the cluster that has most; those of DRAM; and
+// of the lesser ones so many as a cluster's first group takes, which nothing hides.
+uint32_t parts_of_a_group_for(const Runtime& rt, const SharedGroups& groups);
+
+uint32_t most_items(const Runtime& rt, const RowTiling& tiling);  // that there can be, of all clusters
+
 class Work {
  public:
-  Work(Runtime& rt, const RowTiling& tiling) : Work(rt, tiling, rt.cores()) {}
+  // Cores that would have no item take no part.
+  Work(Runtime& rt, const RowTiling& tiling) : Work(rt, tiling, rt.use_cores(most_items(rt, tiling))) {}
   Work(Runtime& rt, const RowTiling& tiling, uint32_t lanes);
 
   uint32_t lanes() const { return lanes_; }
@@ -277,6 +306,9 @@ class Work {
   void make(Item& item, const Group& g, uint32_t round, uint32_t lane) const;
   uint32_t block_at(uint32_t place) const { return cut_.uneven() ? blocks_ - 1 - place : place; }
   uint32_t items_before(uint32_t group) const;  // global
+  uint32_t parts_of_a_group(const RowTiling& tiling) const;
+  template <typename Scores>
+  uint32_t begin_of_part(uint32_t part, uint32_t parts, const Scores& scores) const;
 
   Runtime& rt_;
   uint32_t lanes_, batch_, heads_, bb_, hh_;

@@ -2,10 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "mapping/programs.h"
 #include "models/arith/number.h"
+#include "models/network/config.h"
 #include "platform/config/error.h"
 #include "platform/config/operations.h"
 #include "platform/config/step.h"
@@ -32,6 +34,16 @@ std::string dataflows_with(firmware::Trait trait) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+// The rate of DRAM, and what a cluster's DMA controller can draw of it.
+void add_dram_rate(hal::MachineInfo& info, const MachineConfig& m) {
+  if (m.dram.policy == "cached" || m.own<NetworkConfig>().multicast) return;
+  const double all = m.dram.bytes_per_second / m.clock_hz, port = m.l1.port_bytes_per_cycle;
+  const double burst = m.dram.latency_seconds * m.clock_hz + m.dma.burst_bytes / std::min(all, port);  // cycles
+  const double own = std::min({all, port, m.dma.outstanding * m.dma.burst_bytes / burst});
+  info.dram_rate = static_cast<std::uint16_t>(std::clamp(16 * all, 1.0, 65535.0));
+  info.dram_sharers = static_cast<std::uint8_t>(std::clamp(std::round(16 * all / own), 16.0, 255.0));
+}
+
 // The machine as firmware sees it.
 hal::MachineInfo machine_info(const MachineConfig& m) {
   hal::MachineInfo info{};
@@ -46,6 +58,7 @@ hal::MachineInfo machine_info(const MachineConfig& m) {
   info.softmax_rate = static_cast<std::uint16_t>(
       std::clamp<std::uint64_t>(std::uint64_t{m.vec.lanes} * 16 / m.vec.softmax_lane_cycles, 1, 0xFFFF));
   info.slow_control = m.control.cpu == "riscv" && !m.control.lists ? 1 : 0;
+  add_dram_rate(info, m);
   info.l1_bytes = m.l1.size_bytes;
   info.l0_bytes = m.l0.size_bytes;
   return info;
@@ -281,6 +294,7 @@ mapping::Job make_job(const MachineConfig& machine, const config::Network& n, co
     for (const config::Request& r : n.requests) made.contexts.insert(made.contexts.end(), {r.new_tokens, r.tokens()});
   }
   const std::vector<std::uint32_t> words = words_of(schedule.tiling, dataflow);
+  if (std::find(words.begin(), words.end(), 0U) == words.end()) job.flags |= hal::kFewerCores;
   std::copy(words.begin(), words.end(), job.parameter);
   check_extents(made, dataflow);
   return made;

@@ -35,6 +35,7 @@ Case make_case(uint32_t batch, uint32_t heads, uint32_t seq_q, uint32_t bb, uint
   c.job.machine.cores = 2 * lanes;  // lanes of two cores
   c.lanes = lanes;
   c.job.machine.mac_rows = c.job.machine.mac_columns = mac_rows;
+  c.job.machine.softmax_rate = 16;
   c.job.layer.batch = batch;
   c.job.layer.heads = heads;
   c.job.layer.seq_q = seq_q;
@@ -43,6 +44,7 @@ Case make_case(uint32_t batch, uint32_t heads, uint32_t seq_q, uint32_t bb, uint
   c.tiling.bb = bb;
   c.tiling.hh = hh;
   c.tiling.nq = nq;
+  c.tiling.nkv = 16;
   return c;
 }
 
@@ -232,6 +234,24 @@ TEST(Work, MoreClustersThanItems) {
     const Dealt dealt = deal(b, c);
     check_cover(dealt, c);
     EXPECT_EQ(std::count(dealt.per_cluster.begin(), dealt.per_cluster.end(), 0U), 2);
+  });
+}
+
+// 3 heads of 8 row blocks on 6 clusters: halves of heads where DRAM is fast, whole ones where fetching K and V takes
+// the time.
+TEST(Work, ClustersShareNoHeadWhereDramIsSlow) {
+  Bench bench;
+  bench.run([](Bench& b) {
+    Case c = make_case(1, 3, 128, 1, 1, 16, 6, 1, 16);
+    c.job.machine.dram_sharers = 16;
+    c.job.machine.dram_rate = 65535;
+    EXPECT_EQ(deal(b, c).per_cluster, (std::vector<uint32_t>{4, 4, 4, 4, 4, 4}));
+    c.job.layer.seq_kv = 4096;
+    c.tiling.nkv = 4096;
+    c.job.machine.dram_rate = 1;
+    std::vector<uint32_t> shares = deal(b, c).per_cluster;
+    std::sort(shares.begin(), shares.end());
+    EXPECT_EQ(shares, (std::vector<uint32_t>{0, 0, 0, 8, 8, 8}));
   });
 }
 
