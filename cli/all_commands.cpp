@@ -18,7 +18,7 @@ const std::vector<AddCommands>& commands() {
   static const std::vector<AddCommands> all = {
       add_run,    add_compare,  add_list,   add_describe, add_search,   add_reproduce,
       add_sweeps, add_schedule, add_check,  add_stream,   add_validate, add_calibrate,
-      add_new,    add_riscv,    add_report, add_bench,    add_worker,
+      add_new,    add_riscv,    add_report, add_bench,    add_cache,    add_worker,
   };
   return all;
 }

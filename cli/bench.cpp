@@ -81,7 +81,8 @@ Figures measure(const BenchArguments& a) {
   const MachineConfig machine = config::load_hardware(a.hardware);
   const config::Network n = config::load_network(a.network);
   const config::EnergyTable energy = config::load_energy(machine.energy);
-  const job::Schedule mas = job::parse_dataflow("mas");
+  const job::Schedule open = job::parse_dataflow("mas");
+  const job::Schedule mas = explore::tune(machine, n, open, energy);
   const job::Tensors tensors = job::random_tensors(n, 1);
 
   double timing = 0;
@@ -105,10 +106,10 @@ Figures measure(const BenchArguments& a) {
   double searching = 0;
   std::uint64_t evaluations = 0;
   {
-    tuning::TuningOptions options;
+    explore::TuningOptions options;
     options.strategy = "mcts";
     options.evaluations = 200;
-    const tuning::TuningResult result = tuning::search({machine, n, mas, energy}, options);
+    const explore::TuningResult result = explore::search({machine, n, open, energy}, options);
     searching = result.seconds;
     evaluations = result.log.size();
   }

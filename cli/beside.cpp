@@ -12,8 +12,7 @@
 #include "cli/firmware.h"
 #include "cli/prepared.h"
 #include "cli/progress.h"
-#include "explore/automatic/automatic.h"
-#include "explore/tuning/tuner.h"
+#include "explore/tuning/portfolio.h"
 #include "platform/config/error.h"
 #include "platform/config/hardware.h"
 #include "platform/config/provenance.h"
@@ -99,19 +98,19 @@ void refuse_others(const RunArguments& a) {
   }
 }
 
-job::Schedule schedule_of(const Asked& asked, const job::Part& part, const config::EnergyTable& energy) {
+job::Schedule schedule_of(const Asked& asked, const job::Part& part, const config::EnergyTable& energy,
+                          explore::TuningOptions tuning) {
   const std::string wanted = default_dataflow(asked.dataflow, asked.network);
   const bool searched = asked.tiling == "auto";
+  if (searched) tuning.search_longer();
   const job::Tiling tiling = searched ? job::Tiling{} : job::parse_tiling(asked.tiling);
   job::Schedule schedule;
   if (wanted == "auto") {
-    schedule = explore::pick_dataflow(part.machine, asked.network, tiling, energy).schedule();
-  } else {
-    schedule = job::parse_dataflow(wanted);
-    schedule.tiling = tiling;
+    return explore::pick_dataflow(part.machine, asked.network, tiling, energy, tuning).best().schedule;
   }
-  if (searched) schedule.tiling = tuning::find_tiling(part.machine, asked.network, schedule, energy);
-  return schedule;
+  schedule = job::parse_dataflow(wanted);
+  schedule.tiling = tiling;
+  return explore::tune(part.machine, asked.network, schedule, energy, tuning);
 }
 
 }  // namespace
@@ -133,7 +132,7 @@ int run_side_by_side(const RunArguments& a, const Prepared& p) {
     const Waiting waiting(fmt::format("{} jobs side by side on {}", asked.size(), p.machine.name));
     std::vector<job::Neighbour> jobs;
     for (std::size_t i = 0; i < asked.size(); ++i) {
-      jobs.push_back({asked[i].network, schedule_of(asked[i], parts[i], p.energy), {}});
+      jobs.push_back({asked[i].network, schedule_of(asked[i], parts[i], p.energy, tuning_options(a)), {}});
       if (p.full) jobs.back().tensors = job::random_tensors(asked[i].network, asked[i].seed);
     }
     all = job::run_beside(p.machine, p.energy, p.full, parts, jobs);

@@ -8,12 +8,12 @@
 #include "cli/commands.h"
 #include "cli/firmware.h"
 #include "cli/progress.h"
-#include "mapping/check/checker.h"
-#include "mapping/check/sources.h"
 #include "platform/config/hardware.h"
 #include "platform/files/outputs.h"
 #include "platform/job/job.h"
 #include "platform/report/json.h"
+#include "platform/schedule/check/checker.h"
+#include "platform/schedule/check/sources.h"
 
 namespace attnvp::cli {
 
@@ -26,13 +26,13 @@ int check(const ScheduleArguments& a) {
   files::Output* const file = outputs.open_or_stdout("--json", a.json);
   {
     const Waiting waiting("choosing tile sizes");
-    chosen = job::complete(machine, network, chosen);
+    chosen = tuned(asked, a);
   }
-  const mapping::check::Report report = [&] {
+  const schedule::check::Report report = [&] {
     const Waiting waiting("checking");
-    const mapping::Job job = job::make_job(machine, network, chosen);
-    mapping::check::Report found = mapping::check::check(job, machine, {job::result_bytes(network, chosen)});
-    mapping::check::name_sources(found, job, machine);
+    const schedule::Job job = job::make_job(machine, network, chosen);
+    schedule::check::Report found = schedule::check::check(job, machine, {job::result_bytes(network, chosen)});
+    schedule::check::name_sources(found, job, machine);
     return found;
   }();
 

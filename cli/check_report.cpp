@@ -10,9 +10,9 @@ namespace attnvp::cli {
 
 namespace {
 
-using mapping::check::Finding;
-using mapping::check::Party;
-using mapping::check::Report;
+using schedule::check::Finding;
+using schedule::check::Party;
+using schedule::check::Report;
 
 nlohmann::ordered_json to_json(const Party& p) {
   nlohmann::ordered_json j = {{"cluster", p.cluster}, {"queue", p.queue}};

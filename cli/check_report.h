@@ -4,11 +4,11 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "mapping/check/checker.h"
+#include "platform/schedule/check/checker.h"
 
 namespace attnvp::cli {
 
-std::string findings_text(const mapping::check::Report& report, std::uint64_t most);
-nlohmann::ordered_json findings_json(const mapping::check::Report& report, std::uint64_t most);
+std::string findings_text(const schedule::check::Report& report, std::uint64_t most);
+nlohmann::ordered_json findings_json(const schedule::check::Report& report, std::uint64_t most);
 
 }  // namespace attnvp::cli

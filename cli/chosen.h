@@ -16,6 +16,8 @@ struct Chosen {
   job::Schedule schedule;
 };
 Chosen read_job(const ScheduleArguments& arguments);
+// The schedule with its tile sizes chosen.
+job::Schedule tuned(const Chosen& asked, const ScheduleArguments& arguments);
 // A document with what is looked at, its tile sizes being chosen.
 nlohmann::ordered_json document_of(const Chosen& chosen, const ScheduleArguments& arguments);
 

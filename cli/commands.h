@@ -16,6 +16,9 @@ struct RunArguments {
   std::vector<std::string> dataflows;  // run: one; compare: several, all if empty
   std::vector<std::string> settings;   // --set key=value
   std::string tiling;
+  std::uint64_t tuning_budget = 0;  // evaluations for each dataflow; 0: the default
+  bool no_cache = false;
+  bool no_advice = false;
   std::string data = "full";  // or "timing"
   std::string vec;            // empty: as the machine says
   std::string cpu;            // likewise
@@ -59,12 +62,17 @@ struct ScheduleArguments {
   std::string dataflow;
   std::vector<std::string> settings;  // --set key=value
   std::string tiling;
+  std::uint64_t tuning_budget = 0;  // as in RunArguments
+  bool no_cache = false;
   std::string firmware;         // an ELF file
   std::uint64_t most = 100000;  // lines, or findings
   std::string json;             // "-" is stdout, alone
 };
 int schedule(const ScheduleArguments& arguments);
 int check(const ScheduleArguments& arguments);  // 1 with findings
+
+// Chosen tilings on disk.
+int cache(bool clear, bool list);
 
 struct StreamArguments {
   std::string graph;  // a name under configs/streams, or a path

@@ -10,7 +10,6 @@
 #include "explore/processes/processes.h"
 #include "explore/tuning/tuner.h"
 #include "firmware/runtime/dataflow.h"
-#include "mapping/programs.h"
 #include "models/riscv_processor/config.h"
 #include "platform/config/error.h"
 #include "platform/config/hardware.h"
@@ -21,6 +20,7 @@
 #include "platform/report/power.h"
 #include "platform/report/report.h"
 #include "platform/report/runs_csv.h"
+#include "platform/schedule/programs.h"
 #include "platform/text/complaint.h"
 
 namespace attnvp::cli {
@@ -74,11 +74,10 @@ Outcome run_one(const Prepared& p, const Entry& entry, const RunArguments& a, co
   const MachineConfig& machine = *of_entry;
   Outcome outcome;
   try {
-    mapping::use_firmware_of(machine);
+    schedule::use_firmware_of(machine);
     job::Schedule schedule = job::parse_dataflow(dataflow);
     schedule.tiling = p.tiling;
-    if (a.tiling == "auto") schedule.tiling = tuning::find_tiling(machine, p.network, schedule, p.energy);
-    schedule = job::complete(machine, p.network, schedule);
+    schedule = explore::tune(machine, p.network, schedule, p.energy, tuning_options(a));
     job::Runner runner(machine, p.energy, p.full);
     job::Result result = runner.run(p.network, schedule, tensors, {});
     result.bound.advice = job::advice_for(result, machine);
@@ -128,9 +127,9 @@ std::vector<std::string> names_in(const std::vector<std::string>& texts) {
 std::vector<Entry> entries_of(const std::vector<std::string>& names, bool given, const MachineConfig& own,
                               const MachineConfig& shipped) {
   const auto known = [](const MachineConfig& machine) {
-    mapping::use_firmware_of(machine);
+    schedule::use_firmware_of(machine);
     std::vector<std::string> known_names;
-    for (const firmware::Dataflow* d : mapping::dataflows()) known_names.emplace_back(d->name);
+    for (const firmware::Dataflow* d : schedule::dataflows()) known_names.emplace_back(d->name);
     return known_names;
   };
   const std::string& elf = own.own<RiscvConfig>().firmware;
@@ -152,10 +151,10 @@ std::vector<Entry> entries_of(const std::vector<std::string>& names, bool given,
     if (!has(of_own)) config::check_machine(shipped, {fmt::format("--dataflow {}", name)});
     if (has(of_own) && has(of_shipped)) both += (both.empty() ? "" : ", ") + name;
     entries.push_back({text, has(of_own) ? &own : &shipped});
-    mapping::use_firmware_of(*entries.back().machine);
+    schedule::use_firmware_of(*entries.back().machine);
     job::parse_dataflow(text);  // its options, before anything is run
   }
-  mapping::use_firmware_of(own);
+  schedule::use_firmware_of(own);
   if (given && !both.empty()) {
     text::complain(fmt::format("--dataflow {} runs from {}; the shipped firmware has that name, too", both, elf));
   }

@@ -10,7 +10,6 @@
 #include "cli/commands.h"
 #include "cli/firmware.h"
 #include "firmware/runtime/dataflow.h"
-#include "mapping/programs.h"
 #include "models/stream/operation.h"
 #include "platform/config/catalog.h"
 #include "platform/config/document.h"
@@ -27,6 +26,7 @@
 #include "platform/files/outputs.h"
 #include "platform/job/job.h"
 #include "platform/report/table.h"
+#include "platform/schedule/programs.h"
 #include "platform/stream/graph_file.h"
 
 namespace attnvp::cli {
@@ -60,7 +60,7 @@ void list_dataflows() {
   table.column("dataflow", Table::Align::kLeft);
   table.column("options", Table::Align::kLeft);
   table.column("description", Table::Align::kLeft);
-  for (const firmware::Dataflow* d : mapping::dataflows()) {
+  for (const firmware::Dataflow* d : schedule::dataflows()) {
     table.row({d->name, options_text(*d), d->description});
   }
   print(table.text(text::line_width()));
@@ -217,7 +217,7 @@ std::vector<Kind> kinds_of(const std::string& what) {
   if (config::is_path(what)) return {kind_of_file(what)};
   std::vector<Kind> kinds;
   std::vector<std::string> names;
-  for (const firmware::Dataflow* d : mapping::dataflows()) {
+  for (const firmware::Dataflow* d : schedule::dataflows()) {
     if (what == d->name) kinds.push_back(Kind::kDataflow);
     names.emplace_back(d->name);
   }
@@ -251,7 +251,7 @@ void describe_as(Kind kind, const DescribeArguments& a) {
       describe_tiling();
       break;
     case Kind::kDataflow:
-      describe_dataflow(*mapping::find_dataflow(a.what));
+      describe_dataflow(*schedule::find_dataflow(a.what));
       break;
     case Kind::kNetwork:
       describe_network(a.what);
@@ -265,7 +265,7 @@ void describe_as(Kind kind, const DescribeArguments& a) {
     case Kind::kProgram:
       use_program(a.what);
       list_dataflows();
-      for (const firmware::Dataflow* d : mapping::dataflows()) {
+      for (const firmware::Dataflow* d : schedule::dataflows()) {
         print("\n");
         describe_dataflow(*d);
       }

@@ -17,7 +17,7 @@ struct SearchArguments {
   std::uint64_t budget = 0;           // evaluations; 0: all that the strategy wants (grid), 400 otherwise
   unsigned jobs = 0;                  // processes; 0: as many as the host has processors
   std::uint64_t seed = 1;
-  double seconds = 0;  // of wall time, at most; 0: no limit
+  double seconds = 0;    // of wall time, at most; 0: no limit
   std::string csv, svg;  // convergence
   std::string save;      // the best tiling, as --tiling reads it
   std::string json;      // "-" is stdout, alone

@@ -3,10 +3,10 @@
 #include <filesystem>
 #include <fstream>
 
-#include "mapping/programs.h"
 #include "models/riscv_processor/config.h"
 #include "platform/config/hardware.h"
 #include "platform/job/schedule.h"
+#include "platform/schedule/programs.h"
 
 namespace attnvp::cli {
 
@@ -16,7 +16,7 @@ void use_firmware(MachineConfig& machine, const std::string& elf) {
     machine.own<RiscvConfig>().firmware = elf;
     config::check_machine(machine, {"--firmware"});
   }
-  mapping::use_firmware_of(machine);
+  schedule::use_firmware_of(machine);
 }
 
 void use_program(const std::string& elf) {
@@ -40,7 +40,7 @@ std::string default_dataflow(const std::string& asked, const config::Network& ne
   const bool one_step = network.step != config::Step::kAttention;
   const auto fit = job::dataflows_for(network);
   if (one_step && !fit.empty()) return fit.front()->name;
-  return mapping::find_dataflow("mas") != nullptr ? "mas" : mapping::dataflows().front()->name;
+  return schedule::find_dataflow("mas") != nullptr ? "mas" : schedule::dataflows().front()->name;
 }
 
 }  // namespace attnvp::cli

@@ -40,7 +40,7 @@ int run_layer(const RunArguments& a, const Prepared& p) {
   files::note("seed", fmt::format("{}", a.seed));
   files::Outputs outputs;
   files::Output* const json_file = outputs.open_or_stdout("--json", a.json);
-  explore::LayerOptions options{p.full, a.seed, p.tiling, {}};
+  explore::LayerOptions options{p.full, a.seed, p.tiling, tuning_options(a), {}};
   explore::LayerRun run;
   {
     ProgressBar bar;

@@ -13,6 +13,7 @@ namespace attnvp::cli {
 using AddCommands = void (*)(CLI::App& app, int& status);
 
 void add_bench(CLI::App& app, int& status);
+void add_cache(CLI::App& app, int& status);
 void add_calibrate(CLI::App& app, int& status);
 void add_check(CLI::App& app, int& status);
 void add_compare(CLI::App& app, int& status);

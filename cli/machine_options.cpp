@@ -24,6 +24,7 @@ void add_machine_options(CLI::App& app, RunArguments& a) {
                  "tile sizes: a name under configs/tilings, a file, nq=64,nkv=128,... (what is not given is chosen), "
                  "or auto: searched")
       ->check(not_empty());
+  add_tuning_options(app, a.tuning_budget, a.no_cache);
   app.add_option("--data", a.data, "full moves, computes and checks tensors; timing gives the same cycles and counts")
       ->check(one_of({"full", "timing"}))
       ->capture_default_str();
@@ -35,6 +36,13 @@ void add_machine_options(CLI::App& app, RunArguments& a) {
   app.add_option("--seed", a.seed, "seed of the random tensors")->check(whole_number())->capture_default_str();
   app.add_option("--json", a.json, "write the report as JSON to a file, or alone to stdout with '-'")
       ->check(not_empty());
+}
+
+void add_tuning_options(CLI::App& app, std::uint64_t& budget, bool& no_cache) {
+  app.add_option("--tuning-budget", budget,
+                 "evaluations for each dataflow whose tile sizes are chosen; 0: 80, with --tiling auto 400")
+      ->check(whole_number());
+  app.add_flag("--no-cache", no_cache, "choose tile sizes anew, and do not store them (see `attnvp cache`)");
 }
 
 void add_memory_limit(CLI::App& command) {

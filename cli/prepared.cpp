@@ -31,6 +31,14 @@ Prepared prepare(const RunArguments& a) {
   return p;
 }
 
+explore::TuningOptions tuning_options(const RunArguments& a) {
+  explore::TuningOptions options;
+  if (a.tiling == "auto") options.search_longer();
+  if (a.tuning_budget > 0) options.evaluations = a.tuning_budget;
+  options.use_cache = !a.no_cache;
+  return options;
+}
+
 int exit_status(const job::Result& r) {
   if (!r.golden_checked || r.golden.passed) return 0;
   text::complain(fmt::format("{}: golden check failed: {}", r.schedule.text, r.golden.to_string()));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/commands.h"
+#include "explore/tuning/tuner.h"
 #include "models/machine.h"
 #include "platform/job/job.h"
 
@@ -15,6 +16,9 @@ struct Prepared {
   bool full = true;
 };
 Prepared prepare(const RunArguments& arguments);
+
+// What the command line asks of the tuner.
+explore::TuningOptions tuning_options(const RunArguments& arguments);
 
 // `run` where the network is a whole layer or model.
 int run_layer(const RunArguments& arguments, const Prepared& prepared);

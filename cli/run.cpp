@@ -16,8 +16,8 @@
 #include "cli/progress.h"
 #include "cli/run_check.h"
 #include "cli/trace_files.h"
-#include "explore/automatic/automatic.h"
-#include "explore/tuning/tuner.h"
+#include "explore/tuning/advice.h"
+#include "explore/tuning/portfolio.h"
 #include "firmware/runtime/dataflow.h"
 #include "models/bus/jitter.h"
 #include "models/storage/host_memory.h"
@@ -25,7 +25,6 @@
 #include "platform/config/hardware.h"
 #include "platform/elaboration/platform.h"
 #include "platform/files/outputs.h"
-#include "platform/job/advice.h"
 #include "platform/job/job.h"
 #include "platform/report/action_counts.h"
 #include "platform/report/json.h"
@@ -114,13 +113,20 @@ int run(const RunArguments& a) {
   if (!a.clusters.empty() || !a.beside.empty()) return run_side_by_side(a, p);
   if (p.network.scope != config::Scope::kAttention) return run_layer(a, p);
   const std::string wanted = default_dataflow(a.dataflows.front(), p.network);
-  explore::Automatic picked;
+  explore::Portfolio picked;
   // Firmware that is debugged has stderr for itself.
   std::optional<Waiting> waiting;
   if (a.gdb_port < 0) waiting.emplace(fmt::format("{} with {} on {}", p.network.name, wanted, p.machine.name));
-  if (wanted == "auto") picked = explore::pick_dataflow(p.machine, p.network, p.tiling, p.energy);
-  job::Schedule schedule = wanted == "auto" ? picked.schedule() : job::parse_dataflow(wanted);
-  if (wanted != "auto") schedule.tiling = p.tiling;
+  const explore::TuningOptions tuning = tuning_options(a);
+  job::Schedule schedule;
+  if (wanted == "auto") {
+    picked = explore::pick_dataflow(p.machine, p.network, p.tiling, p.energy, tuning);
+    schedule = picked.best().schedule;
+  } else {
+    schedule = job::parse_dataflow(wanted);
+    schedule.tiling = p.tiling;
+    schedule = explore::tune(p.machine, p.network, schedule, p.energy, tuning);
+  }
   if (!p.full) {
     for (const auto& [option, value] : {std::pair{"--q", &a.q}, {"--k", &a.k}, {"--v", &a.v}, {"--out", &a.out}}) {
       if (!value->empty()) throw ConfigError(fmt::format("{} needs --data full: timing moves no tensors", option));
@@ -137,7 +143,6 @@ int run(const RunArguments& a) {
   files::Output* const out_file = outputs.open("--out", a.out);
   files::Output* const counts_file = outputs.open("--action-counts", a.action_counts);
 
-  if (a.tiling == "auto") schedule.tiling = tuning::find_tiling(p.machine, p.network, schedule, p.energy);
   job::RunOptions options;
   options.trace = trace.session();
   options.watch = firmware.watch();
@@ -152,37 +157,40 @@ int run(const RunArguments& a) {
   } catch (const job::StoppedError& e) {
     waiting.reset();
     if (check) {
-      const mapping::check::Report findings = check->examine();
+      const schedule::check::Report findings = check->examine();
       std::fputs(findings_text(findings, kMostFindings).c_str(), stdout);
       if (options.trace != nullptr) options.trace->mark(marks_of(findings));
     }
-    files::note("tiling", job::tiling_line(job::complete(p.machine, p.network, schedule).tiling));
+    files::note("tiling", job::tiling_line(schedule.tiling));
     trace.write();
     firmware.write(title_of(p, schedule));
     outputs.commit();
     throw job::RunError(e.what() + trace.where());
   }
 
-  result.bound.advice = job::advice_for(result, p.machine);
-  report::JsonParts parts{seen_from(a.json, a.timeline), a.energy_range, a.settings, config::machine_hash(p.machine),
-                          a.seed};
-  parts.least_cycles = picked.least_cycles;
-  for (std::size_t i = 1; i < picked.contenders.size(); ++i) {
-    const job::Contender& c = picked.contenders[i];
-    parts.beaten.push_back({c.schedule.text, c.estimate, c.cycles});
-  }
-  std::string json = report::to_json(result, p.machine.name, parts);
-  mapping::check::Report findings;
+  schedule::check::Report findings;
   if (check) {
     findings = check->examine();
     if (options.trace != nullptr) options.trace->mark(marks_of(findings));
-    auto whole = nlohmann::ordered_json::parse(json);
-    whole["check"] = findings_json(findings, kMostFindings);
-    json = report::json_text(whole);
   }
   files::note("tiling", job::tiling_line(result.schedule.tiling));
   trace.write();
   firmware.write(title_of(p, schedule));
+  // Simulates, so that nothing of the run is read from here on. Random delays would be part of what is compared.
+  if (!a.no_advice && !a.jitter) explore::try_advice(result, p.machine, p.energy, tuning);
+  report::JsonParts parts{seen_from(a.json, a.timeline), a.energy_range, a.settings, config::machine_hash(p.machine),
+                          a.seed};
+  parts.least_cycles = picked.least_cycles;
+  for (std::size_t i = 1; i < picked.candidates.size(); ++i) {
+    const explore::Candidate& c = picked.candidates[i];
+    parts.beaten.push_back({c.schedule.text, c.cycles, c.is_whole ? static_cast<std::uint64_t>(c.cycles) : 0});
+  }
+  std::string json = report::to_json(result, p.machine.name, parts);
+  if (check) {
+    auto whole = nlohmann::ordered_json::parse(json);
+    whole["check"] = findings_json(findings, kMostFindings);
+    json = report::json_text(whole);
+  }
   if (counts_file != nullptr) counts_file->write(report::action_counts_yaml(result), files::Form::kHash);
   if (json_file != nullptr) json_file->write(json, files::Form::kOwn);
   if (out_file != nullptr) {
@@ -192,7 +200,7 @@ int run(const RunArguments& a) {
   }
   outputs.commit();
   const std::string table = report::to_text(result, p.machine.name) +
-                            (picked.contenders.empty() ? "" : "\nauto: " + picked.sentence() + "\n") +
+                            (picked.candidates.empty() ? "" : "\nauto: " + picked.sentence() + "\n") +
                             (a.energy_range ? "\n" + report::energy_range_text(result) : "") +
                             (check ? "\ncheck: " + findings_text(findings, kMostFindings) : "");
   std::fputs((a.json == "-" ? json : table).c_str(), stdout);

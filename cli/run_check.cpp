@@ -2,16 +2,15 @@
 
 #include <fmt/format.h>
 
-#include "mapping/check/sources.h"
 #include "platform/elaboration/platform.h"
+#include "platform/schedule/check/sources.h"
 
 namespace attnvp::cli {
 
-using mapping::check::Recorder;
+using schedule::check::Recorder;
 
 RunCheck::RunCheck(job::Runner& runner, const config::Network& network, const job::Schedule& schedule)
-    : job_(job::make_job(runner.platform().machine(), network,
-                         job::complete(runner.platform().machine(), network, schedule))),
+    : job_(job::make_job(runner.platform().machine(), network, schedule)),
       trace_(runner.platform().machine()),
       accesses_(runner.platform().machine()),
       result_bytes_(job::result_bytes(network, schedule)) {
@@ -22,19 +21,19 @@ RunCheck::RunCheck(job::Runner& runner, const config::Network& network, const jo
                                            [this](std::uint32_t c) { return recorders_[c].get(); });
 }
 
-mapping::check::Report RunCheck::examine() {
+schedule::check::Report RunCheck::examine() {
   tap_.reset();
   for (const auto& recorder : recorders_) recorder->end();
-  mapping::check::Report report = mapping::check::examine(job_, trace_, {result_bytes_});
-  mapping::check::name_sources(report, job_, trace_.machine());
+  schedule::check::Report report = schedule::check::examine(job_, trace_, {result_bytes_});
+  schedule::check::name_sources(report, job_, trace_.machine());
   return report;
 }
 
-std::vector<trace::Mark> marks_of(const mapping::check::Report& report) {
+std::vector<trace::Mark> marks_of(const schedule::check::Report& report) {
   std::vector<trace::Mark> marks;
   for (std::size_t i = 0; i < report.findings.size(); ++i) {
-    const mapping::check::Finding& f = report.findings[i];
-    for (const mapping::check::Party& p : f.parties) {
+    const schedule::check::Finding& f = report.findings[i];
+    for (const schedule::check::Party& p : f.parties) {
       if (p.number == 0) continue;
       const bool dma = p.queue.compare(0, 3, "dma") == 0;
       const std::string module = dma ? "dma.channel" + p.queue.substr(3) : p.queue;

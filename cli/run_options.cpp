@@ -43,6 +43,8 @@ void add_run(CLI::App& app, int& status) {
       ->add_option("--instruction-trace", a->instruction_trace,
                    "write RISC-V firmware's instructions as Spike logs them, from --trace-from to --trace-to")
       ->check(not_empty());
+  command->add_flag("--no-advice", a->no_advice,
+                    "do not look for what would make the job faster: no further runs that try it");
   command->add_flag("--check", a->check,
                     "examine the commands: whether they do the same whatever takes how long, see `attnvp check`");
   command

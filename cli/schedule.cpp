@@ -8,21 +8,22 @@
 #include "cli/commands.h"
 #include "cli/firmware.h"
 #include "cli/progress.h"
-#include "mapping/bound.h"
-#include "mapping/counter.h"
-#include "mapping/printer.h"
+#include "explore/tuning/tuner.h"
 #include "platform/config/hardware.h"
 #include "platform/files/outputs.h"
 #include "platform/job/job.h"
 #include "platform/report/json.h"
 #include "platform/report/table.h"
+#include "platform/schedule/counter.h"
+#include "platform/schedule/demand.h"
+#include "platform/schedule/printer.h"
 
 namespace attnvp::cli {
 
 namespace {
 
 std::string header(const MachineConfig& machine, const config::Network& network, const job::Schedule& schedule,
-                   const mapping::Counts& c, double bound) {
+                   const schedule::Counts& c, double bound) {
   std::string tiling;
   for (const auto& [name, value] : job::tiling_text(schedule.tiling)) tiling += fmt::format(" {}={}", name, value);
   const auto bytes = [](std::uint64_t n) { return report::with_prefix(static_cast<double>(n), "B"); };
@@ -37,7 +38,7 @@ std::string header(const MachineConfig& machine, const config::Network& network,
       bytes(c.l1.written), bytes(c.l1_peak_bytes), report::with_commas(static_cast<unsigned long long>(bound)));
 }
 
-nlohmann::ordered_json to_json(const mapping::Line& l) {
+nlohmann::ordered_json to_json(const schedule::Line& l) {
   nlohmann::ordered_json j = {{"cluster", l.cluster}, {"queue", l.queue}, {"operation", l.operation}};
   if (l.queue != "cpu") j.update({{"number", l.number}, {"head", l.head}, {"row_block", l.row_block}});
   j.update({{"operands", l.operands}, {"waits", l.waits}, {"signals", l.signals}, {"l1_bytes", l.l1_bytes}});
@@ -54,6 +55,14 @@ Chosen read_job(const ScheduleArguments& a) {
   chosen.schedule = job::parse_dataflow(default_dataflow(a.dataflow, chosen.network));
   chosen.schedule.tiling = job::parse_tiling(a.tiling);
   return chosen;
+}
+
+job::Schedule tuned(const Chosen& asked, const ScheduleArguments& a) {
+  explore::TuningOptions options;
+  if (a.tuning_budget > 0) options.evaluations = a.tuning_budget;
+  options.use_cache = !a.no_cache;
+  return explore::tune(asked.machine, asked.network, asked.schedule, config::load_energy(asked.machine.energy),
+                       options);
 }
 
 nlohmann::ordered_json document_of(const Chosen& c, const ScheduleArguments& a) {
@@ -73,15 +82,15 @@ int schedule(const ScheduleArguments& a) {
   files::Output* const file = outputs.open_or_stdout("--json", a.json);
   {
     const Waiting waiting("choosing tile sizes");
-    chosen = job::complete(machine, network, chosen);
+    chosen = tuned(asked, a);
   }
 
-  const mapping::Job made = job::make_job(machine, network, chosen);
-  const mapping::Counts counts = mapping::count(made, machine);
-  const double bound = mapping::least_cycles(made, machine);
-  std::vector<mapping::Line> lines;
+  const schedule::Job made = job::make_job(machine, network, chosen);
+  const schedule::Counts counts = schedule::count(made, machine);
+  const double bound = schedule::least_cycles(made, machine);
+  std::vector<schedule::Line> lines;
   bool all = true;
-  for (std::uint32_t c = 0; all && c < machine.clusters; ++c) all = mapping::print_stream(made, c, a.most, lines);
+  for (std::uint32_t c = 0; all && c < machine.clusters; ++c) all = schedule::print_stream(made, c, a.most, lines);
 
   std::string json;
   if (!a.json.empty()) {
@@ -90,7 +99,7 @@ int schedule(const ScheduleArguments& a) {
     j["commands"] = counts.commands;
     j["complete"] = all;
     j["stream"] = nlohmann::ordered_json::array();
-    for (const mapping::Line& line : lines) j["stream"].push_back(to_json(line));
+    for (const schedule::Line& line : lines) j["stream"].push_back(to_json(line));
     json = report::json_text(j);
   }
   if (file != nullptr) file->write(json, files::Form::kOwn);
@@ -101,9 +110,9 @@ int schedule(const ScheduleArguments& a) {
   }
   std::fputs(header(machine, network, chosen, counts, bound).c_str(), stdout);
   std::uint32_t cluster = 0;
-  for (const mapping::Line& line : lines) {
+  for (const schedule::Line& line : lines) {
     if (line.cluster != cluster) std::fputs(fmt::format("# cluster {}\n", cluster = line.cluster).c_str(), stdout);
-    std::fputs((mapping::to_text(line) + "\n").c_str(), stdout);
+    std::fputs((schedule::to_text(line) + "\n").c_str(), stdout);
   }
   if (!all) std::fputs(fmt::format("# ... the first {}; --most shows more\n", lines.size()).c_str(), stdout);
   return 0;

@@ -18,6 +18,7 @@ void add_options(CLI::App& app, ScheduleArguments& a, const char* what) {
       ->check(not_empty());
   app.add_option("--set", a.settings, "set any key of the machine: key=value")->allow_extra_args(false);
   app.add_option("--tiling", a.tiling, "tile sizes; what is not given is chosen")->check(not_empty());
+  add_tuning_options(app, a.tuning_budget, a.no_cache);
   app.add_option("--firmware", a.firmware, "an ELF file for RISC-V control processors, in place of the dataflows here")
       ->check(not_empty());
   app.add_option("--json", a.json, what)->check(not_empty());

@@ -22,13 +22,13 @@ namespace attnvp::cli {
 
 namespace {
 
-using tuning::Objective;
+using explore::Objective;
 
 constexpr std::uint64_t kDefaultBudget = 400;
 
 Objective objective_of(const std::string& name) {
   for (const Objective o : {Objective::kCycles, Objective::kEnergy, Objective::kEdp}) {
-    if (name == tuning::name_of(o)) return o;
+    if (name == explore::name_of(o)) return o;
   }
   throw config::ConfigError(
       fmt::format("--objective: found {}; allowed: cycles, energy, edp", config::in_quotes(name)));
@@ -40,23 +40,24 @@ std::string cost_text(Objective objective, double cost) {
   return report::with_prefix(cost, "Js");
 }
 
-std::string tiling_yaml(const tuning::Problem& p, const tuning::TuningResult& r, Objective objective) {
-  std::string out = fmt::format(
-      "# {} under {} on {}: {} cycles, best of {} (search, objective {})\n", p.network.name, p.schedule.text,
-      p.machine.name, report::with_commas(static_cast<unsigned long long>(r.best.cycles)),
-      r.is_complete ? "all tilings in the space" : fmt::format("{} tilings", r.log.size()), tuning::name_of(objective));
+std::string tiling_yaml(const explore::Problem& p, const explore::TuningResult& r, Objective objective) {
+  std::string out =
+      fmt::format("# {} under {} on {}: {} cycles, best of {} (search, objective {})\n", p.network.name,
+                  p.schedule.text, p.machine.name, report::with_commas(static_cast<unsigned long long>(r.best.cycles)),
+                  r.is_complete ? "all tilings in the space" : fmt::format("{} tilings", r.log.size()),
+                  explore::name_of(objective));
   for (const auto& [key, value] : job::tiling_text(r.best.schedule.tiling)) out += fmt::format("{}: {}\n", key, value);
   return out;
 }
 
-std::string to_json(const tuning::Problem& p, const SearchArguments& a, const tuning::TuningResult& r) {
+std::string to_json(const explore::Problem& p, const SearchArguments& a, const explore::TuningResult& r) {
   nlohmann::ordered_json j = report::json_document();
   j["hardware"] = p.machine.name;
   report::add_machine(j, config::machine_hash(p.machine), a.settings);
   j["network"] = p.network.name;
   j["dataflow"] = p.schedule.text;
   j["objective"] = a.objective;
-  j["unit"] = tuning::unit_of(objective_of(a.objective));
+  j["unit"] = explore::unit_of(objective_of(a.objective));
   j["strategy"] = a.strategy;
   j["seed"] = a.seed;
   j["best"] = r.best.cost.first;
@@ -73,7 +74,7 @@ std::string to_json(const tuning::Problem& p, const SearchArguments& a, const tu
   return report::json_text(j);
 }
 
-std::string to_text(const tuning::Problem& p, Objective objective, const tuning::TuningResult& r) {
+std::string to_text(const explore::Problem& p, Objective objective, const explore::TuningResult& r) {
   std::string out;
   const auto line = [&out](const char* name, const std::string& value) {
     out += fmt::format("{:<13}{}\n", name, value);
@@ -102,15 +103,15 @@ int search(const SearchArguments& a) {
   MachineConfig machine = config::load_hardware(a.hardware, a.settings);
   use_firmware(machine, {});
   const config::Network network = config::load_network(a.network).folded();
-  const tuning::Problem problem{machine, network, job::parse_dataflow(default_dataflow(a.dataflow, network)),
-                                config::load_energy(machine.energy)};
+  const explore::Problem problem{machine, network, job::parse_dataflow(default_dataflow(a.dataflow, network)),
+                                 config::load_energy(machine.energy)};
   files::Outputs outputs;
   files::Output* const csv_file = outputs.open("--csv", a.csv);
   files::Output* const svg_file = outputs.open("--svg", a.svg);
   files::Output* const tiling_file = outputs.open("--save", a.save);
   files::Output* const json_file = outputs.open_or_stdout("--json", a.json);
 
-  tuning::TuningOptions options;
+  explore::TuningOptions options;
   options.objective = objective;
   options.strategy = a.strategy;
   options.seed = a.seed;
@@ -122,25 +123,25 @@ int search(const SearchArguments& a) {
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
     return Interruption::happened() || (a.seconds > 0 && taken.count() > a.seconds);
   };
-  tuning::TuningResult result;
+  explore::TuningResult result;
   {
     ProgressBar bar;
-    options.progress = [&](const tuning::TuningProgress& p) {
-      const bool any = p.best.first < tuning::Cost().first;
+    options.progress = [&](const explore::TuningProgress& p) {
+      const bool any = p.best.first < explore::Cost().first;
       const std::uint64_t total = p.budget == UINT64_MAX ? 0 : p.budget;
       bar.update(p.evaluations, total, "best " + (any ? cost_text(objective, p.best.first) : "none"));
     };
-    result = tuning::search(problem, options);
+    result = explore::search(problem, options);
   }
   const std::string json = to_json(problem, a, result);
   config::note_machine(machine, a.settings);
   files::note("tiling", job::tiling_line(result.best.schedule.tiling));
   files::note("seed", fmt::format("{}", a.seed));
-  if (csv_file != nullptr) csv_file->write(tuning::convergence_csv(result), files::Form::kCsv);
+  if (csv_file != nullptr) csv_file->write(explore::convergence_csv(result), files::Form::kCsv);
   if (svg_file != nullptr) {
     const std::string title =
         fmt::format("{}, {} on {}: {}", problem.network.name, problem.schedule.text, machine.name, a.strategy);
-    svg_file->write(tuning::convergence_svg(result, objective, title), files::Form::kSvg);
+    svg_file->write(explore::convergence_svg(result, objective, title), files::Form::kSvg);
   }
   if (tiling_file != nullptr) tiling_file->write(tiling_yaml(problem, result, objective), files::Form::kHash);
   if (json_file != nullptr) json_file->write(json, files::Form::kOwn);

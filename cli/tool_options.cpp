@@ -41,6 +41,18 @@ void add_riscv(CLI::App& app, int& status) {
   command->callback([a, &status] { status = riscv(*a); });
 }
 
+void add_cache(CLI::App& app, int& status) {
+  struct Flags {
+    bool clear = false, list = false;
+  };
+  const auto flags = std::make_shared<Flags>();
+  CLI::App* command =
+      app.add_subcommand("cache", "the tile sizes that were chosen and stored: where they are, how many");
+  command->add_flag("--list", flags->list, "list them");
+  command->add_flag("--clear", flags->clear, "remove them all");
+  command->callback([flags, &status] { status = cache(flags->clear, flags->list); });
+}
+
 void add_report(CLI::App& app, int& status) {
   const auto a = std::make_shared<ReportArguments>();
   CLI::App* command = app.add_subcommand("report", "one page with charts of one or more runs, to open in a browser");

@@ -49,7 +49,9 @@ cat >"$in/mine/main.cpp" <<'CPP'
 int sc_main(int, char**) {
   const attnvp::MachineConfig machine = attnvp::config::load_hardware("edge");
   attnvp::job::Runner runner(machine, attnvp::config::load_energy(machine.energy), false);
-  const auto result = runner.run(attnvp::config::load_network("H=2,N=48,E=16"), attnvp::job::parse_dataflow("mas"), nullptr, {});
+  attnvp::job::Schedule schedule = attnvp::job::parse_dataflow("mas");
+  schedule.tiling = attnvp::job::parse_tiling("bb=1,hh=1,nq=16,nkv=16,m0=16,n0=16,k0=16,kv=2,rb=2");
+  const auto result = runner.run(attnvp::config::load_network("H=2,N=48,E=16"), schedule, nullptr, {});
   std::printf("%llu\n", static_cast<unsigned long long>(result.cycles));
   return 0;
 }
@@ -63,7 +65,8 @@ add_executable(mine main.cpp)
 target_link_libraries(mine PRIVATE attnvp::attnvp)
 CMAKE
 export SYSTEMC_DISABLE_COPYRIGHT_MESSAGE=1
-expected=$("$attnvp" run "${small[@]}" --data timing --json - | jq .cycles)
+tiles=bb=1,hh=1,nq=16,nkv=16,m0=16,n0=16,k0=16,kv=2,rb=2
+expected=$("$attnvp" run "${small[@]}" --tiling "$tiles" --data timing --json - | jq .cycles)
 command='a program by find_package(attnvp)'
 cmake -S "$in/mine" -B "$in/mine/build" -G Ninja -DCMAKE_PREFIX_PATH="$root" >"$log/cmake" 2>&1 &&
   cmake --build "$in/mine/build" >>"$log/cmake" 2>&1 || failed "$(tail -5 "$log/cmake")"

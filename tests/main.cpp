@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <systemc>
 
-#include "mapping/freed_pages.h"
+#include "platform/schedule/freed_pages.h"
 
 // Every test program's start. libsystemc has a main of its own, which prints a banner and calls sc_main.
 int sc_main(int argc, char** argv) {
@@ -18,7 +18,7 @@ int sc_main(int argc, char** argv) {
 }
 
 int main(int argc, char** argv) {
-  attnvp::mapping::keep_freed_pages();
+  attnvp::schedule::keep_freed_pages();
   setenv("SYSTEMC_DISABLE_COPYRIGHT_MESSAGE", "1", 0);
   return sc_core::sc_elab_and_sim(argc, argv);
 }

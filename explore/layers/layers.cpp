@@ -4,8 +4,7 @@
 
 #include <algorithm>
 
-#include "explore/automatic/automatic.h"
-#include "firmware/hal/job.h"
+#include "explore/tuning/portfolio.h"
 #include "models/mac_engine/mac_rate.h"
 #include "platform/config/error.h"
 #include "platform/config/operations.h"
@@ -25,14 +24,14 @@ auto sum_of(const LayerRun& run, const Part& part) {
 }
 
 job::Schedule schedule_of(const MachineConfig& machine, const config::Network& n, const std::string& dataflow,
-                          const config::EnergyTable& energy, const job::Tiling& tiling) {
+                          const config::EnergyTable& energy, const job::Tiling& tiling, const TuningOptions& options) {
   if (n.step != config::Step::kAttention) {
-    return job::parse_dataflow(job::dataflows_for(n).front()->name);
+    return tune(machine, n, job::parse_dataflow(job::dataflows_for(n).front()->name), energy, options);
   }
-  if (dataflow == "auto") return pick_dataflow(machine, n, tiling, energy).schedule();
+  if (dataflow == "auto") return pick_dataflow(machine, n, tiling, energy, options).best().schedule;
   job::Schedule schedule = job::parse_dataflow(dataflow);
   schedule.tiling = tiling;
-  return schedule;
+  return tune(machine, n, schedule, energy, options);
 }
 
 // What operations leave in DRAM for all of the run, and what one of them needs besides, in bytes.
@@ -135,7 +134,7 @@ LayerRun run_layer(const MachineConfig& machine, const config::Network& network,
   boundless.dram.size_bytes = kMostDramBytes;
   for (std::size_t i = 0; i < operations.size(); ++i) {
     const config::Network& n = operations[i].network;
-    schedules.push_back(schedule_of(machine, n, dataflow, energy, options.tiling));
+    schedules.push_back(schedule_of(machine, n, dataflow, energy, options.tiling, options.tuning));
     if (n.step != config::Step::kAttention) continue;
     capacity.add(i, n, job::make_job(boundless, n, schedules.back()).scratch.address - hal::kDramBase);
   }

@@ -10,6 +10,7 @@
 #include "models/machine.h"
 #include "platform/config/energy.h"
 #include "platform/config/network.h"
+#include "explore/tuning/tuner.h"
 #include "platform/job/job.h"
 
 namespace attnvp::explore {
@@ -39,7 +40,8 @@ struct LayerRun {
 struct LayerOptions {
   bool full = true;  // tensors, and the golden check
   std::uint64_t seed = 1;
-  job::Tiling tiling;  // of attention
+  job::Tiling tiling;    // of attention
+  TuningOptions tuning;  // of what is open
   std::function<void(std::size_t done, std::size_t all, const std::string& next)> progress;
 };
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "models/riscv_processor/program.h"
+#include "explore/tuning/tuned_runner.h"
 #include "platform/config/energy.h"
 #include "platform/config/network.h"
 #include "platform/job/job.h"
@@ -52,7 +53,7 @@ ControlStudy run_control_study(const MachineConfig& machine, const std::vector<s
       m.own<RiscvConfig>().clock_hz = control.clock_hz;
       study.clocks.push_back(control.name);
     }
-    job::Runner runner(m, config::load_energy(m.energy), false);
+    explore::TunedRunner runner(m, config::load_energy(m.energy), false);
     for (ControlRow& row : study.rows) {
       progress(fmt::format("{} with {}, control {}", row.network, row.dataflow, control.name));
       const job::Result r =

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "explore/reproduce/study.h"
+#include "explore/tuning/tuned_runner.h"
 #include "platform/config/energy.h"
 #include "platform/config/hardware.h"
 #include "platform/config/network.h"
@@ -33,7 +34,7 @@ DavinciStudy::Machine run(const std::string& changed, DavinciStudy& study,
   DavinciStudy::Machine out{changed, {}};
   const MachineConfig machine = config::load_hardware(
       "davinci", changed.empty() ? std::vector<std::string>{} : std::vector<std::string>{changed});
-  job::Runner runner(machine, config::load_energy(machine.energy), false);
+  explore::TunedRunner runner(machine, config::load_energy(machine.energy), false);
   std::vector<std::string> dataflows = study.dataflows;
   dataflows.push_back(kMas);
   for (const std::string& network : study.networks) {

@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include "explore/reproduce/csv.h"
-#include "mapping/programs.h"
+#include "explore/tuning/tuned_runner.h"
 #include "platform/config/energy.h"
 #include "platform/config/hardware.h"
+#include "platform/schedule/programs.h"
 
 namespace attnvp::reproduce {
 
@@ -79,7 +80,7 @@ FusemaxStudy run_fusemax_study(std::uint32_t most_tokens, const std::function<vo
   s.baseline = config::load_hardware("fusemax-baseline");
   for (const bool baseline : {false, true}) {
     const MachineConfig& machine = baseline ? s.baseline : s.machine;
-    job::Runner runner(machine, config::load_energy(machine.energy), false);
+    explore::TunedRunner runner(machine, config::load_energy(machine.energy), false);
     for (std::size_t i = baseline ? 2 : 0; i < (baseline ? s.dataflows.size() : 2); ++i) {
       const job::Schedule schedule = in_their_sense(s.dataflows[i], machine);
       std::map<std::pair<std::uint32_t, std::uint32_t>, Line> lines;  // networks differ in heads, some only in them

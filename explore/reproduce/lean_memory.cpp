@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "explore/tuning/tuned_runner.h"
 #include "platform/config/energy.h"
 #include "platform/config/hardware.h"
 #include "platform/config/network.h"
@@ -62,7 +63,7 @@ LeanMemory run_lean_memory(const std::function<void(const std::string&)>& progre
   LeanMemory study;
   for (const Variant& v : kVariants) {
     const MachineConfig machine = config::load_hardware(v.hardware, v.overrides);
-    job::Runner runner(machine, config::load_energy(machine.energy), false);
+    explore::TunedRunner runner(machine, config::load_energy(machine.energy), false);
     LeanMemory::Machine& out = study.machines.emplace_back();
     out.what = v.what;
     for (const Shape& shape : shapes()) {

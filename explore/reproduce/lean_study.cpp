@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "explore/tuning/tuned_runner.h"
 #include "platform/config/energy.h"
 #include "platform/config/network.h"
 #include "platform/report/json.h"
@@ -184,7 +185,7 @@ LeanStudy run_lean_study(const MachineConfig& machine, const std::function<void(
   }
   s.points.push_back({8, 32, 0, 64, "H=32,NQ=1,E=64,L=65536+32768+16384+8192+4096+2048+1024+512", {}, {}, {}});
 
-  job::Runner runner(machine, config::load_energy(machine.energy), false);
+  explore::TunedRunner runner(machine, config::load_energy(machine.energy), false);
   for (LeanPoint& p : s.points) {
     const config::Network network = config::load_network(p.network);
     const auto run = [&](const char* dataflow) {

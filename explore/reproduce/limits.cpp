@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "explore/tuning/tuned_runner.h"
 #include "platform/config/error.h"
 #include "platform/config/hardware.h"
 
@@ -49,7 +50,7 @@ class Search {
   // Whether there are any tiles for it that the machine has room for.
   bool attempt(std::uint32_t steps) {
     try {
-      job::look(machine_, layer(steps), schedule_);
+      explore::first_fit(machine_, layer(steps), schedule_);
       return true;
     } catch (const job::RunError& e) {
       refused_with(e.what());
@@ -62,7 +63,7 @@ class Search {
   void run(std::uint32_t steps) {
     const config::Network network = layer(steps);
     const job::Result result =
-        job::Runner(machine_, config::load_energy(machine_.energy), false).run(network, schedule_, nullptr, {});
+        explore::TunedRunner(machine_, config::load_energy(machine_.energy), false).run(network, schedule_);
     limit_.tokens = network.seq_kv;
     limit_.cycles = result.cycles;
     limit_.l1_peak_bytes = result.max("l1", "peak_bytes");

@@ -4,8 +4,7 @@
 
 #include <algorithm>
 
-#include "mapping/programs.h"
-#include "platform/elaboration/platform.h"
+#include "platform/schedule/programs.h"
 
 namespace attnvp::reproduce {
 
@@ -21,7 +20,7 @@ constexpr std::uint32_t kRowsOfTiles = 8192;       // query rows in it where sco
 std::uint32_t heads_of(std::uint32_t tokens) { return std::clamp(kWholeHeads / tokens, 1U, 16U); }
 
 bool unfused(const job::Schedule& schedule) {
-  return mapping::find_dataflow(schedule.dataflow)->scores != hal::kScoresOnChip;
+  return schedule::find_dataflow(schedule.dataflow)->scores != hal::kScoresOnChip;
 }
 
 std::uint32_t rows_of(const job::Schedule& schedule, std::uint32_t tokens) {
@@ -38,11 +37,11 @@ config::Network layer(std::uint32_t heads, std::uint32_t queries, std::uint32_t 
   return n;
 }
 
-Measure run(job::Runner& runner, job::Schedule schedule, std::uint32_t heads, std::uint32_t queries, std::uint32_t keys,
-            std::uint32_t emb, const job::Tiling& tiling) {
+Measure run(explore::TunedRunner& runner, job::Schedule schedule, std::uint32_t heads, std::uint32_t queries,
+            std::uint32_t keys, std::uint32_t emb, const job::Tiling& tiling) {
   const config::Network n = layer(heads, queries, keys, emb);
   if (!tiling.empty()) schedule.tiling = tiling;
-  return measure(runner.run(n, schedule, nullptr, {}), runner.platform().machine());
+  return measure(runner.run(n, schedule, nullptr, {}), runner.machine());
 }
 
 }  // namespace
@@ -109,7 +108,7 @@ std::string sample_text(const job::Schedule& schedule, std::uint32_t tokens) {
   return fmt::format("some {} and {} queries of a head, all keys", rows, 2 * rows);
 }
 
-Line sampled(job::Runner& runner, const job::Schedule& schedule, std::uint32_t tokens, std::uint32_t emb,
+Line sampled(explore::TunedRunner& runner, const job::Schedule& schedule, std::uint32_t tokens, std::uint32_t emb,
              Sample sample) {
   const auto off = [](const Measure& line, const Measure& third) { return line[kCycles] / third[kCycles] - 1; };
   // The smaller simulation takes the tile sizes that firmware chooses for the larger one.
@@ -121,7 +120,7 @@ Line sampled(job::Runner& runner, const job::Schedule& schedule, std::uint32_t t
     line.high = run(runner, schedule, 2 * heads, tokens, tokens, emb, {});
     line.low = run(runner, schedule, heads, tokens, tokens, emb, line.high.tiling);
   } else if (sample == Sample::kHeadsAndKeys) {
-    const job::Schedule chosen = job::complete(runner.platform().machine(), layer(1, tokens, tokens, emb), schedule);
+    const job::Schedule chosen = runner.complete(layer(1, tokens, tokens, emb), schedule);
     const std::uint32_t nkv = chosen.tiling["nkv"], last = tokens % nkv;  // as many tiles' keys, and the last one's
     const std::uint32_t few = std::max(kFewKeys / nkv, 4U) * nkv;
     const std::uint32_t some = few + last, more = 2 * few + last, most = 3 * few + last;

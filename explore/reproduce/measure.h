@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "explore/tuning/tuned_runner.h"
 #include "platform/job/job.h"
 
 namespace attnvp::reproduce {
@@ -63,7 +64,7 @@ struct Line {
   Measure at(double heads) const { return extrapolated(low, x_low, high, x_high, heads); }
 };
 // Self-attention with heads of tokens x emb. Throws job::RunError.
-Line sampled(job::Runner& runner, const job::Schedule& schedule, std::uint32_t tokens, std::uint32_t emb,
+Line sampled(explore::TunedRunner& runner, const job::Schedule& schedule, std::uint32_t tokens, std::uint32_t emb,
              Sample sample);
 
 }  // namespace attnvp::reproduce

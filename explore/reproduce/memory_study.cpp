@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "explore/reproduce/study.h"
+#include "explore/tuning/tuned_runner.h"
 #include "platform/config/energy.h"
 #include "platform/config/hardware.h"
 #include "platform/config/network.h"
@@ -16,7 +17,7 @@ MemoryStudy::Machine run(const std::string& hardware, const MemoryStudy& study,
                          const std::function<void(const std::string& what)>& progress) {
   MemoryStudy::Machine out{hardware, {}};
   const MachineConfig machine = config::load_hardware(hardware);
-  job::Runner runner(machine, config::load_energy(machine.energy), false);
+  explore::TunedRunner runner(machine, config::load_energy(machine.energy), false);
   std::vector<std::string> dataflows = study.dataflows;
   dataflows.push_back(kMas);
   for (const std::string& network : study.networks) {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "explore/search/descent.h"
+#include "explore/tuning/tuned_runner.h"
 #include "platform/config/energy.h"
 #include "platform/config/network.h"
 
@@ -48,7 +48,7 @@ Study run_study(const MachineConfig& machine, const config::Provenances& provena
     study.dataflows.push_back(dataflow);
     if (dataflow == kFlat) study.dataflows.push_back(kFlatLockStep);
   }
-  job::Runner runner(machine, config::load_energy(machine.energy), full_data);
+  explore::TunedRunner runner(machine, config::load_energy(machine.energy), full_data);
   for (const std::string& name : study.paper.networks) {
     const config::Network network = config::load_network(name);
     job::Tensors tensors;
@@ -66,14 +66,17 @@ Study run_study(const MachineConfig& machine, const config::Provenances& provena
 
 void find_best(Study& study, const StudyProgress& progress) {
   const config::EnergyTable energy = config::load_energy(study.machine.energy);
-  job::Runner runner(study.machine, energy, false);
+  explore::TunedRunner runner(study.machine, energy, false);
   for (const std::string& network : study.paper.networks) {
     for (const std::string& dataflow : study.paper.dataflows) {
       progress(network, dataflow + " at its best");
       const explore::Problem problem{study.machine, config::load_network(network), job::parse_dataflow(dataflow),
                                      energy};
-      explore::Descent found = explore::descend(runner, problem, problem.schedule, kBestBudget);
-      study.best[{network, dataflow}] = {std::move(found.best), found.simulations};
+      explore::TuningOptions options;
+      options.evaluations = kBestBudget;
+      const explore::TuningResult found = explore::search(problem, options);
+      study.best[{network, dataflow}] = {runner.run(problem.network, found.best.schedule),
+                                         static_cast<std::uint32_t>(found.log.size())};
     }
   }
 }

@@ -24,7 +24,7 @@ struct Best {
   job::Result result;
   std::uint32_t simulations = 0;
 };
-constexpr std::uint32_t kBestBudget = 16;  // simulations
+constexpr std::uint32_t kBestBudget = 200;  // simulations
 
 struct Study {
   MachineConfig machine;

@@ -143,7 +143,7 @@ void Database::create() {
   db_->exec(fmt::format("CREATE TABLE jobs ({}, {} INTEGER NOT NULL) WITHOUT ROWID", list, kChecksum));
   db_->exec("CREATE TABLE meta (name TEXT PRIMARY KEY NOT NULL, value TEXT) WITHOUT ROWID");
   SQLite::Statement insert(*db_, "INSERT INTO meta VALUES ('simulator', ?)");
-  insert.bind(1, tuning::simulator_fingerprint());
+  insert.bind(1, explore::simulator_fingerprint());
   insert.exec();
   SQLite::Statement version(*db_, "INSERT INTO meta VALUES ('version', ?)");  // of who made the file
   version.bind(1, text::version());
@@ -215,11 +215,11 @@ void Database::read_meta() {
 }
 
 void Database::require_this_simulator() const {
-  if (simulator_ == tuning::simulator_fingerprint()) return;
+  if (simulator_ == explore::simulator_fingerprint()) return;
   throw config::ConfigError(
       fmt::format("{}: holds results of another version of the simulator ({}, this one is {}), which would not "
                   "compare; choose another file with --db",
-                  path_, simulator_, tuning::simulator_fingerprint()));
+                  path_, simulator_, explore::simulator_fingerprint()));
 }
 
 void Database::adopt_simulator(const std::string& simulator) {

@@ -24,10 +24,9 @@ std::string JobRunner::simulate(const Job& job) {
   const PlannedSchedule& planned = plan_.schedules[job.schedule];
   const config::Network& network = plan_.networks[job.network];
   job::Schedule schedule = planned.schedule;
-  if (planned.searched) {  // elaborates platforms of its own
-    runner_.reset();
-    schedule.tiling = tuning::find_tiling(machine.config, network, schedule, energy(machine.config.energy));
-  }
+  TuningOptions options;
+  if (planned.searched) options.search_longer();
+  schedule = tune(machine.config, network, schedule, energy(machine.config.energy), options);
   if (runner_ == nullptr || machine_ != job.machine) {
     runner_.reset();
     runner_ = std::make_unique<job::Runner>(machine.config, energy(machine.config.energy), plan_.full);

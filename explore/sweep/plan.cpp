@@ -16,6 +16,7 @@
 #include "platform/config/document.h"
 #include "platform/config/hardware.h"
 #include "platform/text/printable.h"
+#include "explore/tuning/cache.h"
 
 namespace attnvp::explore {
 
@@ -224,7 +225,7 @@ class Planner {
     if (energies.empty()) energies = uuid_of(config::read_text_file(config::load_energy(m.config.energy).source()));
     std::string text =
         fmt::format("simulator {}\n{}energies {}\nnetwork {} {} {} {} {} {} {} {}{}\ndataflow {} {}\ntiling",
-                    tuning::simulator_fingerprint(), config::to_yaml(m.config), energies, n.name, n.batch, n.heads,
+                    explore::simulator_fingerprint(), config::to_yaml(m.config), energies, n.name, n.batch, n.heads,
                     n.heads_of_kv(), n.seq_q, n.seq_kv, fmt::join(n.contexts, "+"), n.emb, n.rules() + n.identity(),
                     s.schedule.dataflow, fmt::join(s.schedule.options, " "));
     for (const auto& [key, value] : job::tiling_text(s.schedule.tiling)) text += fmt::format(" {}={}", key, value);

@@ -47,7 +47,7 @@ void grid(const SweepFile& sweep, const std::function<bool(const SweepPoint&)>& 
 }
 
 void random(const SweepFile& sweep, const std::function<bool(const SweepPoint&)>& accept) {
-  tuning::Random generator(sweep.seed);
+  explore::Random generator(sweep.seed);
   Tried tried;
   std::uint64_t accepted = 0;
   for (std::uint64_t tries = 0; accepted < sweep.samples && tries < kTriesPerSample * sweep.samples; ++tries) {
@@ -59,7 +59,7 @@ void random(const SweepFile& sweep, const std::function<bool(const SweepPoint&)>
 }
 
 void latin_hypercube(const SweepFile& sweep, const std::function<bool(const SweepPoint&)>& accept) {
-  tuning::Random generator(sweep.seed);
+  explore::Random generator(sweep.seed);
   std::vector<std::vector<std::uint64_t>> strata(sweep.axes.size());
   for (auto& order : strata) {
     order.resize(sweep.samples);

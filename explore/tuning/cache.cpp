@@ -9,19 +9,20 @@
 #include <exception>
 #include <filesystem>
 
-#include "mapping/programs.h"
 #include "models/riscv_processor/config.h"
 #include "platform/config/hardware.h"
 #include "platform/files/input.h"
+#include "platform/schedule/programs.h"
 #include "simulator_fingerprint.h"
 
-namespace attnvp::tuning {
+namespace attnvp::explore {
 
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kPatienceMilliseconds = 2000;  // for another process's commit
+constexpr std::uint64_t kMostBytes = 1ULL << 30;  // of a file that the key covers
+constexpr int kPatienceMilliseconds = 2000;       // for another process's commit
 constexpr const char* kTable =
     "CREATE TABLE IF NOT EXISTS tilings (key TEXT PRIMARY KEY, machine TEXT, network TEXT, dataflow TEXT, "
     "tiling TEXT, cycles INTEGER)";
@@ -31,7 +32,7 @@ std::string hash_of(const std::string& text) {
 }
 
 std::string file_hash(const std::string& path) {
-  return path.empty() ? std::string() : hash_of(config::read_text_file(path));
+  return path.empty() ? std::string() : hash_of(files::read_file(path, kMostBytes));
 }
 
 std::string text_of(const job::Tiling& tiling) {
@@ -56,11 +57,12 @@ std::string cache_key(const Problem& p, const TuningOptions& o) {
   const config::Network& n = p.network;
   return hash_of(fmt::format(
       "simulator {}\n{}firmware {}\nenergies {}\nnetwork {} {} {} {} {} {} {} {}\ndataflow {} {}\ntiling {}\n"
-      "tuner {} {} {} {} {}\n",
+      "tuner {} {} {} {} {} {} {}\n",
       simulator_fingerprint(), config::to_yaml(p.machine), own_firmware ? file_hash(riscv.firmware) : "",
       file_hash(p.energy.source()), n.batch, n.heads, n.heads_of_kv(), n.seq_q, n.seq_kv, fmt::join(n.contexts, "+"),
       n.emb, n.rules() + n.identity(), p.schedule.dataflow, fmt::join(p.schedule.options, " "),
-      text_of(p.schedule.tiling), name_of(o.objective), o.strategy, o.evaluations, o.sample_commands, o.seed));
+      text_of(p.schedule.tiling), name_of(o.objective), o.strategy, o.evaluations, o.enough, o.equal, o.sample_steps,
+      o.seed));
 }
 
 std::string Cache::path() {
@@ -140,4 +142,4 @@ std::uint64_t Cache::clear() {
   return count;
 }
 
-}  // namespace attnvp::tuning
+}  // namespace attnvp::explore

@@ -17,7 +17,7 @@ namespace SQLite {
 class Database;
 }
 
-namespace attnvp::tuning {
+namespace attnvp::explore {
 
 // Empty where the machine contains a plug-in, whose results are not known to stay the same.
 std::string cache_key(const Problem& problem, const TuningOptions& options);
@@ -46,4 +46,4 @@ class Cache {
   std::unique_ptr<SQLite::Database> database_;
 };
 
-}  // namespace attnvp::tuning
+}  // namespace attnvp::explore

@@ -7,7 +7,7 @@
 
 #include "explore/plot/svg.h"
 
-namespace attnvp::tuning {
+namespace attnvp::explore {
 
 namespace {
 
@@ -84,4 +84,4 @@ std::string convergence_svg(const TuningResult& r, Objective objective, const st
   return out + "</svg>\n";
 }
 
-}  // namespace attnvp::tuning
+}  // namespace attnvp::explore

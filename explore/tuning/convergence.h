@@ -5,7 +5,7 @@
 
 #include "explore/tuning/tuner.h"
 
-namespace attnvp::tuning {
+namespace attnvp::explore {
 
 // "evaluation,cost,best,bb,hh,...": one line per simulation, from 1; a tiling that firmware refused has no cost.
 std::string convergence_csv(const TuningResult& result);
@@ -14,4 +14,4 @@ std::string convergence_csv(const TuningResult& result);
 // bound; a complete SVG file. `title` is plain text.
 std::string convergence_svg(const TuningResult& result, Objective objective, const std::string& title);
 
-}  // namespace attnvp::tuning
+}  // namespace attnvp::explore

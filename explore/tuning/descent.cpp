@@ -2,12 +2,12 @@
 
 #include "explore/tuning/strategy.h"
 
-namespace attnvp::tuning {
+namespace attnvp::explore {
 
 namespace {
 constexpr double kBetter = 1 - 5e-4;  // a smaller gain is not followed
 constexpr double kWorthARun = 0.99;   // of the cost here: what cannot be lower by count is not run
-constexpr double kHopeless = 2;       // times the best starting point: not worth descending from
+constexpr double kHopeless = 2;       // times the best so far: a starting point that is not worth descending from
 }  // namespace
 
 Descent::Descent(Space& space, std::vector<ParameterVector> starts) : space_(space), starts_(std::move(starts)) {}
@@ -27,6 +27,7 @@ std::vector<ParameterVector> Descent::propose() {
     const auto best = std::min_element(evaluated_.begin(), evaluated_.end(),
                                        [](const auto& a, const auto& b) { return a.first < b.first; });
     const auto [cost, vector] = *best;
+    if (cost.first > kHopeless * best_.first) return {};
     evaluated_.erase(best);
     move_to(vector, cost);
   }
@@ -34,6 +35,7 @@ std::vector<ParameterVector> Descent::propose() {
 
 void Descent::observe(const ParameterVector& vector, const Cost& cost) {
   known_.emplace(vector, cost);
+  best_ = std::min(best_, cost);
   if (neighbours_.empty()) {
     if (cost.first < Cost().first) evaluated_.emplace_back(cost, vector);
     return;
@@ -50,9 +52,7 @@ void Descent::observe(const ParameterVector& vector, const Cost& cost) {
 
 double Descent::limit() const {
   if (!neighbours_.empty()) return kWorthARun * here_cost_.first;
-  double best = Cost().first;
-  for (const auto& [cost, vector] : evaluated_) best = std::min(best, cost.first);
-  return kHopeless * best;
+  return kHopeless * best_.first;
 }
 
 // What led to a lower cost is tried first, the latest such move before all others.
@@ -78,4 +78,4 @@ std::unique_ptr<Strategy> make_strategy(const std::string& name, Space& space, s
   return nullptr;
 }
 
-}  // namespace attnvp::tuning
+}  // namespace attnvp::explore

@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "explore/processes/processes.h"
-#include "mapping/bound.h"
-#include "mapping/demand.h"
+#include "platform/schedule/bound.h"
+#include "platform/schedule/demand.h"
 
-namespace attnvp::tuning {
+namespace attnvp::explore {
 
 const char* name_of(Objective objective) {
   return objective == Objective::kCycles ? "cycles" : objective == Objective::kEnergy ? "energy" : "edp";
@@ -45,16 +45,25 @@ std::string Evaluator::key(const job::Schedule& schedule) {
   return key;
 }
 
-std::optional<Evaluator::Totals> Evaluator::run(const config::Network& network, const job::Schedule& schedule) {
+namespace {
+// A stopped run leaves a platform that is spent. So it may take a little longer than the limit.
+constexpr double kPatience = 1.5;
+}  // namespace
+
+std::optional<Evaluator::Totals> Evaluator::run(const config::Network& network, const job::Schedule& schedule,
+                                                double limit) {
   if (runner_ == nullptr) {
     runner_ = std::make_unique<job::Runner>(sample_ ? sample_->machine : machine_, energy_, false);
   }
   job::RunOptions options;
   options.full_data = false;
+  if (objective_ == Objective::kCycles && kPatience * limit < 1e18) {
+    options.most_cycles = static_cast<std::uint64_t>(kPatience * limit) + 1;
+  }
   ++runs_;
   try {
     const job::Result r = runner_->run(network, schedule, nullptr, options);
-    return Totals{static_cast<double>(r.cycles), r.total_energy_pj()};
+    return Totals{static_cast<double>(r.cycles), r.total_energy_pj(), 0};
   } catch (const config::ConfigError&) {  // larger than the smaller job
   } catch (const job::RunError&) {
     runner_.reset();  // it is spent
@@ -65,15 +74,16 @@ std::optional<Evaluator::Totals> Evaluator::run(const config::Network& network, 
 std::optional<Evaluator::Totals> Evaluator::run_or_recall(const config::Network& network, const job::Schedule& schedule,
                                                           double limit) {
   const MachineConfig& machine = sample_ ? sample_->machine : machine_;
-  mapping::StreamDemand demand;
+  schedule::StreamDemand demand;
   try {
-    demand = mapping::stream_demand(job::make_job(machine, network, schedule), machine);
+    demand = schedule::stream_demand(job::make_job(machine, network, schedule), machine);
   } catch (const config::ConfigError&) {  // larger than the smaller job
     return std::nullopt;
   }
   if (objective_ == Objective::kCycles && demand.cycles > limit) return std::nullopt;
   const auto [known, fresh] = by_stream_.try_emplace(demand.digest);
-  if (fresh) known->second = run(network, schedule);
+  if (fresh) known->second = run(network, schedule, limit);
+  if (known->second) known->second->demand = demand.cycles;
   return known->second;
 }
 
@@ -83,16 +93,18 @@ std::optional<Evaluator::Totals> Evaluator::simulate(const job::Schedule& schedu
   const std::optional<Totals> large = run_or_recall(sample_->large, schedule, sample_->most_of_large(limit));
   if (!large || sample_->work_small == 0) return large;
   const std::optional<Totals> small = run_or_recall(sample_->small, schedule, std::numeric_limits<double>::infinity());
-  if (!small) return large;
+  const double times = sample_->work_all / sample_->work_large;
+  if (!small) return Totals{large->cycles * times, large->energy_pj * times, 0};  // tiles of the larger one's size
   return Totals{sample_->extrapolated(small->cycles, large->cycles),
-                sample_->extrapolated(small->energy_pj, large->energy_pj)};
+                sample_->extrapolated(small->energy_pj, large->energy_pj), 0};
 }
 
 const Evaluation& Evaluator::remember(const job::Schedule& schedule, const std::optional<Totals>& totals) {
-  Evaluation evaluation{schedule, {}, 0, 0};
+  Evaluation evaluation{schedule, {}, 0, 0, 0};
   if (totals) {
     evaluation.cycles = totals->cycles;
     evaluation.energy_pj = totals->energy_pj;
+    evaluation.demand = totals->demand;
     evaluation.cost = cost_of(objective_, totals->cycles, totals->energy_pj, machine_.clock_hz);
   }
   return known_.emplace(key(schedule), std::move(evaluation)).first->second;
@@ -100,11 +112,18 @@ const Evaluation& Evaluator::remember(const job::Schedule& schedule, const std::
 
 const Evaluation& Evaluator::evaluate(const job::Schedule& schedule, double limit) {
   const auto found = known_.find(key(schedule));
-  if (found != known_.end()) return found->second;
-  const auto start = std::chrono::steady_clock::now();
-  const std::optional<Totals> totals = simulate(schedule, limit);
-  seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return remember(schedule, totals);
+  const Evaluation* evaluation = found != known_.end() ? &found->second : nullptr;
+  if (evaluation == nullptr) {
+    const auto start = std::chrono::steady_clock::now();
+    const std::optional<Totals> totals = simulate(schedule, limit);
+    seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    evaluation = &remember(schedule, totals);
+  }
+  // The same whether it was evaluated ahead, with another limit, or now.
+  const bool is_within = evaluation->demand <= limit && evaluation->cycles <= kPatience * limit;
+  if (is_within || sample_ || objective_ != Objective::kCycles) return *evaluation;
+  beyond_ = {schedule, {}, 0, 0, 0};
+  return beyond_;
 }
 
 void Evaluator::evaluate_ahead(const std::vector<job::Schedule>& schedules, double limit, unsigned jobs) {
@@ -117,14 +136,14 @@ void Evaluator::evaluate_ahead(const std::vector<job::Schedule>& schedules, doub
   const auto start = std::chrono::steady_clock::now();
   const auto work = [&](std::size_t i) -> std::string {
     const std::optional<Totals> totals = simulate(wanted[i], limit);
-    return totals ? fmt::format("{} {}", totals->cycles, totals->energy_pj) : "none";
+    return totals ? fmt::format("{} {} {}", totals->cycles, totals->energy_pj, totals->demand) : "none";
   };
-  const std::vector<std::string> lines = explore::in_processes(wanted.size(), jobs, work);
+  const std::vector<std::string> lines = in_processes(wanted.size(), jobs, work);
   seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   for (std::size_t i = 0; i < lines.size(); ++i) {
     std::istringstream line(lines[i]);
     Totals totals;
-    if (line >> totals.cycles >> totals.energy_pj) {
+    if (line >> totals.cycles >> totals.energy_pj >> totals.demand) {
       remember(wanted[i], totals);
     } else if (lines[i] == "none") {
       remember(wanted[i], std::nullopt);
@@ -132,4 +151,4 @@ void Evaluator::evaluate_ahead(const std::vector<job::Schedule>& schedules, doub
   }
 }
 
-}  // namespace attnvp::tuning
+}  // namespace attnvp::explore

@@ -15,7 +15,7 @@
 #include "platform/config/energy.h"
 #include "platform/job/job.h"
 
-namespace attnvp::tuning {
+namespace attnvp::explore {
 
 enum class Objective : std::uint8_t { kCycles, kEnergy, kEdp };  // EDP: energy times delay, J s
 const char* name_of(Objective objective);                        // "cycles", "energy", "edp"
@@ -33,6 +33,7 @@ struct Evaluation {
   job::Schedule schedule;  // complete
   Cost cost;
   double cycles = 0, energy_pj = 0;
+  double demand = 0;  // cycles that its commands need at least, counted
 };
 
 class Evaluator {
@@ -42,9 +43,9 @@ class Evaluator {
             Objective objective, std::optional<Sample> sample);
   ~Evaluator();
 
-  // Of a complete schedule. A schedule that the firmware refuses, or that never ends, costs infinitely much. Where its
-  // commands, counted (mapping/bound.h), already need more cycles than `limit`, it is not run, and costs infinitely
-  // much.
+  // Of a complete schedule. A schedule that the firmware refuses, or that never ends, costs infinitely much. So does
+  // one of more cycles than `limit`, unless a run was near its end by then: it is not run where its commands, counted
+  // (platform/schedule/demand.h), need more, and otherwise stopped.
   const Evaluation& evaluate(const job::Schedule& schedule, double limit = std::numeric_limits<double>::infinity());
   bool knows(const job::Schedule& schedule) const { return known_.count(key(schedule)) != 0; }
   // The same for several, in processes side by side; no result depends on how many.
@@ -56,10 +57,10 @@ class Evaluator {
 
  private:
   struct Totals {
-    double cycles = 0, energy_pj = 0;
+    double cycles = 0, energy_pj = 0, demand = 0;
   };
   static std::string key(const job::Schedule& schedule);
-  std::optional<Totals> run(const config::Network& network, const job::Schedule& schedule);
+  std::optional<Totals> run(const config::Network& network, const job::Schedule& schedule, double limit);
   std::optional<Totals> simulate(const job::Schedule& schedule, double limit);
   std::optional<Totals> run_or_recall(const config::Network& network, const job::Schedule& schedule, double limit);
   const Evaluation& remember(const job::Schedule& schedule, const std::optional<Totals>& totals);
@@ -71,9 +72,10 @@ class Evaluator {
   const std::optional<Sample> sample_;
   std::unique_ptr<job::Runner> runner_;
   std::map<std::string, Evaluation> known_;
+  Evaluation beyond_;                                         // what costs more than the limit
   std::map<std::uint64_t, std::optional<Totals>> by_stream_;  // digest of the commands to the run's totals
   double seconds_ = 0;
   std::uint64_t runs_ = 0;
 };
 
-}  // namespace attnvp::tuning
+}  // namespace attnvp::explore

@@ -2,7 +2,7 @@
 
 #include "explore/tuning/strategy.h"
 
-namespace attnvp::tuning {
+namespace attnvp::explore {
 
 namespace {
 constexpr std::size_t kPopulation = 24, kElite = 2;
@@ -96,4 +96,4 @@ void Genetic::observe(const ParameterVector& vector, const Cost& cost) {
   population_.push_back({vector, cost});
 }
 
-}  // namespace attnvp::tuning
+}  // namespace attnvp::explore

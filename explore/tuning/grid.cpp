@@ -1,6 +1,6 @@
 #include "explore/tuning/strategy.h"
 
-namespace attnvp::tuning {
+namespace attnvp::explore {
 
 std::vector<ParameterVector> Grid::propose() {
   constexpr std::size_t kAtATime = 64;  // what several processes share
@@ -16,4 +16,4 @@ std::vector<ParameterVector> Grid::propose() {
   return batch;
 }
 
-}  // namespace attnvp::tuning
+}  // namespace attnvp::explore

@@ -3,7 +3,7 @@
 
 #include "explore/tuning/strategy.h"
 
-namespace attnvp::tuning {
+namespace attnvp::explore {
 
 namespace {
 constexpr double kExploration = 0.2;  // rewards of good vectors differ by some per cent
@@ -91,4 +91,4 @@ void Mcts::observe(const ParameterVector& vector, const Cost& cost) {
   reward(finite ? reference_ / cost.first : 0);
 }
 
-}  // namespace attnvp::tuning
+}  // namespace attnvp::explore

@@ -7,18 +7,18 @@
 #include <memory>
 #include <set>
 
-#include "mapping/bound.h"
-#include "mapping/dry_run.h"
-#include "mapping/programs.h"
 #include "platform/config/error.h"
+#include "platform/schedule/bound.h"
+#include "platform/schedule/dry_run.h"
+#include "platform/schedule/programs.h"
 
-namespace attnvp::tuning {
+namespace attnvp::explore {
 
 namespace {
 
 constexpr std::uint64_t kFirstShare = 8;       // of the budget of one dataflow: what each gets at first, at least
 constexpr std::size_t kWholeRuns = 3;          // of the best by smaller jobs
-constexpr std::uint64_t kMostWhole = 300'000;  // commands of a job whose whole runs decide
+constexpr std::uint64_t kMostWhole = 300'000;  // steps of a job whose whole runs decide
 
 struct Arm {
   std::unique_ptr<Tuner> tuner;
@@ -29,10 +29,10 @@ struct Arm {
   }
 };
 
-std::uint64_t commands_of(const MachineConfig& machine, const config::Network& network, const job::Schedule& schedule,
-                          std::uint64_t most) {
+std::uint64_t steps_of(const MachineConfig& machine, const config::Network& network, const job::Schedule& schedule,
+                       std::uint64_t most) {
   try {
-    return mapping::count_commands(job::make_job(machine, network, schedule), most);
+    return schedule::count_steps(job::make_job(machine, network, schedule), burst_bytes(machine), most);
   } catch (const config::ConfigError&) {  // its tiles are larger than the smaller job
     return 0;
   }
@@ -41,13 +41,13 @@ std::uint64_t commands_of(const MachineConfig& machine, const config::Network& n
 }  // namespace
 
 bool has_open_parameters(const job::Schedule& schedule) {
-  const firmware::Dataflow& dataflow = *mapping::find_dataflow(schedule.dataflow);
+  const firmware::Dataflow& dataflow = *schedule::find_dataflow(schedule.dataflow);
   const std::vector<std::uint32_t> words = job::words_of(schedule.tiling, dataflow);
   return std::count(words.begin(), words.end(), 0U) > 0;
 }
 
 std::vector<job::Schedule> variants_of(const job::Schedule& schedule) {
-  const firmware::Dataflow& dataflow = *mapping::find_dataflow(schedule.dataflow);
+  const firmware::Dataflow& dataflow = *schedule::find_dataflow(schedule.dataflow);
   std::vector<job::Schedule> all;
   for (const firmware::Parameter* const* p = dataflow.parameters; *p != nullptr; ++p) {
     if ((*p)->named == nullptr || schedule.tiling[(*p)->name] != 0) continue;
@@ -87,13 +87,18 @@ Portfolio choose_from(const std::vector<job::Schedule>& schedules, const Machine
     throw config::ConfigError(result.left_out);
   }
   const job::Schedule first = arms.front().tuner->first();
-  result.least_cycles = mapping::layer_demand(job::make_job(machine, network, first), machine).cycles();
+  result.least_cycles = schedule::layer_demand(job::make_job(machine, network, first), machine).cycles();
   std::optional<Sample> sample;
-  if (options.sample_commands > 0) {
+  if (options.sample_steps > 0) {
     const auto count = [&](const MachineConfig& m, const config::Network& n, std::uint64_t most) {
-      return commands_of(m, n, first, most);
+      return steps_of(m, n, first, most);
     };
-    sample = sample_of(machine, network, options.sample_commands, count);
+    sample = sample_of(machine, network, options.sample_steps, count);
+  }
+  if (sample && network.step == config::Step::kGemm) {  // whose tiles are to be no larger than the smaller product
+    for (Arm& arm : arms) {
+      arm.tuner = std::make_unique<Tuner>(arm.tuner->problem(), options, sample->small.seq_q, sample->small.seq_kv);
+    }
   }
   const double enough = options.objective == Objective::kCycles ? options.enough * result.least_cycles : 0;
   const auto is_stopped = [&] { return options.is_stopped && options.is_stopped(); };
@@ -110,6 +115,7 @@ Portfolio choose_from(const std::vector<job::Schedule>& schedules, const Machine
       if (!arm.is_going || done >= options.evaluations) continue;
       arm.is_going = arm.tuner->advance(*evaluator, std::min(share, options.evaluations - done), enough);
       any = true;
+      if (arm.cost() <= enough) break;
     }
     std::stable_sort(arms.begin(), arms.end(), cheaper);
     if (!any || is_stopped() || arms.front().cost() <= enough) break;
@@ -120,6 +126,12 @@ Portfolio choose_from(const std::vector<job::Schedule>& schedules, const Machine
     for (const Evaluation& e : arm.tuner->best(1)) {
       result.candidates.push_back({e.schedule, e.cycles, !evaluator->is_partial(), e.cost.first});
     }
+  }
+  if (result.candidates.empty() && evaluator->is_partial()) {  // all tiles are larger than the smaller job
+    evaluator.reset();
+    TuningOptions whole = options;
+    whole.sample_steps = 0;
+    return choose_from(schedules, machine, network, energy, whole);
   }
   if (result.candidates.empty()) {  // the run that follows says why
     result.is_final = false;
@@ -132,14 +144,16 @@ Portfolio choose_from(const std::vector<job::Schedule>& schedules, const Machine
   for (std::size_t i = 1; i < arms.size() && few.size() < kWholeRuns + 1; ++i) {
     for (const Evaluation& e : arms[i].tuner->best(1)) few.push_back(e);
   }
-  if (few.size() == 1 || commands_of(machine, network, few.front().schedule, kMostWhole) >= kMostWhole) return result;
+  if (few.size() == 1 || steps_of(machine, network, few.front().schedule, kMostWhole) >= kMostWhole) return result;
   evaluator = std::make_unique<Evaluator>(machine, network, energy, options.objective, std::nullopt);
-  std::vector<Candidate> whole;
+  std::vector<Evaluation> runs;
   for (const Evaluation& e : few) {
     const Evaluation& run = evaluator->evaluate(e.schedule);
-    if (run.cost.first < Cost().first) whole.push_back({e.schedule, run.cycles, true, run.cost.first});
+    if (run.cost.first < Cost().first) runs.push_back(run);
   }
-  std::stable_sort(whole.begin(), whole.end(), [](const auto& a, const auto& b) { return a.cost < b.cost; });
+  sort_by_cost(runs, options.equal);
+  std::vector<Candidate> whole;
+  for (const Evaluation& run : runs) whole.push_back({run.schedule, run.cycles, true, run.cost.first});
   const auto is_known = [&](const Candidate& c) {
     return std::any_of(whole.begin(), whole.end(),
                        [&](const Candidate& w) { return w.schedule.text == c.schedule.text; });
@@ -186,4 +200,4 @@ std::string Portfolio::sentence() const {
                      100 * least_cycles / best().cycles);
 }
 
-}  // namespace attnvp::tuning
+}  // namespace attnvp::explore

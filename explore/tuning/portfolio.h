@@ -7,7 +7,7 @@
 
 #include "explore/tuning/tuner.h"
 
-namespace attnvp::tuning {
+namespace attnvp::explore {
 
 struct Candidate {
   job::Schedule schedule;  // complete
@@ -18,7 +18,7 @@ struct Candidate {
 
 struct Portfolio {
   std::vector<Candidate> candidates;  // the chosen one first
-  double least_cycles = 0;            // that any schedule of the layer takes (mapping/bound.h)
+  double least_cycles = 0;            // that any schedule of the layer takes (platform/schedule/bound.h)
   std::string left_out;               // dataflows that do not take the layer, and why
   bool is_final = true;               // false: stopped before its end, or nothing ran to its end
   const Candidate& best() const { return candidates.front(); }
@@ -37,4 +37,4 @@ Portfolio choose_from(const std::vector<job::Schedule>& schedules, const Machine
 Portfolio pick_dataflow(const MachineConfig& machine, const config::Network& network, const job::Tiling& tiling,
                         const config::EnergyTable& energy, const TuningOptions& options = {});
 
-}  // namespace attnvp::tuning
+}  // namespace attnvp::explore

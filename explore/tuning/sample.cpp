@@ -3,14 +3,17 @@
 #include <algorithm>
 #include <cmath>
 
-namespace attnvp::tuning {
+#include "models/banked_dram/config.h"
+
+namespace attnvp::explore {
 
 namespace {
 
 using config::Network;
 using config::Step;
 
-constexpr std::uint32_t kFewestBlocks = 4;  // of the array's rows or columns, that each core keeps
+// Of the array's rows or columns, that each core keeps: of attention, and of a product, whose tiles are cut both ways.
+constexpr std::uint32_t kFewestBlocks = 4, kFewestOfProduct = 16;
 
 bool is_uniform(const Network& n) {
   return !n.ragged() && n.requests.empty() && n.page == 0 && n.mask.block == 0 && n.mask.padded == 0 &&
@@ -88,7 +91,7 @@ bool is_decoding(const Network& n) {
          n.bias != config::Bias::kTensor && (n.requests.empty() ? 4 * n.seq_q <= n.seq_kv : few);
 }
 
-// Keys so few that the commands are about so many, but a tile of them for every core.
+// Keys so few that the steps are about so many, but a tile of them for every core.
 std::optional<Sample> fewer_keys(const MachineConfig& machine, const Network& n, double share) {
   const double least = kFewestBlocks * machine.mac.columns * machine.clusters * machine.cores;
   share = std::max(share, least / (keys_of(n) * n.heads_of_kv()));
@@ -105,7 +108,23 @@ std::uint32_t rounded_up(double value, std::uint32_t grain) {
   return static_cast<std::uint32_t>(std::ceil(value / grain)) * grain;
 }
 
-// The extent that is reduced so that the commands are about so many; 0: it is too short for that.
+// A product of fewer rows and columns, at least so many `blocks` of columns for each cluster.
+std::optional<Sample> smaller_product(const MachineConfig& m, const Network& n, double share, std::uint32_t blocks) {
+  const std::uint32_t least_rows = kFewestOfProduct * m.mac.rows * m.cores;
+  const std::uint32_t least_columns = blocks * m.mac.columns * m.clusters;
+  Sample s;
+  s.machine = m;
+  s.large = n;
+  s.large.seq_q = std::min(n.seq_q, std::max(rounded_up(n.seq_q * share, least_rows), least_rows));
+  const double left = share * n.seq_q / s.large.seq_q;
+  s.large.seq_kv = std::min(n.seq_kv, std::max(rounded_up(n.seq_kv * left, least_columns), least_columns));
+  s.small = s.large;
+  (s.large.seq_kv < n.seq_kv ? s.small.seq_kv : s.small.seq_q) /= 2;
+  s.work_all = 2.0 * n.seq_q / s.large.seq_q * n.seq_kv / s.large.seq_kv;
+  return s.work_all >= 4 ? std::optional<Sample>(s) : std::nullopt;
+}
+
+// The extent that is reduced so that the steps are about so many; 0: it is too short for that.
 std::uint32_t reduced(std::uint32_t extent, double share, std::uint32_t array, std::uint32_t cores) {
   const std::uint32_t least = kFewestBlocks * array * cores;
   const std::uint32_t some = std::max(rounded_up(extent * share, 2 * array * cores), least);
@@ -114,15 +133,25 @@ std::uint32_t reduced(std::uint32_t extent, double share, std::uint32_t array, s
 
 }  // namespace
 
-std::optional<Sample> sample_of(const MachineConfig& machine, const Network& network, std::uint64_t commands,
-                                const CommandCount& count) {
-  const std::uint64_t most = 64 * commands;  // how far commands are counted
+std::uint64_t burst_bytes(const MachineConfig& m) {
+  if (m.dram.policy != "banked") return m.dma.burst_bytes;
+  return std::min<std::uint64_t>(m.dma.burst_bytes, m.own<BankedConfig>().burst_bytes());
+}
+
+std::optional<Sample> sample_of(const MachineConfig& machine, const Network& network, std::uint64_t steps,
+                                const StepCount& count) {
+  const std::uint64_t most = 64 * steps;  // how far steps are counted
   std::uint64_t here = count(machine, network, most);
-  if (here <= commands) return std::nullopt;
+  if (here <= steps) return std::nullopt;
   if (is_decoding(network)) {
-    return fewer_keys(machine, network, static_cast<double>(commands) / static_cast<double>(here));
+    return fewer_keys(machine, network, static_cast<double>(steps) / static_cast<double>(here));
   }
   if (!is_uniform(network)) return std::nullopt;
+  if (network.step == Step::kGemm) {
+    const double share = static_cast<double>(steps) / static_cast<double>(here);
+    const std::optional<Sample> s = smaller_product(machine, network, share, 2 * kFewestOfProduct);
+    return s ? s : smaller_product(machine, network, share, kFewestOfProduct);
+  }
   Sample s;
   s.machine = machine;
   s.small = s.large = network;
@@ -146,9 +175,9 @@ std::optional<Sample> sample_of(const MachineConfig& machine, const Network& net
     is_smaller = true;
     here = count(s.machine, s.large, most);
   }
-  if (here > commands) {
+  if (here > steps) {
     const Network& base = is_smaller ? s.large : n;
-    const double share = static_cast<double>(commands) / static_cast<double>(here);
+    const double share = static_cast<double>(steps) / static_cast<double>(here);
     const std::uint32_t rows = base.mask.by_place() && base.mask.history + base.seq_q != base.seq_kv
                                    ? 0
                                    : reduced(base.seq_q, share, machine.mac.rows, machine.cores);
@@ -161,14 +190,6 @@ std::optional<Sample> sample_of(const MachineConfig& machine, const Network& net
       s.small = with_rows(one, rows / 2);
       is_smaller = true;
     }
-    const std::uint32_t columns =
-        rows == 0 && n.step == Step::kGemm ? reduced(n.seq_kv, share, machine.mac.columns, machine.clusters) : 0;
-    if (columns > 0) {
-      s.work_all = 2.0 * network.seq_kv / columns;
-      s.large.seq_kv = columns;
-      s.small.seq_kv = columns / 2;
-      is_smaller = true;
-    }
   }
   if (s.machine.clusters != machine.clusters && !is_smaller) {  // one cluster's share, as it is
     s.small = s.large = n;
@@ -178,4 +199,4 @@ std::optional<Sample> sample_of(const MachineConfig& machine, const Network& net
   return is_smaller ? std::optional<Sample>(s) : std::nullopt;
 }
 
-}  // namespace attnvp::tuning
+}  // namespace attnvp::explore

@@ -3,7 +3,7 @@
 // run; what the larger one takes more is what more work of that kind takes, so that the time of the whole job is
 // extrapolated:
 //   T = T(large) + (W - W(large)) (T(large) - T(small)) / (W(large) - W(small)),  W: work, in units of the small job,
-// and no less than 80% of T(large) W / W(large): what is not repeated is a small part of the larger one, or it was too
+// and no less than 95% of T(large) W / W(large): what is not repeated is a small part of the larger one, or it was too
 // small to tell.
 #pragma once
 
@@ -15,7 +15,7 @@
 #include "models/machine.h"
 #include "platform/config/network.h"
 
-namespace attnvp::tuning {
+namespace attnvp::explore {
 
 struct Sample {
   MachineConfig machine;
@@ -29,14 +29,17 @@ struct Sample {
   double most_of_large(double limit) const { return limit * work_large / work_all / kRepeated; }
 
  private:
-  static constexpr double kRepeated = 0.8;
+  static constexpr double kRepeated = 0.95;
 };
 
-// Commands that a job takes under some schedule, counted up to the second argument.
-using CommandCount = std::function<std::uint64_t(const MachineConfig&, const config::Network&, std::uint64_t most)>;
+// Steps (schedule::count_steps) that a job takes under some schedule, counted up to `most`.
+using StepCount = std::function<std::uint64_t(const MachineConfig&, const config::Network&, std::uint64_t most)>;
 
-// Nothing where the job takes at most `commands`, or is of a kind that has no smaller one.
-std::optional<Sample> sample_of(const MachineConfig& machine, const config::Network& network, std::uint64_t commands,
-                                const CommandCount& count);
+// Bytes of a burst, each of which is a step of its own: of DMA, or of a DRAM with banks.
+std::uint64_t burst_bytes(const MachineConfig& machine);
 
-}  // namespace attnvp::tuning
+// Nothing where the job takes at most `steps`, or is of a kind that has no smaller one.
+std::optional<Sample> sample_of(const MachineConfig& machine, const config::Network& network, std::uint64_t steps,
+                                const StepCount& count);
+
+}  // namespace attnvp::explore

@@ -8,10 +8,9 @@
 #include <iterator>
 #include <numeric>
 
-#include "mapping/candidates.h"
-#include "mapping/programs.h"
+#include "platform/schedule/programs.h"
 
-namespace attnvp::tuning {
+namespace attnvp::explore {
 
 namespace {
 
@@ -22,17 +21,17 @@ using Values = std::vector<std::uint32_t>;
 
 std::uint32_t ceil_div(std::uint64_t a, std::uint64_t b) { return static_cast<std::uint32_t>((a + b - 1) / b); }
 
-std::uint32_t grain_of(const Parameter& p, const mapping::Job& job) {
+std::uint32_t grain_of(const Parameter& p, const schedule::Job& job) {
   const hal::MachineInfo& m = job.block.machine;
   return p.grain == Grain::kArrayRows ? m.mac_rows : p.grain == Grain::kArrayColumns ? m.mac_columns : 1;
 }
 
-std::uint32_t blocks_of_a_core(const mapping::Job& job, std::uint32_t rows) {
+std::uint32_t blocks_of_a_core(const schedule::Job& job, std::uint32_t rows) {
   return ceil_div(ceil_div(job.block.layer.seq_q, std::max(rows, 1U)), job.block.machine.cores);
 }
 
 // Buffers of K and V for as many tiles as there can be keep a head's K and V, which pays with grouped queries only.
-bool is_worth_trying(const Parameter& p, std::uint32_t value, const mapping::Job& job) {
+bool is_worth_trying(const Parameter& p, std::uint32_t value, const schedule::Job& job) {
   const bool keeps_heads = value == p.most && p.extent == Extent::kCount && std::strcmp(p.name, "kv") == 0;
   return !keeps_heads || job.rules.group > 1;
 }
@@ -50,9 +49,9 @@ void add_rows(Values& values, std::uint32_t extent, std::uint32_t grain) {
   values.push_back(extent);
 }
 
-Values values_of(const Parameter& p, const mapping::Job& job, std::uint32_t rows) {
+Values values_of(const Parameter& p, const schedule::Job& job, std::uint32_t rows) {
   constexpr std::uint32_t kFewBlocks = 8;  // each number up to it is a value
-  const std::uint32_t extent = mapping::largest(p, job), grain = grain_of(p, job);
+  const std::uint32_t extent = schedule::largest(p, job), grain = grain_of(p, job);
   Values values;
   switch (p.extent) {
     case Extent::kBatch:
@@ -107,7 +106,7 @@ std::size_t most_coarse(const Parameter& p) {
 }
 
 // Values below half a grain are worth trying only where nothing else fits.
-Values coarse_of(const Parameter& p, const mapping::Job& job) {
+Values coarse_of(const Parameter& p, const schedule::Job& job) {
   Values all = values_of(p, job, job.block.machine.mac_rows);
   if (p.extent == Extent::kCount && p.named == nullptr) {
     all.clear();
@@ -136,14 +135,18 @@ Room room_of(const Parameter& p) {
 
 }  // namespace
 
-Space::Space(const Problem& problem)
+Space::Space(const Problem& problem, std::uint32_t most_rows, std::uint32_t most_columns)
     : problem_(problem),
-      dataflow_(*mapping::find_dataflow(problem.schedule.dataflow)),
+      dataflow_(*schedule::find_dataflow(problem.schedule.dataflow)),
       job_(job::make_job(problem.machine, problem.network, problem.schedule)),
+      extents_(job_),
       given_(job::words_of(problem.schedule.tiling, dataflow_)) {
+  hal::Layer& layer = extents_.block.layer;
+  layer.seq_q = std::min(layer.seq_q, most_rows);
+  layer.seq_kv = std::min(layer.seq_kv, most_columns);
   for (std::size_t i = 0; i < given_.size(); ++i) {
     if (std::strcmp(parameter(i).name, "nq") == 0) rows_index_ = static_cast<int>(i);
-    coarse_.push_back(is_open(i) ? coarse_of(parameter(i), job_) : Values{given_[i]});
+    coarse_.push_back(is_open(i) ? coarse_of(parameter(i), extents_) : Values{given_[i]});
   }
 }
 
@@ -161,16 +164,16 @@ std::uint32_t Space::rows_of(const ParameterVector& v) const {
 
 Values Space::values(std::size_t i, const ParameterVector& at) const {
   if (!is_open(i)) return {given_[i]};
-  return values_of(parameter(i), job_, rows_of(at));
+  return values_of(parameter(i), extents_, rows_of(at));
 }
 
-const mapping::Need& Space::need(const ParameterVector& vector) {
+const schedule::Need& Space::need(const ParameterVector& vector) {
   const auto [found, fresh] = needs_.try_emplace(vector);
   if (!fresh) return found->second;
-  mapping::Job job = job_;
+  schedule::Job job = job_;
   std::copy(vector.begin(), vector.end(), job.block.parameter);
-  found->second = mapping::need_of(job);
-  if (nearest_vector_.empty() || mapping::is_nearer(found->second, nearest_)) {
+  found->second = schedule::need_of(job);
+  if (nearest_vector_.empty() || schedule::is_nearer(found->second, nearest_)) {
     nearest_ = found->second;
     nearest_vector_ = vector;
   }
@@ -179,13 +182,20 @@ const mapping::Need& Space::need(const ParameterVector& vector) {
 
 bool Space::fits(const ParameterVector& vector) { return need(vector).fits(job_); }
 
+bool Space::runs(const ParameterVector& vector) {
+  if (fits(vector)) return true;
+  schedule::Job job = job_;
+  std::copy(vector.begin(), vector.end(), job.block.parameter);
+  return schedule::answer_of(job).status == hal::Status::kDone;
+}
+
 bool Space::shrink(ParameterVector& vector, const std::vector<bool>& fixed) {
   while (!fits(vector)) {
     ParameterVector next;
     const auto consider = [&](std::size_t i, std::uint32_t value) {
       ParameterVector other = vector;
       other[i] = value;
-      if (mapping::is_nearer(need(other), need(next.empty() ? vector : next))) next = other;
+      if (schedule::is_nearer(need(other), need(next.empty() ? vector : next))) next = other;
     };
     for (std::size_t i = 0; i < vector.size(); ++i) {
       if (fixed[i] || !is_open(i) || vector[i] == hal::kWord) continue;
@@ -212,7 +222,7 @@ std::vector<bool> Space::fixed(const ParameterVector& vector) const {
 
 std::uint32_t Space::first_guess(std::size_t i, std::uint32_t rows) const {
   const Parameter& p = parameter(i);
-  const std::uint32_t extent = mapping::largest(p, job_), grain = grain_of(p, job_);
+  const std::uint32_t extent = schedule::largest(p, extents_), grain = grain_of(p, extents_);
   switch (p.extent) {
     case Extent::kBatch:
     case Extent::kHeads:
@@ -223,7 +233,7 @@ std::uint32_t Space::first_guess(std::size_t i, std::uint32_t rows) const {
       if (p.guess > 0) return std::min(p.guess * grain, extent);
       return std::min(extent, std::max(ceil_div(ceil_div(extent, 8), grain) * grain, grain));
     case Extent::kBlocks:
-      return blocks_of_a_core(job_, rows);
+      return blocks_of_a_core(extents_, rows);
     case Extent::kDepth:
       return std::min(64U, extent);
     case Extent::kCount:
@@ -255,7 +265,7 @@ void Space::each_word(std::size_t i, ParameterVector words, bool counts,
     choices.resize(p.most);
     std::iota(choices.begin(), choices.end(), 1U);
   } else if (words[i] == 0 && p.none != nullptr) {
-    if (counts && p.extent == Extent::kCount) choices = values_of(p, job_, 1);
+    if (counts && p.extent == Extent::kCount) choices = values_of(p, extents_, 1);
     choices.push_back(hal::kWord);
   }
   for (const std::uint32_t choice : choices) {
@@ -264,7 +274,32 @@ void Space::each_word(std::size_t i, ParameterVector words, bool counts,
   }
 }
 
+// Of a product, columns for every core; likewise of rows.
+ParameterVector Space::shared_evenly(ParameterVector vector, const std::vector<bool>& keep) const {
+  const hal::MachineInfo& m = job_.block.machine;
+  for (std::size_t i = 0; i < vector.size(); ++i) {
+    const Parameter& p = parameter(i);
+    if (keep[i]) continue;
+    if (p.extent == Extent::kDepth) vector[i] = schedule::largest(p, extents_);
+    if (p.extent != Extent::kKeys) continue;
+    const std::uint32_t grain = grain_of(p, extents_), all = schedule::largest(p, extents_);
+    vector[i] = std::min(ceil_div(ceil_div(all, m.clusters * m.cores), grain) * grain, all);
+  }
+  return vector;
+}
+
 std::vector<ParameterVector> Space::starts() {
+  std::vector<ParameterVector> all = starts_of_all_cores();
+  for (std::uint32_t& cores = job_.block.machine.cores; all.empty() && cores > 1;) {
+    cores /= 2;
+    extents_.block.machine.cores = cores;
+    needs_.clear();
+    all = starts_of_all_cores();
+  }
+  return all;
+}
+
+std::vector<ParameterVector> Space::starts_of_all_cores() {
   std::vector<ParameterVector> all;
   const auto add = [&](ParameterVector vector, const std::vector<bool>& keep) {
     const hal::JobResult& answer = need(vector).result;
@@ -280,12 +315,13 @@ std::vector<ParameterVector> Space::starts() {
       ParameterVector vector = modest;
       for (std::size_t i = 0; i < vector.size(); ++i) {
         const bool one = std::find(extents.begin(), extents.end(), parameter(i).extent) != extents.end();
-        if (one && !keep[i]) vector[i] = mapping::largest(parameter(i), job_);
+        if (one && !keep[i]) vector[i] = schedule::largest(parameter(i), extents_);
       }
       add(vector, keep);
     };
     with_largest({Extent::kDepth});
     with_largest({Extent::kKeys, Extent::kQueries, Extent::kDepth});
+    if (dataflow_.is(firmware::kOneStep)) add(shared_evenly(modest, keep), keep);
   };
   each_word(0, given_, false, begin);
   if (all.empty()) each_word(0, given_, true, begin);
@@ -357,11 +393,11 @@ job::Tiling Space::tiling(const ParameterVector& vector) const { return job::til
 ParameterVector Space::vector(const job::Tiling& tiling) const { return job::words_of(tiling, dataflow_); }
 
 void Space::refuse() const {
-  mapping::Job job = job_;
+  schedule::Job job = job_;
   std::copy(nearest_vector_.begin(), nearest_vector_.end(), job.block.parameter);
   const std::string what =
       fmt::format("{} on {} with {}", problem_.network.name, problem_.machine.name, problem_.schedule.text);
-  hal::JobResult why = nearest_.fits(job_) ? mapping::answer_of(job) : nearest_.result;
+  hal::JobResult why = nearest_.fits(job_) ? schedule::answer_of(job) : nearest_.result;
   if (why.status == hal::Status::kDone && nearest_.fits(job_)) {
     throw job::RunError(fmt::format("{}: its commands wait for ever, whatever its tiles are", what));
   }
@@ -375,4 +411,4 @@ void Space::refuse() const {
   throw job::RunError(sentence);
 }
 
-}  // namespace attnvp::tuning
+}  // namespace attnvp::explore

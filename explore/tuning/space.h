@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
-#include "mapping/dry_run.h"
 #include "platform/config/energy.h"
 #include "platform/job/job.h"
+#include "platform/schedule/dry_run.h"
 
-namespace attnvp::tuning {
+namespace attnvp::explore {
 
 // A layer on a machine under a dataflow; what the schedule's tiling gives is kept, the rest is open.
 struct Problem {
@@ -29,8 +29,9 @@ using ParameterVector = std::vector<std::uint32_t>;
 
 class Space {
  public:
-  // Throws config::ConfigError where layer, dataflow and machine do not go together.
-  explicit Space(const Problem& problem);
+  // `most_rows`, `most_columns`: of a tile of scores or of a product. Throws config::ConfigError where layer, dataflow
+  // and machine do not go together.
+  explicit Space(const Problem& problem, std::uint32_t most_rows = UINT32_MAX, std::uint32_t most_columns = UINT32_MAX);
 
   std::size_t parameters() const { return given_.size(); }
   const firmware::Parameter& parameter(std::size_t i) const { return *dataflow_.parameters[i]; }
@@ -43,11 +44,13 @@ class Space {
   const std::vector<std::uint32_t>& coarse_values(std::size_t i) const { return coarse_[i]; }
   std::uint64_t coarse_points() const;
 
-  // One modest and some larger starting points for every combination of words, legal ones only.
+  // One modest and some larger starting points for every combination of words, legal ones only. Where there are none
+  // for all cores, those for half as many, and so on: from then on that is what fits.
   std::vector<ParameterVector> starts();
   // Takes smaller values of parameters that are not fixed until the vector is legal. False: there is none.
   bool shrink(ParameterVector& vector, const std::vector<bool>& fixed);
-  bool fits(const ParameterVector& vector);
+  bool fits(const ParameterVector& vector);  // into L1 with buffers for all cores
+  bool runs(const ParameterVector& vector);  // likewise, or on fewer cores
   // The legal vectors next to one. A move is a step up or down of one parameter, where others give way if it does not
   // fit; a step up of one for a step down of another; a change to or from a word.
   struct Neighbour {
@@ -64,24 +67,26 @@ class Space {
   [[noreturn]] void refuse() const;
 
  private:
-  const mapping::Need& need(const ParameterVector& vector);
+  const schedule::Need& need(const ParameterVector& vector);
   std::vector<bool> fixed(const ParameterVector& vector) const;
   std::uint32_t first_guess(std::size_t i, std::uint32_t rows) const;
   std::uint32_t rows_of(const ParameterVector& vector) const;
   ParameterVector guess(const ParameterVector& words) const;
+  std::vector<ParameterVector> starts_of_all_cores();
+  ParameterVector shared_evenly(ParameterVector vector, const std::vector<bool>& keep) const;
   // `counts`: also every number of parameters that have a word.
   void each_word(std::size_t i, ParameterVector words, bool counts,
                  const std::function<void(const ParameterVector&)>& visit) const;
 
   const Problem& problem_;
   const firmware::Dataflow& dataflow_;
-  mapping::Job job_;
+  schedule::Job job_, extents_;  // of which tile sizes are shares
   ParameterVector given_;
   std::vector<std::vector<std::uint32_t>> coarse_;
   int rows_index_ = -1;  // of nq
-  std::map<ParameterVector, mapping::Need> needs_;
-  mapping::Need nearest_;  // of all that were asked for, the one that is closest to fitting
+  std::map<ParameterVector, schedule::Need> needs_;
+  schedule::Need nearest_;  // of all that were asked for, the one that is closest to fitting
   ParameterVector nearest_vector_;
 };
 
-}  // namespace attnvp::tuning
+}  // namespace attnvp::explore

@@ -13,7 +13,7 @@
 #include "explore/tuning/evaluator.h"
 #include "explore/tuning/space.h"
 
-namespace attnvp::tuning {
+namespace attnvp::explore {
 
 class Strategy {
  public:
@@ -58,7 +58,7 @@ class Descent final : public Strategy {
   std::map<ParameterVector, Cost> known_;
   bool begun_ = false;
   ParameterVector here_;
-  Cost here_cost_;
+  Cost here_cost_, best_;
   std::vector<Space::Neighbour> neighbours_;          // of here_, not tried yet, the next one last
   std::map<std::uint32_t, std::uint64_t> successes_;  // move to when it last led to a lower cost
   std::uint64_t steps_ = 0;
@@ -138,4 +138,4 @@ class Mcts final : public Strategy {
 std::unique_ptr<Strategy> make_strategy(const std::string& name, Space& space, std::uint64_t seed,
                                         std::vector<ParameterVector> starts);
 
-}  // namespace attnvp::tuning
+}  // namespace attnvp::explore

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace attnvp::tuning {
+namespace attnvp::explore {
 
 job::Schedule TunedRunner::complete(const config::Network& network, const job::Schedule& schedule) {
   const std::string key =
@@ -12,4 +12,4 @@ job::Schedule TunedRunner::complete(const config::Network& network, const job::S
   return known_[key] = tune(machine_, network, schedule, energy_, options_);
 }
 
-}  // namespace attnvp::tuning
+}  // namespace attnvp::explore

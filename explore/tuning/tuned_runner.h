@@ -6,7 +6,7 @@
 
 #include "explore/tuning/tuner.h"
 
-namespace attnvp::tuning {
+namespace attnvp::explore {
 
 class TunedRunner {
  public:
@@ -31,4 +31,4 @@ class TunedRunner {
   std::map<std::string, job::Schedule> known_;
 };
 
-}  // namespace attnvp::tuning
+}  // namespace attnvp::explore

@@ -4,22 +4,36 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "explore/tuning/cache.h"
 #include "explore/tuning/portfolio.h"
-#include "mapping/bound.h"
-#include "mapping/dry_run.h"
 #include "platform/config/error.h"
+#include "platform/schedule/bound.h"
+#include "platform/schedule/dry_run.h"
 
-namespace attnvp::tuning {
+namespace attnvp::explore {
 
 namespace {
-constexpr std::uint64_t kMostCounted = 200'000;  // commands of a starting point
+constexpr std::uint64_t kMostCounted = 200'000;  // steps of a starting point
 }  // namespace
 
-Tuner::Tuner(Problem problem, const TuningOptions& options)
-    : problem_(std::move(problem)), options_(options), space_(problem_), starts_(space_.starts()) {
+Tuner::Tuner(Problem problem, const TuningOptions& options, std::uint32_t most_rows, std::uint32_t most_columns)
+    : problem_(std::move(problem)),
+      options_(options),
+      space_(problem_, most_rows, most_columns),
+      starts_(space_.starts()) {
   if (starts_.empty()) space_.refuse();
+  // The shortest runs first: others are stopped once they take too long.
+  std::vector<std::pair<std::uint64_t, ParameterVector>> counted;
+  job::Schedule schedule = problem_.schedule;
+  for (const ParameterVector& start : starts_) {
+    schedule.tiling = space_.tiling(start);
+    const schedule::Job job = job::make_job(problem_.machine, problem_.network, schedule);
+    counted.emplace_back(schedule::count_steps(job, burst_bytes(problem_.machine), kMostCounted), start);
+  }
+  std::stable_sort(counted.begin(), counted.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (std::size_t i = 0; i < starts_.size(); ++i) starts_[i] = counted[i].second;
   strategy_ = make_strategy(options.strategy, space_, options.seed, starts_);
   if (strategy_ == nullptr) {
     throw config::ConfigError(
@@ -28,17 +42,9 @@ Tuner::Tuner(Problem problem, const TuningOptions& options)
 }
 
 job::Schedule Tuner::first() const {
-  job::Schedule schedule = problem_.schedule, best = schedule;
-  std::uint64_t fewest = UINT64_MAX;
-  for (const ParameterVector& start : starts_) {
-    schedule.tiling = space_.tiling(start);
-    const mapping::Job job = job::make_job(problem_.machine, problem_.network, schedule);
-    const std::uint64_t commands = mapping::count_commands(job, std::min(fewest, kMostCounted));
-    if (commands >= fewest) continue;
-    fewest = commands;
-    best = schedule;
-  }
-  return best;
+  job::Schedule schedule = problem_.schedule;
+  schedule.tiling = space_.tiling(starts_.front());
+  return schedule;
 }
 
 bool Tuner::advance(Evaluator& evaluator, std::uint64_t evaluations, double enough) {
@@ -49,21 +55,20 @@ bool Tuner::advance(Evaluator& evaluator, std::uint64_t evaluations, double enou
     if (proposed_.empty()) {
       proposed_ = strategy_->propose();
       if (proposed_.empty()) return false;
-      limit_ = strategy_->limit();
       if (options_.jobs != 1 && proposed_.size() > 1) {
         std::vector<job::Schedule> ahead;
         for (std::size_t i = 0; i < std::min<std::size_t>(proposed_.size(), evaluations); ++i) {
           schedule.tiling = space_.tiling(proposed_[i]);
           ahead.push_back(schedule);
         }
-        evaluator.evaluate_ahead(ahead, limit_, options_.jobs);
+        evaluator.evaluate_ahead(ahead, strategy_->limit(), options_.jobs);
       }
       std::reverse(proposed_.begin(), proposed_.end());
     }
     const ParameterVector vector = proposed_.back();
     proposed_.pop_back();
     schedule.tiling = space_.tiling(vector);
-    const Evaluation& evaluation = evaluator.evaluate(schedule, limit_);
+    const Evaluation& evaluation = evaluator.evaluate(schedule, strategy_->limit());
     --evaluations;
     best = std::min(best, evaluation.cost.first);
     log_.push_back({schedule.tiling, evaluation.cost.first, best});
@@ -74,10 +79,20 @@ bool Tuner::advance(Evaluator& evaluator, std::uint64_t evaluations, double enou
   return true;
 }
 
+void sort_by_cost(std::vector<Evaluation>& all, double equal) {
+  double least = Cost().first;
+  for (const Evaluation& e : all) least = std::min(least, e.cost.first);
+  const auto rank = [&](const Evaluation& e) {
+    const bool near = e.cost.first <= equal * least;
+    return std::make_tuple(!near, near && equal > 1 ? e.cost.second : e.cost.first, e.cost.first, e.cost.second);
+  };
+  std::stable_sort(all.begin(), all.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+}
+
 std::vector<Evaluation> Tuner::best(std::size_t most) const {
   std::vector<Evaluation> all = found_;
   if (all.empty()) return all;
-  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.cost < b.cost; });
+  sort_by_cost(all, options_.equal);
   const auto same = [](const Evaluation& a, const Evaluation& b) { return a.schedule.tiling == b.schedule.tiling; };
   all.erase(std::unique(all.begin(), all.end(), same), all.end());
   if (all.size() > most) all.resize(most);
@@ -88,7 +103,7 @@ namespace {
 
 double bound_of(const Problem& p, const TuningOptions& o, const job::Schedule& schedule) {
   if (o.objective != Objective::kCycles) return 0;
-  return mapping::layer_demand(job::make_job(p.machine, p.network, schedule), p.machine).cycles();
+  return schedule::layer_demand(job::make_job(p.machine, p.network, schedule), p.machine).cycles();
 }
 
 [[noreturn]] void refuse_all(const Problem& p) {
@@ -99,7 +114,9 @@ double bound_of(const Problem& p, const TuningOptions& o, const job::Schedule& s
 }  // namespace
 
 TuningResult search(const Problem& problem, const TuningOptions& options) {
-  Tuner tuner(problem, options);
+  TuningOptions strict = options;
+  strict.equal = 1;
+  Tuner tuner(problem, strict);
   Evaluator evaluator(problem.machine, problem.network, problem.energy, options.objective, std::nullopt);
   TuningResult result;
   result.bound = bound_of(problem, options, tuner.first());
@@ -120,7 +137,7 @@ job::Schedule tune(const MachineConfig& machine, const config::Network& network,
   const Problem problem{machine, network, schedule, energy};
   if (!has_open_parameters(schedule)) {
     Space space(problem);
-    if (!space.fits(space.vector(schedule.tiling))) space.refuse();
+    if (!space.runs(space.vector(schedule.tiling))) space.refuse();
     return schedule;
   }
   const Cache cache(options.use_cache);
@@ -136,18 +153,15 @@ job::Schedule tune(const MachineConfig& machine, const config::Network& network,
   return chosen;
 }
 
-job::Tiling find_tiling(const MachineConfig& machine, const config::Network& network, const job::Schedule& schedule,
-                        const config::EnergyTable& energy, TuningOptions options) {
-  constexpr std::uint64_t kLong = 400;
-  options.evaluations = kLong;
-  options.enough = 1;
-  job::Schedule open = schedule;
-  open.tiling = {};
-  const job::Schedule searched = tune(machine, network, open, energy, options);
-  const job::Schedule chosen = job::complete(machine, network, open);
-  Evaluator evaluator(machine, network, energy, options.objective, std::nullopt);
-  const Cost by_search = evaluator.evaluate(searched).cost;
-  return evaluator.evaluate(chosen).cost < by_search ? chosen.tiling : searched.tiling;
+job::Schedule first_fit(const MachineConfig& machine, const config::Network& network, const job::Schedule& schedule) {
+  if (!has_open_parameters(schedule)) return schedule;
+  const Problem problem{machine, network, schedule, {}};
+  Space space(problem);
+  const std::vector<ParameterVector> starts = space.starts();
+  if (starts.empty()) space.refuse();
+  job::Schedule chosen = schedule;
+  chosen.tiling = space.tiling(starts.front());
+  return chosen;
 }
 
-}  // namespace attnvp::tuning
+}  // namespace attnvp::explore

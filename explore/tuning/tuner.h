@@ -17,7 +17,7 @@
 #include "explore/tuning/space.h"
 #include "explore/tuning/strategy.h"
 
-namespace attnvp::tuning {
+namespace attnvp::explore {
 
 struct TuningProgress {
   std::uint64_t evaluations = 0, budget = 0;
@@ -27,14 +27,18 @@ struct TuningProgress {
 struct TuningOptions {
   Objective objective = Objective::kCycles;
   std::string strategy = "descent";
-  std::uint64_t evaluations = 80;        // at most, of each dataflow; whole runs that decide in the end come on top
-  std::uint64_t sample_commands = 4000;  // a job of more commands is evaluated by a smaller one; 0: never
-  double enough = 1.01;  // of the lower bound in cycles: a search ends there
+  std::uint64_t evaluations = 80;      // at most, of each dataflow; whole runs that decide in the end come on top
+  std::uint64_t sample_steps = 20000;  // a job of more steps (count_steps) is evaluated by a smaller one; 0: never
+  double enough = 1.02;                // of the lower bound in cycles: a search ends there
+  double equal = 1.002;                // of the least cost: of those within, the one of the least energy is chosen
   std::uint64_t seed = 1;
-  unsigned jobs = 1;       // processes of strategies that propose several vectors at once; 0: one per processor
-  bool use_cache = false;  // choices on disk (cache.h)
+  unsigned jobs = 1;      // processes of strategies that propose several vectors at once; 0: one per processor
+  bool use_cache = true;  // choices on disk (cache.h)
   std::function<void(const TuningProgress&)> progress;
   std::function<bool()> is_stopped;  // asked between evaluations: the best so far is the result
+
+  // `--tiling auto`.
+  void search_longer() { evaluations = 400, enough = equal = 1; }
 };
 
 // One evaluation of a search.
@@ -46,7 +50,8 @@ struct LogEntry {
 
 struct TuningResult {
   Evaluation best;
-  double bound = 0;  // no schedule of the layer costs less (mapping/bound.h), in the objective's unit; 0: unknown
+  double bound =
+      0;  // no schedule of the layer costs less (platform/schedule/bound.h), in the objective's unit; 0: unknown
   bool is_complete = false;  // no vector of the coarse space costs less
   bool is_stopped = false;   // before the budget or the strategy ended
   std::uint64_t points = 0;  // of the coarse space
@@ -60,13 +65,15 @@ class Tuner {
  public:
   // `evaluator` outlives this, and is of the problem's job or of a smaller one. Throws job::RunError or
   // config::ConfigError where nothing fits.
-  Tuner(Problem problem, const TuningOptions& options);
+  // `most_rows`, `most_columns`: of a tile.
+  Tuner(Problem problem, const TuningOptions& options, std::uint32_t most_rows = UINT32_MAX,
+        std::uint32_t most_columns = UINT32_MAX);
 
-  // The starting point of the fewest commands, for choosing the smaller job.
+  // The starting point of the fewest steps, for choosing the smaller job.
   job::Schedule first() const;
   // At most so many evaluations more, until one costs no more than `enough`. False: there is nothing left to try.
   bool advance(Evaluator& evaluator, std::uint64_t evaluations, double enough);
-  // The cheapest, at most so many; of equal ones those of less energy, or fewer cycles, first.
+  // The cheapest, at most so many; of equal ones (options.equal) those of less energy, or fewer cycles, first.
   std::vector<Evaluation> best(std::size_t most) const;
   bool any() const { return !found_.empty(); }
   bool is_complete() const { return strategy_->is_complete(); }
@@ -81,10 +88,12 @@ class Tuner {
   std::vector<ParameterVector> starts_;
   std::unique_ptr<Strategy> strategy_;
   std::vector<ParameterVector> proposed_;  // not evaluated yet, the next one last
-  double limit_ = 0;                       // of their costs
   std::vector<Evaluation> found_;          // those that ran
   std::vector<LogEntry> log_;
 };
+
+// In that order: of what costs at most `equal` times the least, less energy, or fewer cycles, comes first.
+void sort_by_cost(std::vector<Evaluation>& all, double equal);
 
 // The whole search of one dataflow, all evaluations of the whole job. Throws as Tuner does; config::ConfigError for an
 // unknown strategy.
@@ -95,8 +104,7 @@ TuningResult search(const Problem& problem, const TuningOptions& options);
 job::Schedule tune(const MachineConfig& machine, const config::Network& network, const job::Schedule& schedule,
                    const config::EnergyTable& energy, const TuningOptions& options = {});
 
-// `--tiling auto`: the better one of a long search and of the choice that a run makes by itself (job::complete).
-job::Tiling find_tiling(const MachineConfig& machine, const config::Network& network, const job::Schedule& schedule,
-                        const config::EnergyTable& energy, TuningOptions options = {});
+// A schedule that fits, by dry runs alone: where a search would begin. Throws as Tuner does.
+job::Schedule first_fit(const MachineConfig& machine, const config::Network& network, const job::Schedule& schedule);
 
-}  // namespace attnvp::tuning
+}  // namespace attnvp::explore

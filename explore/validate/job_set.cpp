@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "explore/tuning/tuned_runner.h"
 #include "platform/config/hardware.h"
 
 namespace attnvp::validate {
@@ -22,8 +23,7 @@ job::Result JobSet::run(const MachineConfig& machine, const config::Network& lay
                         const Tiling& tiling) const {
   job::Schedule schedule = job::parse_dataflow(dataflow);
   for (const auto& [name, value] : tiling) schedule.tiling.set(name, value);
-  job::Runner runner(machine, energy_, false);
-  return runner.run(layer, schedule, nullptr, {});
+  return explore::TunedRunner(machine, energy_, false).run(layer, schedule);
 }
 
 std::string JobSet::note(const job::Result& r) {

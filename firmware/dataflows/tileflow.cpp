@@ -38,8 +38,7 @@ class Pipeline final : public Discipline {
 void run(Runtime& rt) {
   const auto tiling = rt.parameters<RowTiling>();
   if (!rt.ok()) return;
-  const Lanes lanes{rt.busy(max(rt.cores() / 2, uint32_t{1}), most_items(rt, tiling)),
-                    rt.cores() > 1 ? rt.cores() / 2 : 0};
+  const Lanes lanes{min(max(rt.cores() / 2, uint32_t{1}), most_items(rt, tiling)), rt.cores() > 1 ? rt.cores() / 2 : 0};
   if (rt.job().option[0] == 1) {
     const uint32_t pairs = max(rt.machine().cores / 2, uint32_t{1});
     const uint64_t row_blocks = ceil_div(8, pairs) * pairs;

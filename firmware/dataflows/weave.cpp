@@ -31,7 +31,7 @@ void by_rows(Runtime& rt, uint32_t cores) {
   const auto tiling = rt.parameters<RowTiling>();
   if (!rt.ok()) return;
   const uint32_t all = max(rt.cores() / cores, uint32_t{1});
-  const Lanes lanes{rt.busy(all, most_items(rt, tiling)), cores == 1 ? 0 : all};
+  const Lanes lanes{min(all, most_items(rt, tiling)), cores == 1 ? 0 : all};
   const Work work(rt, tiling, lanes.count);
   TwoStreams streams(rt, work, tiling, lanes);
   if (rt.ok()) return streams.run();

@@ -50,9 +50,6 @@ constexpr std::uint32_t kAddedJob = 512;     // biases as a tensor: Addends are 
 constexpr std::uint32_t kAppends = 256;  // new tokens' K and V are where Append says, and are to be put into the cache
 constexpr std::uint32_t kListed = 2048;  // made beforehand: what there is to do is a command list (list.h)
 constexpr std::uint32_t kStaged = 1024;  // K and V that are streamed are to be staged where Stage says
-constexpr std::uint32_t kFewerCores =
-    4096;                            // all parameters are given: cores without work, or for whose buffers L1 has
-                                     // no room, take no part. Otherwise tiles are being chosen for all cores
 constexpr std::uint32_t kTyped = 8;  // the layer's Types are at kTypesAddress; otherwise all is FP16, and of one width
 
 // What firmware must know of the machine; a ROM table on a real device.

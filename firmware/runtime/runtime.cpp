@@ -178,16 +178,12 @@ void Runtime::begin_again(uint32_t cores, uint32_t first_event) {
   cores_ = cores;
 }
 
-// Of a dry run with an endless L1 the need of a single core is asked, where one may do, as that is the least.
 void Runtime::run(const Dataflow& dataflow) {
   const uint32_t first_event = next_event_;
   given_count_ = 0;
   begun_ = false;
-  if (leaves_cores() && dry() && machine().l1_bytes == hal::kEndlessL1) cores_ = 1;
   dataflow.run(*this);
-  const auto lacks_l1 = [&] {
-    return leaves_cores() && status_ == Status::kL1TooSmall && !begun_ && given_count_ <= kMostGiven;
-  };
+  const auto lacks_l1 = [&] { return status_ == Status::kL1TooSmall && !begun_ && given_count_ <= kMostGiven; };
   for (uint32_t cores = cores_ - 1; cores > 0 && lacks_l1(); --cores) {
     const uint64_t need = detail_[0];
     begin_again(cores, first_event);

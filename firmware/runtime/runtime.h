@@ -99,10 +99,8 @@ class Runtime {
   bool plain() const { return (job_.flags & hal::kPlain) != 0; }  // without softmax
   bool dry() const { return trial_ || (job_.flags & hal::kDryRun) != 0; }
 
-  // Whether cores may take no part: not while tiles are chosen, so that what L1 holds of them grows with the tiles.
-  bool leaves_cores() const { return (job_.flags & hal::kFewerCores) != 0; }
-  uint32_t busy(uint32_t lanes, uint32_t most) const { return leaves_cores() ? min(lanes, most) : lanes; }
-  uint32_t use_cores(uint32_t most) { return cores_ = busy(cores_, most); }  // that have work; how many
+  // Cores that would have nothing to do take no part. Returns how many do.
+  uint32_t use_cores(uint32_t most) { return cores_ = min(cores_, most); }
   // Runs the dataflow on all cores, or on as many as L1 has room for.
   void run(const Dataflow& dataflow);
   // From here on there are commands: a lack of L1 is final.
@@ -256,6 +254,7 @@ class Runtime {
   void enqueue(uint32_t queue, const Command& command) {
     if (!ok()) return;
     if (!command.complete()) return fail(Status::kTooManyEvents);
+    if (!trial_) begun_ = true;
     if (!hal::push(cpu_, queue, command.raw())) fail(Status::kEngineFault, queue);
   }
   void read_scales(uint32_t head, uint32_t place);

@@ -1,5 +1,5 @@
 // On the host a firmware's Cpu is an object that answers its bus accesses: the control processor's model, or a reader
-// of the command stream that simulates nothing (mapping/).
+// of the command stream that simulates nothing (platform/schedule).
 #pragma once
 
 #include "firmware/hal/cpu.h"

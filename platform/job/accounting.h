@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,6 +46,12 @@ struct Advice {
   double at_most = 1;             // the run is at most so many times faster
   std::string then;               // the resource that binds then
   std::string reason;             // a sentence without its full stop
+  struct Trial {
+    double speedup = 1;
+    double area_mm2 = 0;  // that the machine's chip grows by
+    std::string tiling;   // another one than the run's
+  };
+  std::optional<Trial> tried;  // by a run of the changed machine
 };
 
 struct Bound {
@@ -52,7 +59,8 @@ struct Bound {
   std::vector<Demand> demands;  // the most first
   double run_cycles = 0;
   double ragged_cycles = 0;    // of `most`, what was left unused at edges
-  std::vector<Advice> advice;  // the best first; empty: nobody asked (advice.h)
+  std::vector<Advice> advice;  // the best first; empty: nobody asked (advice.h), or nothing that was tried is of use
+  bool advice_tried = false;
   double share() const { return run_cycles > 0 ? most.cycles / run_cycles : 0; }
 };
 

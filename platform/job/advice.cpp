@@ -7,19 +7,19 @@
 #include <map>
 #include <utility>
 
-#include "mapping/bound.h"
 #include "models/banked_dram/config.h"
 #include "platform/config/hardware.h"
 #include "platform/job/job.h"
 #include "platform/job/schedule.h"
+#include "platform/schedule/bound.h"
+#include "platform/schedule/demand.h"
 
 namespace attnvp::job {
 
 namespace {
 
-constexpr std::size_t kReplayed = 2048;  // commands of a cluster: of longer streams the demands are the better bound
-constexpr double kGains = 1.01;          // a bound that falls by less says nothing of the resource
-constexpr double kRaggedShare = 0.1;     // of an engine's time, from which on the tiling is to blame
+constexpr double kGains = 1.01;       // a bound that falls by less says nothing of the resource
+constexpr double kRaggedShare = 0.1;  // of an engine's time, from which on the tiling is to blame
 
 struct Change {
   std::string key;
@@ -96,7 +96,6 @@ class Adviser {
       : r_(result),
         machine_(machine),
         native_(machine.control.cpu != "riscv"),  // firmware that is interpreted takes long
-        replays_(native_ && commands() <= static_cast<double>(kReplayed) * machine.clusters),
         job_(make_job(machine, result.network, result.schedule)) {}
 
   std::vector<Advice> all() {
@@ -135,16 +134,12 @@ class Adviser {
       if (is_engine(v.candidate)) engines.push_back(v.machine);
       variants.push_back(std::move(v));
     }
-    if (native_ && engines.size() > 1) engine_demands_ = mapping::engine_demands(job_, engines);
-    // A bound that the run is below is none of this machine: then what the run took is all that is known.
-    const double base = replays_ ? replayed(machine_) : 0;
-    replays_ = replays_ && base <= r_.bound.run_cycles;
-    const double before = std::max(base, least({}, machine_, 0).cycles);
+    if (native_ && engines.size() > 1) engine_demands_ = schedule::engine_demands(job_, engines);
+    const double before = least({}, machine_, 0).cycles;
     std::size_t engine = 0;
     for (Variant& v : variants) {
       if (is_engine(v.candidate)) ++engine;
-      const Least after = least(v.candidate, v.machine, engine);
-      add(v.candidate, std::move(v.settings), before, after, replays_ ? replayed(v.machine) : 0);
+      add(v.candidate, std::move(v.settings), before, least(v.candidate, v.machine, engine));
     }
   }
 
@@ -162,24 +157,10 @@ class Adviser {
     return std::any_of(demands.begin(), demands.end(), [&](const Demand& d) { return d.resource == c.resource; });
   }
 
-  double commands() const {
-    double sum = 0;
-    for (const char* module : {"mac", "vec", "dma"}) sum += static_cast<double>(r_.sum(module, "descriptors"));
-    return sum;
-  }
-
-  double replayed(const MachineConfig& machine) const {
-    try {
-      return mapping::least_cycles(make_job(machine, r_.network, r_.schedule), machine, kReplayed);
-    } catch (const RunError&) {
-      return 0;
-    }
-  }
-
   // What an engine needs on a changed machine: at least what was useful, by as much faster as there are more units.
   double engine_cycles(const Demand& demand, const Candidate& c, std::size_t engine) const {
     if (!engine_demands_.empty()) {
-      const mapping::EngineDemand& then = engine_demands_[engine];
+      const schedule::EngineDemand& then = engine_demands_[engine];
       return demand.resource == "mac" ? then.mac : then.vec;
     }
     double units = 1;
@@ -204,7 +185,7 @@ class Adviser {
     const auto raise = [&](double cycles, const std::string& by) {
       if (cycles >= most.cycles) most = {cycles, by};
     };
-    const mapping::LayerDemand layer = mapping::layer_demand(job_, machine);
+    const schedule::LayerDemand layer = schedule::layer_demand(job_, machine);
     raise(layer.bus, "dram");
     raise(layer.arrays, "mac");
     raise(layer.lanes, "vec");
@@ -216,9 +197,8 @@ class Adviser {
     return most;
   }
 
-  // `before` and `order`: cycles of the commands as they wait for each other, on the run's machine and the changed one.
-  // They say whether the change helps; the factor is by work alone.
-  void add(const Candidate& c, std::vector<Advice::Setting> settings, double before, const Least& after, double order) {
+  // `before`: the least cycles on the run's machine.
+  void add(const Candidate& c, std::vector<Advice::Setting> settings, double before, const Least& after) {
     Advice a;
     a.key = c.changes.front().key;
     a.factor = c.changes.front().factor;
@@ -226,8 +206,8 @@ class Adviser {
     a.words = c.words;
     a.at_most = after.cycles > 0 ? std::max(r_.bound.run_cycles / after.cycles, 1.0) : 1;
     a.then = after.by;
-    const double then = std::max(after.cycles, order);
-    const bool latency = c.resource == "dma";  // which no order of commands knows
+    const double then = after.cycles;
+    const bool latency = c.resource == "dma";  // which no count of work knows
     const double gain = latency ? HUGE_VAL : before / std::max(then, 1.0);
     a.reason = latency         ? "transfers wait for the latency of bursts"
                : gain > kGains ? fmt::format("the commands need {:.0f} cycles at least, and {:.0f} then", before, then)
@@ -239,12 +219,12 @@ class Adviser {
   // edges are most of what that is to relieve, or nothing of it helps.
   void add_tiling(std::vector<Advice>& best, const std::vector<Advice>& rest) const {
     const Bound& b = r_.bound;
-    const mapping::LayerDemand layer = mapping::layer_demand(job_, machine_);
+    const schedule::LayerDemand layer = schedule::layer_demand(job_, machine_);
     if (layer.cycles() <= 0) return;
     const double ragged = b.most.cycles > 0 ? b.ragged_cycles / b.most.cycles : 0;
     Advice a;
     a.key = "tiling";
-    a.words = "another tiling or dataflow";
+    a.words = "another tiling";
     a.same_tiling = false;
     a.at_most = std::max(b.run_cycles / layer.cycles(), 1.0);
     a.then = layer.bus >= layer.cycles() ? "dram" : layer.arrays >= layer.cycles() ? "mac" : "vec";
@@ -276,9 +256,9 @@ class Adviser {
 
   const Result& r_;
   const MachineConfig& machine_;
-  bool native_, replays_;
-  mapping::Job job_;
-  std::vector<mapping::EngineDemand> engine_demands_;  // the machine's, then those of its changed engines
+  bool native_;
+  schedule::Job job_;
+  std::vector<schedule::EngineDemand> engine_demands_;  // the machine's, then those of its changed engines
   std::vector<Rated> advice_;
 };
 

@@ -2,9 +2,9 @@
 // cannot exceed.
 //
 // With the same commands the factor is the run's cycles over a lower bound of those on the changed machine: what the
-// layer needs (mapping/bound.h), what the commands need of the engines, and what the run took of everything else. A
-// change is advised where it lowers that bound, or the one by the commands' order. So edges and waits within an engine
-// are no use of it. With commands of its own, a tiling's factor is by what the layer needs.
+// layer needs (platform/schedule/bound.h), what the commands need of the engines, and what the run took of everything
+// else. A change is advised where it lowers that bound. So edges and waits within an engine are no use of it. With
+// commands of its own, a tiling's factor is by what the layer needs.
 #pragma once
 
 #include <vector>

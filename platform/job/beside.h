@@ -1,8 +1,7 @@
 // Jobs side by side on one machine: each has clusters of its own, with its own layer, dataflow and tiles; they share
 // interconnect, DRAM's and L2's bandwidth (and a cache there is), of whose bytes each has an even part.
 //
-// Tiles are chosen as if a job's clusters were the whole machine: the choice does not know of the others' traffic. All
-// boot at once. Each job runs by itself on its clusters besides, timing only, which is what it is compared with.
+// All boot at once. Each job runs by itself on its clusters besides, timing only, which is what it is compared with.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +14,7 @@ namespace attnvp::job {
 
 struct Neighbour {
   config::Network network;
-  Schedule schedule;  // what it leaves open is chosen
+  Schedule schedule;  // complete
   Tensors tensors;    // empty in timing mode
 };
 

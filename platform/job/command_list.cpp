@@ -8,9 +8,9 @@
 
 #include "firmware/hal/list.h"
 #include "firmware/hal/registers.h"
-#include "mapping/programs.h"
 #include "models/storage/host_memory.h"
 #include "platform/job/schedule.h"
+#include "platform/schedule/programs.h"
 
 namespace attnvp::job {
 
@@ -18,11 +18,11 @@ namespace {
 
 // Firmware finds every queue full, and so puts loads there when they are needed: a list that stood still before a full
 // queue would hold up the others.
-class FullQueues final : public mapping::Reader {
+class FullQueues final : public schedule::Reader {
  public:
   explicit FullQueues(std::uint32_t depth) : depth_(depth) {}
-  void command(const mapping::Queue& /*queue*/, const hal::Descriptor& /*descriptor*/) override {}
-  std::uint32_t level(const mapping::Queue& /*queue*/) override { return depth_; }
+  void command(const schedule::Queue& /*queue*/, const hal::Descriptor& /*descriptor*/) override {}
+  std::uint32_t level(const schedule::Queue& /*queue*/) override { return depth_; }
 
  private:
   std::uint32_t depth_;
@@ -36,27 +36,27 @@ struct Made {
 // The bus that firmware is run against: writes go into the list, too.
 class Maker final : public hal::Cpu {
  public:
-  Maker(const mapping::Job& job, const MachineConfig& machine, std::uint32_t cluster)
+  Maker(const schedule::Job& job, const MachineConfig& machine, std::uint32_t cluster)
       : queues_(machine.dma.queue_depth),
         bus_(job, cluster, queues_),
         control_(hal::cluster_base(cluster)),
         share_(fmt::format("the command list of cluster {}", cluster)) {}
 
   bool read(std::uint64_t address, void* data, std::size_t bytes) override {
-    mapping::Queue queue;
+    schedule::Queue queue;
     std::uint64_t within = 0;
-    const bool of_queue = in_control(address) && mapping::queue_at(address - control_, queue, within);
+    const bool of_queue = in_control(address) && schedule::queue_at(address - control_, queue, within);
     const bool known = of_queue && (within == hal::kQueueLevel || within == hal::kQueueDone);
     if (address >= hal::kControlBase && !known) asked_ = true;
     if (address == hal::kScratchAddress) scratch_ = true;
     return bus_.read(address, data, bytes);
   }
   bool write(std::uint64_t address, const void* data, std::size_t bytes) override {
-    mapping::Queue queue;
+    schedule::Queue queue;
     std::uint64_t within = 0;
     if (address >> 32 != 0 || bytes % 4 != 0 || bytes > hal::kMaxDescriptorBytes) {
       asked_ = true;
-    } else if (!in_control(address) || !mapping::queue_at(address - control_, queue, within)) {
+    } else if (!in_control(address) || !schedule::queue_at(address - control_, queue, within)) {
       add(address, data, bytes);
     } else if (within < hal::kQueueDoorbell) {
       windows_[address - within].set(within, data, bytes);
@@ -104,7 +104,7 @@ class Maker final : public hal::Cpu {
   }
 
   FullQueues queues_;
-  mapping::Bus bus_;
+  schedule::Bus bus_;
   std::uint64_t control_;
   bool asked_ = false, scratch_ = false;
   std::map<std::uint64_t, Window> windows_;
@@ -114,9 +114,9 @@ class Maker final : public hal::Cpu {
 
 constexpr std::uint64_t kListAlignment = 64;
 
-Made make_list(const mapping::Job& job, const MachineConfig& machine, std::uint32_t cluster) {
+Made make_list(const schedule::Job& job, const MachineConfig& machine, std::uint32_t cluster) {
   Maker maker(job, machine, cluster);
-  mapping::run_firmware(maker, cluster);
+  schedule::run_firmware(maker, cluster);
   if (maker.refused()) return {};
   if (maker.asked()) {
     throw RunError(
@@ -129,7 +129,7 @@ Made make_list(const mapping::Job& job, const MachineConfig& machine, std::uint3
 
 }  // namespace
 
-std::vector<PlacedList> make_lists(mapping::Job& job, const MachineConfig& machine) {
+std::vector<PlacedList> make_lists(schedule::Job& job, const MachineConfig& machine) {
   std::vector<PlacedList> lists;
   std::uint64_t bytes = 0;
   bool scratch = false;
@@ -149,7 +149,7 @@ std::vector<PlacedList> make_lists(mapping::Job& job, const MachineConfig& machi
   for (std::uint32_t c = 0; scratch && c < machine.clusters; ++c) {
     if (make_list(job, machine, c).words.empty()) return {};
   }
-  mapping::Job::Table table{hal::kListsAddress, {}};
+  schedule::Job::Table table{hal::kListsAddress, {}};
   for (PlacedList& list : lists) {
     list.address += job.scratch.address + job.scratch.bytes;
     const hal::CommandList where{list.address, static_cast<std::uint32_t>(list.bytes()), 0};

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "mapping/bus.h"
 #include "models/machine.h"
+#include "platform/schedule/bus.h"
 
 namespace attnvp::job {
 
@@ -19,6 +19,6 @@ struct PlacedList {
 // Of every cluster; the job is then to be done by them: they lie at the end of DRAM, behind what `scratch` is left
 // with. None where firmware refuses the job, which it then does in the run. Throws RunError where there is no room, and
 // where firmware asks the machine how far it is, which a list cannot answer.
-std::vector<PlacedList> make_lists(mapping::Job& job, const MachineConfig& machine);
+std::vector<PlacedList> make_lists(schedule::Job& job, const MachineConfig& machine);
 
 }  // namespace attnvp::job

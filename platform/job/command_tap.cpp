@@ -14,7 +14,7 @@ namespace attnvp::job {
 
 class CommandTap::Ear final : public Interconnect::Listener {
  public:
-  Ear(const mapping::Job& job, std::uint32_t cluster, mapping::Reader* reader, const Change& change,
+  Ear(const schedule::Job& job, std::uint32_t cluster, schedule::Reader* reader, const Change& change,
       const EventChange& of_processor)
       : cluster_(cluster),
         change_(change),
@@ -29,18 +29,18 @@ class CommandTap::Ear final : public Interconnect::Listener {
   }
 
  private:
-  struct Deaf final : mapping::Reader {
-    void command(const mapping::Queue&, const hal::Descriptor&) override {}
+  struct Deaf final : schedule::Reader {
+    void command(const schedule::Queue&, const hal::Descriptor&) override {}
   };
 
   // A descriptor that comes as a whole.
   void replace(tlm::tlm_generic_payload& payload) {
     const std::uint64_t offset = payload.get_address() - hal::cluster_base(cluster_);
     const std::uint64_t bytes = payload.get_data_length();
-    mapping::Queue queue;
+    schedule::Queue queue;
     std::uint64_t within = 0;
     if (bytes < hal::kDescriptorBytes || bytes > sizeof changed_ || offset >= hal::kClusterStride) return;
-    if (!mapping::queue_at(offset, queue, within) || within != hal::kQueueDescriptor) return;
+    if (!schedule::queue_at(offset, queue, within) || within != hal::kQueueDescriptor) return;
     changed_ = {};
     std::memcpy(&changed_, payload.get_data_ptr(), bytes);
     change_(cluster_, queue, ++numbers_[{static_cast<int>(queue.unit), queue.index}], changed_);
@@ -64,15 +64,15 @@ class CommandTap::Ear final : public Interconnect::Listener {
   std::uint32_t cluster_;
   Change change_;
   EventChange of_processor_;
-  mapping::Bus bus_;
+  schedule::Bus bus_;
   hal::Descriptor changed_{};
   std::uint32_t tokens_ = 0;
   std::uint64_t events_ = 0;
   std::map<std::pair<int, std::uint32_t>, std::uint64_t> numbers_;
 };
 
-CommandTap::CommandTap(Platform& platform, const mapping::Job& job,
-                       const std::function<mapping::Reader*(std::uint32_t)>& readers, Change change,
+CommandTap::CommandTap(Platform& platform, const schedule::Job& job,
+                       const std::function<schedule::Reader*(std::uint32_t)>& readers, Change change,
                        EventChange of_processor)
     : platform_(platform) {
   for (std::uint32_t c = 0; c < platform.machine().clusters; ++c) {

@@ -102,19 +102,10 @@ Runner::Runner(const MachineConfig& machine, config::EnergyTable energy, bool fu
 Runner::~Runner() = default;
 Platform& Runner::platform() { return elaborated_->platform(); }
 
-// Jobs come again: a bench's, a search's.
-Schedule Runner::completed(const config::Network& network, const Schedule& schedule) {
-  std::string key = fmt::format("{} {}", schedule.text, network.identity());
-  for (const auto& [name, value] : schedule.tiling.entries()) key += fmt::format(" {}={}", name, value);
-  const auto known = completed_.find(key);
-  if (known != completed_.end()) return known->second;
-  return completed_[key] = complete(platform().machine(), network, schedule);
-}
-
-Result Runner::run(const config::Network& network, const Schedule& wanted, const Tensors* tensors,
+Result Runner::run(const config::Network& network, const Schedule& schedule, const Tensors* tensors,
                    const RunOptions& options) {
-  const cycle_limit::OfJob limit(ideal_cycles(network, platform().machine()));
-  const Schedule schedule = completed(network, wanted);
+  const cycle_limit::OfJob limit(ideal_cycles(network, platform().machine()), options.most_cycles);
+  check_complete(schedule);
   const bool fresh = sc_core::sc_time_stamp() == sc_core::SC_ZERO_TIME;
   Clock::start_over();
   try {

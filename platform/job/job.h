@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -106,6 +105,7 @@ struct RunOptions {
   bool check_golden = true;                // full data only
   trace::Session* trace = nullptr;         // records the run, one that fails included
   firmware_watch::Watch* watch = nullptr;  // looks at RISC-V control processors
+  std::uint64_t most_cycles = 0;           // a run that takes longer is stopped, which is an error; 0: any
 };
 
 // A machine ready to run jobs, one after the other, without elaborating again. After a RunError it is spent.
@@ -116,7 +116,7 @@ class Runner {
   Runner(const Runner&) = delete;
   Runner& operator=(const Runner&) = delete;
 
-  // Throws RunError for a fault, a deadlock or a firmware status other than done, in one sentence; TilingError for a
+  // The schedule is complete. Throws RunError for a fault, a deadlock or a firmware status other than done, in one sentence; TilingError for a
   // tiling larger than the layer.
   Result run(const config::Network& network, const Schedule& schedule, const Tensors* tensors,
              const RunOptions& options);
@@ -127,13 +127,9 @@ class Runner {
                   const RunOptions& options);
   void collect(Result& result);
 
-  // The schedule with all that it leaves open, remembered.
-  Schedule completed(const config::Network& network, const Schedule& schedule);
-
   config::EnergyTable energy_;  // with all that the model says of the machine
   Floorplan floorplan_;
   std::optional<Elaborated> elaborated_;
-  std::map<std::string, Schedule> completed_;
 };
 
 Tensors random_tensors(const config::Network& network, std::uint64_t seed);

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstring>
 
-#include "mapping/programs.h"
 #include "models/arith/number.h"
 #include "models/network/config.h"
 #include "platform/config/error.h"
@@ -13,6 +12,7 @@
 #include "platform/config/step.h"
 #include "platform/job/schedule.h"
 #include "platform/job/steps.h"
+#include "platform/schedule/programs.h"
 
 namespace attnvp::job {
 
@@ -28,7 +28,7 @@ std::uint64_t score_bytes(const config::Network& n) {
 
 std::string dataflows_with(firmware::Trait trait) {
   std::vector<std::string> names;
-  for (const firmware::Dataflow* d : mapping::dataflows()) {
+  for (const firmware::Dataflow* d : schedule::dataflows()) {
     if (d->is(trait)) names.emplace_back(d->name);
   }
   return fmt::format("{}", fmt::join(names, ", "));
@@ -64,10 +64,10 @@ hal::MachineInfo machine_info(const MachineConfig& m) {
   return info;
 }
 
-void check_extents(const mapping::Job& job, const firmware::Dataflow& dataflow) {
+void check_extents(const schedule::Job& job, const firmware::Dataflow& dataflow) {
   for (int i = 0; dataflow.parameters[i] != nullptr; ++i) {
     const firmware::Parameter& p = *dataflow.parameters[i];
-    const std::uint32_t value = job.block.parameter[i], most = mapping::largest(p, job);
+    const std::uint32_t value = job.block.parameter[i], most = schedule::largest(p, job);
     if (value == hal::kWord || p.extent == firmware::Extent::kBlocks || value <= most) continue;
     throw TilingError(fmt::format("tiling {}={} is larger than the layer; allowed is at most {}", p.name, value, most));
   }
@@ -93,7 +93,7 @@ void check_step(const config::Network& n, const Schedule& schedule, const firmwa
 }
 
 // What a step does to rows, for firmware.
-mapping::Job::Table row_step(const config::Network& n) {
+schedule::Job::Table row_step(const config::Network& n) {
   hal::RowStep what{};
   constexpr hal::Opcode kOpcodes[] = {hal::Opcode::kNorm, hal::Opcode::kAdd, hal::Opcode::kActivate,
                                       hal::Opcode::kRotate};
@@ -102,7 +102,7 @@ mapping::Job::Table row_step(const config::Network& n) {
   what.gated = n.gated ? 1 : 0;
   what.centred = n.norm == config::Norm::kLayerNorm ? 1 : 0;
   std::memcpy(&what.epsilon, &config::kNormEpsilon, sizeof what.epsilon);
-  mapping::Job::Table table{hal::kRowStepAddress, std::vector<std::uint32_t>(sizeof what / sizeof(std::uint32_t))};
+  schedule::Job::Table table{hal::kRowStepAddress, std::vector<std::uint32_t>(sizeof what / sizeof(std::uint32_t))};
   std::memcpy(table.words.data(), &what, sizeof what);
   return table;
 }
@@ -114,7 +114,7 @@ std::size_t block_scales(const config::Network& n) {
 }
 
 // A map of blocks, padding, a bias.
-void add_places(mapping::Job& made, const config::Network& n) {
+void add_places(schedule::Job& made, const config::Network& n) {
   const auto add = [&](std::uint32_t flag, std::uint64_t address, std::vector<std::uint32_t> words) {
     made.block.flags |= flag;
     if (words.size() % 2 != 0) words.push_back(0);  // firmware reads words of 8 bytes
@@ -141,7 +141,7 @@ void add_places(mapping::Job& made, const config::Network& n) {
 }  // namespace
 
 std::vector<const firmware::Dataflow*> dataflows_for(const config::Network& n) {
-  return mapping::dataflows_for(n.softmax, step_traits(n));
+  return schedule::dataflows_for(n.softmax, step_traits(n));
 }
 
 TensorBytes tensor_bytes(const config::Network& n) {
@@ -156,9 +156,9 @@ TensorBytes tensor_bytes(const config::Network& n) {
           n.output_elements() * hal::element_bytes(n.out)};
 }
 
-mapping::Job make_job(const MachineConfig& machine, const config::Network& n, const Schedule& schedule) {
-  const firmware::Dataflow& dataflow = *mapping::find_dataflow(schedule.dataflow);
-  mapping::Job made;
+schedule::Job make_job(const MachineConfig& machine, const config::Network& n, const Schedule& schedule) {
+  const firmware::Dataflow& dataflow = *schedule::find_dataflow(schedule.dataflow);
+  schedule::Job made;
   hal::JobBlock& job = made.block;
   job.magic = hal::kJobMagic;
   job.bytes = sizeof job;
@@ -235,7 +235,7 @@ mapping::Job make_job(const MachineConfig& machine, const config::Network& n, co
   l.q = place(tensors.q);
   if (n.bias == config::Bias::kTensor) {
     const hal::Addends addends{place(score_bytes(n))};
-    mapping::Job::Table table{hal::kBiasAddress, std::vector<std::uint32_t>(sizeof addends / sizeof(std::uint32_t))};
+    schedule::Job::Table table{hal::kBiasAddress, std::vector<std::uint32_t>(sizeof addends / sizeof(std::uint32_t))};
     std::memcpy(table.words.data(), &addends, sizeof addends);
     made.tables.push_back(std::move(table));
     job.flags |= hal::kAddedJob;
@@ -246,7 +246,7 @@ mapping::Job make_job(const MachineConfig& machine, const config::Network& n, co
     from.v = place(n.appended_rows() * n.values() * bytes);
     from.first = n.mask.history;
     from.tokens = n.requests.empty() ? n.seq_q : 0;
-    mapping::Job::Table table{hal::kAppendAddress, std::vector<std::uint32_t>(sizeof from / sizeof(std::uint32_t))};
+    schedule::Job::Table table{hal::kAppendAddress, std::vector<std::uint32_t>(sizeof from / sizeof(std::uint32_t))};
     std::memcpy(table.words.data(), &from, sizeof from);
     made.tables.push_back(std::move(table));
     job.flags |= hal::kAppends;
@@ -254,7 +254,7 @@ mapping::Job make_job(const MachineConfig& machine, const config::Network& n, co
   if (machine.l2.staging) {
     constexpr std::uint64_t kAligned = 64;
     const hal::Stage stage{hal::kL2Base, machine.l2.size_bytes / machine.clusters / kAligned * kAligned};
-    mapping::Job::Table table{hal::kStageAddress, std::vector<std::uint32_t>(sizeof stage / sizeof(std::uint32_t))};
+    schedule::Job::Table table{hal::kStageAddress, std::vector<std::uint32_t>(sizeof stage / sizeof(std::uint32_t))};
     std::memcpy(table.words.data(), &stage, sizeof stage);
     made.tables.push_back(std::move(table));
     job.flags |= hal::kStaged;
@@ -294,14 +294,13 @@ mapping::Job make_job(const MachineConfig& machine, const config::Network& n, co
     for (const config::Request& r : n.requests) made.contexts.insert(made.contexts.end(), {r.new_tokens, r.tokens()});
   }
   const std::vector<std::uint32_t> words = words_of(schedule.tiling, dataflow);
-  if (std::find(words.begin(), words.end(), 0U) == words.end()) job.flags |= hal::kFewerCores;
   std::copy(words.begin(), words.end(), job.parameter);
   check_extents(made, dataflow);
   return made;
 }
 
 std::uint64_t result_bytes(const config::Network& n, const Schedule& schedule) {
-  const bool whole = !mapping::find_dataflow(schedule.dataflow)->is(firmware::kOneStep);
+  const bool whole = !schedule::find_dataflow(schedule.dataflow)->is(firmware::kOneStep);
   return whole ? n.query_elements() * sizeof(arith::Half) : 0;
 }
 

@@ -6,9 +6,6 @@
 #include <cmath>
 #include <iterator>
 
-#include "mapping/addends.h"
-#include "mapping/append.h"
-#include "mapping/programs.h"
 #include "models/arith/number.h"
 #include "models/riscv_processor/riscv_processor.h"
 #include "platform/config/error.h"
@@ -18,6 +15,9 @@
 #include "platform/job/attention_shape.h"
 #include "platform/job/command_list.h"
 #include "platform/job/steps.h"
+#include "platform/schedule/addends.h"
+#include "platform/schedule/append.h"
+#include "platform/schedule/programs.h"
 
 namespace attnvp::job {
 
@@ -85,9 +85,9 @@ std::vector<Element> in_pages(const config::Network& n, std::size_t columns, con
   return cache;
 }
 
-std::vector<std::uint32_t>& scale_table(mapping::Job& job) {
+std::vector<std::uint32_t>& scale_table(schedule::Job& job) {
   const auto table = std::find_if(job.tables.begin(), job.tables.end(),
-                                  [](const mapping::Job::Table& t) { return t.address == hal::kScalesAddress; });
+                                  [](const schedule::Job::Table& t) { return t.address == hal::kScalesAddress; });
   return table->words;
 }
 
@@ -174,14 +174,14 @@ void Placed::put_tables() {
   put(hal::kPagesAddress, made_.pages);
   if ((job.flags & hal::kTyped) != 0) write(hal::kTypesAddress, &made_.types, sizeof made_.types);
   put(hal::kScalesAddress, made_.scales);
-  mapping::Job told = made_;
+  schedule::Job told = made_;
   if (machine_.control.lists) {
     for (const PlacedList& list : make_lists(told, machine_)) write(list.address, list.words.data(), list.bytes());
   }
   scratch_ = told.scratch.address;
   write(hal::kScratchAddress, &told.scratch, sizeof told.scratch);
   write(hal::kJobAddress, &told.block, sizeof told.block);
-  for (const mapping::Job::Table& t : told.tables) write(t.address, t.words.data(), t.end() - t.address);
+  for (const schedule::Job::Table& t : told.tables) write(t.address, t.words.data(), t.end() - t.address);
 }
 
 void Placed::put_tensors() const {
@@ -194,23 +194,23 @@ void Placed::put_tensors() const {
     put(address, network_.page == 0 ? rows : in_pages(network_, columns, rows));
   };
   const auto put_all = [&](const auto& q, const auto& k, const auto& v) {
-    const hal::Append from = mapping::append_of(made_);
+    const hal::Append from = schedule::append_of(made_);
     put(operand_address(network_, job.layer), q);
     put_cache(job.layer.k, from.k, network_.emb, k);
     put_cache(job.layer.v, from.v, network_.values(), v);
   };
   network_.typed() ? put_all(kept_.q, kept_.k, kept_.v) : put_all(tensors_->q, tensors_->k, tensors_->v);
-  if (network_.bias == config::Bias::kTensor) put_bias(network_, mapping::addends_of(made_), put);
+  if (network_.bias == config::Bias::kTensor) put_bias(network_, schedule::addends_of(made_), put);
 }
 
 // Rows of a step are no Q and no K.
 void Placed::tag() const {
   const hal::Layer layer = config::is_row_step(network_.step) ? hal::Layer{} : made_.block.layer;
-  tag_tensors(platform_, layer, scratch_, mapping::addends_of(made_));
+  tag_tensors(platform_, layer, scratch_, schedule::addends_of(made_));
 }
 
 void Placed::read_answers(Result& result) const {
-  const firmware::Dataflow& dataflow = *mapping::find_dataflow(schedule_.dataflow);
+  const firmware::Dataflow& dataflow = *schedule::find_dataflow(schedule_.dataflow);
   for (std::uint32_t c = 0; c < machine_.clusters; ++c) {
     hal::JobResult answer{};
     read(hal::result_address(c), &answer, sizeof answer);
@@ -237,7 +237,7 @@ void Placed::read_answers(Result& result) const {
 void Placed::read_output(Result& result, bool check_golden) const {
   if (!platform_.context().full_data) return;
   const hal::Layer& layer = made_.block.layer;
-  const firmware::Dataflow& dataflow = *mapping::find_dataflow(schedule_.dataflow);
+  const firmware::Dataflow& dataflow = *schedule::find_dataflow(schedule_.dataflow);
   const bool attention = network_.step == config::Step::kAttention;
   result.output.resize(attention ? network_.output_elements() : network_.visible_scores());
   read(attention ? layer.o : result_address(network_, layer), result.output.data(),

@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <string>
 
-#include "mapping/bus.h"
 #include "models/partition.h"
 #include "models/storage/host_memory.h"
 #include "platform/job/job.h"
+#include "platform/schedule/bus.h"
 
 namespace attnvp::job {
 
@@ -37,7 +37,7 @@ class Placed {
   const config::Network& network_;
   const Schedule& schedule_;
   const Tensors* tensors_;
-  mapping::Job made_;
+  schedule::Job made_;
   std::uint64_t scratch_ = 0;
   Quantised kept_;
   host_memory::Share pages_;

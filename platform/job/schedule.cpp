@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <string_view>
 
-#include "mapping/programs.h"
 #include "platform/config/error.h"
 #include "platform/config/words.h"
 #include "platform/job/settings.h"
+#include "platform/schedule/programs.h"
 
 namespace attnvp::job {
 
@@ -40,10 +40,10 @@ Schedule parse_dataflow(const std::string& text) {
   const Origin origin = config::option_origin("--dataflow", text);
   const std::size_t colon = text.find(':');
   const std::string name = text.substr(0, colon);
-  const firmware::Dataflow* dataflow = mapping::find_dataflow(name);
+  const firmware::Dataflow* dataflow = schedule::find_dataflow(name);
   if (dataflow == nullptr || name != dataflow->name) {
     std::vector<std::string> names;
-    for (const firmware::Dataflow* d : mapping::dataflows()) names.emplace_back(d->name);
+    for (const firmware::Dataflow* d : schedule::dataflows()) names.emplace_back(d->name);
     throw config::ConfigError(
         fmt::format("dataflow {} is unknown{}", config::in_quotes(name), config::hint(name, names)));
   }
@@ -76,9 +76,19 @@ Schedule parse_dataflow(const std::string& text) {
   return schedule;
 }
 
+void check_complete(const Schedule& schedule) {
+  const firmware::Dataflow& dataflow = *schedule::find_dataflow(schedule.dataflow);
+  const std::vector<std::uint32_t> words = words_of(schedule.tiling, dataflow);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] != 0) continue;
+    throw TilingError(fmt::format("tiling: key '{}' of {} is missing; a run needs every parameter of its dataflow",
+                                  dataflow.parameters[i]->name, dataflow.name));
+  }
+}
+
 bool has(const Schedule& schedule, firmware::Trait trait) {
-  const firmware::Dataflow& dataflow = *mapping::find_dataflow(schedule.dataflow);
-  return (mapping::traits_of(dataflow, words_of(schedule.tiling, dataflow)) & trait) != 0;
+  const firmware::Dataflow& dataflow = *schedule::find_dataflow(schedule.dataflow);
+  return (schedule::traits_of(dataflow, words_of(schedule.tiling, dataflow)) & trait) != 0;
 }
 
 }  // namespace attnvp::job

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "firmware/runtime/dataflow.h"
-#include "mapping/bus.h"
 #include "models/machine.h"
 #include "platform/config/error.h"
 #include "platform/config/network.h"
 #include "platform/job/tiling.h"
+#include "platform/schedule/bus.h"
 
 namespace attnvp::job {
 
@@ -49,17 +49,13 @@ TensorBytes tensor_bytes(const config::Network& network);
 // What the host leaves in the mailbox for a schedule's firmware: tensors placed in DRAM, the machine as firmware sees
 // it, parameters as far as they are given. Throws config::ConfigError where the layer and the dataflow or the machine
 // do not go together, or a parameter is larger than the layer.
-mapping::Job make_job(const MachineConfig& machine, const config::Network& network, const Schedule& schedule);
+schedule::Job make_job(const MachineConfig& machine, const config::Network& network, const Schedule& schedule);
 
 // Of the result that the schedule leaves at Layer::o; 0 where it has none to look at.
 std::uint64_t result_bytes(const config::Network& network, const Schedule& schedule);
 
-// The schedule with what it leaves open chosen for that machine and layer (mapping/choose.h, ways.h). Throws RunError
-// where no choice fits.
-Schedule complete(const MachineConfig& machine, const config::Network& network, const Schedule& schedule);
-
-// The schedule as that choice begins, in a fraction of its time. Throws likewise.
-Schedule look(const MachineConfig& machine, const config::Network& network, const Schedule& schedule);
+// Throws TilingError naming a parameter that the schedule leaves open: only complete schedules run.
+void check_complete(const Schedule& schedule);
 
 // Why firmware of a cluster did not do the job, in one clause.
 std::string refusal(const hal::JobResult& answer, const firmware::Dataflow& dataflow);

@@ -4,13 +4,13 @@
 
 #include <algorithm>
 
-#include "mapping/programs.h"
 #include "platform/config/catalog.h"
 #include "platform/config/document.h"
 #include "platform/config/error.h"
 #include "platform/config/schema.h"
 #include "platform/config/words.h"
 #include "platform/job/settings.h"
+#include "platform/schedule/programs.h"
 
 namespace attnvp::job {
 
@@ -36,7 +36,7 @@ std::size_t position(std::string_view name) {
 
 // The word that a parameter of that name has in some dataflow; nullptr: none.
 const char* word_of(std::string_view name) {
-  for (const firmware::Dataflow* d : mapping::dataflows()) {
+  for (const firmware::Dataflow* d : schedule::dataflows()) {
     for (const Parameter* const* p = d->parameters; *p != nullptr; ++p) {
       if (name == (*p)->name && (*p)->none != nullptr) return (*p)->none;
     }
@@ -47,7 +47,7 @@ const char* word_of(std::string_view name) {
 // The most that some dataflow takes.
 double most_of(std::string_view name) {
   double most = 1;
-  for (const firmware::Dataflow* d : mapping::dataflows()) {
+  for (const firmware::Dataflow* d : schedule::dataflows()) {
     for (const Parameter* const* p = d->parameters; *p != nullptr; ++p) {
       if (name != (*p)->name) continue;
       most = std::max(most, (*p)->extent == firmware::Extent::kCount ? (*p)->most : kLargest);
@@ -111,7 +111,7 @@ void Tiling::set(std::string_view name, std::uint32_t value) {
 const std::vector<const Parameter*>& all_parameters() {
   static const std::vector<const Parameter*> all = [] {
     std::vector<const Parameter*> list;
-    for (const firmware::Dataflow* d : mapping::dataflows()) {
+    for (const firmware::Dataflow* d : schedule::dataflows()) {
       for (const Parameter* const* p = d->parameters; *p != nullptr; ++p) {
         const auto same = [&](const Parameter* o) { return std::string_view(o->name) == (*p)->name; };
         if (std::none_of(list.begin(), list.end(), same)) list.push_back(*p);

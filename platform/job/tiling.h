@@ -1,5 +1,5 @@
 // The parameters of a schedule, by name: tile sizes and numbers of buffers. What is not given is open and chosen for
-// the machine and the layer (mapping/).
+// the machine and the layer (platform/schedule).
 #pragma once
 
 #include <cstdint>

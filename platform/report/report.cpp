@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "models/engine/descriptor_check.h"
@@ -107,8 +108,27 @@ const std::map<std::string, std::string> kResources = {{"mac", "MAC"},
                                                        {"dma", "DMA"},
                                                        {"network", "network"}};
 
+std::string settings_text(const job::Advice& a) {
+  std::string text;
+  for (const job::Advice::Setting& s : a.settings)
+    text += fmt::format("{}{}={}", text.empty() ? "" : ",", s.key, s.value);
+  return text;
+}
+
+// What was measured: "tried vec.lanes=512 with the same tiling: 1.10x, +0.23 mm2".
+std::string trial_text(const job::Advice& a) {
+  const job::Advice::Trial& trial = *a.tried;
+  std::string what = settings_text(a);
+  if (a.same_tiling) what += " with the same tiling";
+  if (!trial.tiling.empty()) what += (what.empty() ? "" : " with ") + trial.tiling;
+  std::string text = fmt::format("tried {}: {:.2f}x", what, trial.speedup);
+  if (std::abs(trial.area_mm2) >= 0.005) text += fmt::format(", {:+.2f} mm2", trial.area_mm2);
+  return text;
+}
+
 // What an advice promises: "at twice the lanes of VEC (vec.lanes) and the same tiling at most 1.20x, then MAC binds".
 std::string promise(const job::Advice& a, const std::string& bound_by) {
+  if (a.tried) return trial_text(a);
   std::string key;
   for (const job::Advice::Setting& s : a.settings) key += (key.empty() ? " (" : ", ") + s.key;
   if (!key.empty()) key += ")";
@@ -119,16 +139,18 @@ std::string promise(const job::Advice& a, const std::string& bound_by) {
   return fmt::format("with {}{} at most {:.2f}x, {}; {}", a.words, key, a.at_most, then, a.reason);
 }
 
-std::string bound_sentence(const job::Bound& b, const job::Advice& advice) {
+std::string bound_sentence(const job::Bound& b) {
   const std::string name = kResources.at(b.most.resource);
   const double ragged = b.run_cycles > 0 ? b.ragged_cycles / b.run_cycles : 0;
   const std::string use = ragged < 0.005
                               ? percent(b.share()) + " busy"
                               : fmt::format("{} useful, {} ragged edges", percent(b.share() - ragged), percent(ragged));
-  const std::string what = b.share() < 0.5
-                               ? fmt::format("no resource is half busy, the schedule waits: {} {}", name, use)
-                               : fmt::format("{} bound: {}", name, use);
-  return what + "; " + promise(advice, b.most.resource);
+  return b.share() < 0.5 ? fmt::format("no resource is half busy, the schedule waits: {} {}", name, use)
+                         : fmt::format("{} bound: {}", name, use);
+}
+
+std::string bound_sentence(const job::Bound& b, const job::Advice& advice) {
+  return bound_sentence(b) + "; " + promise(advice, b.most.resource);
 }
 
 nlohmann::ordered_json advice_json(const job::Bound& b) {
@@ -144,6 +166,9 @@ nlohmann::ordered_json advice_json(const job::Bound& b) {
                    {"then", a.then},
                    {"reason", a.reason},
                    {"text", bound_sentence(b, a)}});
+    if (!a.tried) continue;
+    all.back()["tried"] = {{"speedup", a.tried->speedup}, {"area_mm2", a.tried->area_mm2}};
+    if (!a.tried->tiling.empty()) all.back()["tried"]["tiling"] = a.tried->tiling;
   }
   return all;
 }
@@ -302,7 +327,11 @@ std::string to_text(const job::Result& r, const std::string& hardware) {
   out += busy.text(text::line_width()) + "\n";
 
   out += time_table(r).text(text::line_width()) + "\n";
-  if (!r.bound.advice.empty()) out += bound_sentence(r.bound, r.bound.advice.front()) + "\n";
+  if (!r.bound.advice.empty()) {
+    out += bound_sentence(r.bound, r.bound.advice.front()) + "\n";
+  } else if (!r.bound.most.resource.empty()) {
+    out += bound_sentence(r.bound) + (r.bound.advice_tried ? "; no change that was tried makes it 1% faster\n" : "\n");
+  }
   out += "\n";
   out += imbalance_text(job::imbalance_of(r));
 

@@ -124,7 +124,7 @@ class Bound(Record):
 
     resource: str
     cycles: float
-    advice: List[Dict[str, Any]]  # key, factor, settings, same_tiling, speedup_at_most, then, reason, text
+    advice: List[Dict[str, Any]]  # key, factor, settings, same_tiling, speedup_at_most, then, reason, text, tried
 
 
 class Result(Record):

@@ -62,7 +62,7 @@ class MadeUp {
 };
 
 TEST(Pareto, AgreesWithComparingAllPairs) {
-  tuning::Random random(5);
+  explore::Random random(5);
   for (const std::size_t goals : {2U, 3U}) {
     for (int round = 0; round < 50; ++round) {
       std::vector<std::vector<double>> costs(60);

@@ -7,6 +7,7 @@
 #include "platform/config/hardware.h"
 #include "platform/config/operations.h"
 #include "platform/config/step.h"
+#include "tests/support/tuned.h"
 
 namespace attnvp::explore {
 namespace {
@@ -94,7 +95,7 @@ TEST(Layers, AreSumsAndGolden) {
   // The same operations by themselves take as long as one after the other on one machine.
   const MachineConfig machine = config::load_hardware("edge");
   for (const auto& [name, result] : layer.operations) {
-    job::Runner alone(machine, config::load_energy(machine.energy), false);
+    runs::Runner alone(machine, config::load_energy(machine.energy), false);
     EXPECT_EQ(alone.run(result.network, result.schedule, nullptr, {}).cycles, result.cycles) << name;
   }
 }

@@ -17,7 +17,7 @@
 #include "platform/config/hardware.h"
 #include "platform/config/network.h"
 
-namespace attnvp::tuning {
+namespace attnvp::explore {
 namespace {
 
 // ATTNVP_TUNING_CASES=FIRST-END runs others.
@@ -189,4 +189,4 @@ TEST(TuningCampaign, BetterHardwareIsNotSlower) {
 }
 
 }  // namespace
-}  // namespace attnvp::tuning
+}  // namespace attnvp::explore

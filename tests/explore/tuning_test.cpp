@@ -10,16 +10,18 @@
 #include <string>
 #include <vector>
 
+#include "explore/tuning/advice.h"
 #include "explore/tuning/cache.h"
 #include "explore/tuning/portfolio.h"
 #include "explore/tuning/tuner.h"
-#include "mapping/bound.h"
 #include "platform/config/catalog.h"
 #include "platform/config/hardware.h"
 #include "platform/config/network.h"
+#include "platform/job/advice.h"
 #include "platform/job/job.h"
+#include "platform/schedule/bound.h"
 
-namespace attnvp::tuning {
+namespace attnvp::explore {
 namespace {
 
 Problem problem(const std::string& net, const std::string& dataflow = "mas",
@@ -43,6 +45,37 @@ std::uint64_t cycles_of(const Problem& p, const job::Schedule& schedule) {
 
 job::Schedule choose(const Problem& p, const TuningOptions& o = options(80)) {
   return tune(p.machine, p.network, p.schedule, p.energy, o);
+}
+
+// The first piece of advice has been run: that machine, or tiling, is faster by as much as is said, and by 1% at least.
+TEST(TriedAdvice, IsAsMuchFasterAsItSays) {
+  int tried = 0;
+  for (const char* dataflow : {"mas", "flat", "fusemax", "layerwise"}) {
+    for (const auto& [net, keys] : {std::pair<const char*, std::vector<std::string>>{"H=2,N=256,E=64", {}},
+                                    {"H=4,N=64,E=64", {"dma.outstanding=2"}},
+                                    {"H=2,N=128,E=32", {"dram.bandwidth=2 GB/s"}}}) {
+      Problem p = problem(net, dataflow, keys);
+      p.schedule = choose(p, options(20));
+      job::Result r = job::Runner(p.machine, p.energy, false).run(p.network, p.schedule, nullptr, {});
+      const std::vector<job::Advice> untried = job::advice_for(r, p.machine);
+      try_advice(r, p.machine, p.energy, options(20));
+      EXPECT_TRUE(r.bound.advice_tried);
+      EXPECT_LE(r.bound.advice.size(), untried.size());
+      if (r.bound.advice.empty()) continue;
+      const job::Advice& first = r.bound.advice.front();
+      ASSERT_TRUE(first.tried) << net << " " << dataflow;
+      EXPECT_GE(first.tried->speedup, 1.01);
+      if (!first.same_tiling) continue;
+      ++tried;
+      Problem changed{config::load_hardware("edge", keys), p.network, p.schedule, p.energy};
+      for (const auto& [key, value] : first.settings) config::apply_setting(changed.machine, {key, value, {"test"}});
+      config::finish_machine(changed.machine, {"test"});
+      const auto before = static_cast<double>(r.cycles);
+      EXPECT_DOUBLE_EQ(first.tried->speedup, before / static_cast<double>(cycles_of(changed, p.schedule)));
+      EXPECT_LE(first.tried->speedup, first.at_most * (1 + 1e-9));
+    }
+  }
+  EXPECT_GT(tried, 4);
 }
 
 TEST(Strategies, ReachTheGridsOptimumInATenthOfItsRuns) {
@@ -105,15 +138,15 @@ TEST(Tuner, SaysWhatASmallerL1Lacks) {
 
 // By a smaller job of the same kind the choice is nearly what it is by the whole one.
 TEST(Tuner, ChoosesBySmallerJobsAsByWholeOnes) {
-  for (const char* net : {"H=16,N=512,E=64", "H=8,HKV=2,N=600,E=64,causal=1", "gemm:512x1024x768"}) {
+  for (const char* net : {"H=16,N=512,E=64", "H=8,HKV=2,N=600,E=64,causal=1", "gemm:1024x4096x512"}) {
     for (const char* dataflow : {"mas", "flat"}) {
       const bool product = std::string(net).rfind("gemm", 0) == 0;
       const Problem p = problem(net, product ? "gemm" : dataflow, {"clusters=2"});
       TuningOptions whole = options(80), part = options(80);
-      whole.sample_commands = 0;
-      part.sample_commands = 200;
+      whole.sample_steps = 0;
+      part.sample_steps = product ? 20000 : 200;
       EXPECT_LE(static_cast<double>(cycles_of(p, choose(p, part))),
-                1.05 * static_cast<double>(cycles_of(p, choose(p, whole))))
+                1.1 * static_cast<double>(cycles_of(p, choose(p, whole))))
           << net << " " << dataflow;
     }
   }
@@ -160,15 +193,6 @@ TEST(Portfolio, SaysWhatItBeats) {
             "takes less than 50.0% of its time");
   all.candidates.resize(1);
   EXPECT_EQ(all.sentence(), "mas alone takes the job; no schedule of this layer takes less than 50.0% of its time");
-}
-
-TEST(Tuner, LongSearchIsNoWorseThanTheDefault) {
-  const Problem p = problem("vit-b-16");
-  job::Schedule searched = p.schedule;
-  TuningOptions o;
-  o.use_cache = false;
-  searched.tiling = find_tiling(p.machine, p.network, p.schedule, p.energy, o);
-  EXPECT_LE(cycles_of(p, searched), cycles_of(p, p.schedule));
 }
 
 class CacheFolder : public testing::Test {
@@ -239,7 +263,7 @@ TEST(ShippedTilings, AreAsGoodAsTheChoice) {
     const auto cycles = static_cast<double>(cycles_of(p, shipped));
     EXPECT_LE(cycles, 1.005 * static_cast<double>(cycles_of(p, choose(p)))) << entry.name;
     if (p.network.seq_q % 16 == 0) {
-      const double bound = mapping::layer_demand(job::make_job(p.machine, p.network, shipped), p.machine).cycles();
+      const double bound = schedule::layer_demand(job::make_job(p.machine, p.network, shipped), p.machine).cycles();
       EXPECT_LE(cycles, 1.03 * bound) << entry.name;
     }
     ++checked;
@@ -248,4 +272,4 @@ TEST(ShippedTilings, AreAsGoodAsTheChoice) {
 }
 
 }  // namespace
-}  // namespace attnvp::tuning
+}  // namespace attnvp::explore

@@ -8,6 +8,7 @@
 #include "platform/config/hardware.h"
 #include "platform/config/network.h"
 #include "platform/job/job.h"
+#include "tests/support/tuned.h"
 
 namespace attnvp {
 namespace {
@@ -17,7 +18,7 @@ job::Result run_overwrite(const MachineConfig& machine, const std::string& net, 
   const config::Network network = config::load_network(net);
   job::Schedule schedule = job::parse_dataflow(dataflow);
   schedule.tiling = job::parse_tiling(tiling);
-  job::Runner runner(machine, config::load_energy(machine.energy), full);
+  runs::Runner runner(machine, config::load_energy(machine.energy), full);
   job::Tensors tensors;
   if (full) tensors = job::random_tensors(network, 7);
   return runner.run(network, schedule, full ? &tensors : nullptr, {});
@@ -69,13 +70,14 @@ TEST(Overwrite, CostsNothingWhereThereIsRoom) {
 
 // P in the place of C needs no more than one block of O beside what the guard needs: there the guard takes over.
 TEST(Overwrite, TakesOverWhereSpaceRunsOut) {
+  const char* const kTiles = "bb=1,hh=1,nq=64,nkv=128,m0=16,n0=16,k0=32,kv=1,rb=1";
   int guarded = 0;
-  for (unsigned kib = 200; kib <= 260; kib += 3) {
-    MachineConfig machine = config::load_hardware("edge");
+  for (unsigned kib = 90; kib <= 180; kib += 3) {
+    MachineConfig machine = config::load_hardware("edge", {"cores=1"});
     machine.l1.size_bytes = std::uint64_t{kib} << 10;
     const auto try_run = [&](const char* dataflow) -> std::uint64_t {
       try {
-        const job::Result r = run_overwrite(machine, "H=2,N=256,E=64", "nq=64,kv=1,rb=1", true, dataflow);
+        const job::Result r = run_overwrite(machine, "H=2,N=256,E=64", kTiles, true, dataflow);
         expect_accounted_for(r);
         guarded += r.statistic("overwrites.count") > 0 && std::string(dataflow) == "mas" ? 1 : 0;
         return r.cycles;

@@ -8,6 +8,7 @@
 
 #include "platform/config/hardware.h"
 #include "platform/job/job.h"
+#include "tests/support/tuned.h"
 
 namespace attnvp {
 namespace {
@@ -44,7 +45,7 @@ job::Result run(const Job& job, const std::vector<std::string>& settings, const 
   std::vector<std::string> all = job.machine;
   all.insert(all.end(), settings.begin(), settings.end());
   const MachineConfig machine = config::load_hardware("edge", all);
-  job::Runner runner(machine, config::load_energy(machine.energy), false);
+  runs::Runner runner(machine, config::load_energy(machine.energy), false);
   return runner.run(config::load_network(job.network), schedule, nullptr, {});
 }
 

@@ -10,15 +10,16 @@
 #include <tuple>
 
 #include "firmware/hal/registers.h"
-#include "mapping/check/changed.h"
 #include "models/bus/jitter.h"
 #include "platform/config/energy.h"
 #include "platform/config/hardware.h"
 #include "platform/elaboration/platform.h"
 #include "platform/job/command_tap.h"
 #include "platform/job/job.h"
+#include "platform/schedule/check/changed.h"
 #include "tests/mutation/mutation.h"
 #include "tests/support/all_schedules.h"
+#include "tests/support/tuned.h"
 
 namespace attnvp::mutation {
 
@@ -52,7 +53,7 @@ class Subject {
         made_(job::make_job(machine_, network_, schedule_)),
         tensors_(job::random_tensors(network_, 5)) {
     std::map<std::tuple<std::uint32_t, int, std::uint32_t>, hal::Descriptor> before;
-    const auto note = [&](std::uint32_t c, const mapping::Queue& q, std::uint64_t n, hal::Descriptor& d) {
+    const auto note = [&](std::uint32_t c, const schedule::Queue& q, std::uint64_t n, hal::Descriptor& d) {
       hal::Descriptor& last = before[{c, static_cast<int>(q.unit), q.index}];
       commands_.push_back({{c, q, n}, d, last});
       last = d;
@@ -82,12 +83,12 @@ class Subject {
   // What is wrong with it as it is, or nothing.
   std::string unsound() const {
     if (output_.empty()) return "it does not run";
-    const mapping::check::Report report = check({}, {});
+    const schedule::check::Report report = check({}, {});
     return report.findings.empty() ? "" : to_text(report.findings.front());
   }
 
   Tally attempt(const Mutation& m, std::uint64_t seeds) {
-    const auto change = [&](std::uint32_t c, const mapping::Queue& q, std::uint64_t n, hal::Descriptor& d) {
+    const auto change = [&](std::uint32_t c, const schedule::Queue& q, std::uint64_t n, hal::Descriptor& d) {
       if (m.is_at(c, q, n)) m.apply(d);
     };
     const auto of_processor = [&](std::uint32_t c, std::uint64_t n, bool take, std::uint32_t& event,
@@ -118,15 +119,15 @@ class Subject {
     job::Schedule tiled = schedule;
     for (const job::Tiling::Entry& e : setting.tiles) tiled.tiling.set(e.first, e.second);
     try {
-      return job::complete(machine_, network_, tiled);
+      return runs::complete(machine_, network_, tiled);
     } catch (const std::runtime_error&) {
-      return job::complete(machine_, network_, schedule);
+      return runs::complete(machine_, network_, schedule);
     }
   }
-  mapping::check::Report check(const mapping::check::Change& change,
-                               const mapping::check::EventChange& of_processor) const {
-    return mapping::check::check_changed(made_, machine_, {job::result_bytes(network_, schedule_)}, change,
-                                         of_processor);
+  schedule::check::Report check(const schedule::check::Change& change,
+                                const schedule::check::EventChange& of_processor) const {
+    return schedule::check::check_changed(made_, machine_, {job::result_bytes(network_, schedule_)}, change,
+                                          of_processor);
   }
 
   // What memories hold beforehand shows in the result: NaNs.
@@ -138,9 +139,9 @@ class Subject {
     platform.write(made_.block.layer.o, nans.data(), dram);
   }
   // With random delays of a seed, or none for 0. Nothing: it stopped on its own, or firmware said that it failed.
-  std::optional<job::Result> run(const mapping::check::Change& change, const mapping::check::EventChange& of_processor,
-                                 std::uint64_t seed) {
-    if (!runner_) runner_ = std::make_unique<job::Runner>(machine_, config::load_energy("fusemax-45nm"), true);
+  std::optional<job::Result> run(const schedule::check::Change& change,
+                                 const schedule::check::EventChange& of_processor, std::uint64_t seed) {
+    if (!runner_) runner_ = std::make_unique<runs::Runner>(machine_, config::load_energy("fusemax-45nm"), true);
     Platform& platform = runner_->platform();
     spoil(platform);
     if (seed != 0) jitter::begin(seed, platform.context().clock.period_fs());
@@ -158,9 +159,9 @@ class Subject {
   MachineConfig machine_;
   config::Network network_;
   job::Schedule schedule_;
-  mapping::Job made_;
+  schedule::Job made_;
   job::Tensors tensors_;
-  std::unique_ptr<job::Runner> runner_;
+  std::unique_ptr<runs::Runner> runner_;
   std::vector<Recorded> commands_, takes_, gives_;  // the latter the processor's
   std::vector<arith::Half> output_;
   std::uint64_t l1_used_ = 0;  // bytes, up to where commands go

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <utility>
 
-#include "mapping/names.h"
+#include "platform/schedule/names.h"
 
 namespace attnvp::mutation {
 

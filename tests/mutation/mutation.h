@@ -3,14 +3,14 @@
 
 #include <string>
 
-#include "mapping/bus.h"
+#include "platform/schedule/bus.h"
 #include "tests/platform/random_jobs.h"
 
 namespace attnvp::mutation {
 
 struct Place {  // of a command, or of what the processor itself takes or gives
   std::uint32_t cluster = 0;
-  mapping::Queue queue;
+  schedule::Queue queue;
   std::uint64_t number = 0;  // in its queue, or among those of the processor, from 1
   bool processor = false;
 };
@@ -37,7 +37,7 @@ struct Mutation {
   hal::EventRef event{0};     // likewise
 
   void apply(hal::Descriptor& command) const;
-  bool is_at(std::uint32_t cluster, const mapping::Queue& queue, std::uint64_t number) const {
+  bool is_at(std::uint32_t cluster, const schedule::Queue& queue, std::uint64_t number) const {
     return !place.processor && place.cluster == cluster && place.queue.unit == queue.unit &&
            place.queue.index == queue.index && place.number == number;
   }

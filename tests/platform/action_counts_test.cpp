@@ -9,6 +9,7 @@
 #include "platform/config/energy.h"
 #include "platform/config/hardware.h"
 #include "platform/config/network.h"
+#include "tests/support/tuned.h"
 
 namespace attnvp {
 namespace {
@@ -16,7 +17,7 @@ namespace {
 TEST(ActionCounts, TimesTheTableAreTheEnergy) {
   const MachineConfig machine = config::load_hardware("edge");
   const config::EnergyTable table = config::load_energy(machine.energy);
-  job::Runner runner(machine, table, false);
+  runs::Runner runner(machine, table, false);
   const job::Result result = runner.run(config::load_network("H=2,N=64,E=32"), job::parse_dataflow("mas"), nullptr, {});
 
   const YAML::Node root = YAML::Load(report::action_counts_yaml(result))["action_counts"];

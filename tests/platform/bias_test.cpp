@@ -2,10 +2,11 @@
 #include <fmt/format.h>
 
 #include "firmware/runtime/dataflow.h"
-#include "mapping/check/checker.h"
+#include "platform/schedule/check/checker.h"
 #include "platform/tensors/npy.h"
 #include "tests/platform/riscv_runs.h"
 #include "tests/platform/test_files.h"
+#include "tests/support/tuned.h"
 
 namespace attnvp::runs {
 namespace {
@@ -33,7 +34,7 @@ job::Schedule schedule_of(const std::string& dataflow, const std::string& tiling
 
 job::Result run(const config::Network& n, const job::Schedule& schedule, bool full, const char* hardware = "edge") {
   const MachineConfig machine = config::load_hardware(hardware);
-  job::Runner runner(machine, config::load_energy(machine.energy), full);
+  runs::Runner runner(machine, config::load_energy(machine.energy), full);
   const job::Tensors tensors = full ? job::random_tensors(n, 11) : job::Tensors{};
   return runner.run(n, schedule, full ? &tensors : nullptr, {});
 }
@@ -52,8 +53,8 @@ void expect_biased(const std::string& shape, const std::string& dataflow, const 
   EXPECT_EQ(r.sum("dram", "read_words"), without.sum("dram", "read_words") + scores);
   EXPECT_EQ(r.sum("mac", "add_ops"), without.sum("mac", "add_ops") + scores);
   const MachineConfig machine = config::load_hardware(hardware);
-  const mapping::check::Report report =
-      mapping::check::check(job::make_job(machine, n, r.schedule), machine, {job::result_bytes(n, r.schedule)});
+  const schedule::check::Report report =
+      schedule::check::check(job::make_job(machine, n, r.schedule), machine, {job::result_bytes(n, r.schedule)});
   EXPECT_TRUE(report.findings.empty()) << to_text(report.findings.front());
 }
 

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "tests/platform/runs.h"
+#include "tests/support/tuned.h"
 
 namespace attnvp::runs {
 namespace {
@@ -54,7 +55,10 @@ const std::map<std::string, double> kPaperMas = {{"vit-b-14", 0.151e6}, {"vit-l-
 
 job::Result run_timing(const std::string& network, const std::string& dataflow) {
   const MachineConfig machine = config::load_hardware("edge");
-  job::Runner runner(machine, config::load_energy(machine.energy), false);
+  explore::TuningOptions options = few_evaluations(200);
+  options.enough = 1;
+  options.sample_steps = explore::TuningOptions().sample_steps;
+  runs::Runner runner(machine, config::load_energy(machine.energy), false, options);
   return runner.run(config::load_network(network), job::parse_dataflow(dataflow), nullptr, {});
 }
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "mapping/programs.h"
+#include "platform/schedule/programs.h"
 #include "tests/platform/riscv_runs.h"
 
 namespace attnvp {
@@ -34,7 +34,7 @@ void expect_same(const std::string& hardware, const std::string& network, const 
 
 TEST_P(Networks, AreTheSameWithRiscvControl) {
   ATTNVP_NEEDS_RISCV();
-  for (const firmware::Dataflow* d : mapping::dataflows_for(true)) {
+  for (const firmware::Dataflow* d : schedule::dataflows_for(true)) {
     if (d->is(firmware::kPacked) || std::string(d->name) == "fusemax") continue;  // of other machines
     expect_same("edge", GetParam(), d->name);
   }

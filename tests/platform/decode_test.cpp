@@ -4,6 +4,7 @@
 
 #include "platform/config/error.h"
 #include "tests/platform/runs.h"
+#include "tests/support/tuned.h"
 
 namespace attnvp::runs {
 namespace {
@@ -13,7 +14,7 @@ const std::vector<std::string> kDecoding = {"lean", "flash-decoding", "flash2"};
 job::Result run(const std::string& hardware, const std::string& net, const std::string& dataflow, bool full = false) {
   const MachineConfig machine = config::load_hardware(hardware);
   const config::Network network = config::load_network(net);
-  job::Runner runner(machine, config::load_energy(machine.energy), full);
+  runs::Runner runner(machine, config::load_energy(machine.energy), full);
   job::Schedule schedule = job::parse_dataflow(dataflow);
   schedule.tiling.set("nkv", std::min(network.emb <= 64 ? 256U : 128U, network.seq_kv));  // LeanAttention's BLOCK_N
   if (!full) return runner.run(network, schedule, nullptr, {});
@@ -194,7 +195,7 @@ TEST(Decode, RandomShapesAndMachines) {
     for (const std::string& dataflow : kDecoding) {
       job::Schedule schedule = job::parse_dataflow(dataflow);
       schedule.tiling.set("nkv", static_cast<std::uint32_t>(next(3) == 0 ? 1 + next(network.seq_kv) : 0));
-      job::Runner runner(machine, config::load_energy(machine.energy), true);
+      runs::Runner runner(machine, config::load_energy(machine.energy), true);
       const std::string what = fmt::format("{} {} {} clusters {} cores {} L1, nkv {}", net, dataflow, machine.clusters,
                                            machine.cores, machine.l1.size_bytes, schedule.tiling["nkv"]);
       try {

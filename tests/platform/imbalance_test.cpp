@@ -9,13 +9,14 @@
 #include "platform/report/report.h"
 #include "tests/platform/random_jobs.h"
 #include "tests/platform/runs.h"
+#include "tests/support/tuned.h"
 
 namespace attnvp::runs {
 namespace {
 
 job::Result timed(const MachineConfig& machine, const config::Network& n, const std::string& dataflow,
                   const std::string& tiling = "") {
-  job::Runner runner(machine, config::load_energy("fusemax-45nm"), false);
+  runs::Runner runner(machine, config::load_energy("fusemax-45nm"), false, runs::few_evaluations(80));
   job::Schedule schedule = job::parse_dataflow(dataflow);
   schedule.tiling = job::parse_tiling(tiling);
   return runner.run(n, schedule, nullptr, {});

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "mapping/programs.h"
+#include "platform/schedule/programs.h"
 #include "tests/platform/random_jobs.h"
 #include "tests/platform/runs.h"
 
@@ -137,10 +137,11 @@ job::Tiling random_tiles(Random& r, const Case& c) {
   if (words["walk"] == 5) words["walk"] = 4;  // no PEs that hold scores
   if (tiles_walk) words["steps"] = 3, words["kv"] = hal::kWord;
   if (weave && !tiles_walk) words["spare"] = hal::kWord;
-  if ((weave && words["walk"] >= 6) || (!weave && mapping::find_dataflow(name)->is(firmware::kRagged))) words["rb"] = 1;
+  if ((weave && words["walk"] >= 6) || (!weave && schedule::find_dataflow(name)->is(firmware::kRagged)))
+    words["rb"] = 1;
   if (name == "flash3" && words["kv"] == 1) words["kv"] = 2;
   job::Tiling tiling;
-  const firmware::Dataflow& dataflow = *mapping::find_dataflow(name);
+  const firmware::Dataflow& dataflow = *schedule::find_dataflow(name);
   for (int i = 0; dataflow.parameters[i] != nullptr; ++i) {
     tiling.set(dataflow.parameters[i]->name, words.at(dataflow.parameters[i]->name));
   }

@@ -1,5 +1,6 @@
 // The paper's twelve networks with all their data: the machine's output against the golden reference.
 #include "tests/platform/runs.h"
+#include "tests/support/tuned.h"
 
 namespace attnvp::runs {
 namespace {
@@ -11,7 +12,7 @@ TEST_P(NetworkRun, GoldenPasses) {
   const MachineConfig machine = config::load_hardware("edge");
   const config::Network network = config::load_network(name);
   const job::Tensors tensors = job::random_tensors(network, 1);
-  job::Runner runner(machine, config::load_energy(machine.energy), true);
+  runs::Runner runner(machine, config::load_energy(machine.energy), true);
   const job::Result result = runner.run(network, job::parse_dataflow(dataflow), &tensors, {});
   ASSERT_TRUE(result.golden_checked);
   EXPECT_TRUE(result.golden.passed) << result.golden.to_string();

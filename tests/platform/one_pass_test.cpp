@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "tests/platform/runs.h"
+#include "tests/support/tuned.h"
 
 namespace attnvp::runs {
 namespace {
@@ -13,7 +14,7 @@ using arith::Half;
 job::Result run_full(const std::string& hardware, const config::Network& network, const std::string& dataflow,
                      const job::Tensors& tensors) {
   const MachineConfig machine = config::load_hardware(hardware);
-  job::Runner runner(machine, config::load_energy(machine.energy), true);
+  runs::Runner runner(machine, config::load_energy(machine.energy), true);
   return runner.run(network, job::parse_dataflow(dataflow), &tensors, {});
 }
 
@@ -139,7 +140,7 @@ TEST(OnePassSums, InRegistersCrossL1NeitherWay) {
        {Forwarded{"fusemax", "fusemax:sums=", 65}, Forwarded{"fusemax-baseline", "cascade:sums=", 64},
         Forwarded{"fusemax", "fusemax:binding=serial,sums=", 0}}) {
     const MachineConfig machine = config::load_hardware(c.hardware);
-    job::Runner runner(machine, config::load_energy(machine.energy), true);
+    runs::Runner runner(machine, config::load_energy(machine.energy), true);
     const auto run = [&](const char* sums) {
       job::Schedule schedule = job::parse_dataflow(std::string(c.dataflow) + sums);
       for (const char* key : {"nq", "nkv", "m0", "n0"}) schedule.tiling.set(key, 256);
@@ -170,7 +171,7 @@ TEST(OnePassSums, InRegistersCrossL1NeitherWay) {
 TEST(OnePassMemory, IsIndependentOfTheLength) {
   const auto peak = [](const char* hardware, const char* dataflow, std::uint32_t tokens) {
     const MachineConfig machine = config::load_hardware(hardware);
-    job::Runner runner(machine, config::load_energy(machine.energy), false);
+    runs::Runner runner(machine, config::load_energy(machine.energy), false);
     const config::Network network = config::load_network(fmt::format("H=1,NQ=4096,NKV={},E=64", tokens));
     job::Schedule schedule = job::parse_dataflow(dataflow);
     const bool one_pass = firmware::find_dataflow(schedule.dataflow.c_str())->is(firmware::kOnePass);

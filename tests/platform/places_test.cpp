@@ -7,6 +7,7 @@
 #include "platform/job/quantise.h"
 #include "tests/platform/runs.h"
 #include "tests/platform/test_files.h"
+#include "tests/support/tuned.h"
 
 namespace attnvp::runs {
 namespace {
@@ -15,7 +16,7 @@ using testing::TemporaryFolder;
 
 job::Result run(const config::Network& n, const job::Schedule& schedule, bool full, const char* hardware = "edge") {
   const MachineConfig machine = config::load_hardware(hardware);
-  job::Runner runner(machine, config::load_energy(machine.energy), full);
+  runs::Runner runner(machine, config::load_energy(machine.energy), full);
   const job::Tensors tensors = full ? job::random_tensors(n, 11) : job::Tensors{};
   return runner.run(n, schedule, full ? &tensors : nullptr, {});
 }

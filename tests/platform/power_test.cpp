@@ -9,6 +9,7 @@
 #include "platform/report/report.h"
 #include "tests/platform/traced.h"
 #include "tests/platform/waveform.h"
+#include "tests/support/tuned.h"
 
 namespace attnvp::runs {
 namespace {
@@ -16,7 +17,7 @@ namespace {
 job::Result run(const std::vector<std::string>& settings, const std::string& dataflow = "mas",
                 const std::string& hardware = "edge-16nm") {
   const MachineConfig machine = config::load_hardware(hardware, settings);
-  job::Runner runner(machine, config::load_energy(machine.energy), false);
+  runs::Runner runner(machine, config::load_energy(machine.energy), false);
   return runner.run(config::load_network("H=3,N=128,E=32"), job::parse_dataflow(dataflow), nullptr, {});
 }
 
@@ -179,7 +180,7 @@ Watched watch(const std::string& hardware, const std::vector<std::string>& setti
   trace::Session session(request);
   job::RunOptions options;
   options.trace = &session;
-  job::Runner runner(w.machine, config::load_energy(w.machine.energy), false);
+  runs::Runner runner(w.machine, config::load_energy(w.machine.energy), false);
   w.result = runner.run(config::load_network(network), job::parse_dataflow(dataflow), nullptr, options);
   w.wave = parse_vcd(session.vcd());
   return w;

@@ -10,6 +10,7 @@
 
 #include "tests/platform/random_jobs.h"
 #include "tests/platform/runs.h"
+#include "tests/support/tuned.h"
 
 namespace attnvp::runs {
 namespace {
@@ -136,7 +137,7 @@ class Machine {
       : c_(c), energy_(config::load_energy(c.machine.energy)), full_data_(full_data) {}
 
   Attempt attempt(const std::string& dataflow, const job::Tiling& tiling, const job::Tensors* tensors) {
-    if (!runner_) runner_ = std::make_unique<job::Runner>(c_.machine, energy_, full_data_);
+    if (!runner_) runner_ = std::make_unique<runs::Runner>(c_.machine, energy_, full_data_);
     job::Schedule schedule = job::parse_dataflow(dataflow);
     schedule.tiling = tiling;
     Attempt a;
@@ -155,7 +156,7 @@ class Machine {
   const Case& c_;
   config::EnergyTable energy_;
   bool full_data_;
-  std::unique_ptr<job::Runner> runner_;
+  std::unique_ptr<runs::Runner> runner_;
 };
 
 // As --tiling has it.

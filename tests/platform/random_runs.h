@@ -9,9 +9,10 @@
 #include <stdexcept>
 #include <string>
 
-#include "mapping/bound.h"
-#include "mapping/counter.h"
+#include "platform/schedule/counter.h"
+#include "platform/schedule/demand.h"
 #include "tests/platform/runs.h"
+#include "tests/support/tuned.h"
 
 namespace attnvp::runs {
 
@@ -38,7 +39,7 @@ struct Attempt {
 };
 
 inline Attempt attempt(const Case& c, bool full, const job::Tensors* tensors) {
-  job::Runner runner(c.machine, config::load_energy("fusemax-45nm"), full);
+  runs::Runner runner(c.machine, config::load_energy("fusemax-45nm"), full);
   Attempt a;
   try {
     a.result = runner.run(c.network, c.schedule, tensors, {});
@@ -57,14 +58,14 @@ inline bool is_clean_refusal(const std::string& sentence) {
 
 // The counter's figures are the simulation's, and no bound exceeds it. DRAM counts words, an odd last byte as one.
 inline void expect_counted(const Case& c, const job::Result& r) {
-  const mapping::Job made = job::make_job(c.machine, c.network, r.schedule);
-  const mapping::Counts counts = mapping::count(made, c.machine);
+  const schedule::Job made = job::make_job(c.machine, c.network, r.schedule);
+  const schedule::Counts counts = schedule::count(made, c.machine);
   EXPECT_EQ(counts.mac.macs, r.sum("mac", "macs"));
   EXPECT_EQ((counts.dram.read + 1) / 2, r.sum("dram", "read_words"));
   EXPECT_EQ((counts.dram.written + 1) / 2, r.sum("dram", "write_words"));
   EXPECT_EQ(counts.l1_peak_bytes, r.max("l1", "peak_bytes"));
   EXPECT_EQ(counts.refused, 0U);
-  EXPECT_LE(mapping::least_cycles(made, c.machine), static_cast<double>(r.cycles));
+  EXPECT_LE(schedule::least_cycles(made, c.machine), static_cast<double>(r.cycles));
 }
 
 // `check` looks at results of those that are done. Some must be.

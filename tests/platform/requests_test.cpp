@@ -6,6 +6,7 @@
 #include "tests/platform/random_jobs.h"
 #include "tests/platform/runs.h"
 #include "tests/platform/test_files.h"
+#include "tests/support/tuned.h"
 
 namespace attnvp::runs {
 namespace {
@@ -68,7 +69,7 @@ TEST_P(Requests, AreGoldenAndCounted) {
       const job::Tensors tensors = job::random_tensors(n, 3);
       job::Result full;
       {
-        job::Runner runner(machine, config::load_energy("fusemax-45nm"), true);
+        runs::Runner runner(machine, config::load_energy("fusemax-45nm"), true);
         full = runner.run(n, job::parse_dataflow(dataflow), &tensors, {});
       }
       EXPECT_TRUE(full.golden.passed) << full.golden.to_string();
@@ -77,7 +78,7 @@ TEST_P(Requests, AreGoldenAndCounted) {
       EXPECT_GE(full.sum("mac", "macs"), 2 * batch.scores * kv_heads * group * emb);
       EXPECT_GE(2 * full.sum("dram", "read_words"),
                 2 * emb * (batch.tokens * kv_heads * group + 2 * kv_heads * batch.keys));
-      job::Runner runner(machine, config::load_energy("fusemax-45nm"), false);
+      runs::Runner runner(machine, config::load_energy("fusemax-45nm"), false);
       expect_same_counts(full, runner.run(n, job::parse_dataflow(dataflow), nullptr, {}));
       if (HasFailure()) return;
     }
@@ -97,7 +98,7 @@ TEST(RequestFiles, OfPagesInAnyOrderGiveTheSameBytes) {
         config::load_network(std::string("H=4,HKV=2,N=8,E=16,causal=1") + (paged ? ",page=16" : "")),
         folder.write("r.csv", csv));
     const job::Tensors tensors = job::random_tensors(n, 5);
-    job::Runner runner(machine, config::load_energy("fusemax-45nm"), true);
+    runs::Runner runner(machine, config::load_energy("fusemax-45nm"), true);
     outputs.push_back(runner.run(n, job::parse_dataflow("lean"), &tensors, {}).output);
   }
   EXPECT_EQ(outputs[0], outputs[1]);
@@ -123,14 +124,14 @@ TEST(RequestFiles, SharingPagesGiveTheBytesOfPagesOfTheirOwn) {
       SCOPED_TRACE(layer + " " + dataflow);
       std::vector<job::Result> results;
       for (const config::Network& n : {together, apart}) {
-        job::Runner runner(machine, config::load_energy("fusemax-45nm"), true);
+        runs::Runner runner(machine, config::load_energy("fusemax-45nm"), true);
         results.push_back(runner.run(n, job::parse_dataflow(dataflow), &tensors, {}));
         EXPECT_TRUE(results.back().golden_checked);
         EXPECT_TRUE(results.back().golden.passed) << results.back().golden.to_string();
       }
       EXPECT_EQ(results[0].output, results[1].output);
     }
-    job::Runner runner(machine, config::load_energy("fusemax-45nm"), true);
+    runs::Runner runner(machine, config::load_energy("fusemax-45nm"), true);
     const job::Tensors others = job::random_tensors(apart, 5);
     EXPECT_NE(message_of([&] {
                 runner.run(together, job::parse_dataflow("lean"), &others, {});
@@ -160,7 +161,7 @@ TEST(RequestFiles, GiveTheLengthsThatKeysAreHeldTo) {
             std::string::npos);
   // Sinks of a layer that one request has fewer keys than: it sees all of its keys.
   const config::Network n = config::load_network(layer + "N=1,sinks=12", path);
-  job::Runner runner(config::load_hardware("edge"), config::load_energy("fusemax-45nm"), true);
+  runs::Runner runner(config::load_hardware("edge"), config::load_energy("fusemax-45nm"), true);
   const job::Tensors tensors = job::random_tensors(n, 5);
   const job::Result result = runner.run(n, job::parse_dataflow("flash2"), &tensors, {});
   EXPECT_TRUE(result.golden.passed) << result.golden.to_string();

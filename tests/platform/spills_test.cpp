@@ -3,8 +3,9 @@
 
 #include <memory>
 
-#include "mapping/counter.h"
+#include "platform/schedule/counter.h"
 #include "tests/platform/runs.h"
+#include "tests/support/tuned.h"
 
 namespace attnvp::runs {
 namespace {
@@ -23,7 +24,7 @@ TEST_P(Spills, ScoresCrossL1OnlyOnTheirWayBack) {
   const config::Network network = config::load_network(c.network);
   const job::Tensors tensors = job::random_tensors(network, 3);
   const config::EnergyTable energy = config::load_energy(machine.energy);
-  auto runner = std::make_unique<job::Runner>(machine, energy, true);
+  auto runner = std::make_unique<runs::Runner>(machine, energy, true);
   const auto run = [&](const char* dataflow) {
     job::Schedule schedule = job::parse_dataflow(dataflow);
     schedule.tiling = job::parse_tiling(c.tiling);
@@ -43,12 +44,12 @@ TEST_P(Spills, ScoresCrossL1OnlyOnTheirWayBack) {
   EXPECT_EQ(past.max("l1", "peak_bytes"), in_l1.max("l1", "peak_bytes"));
   EXPECT_LT(past.energy_pj("l1"), in_l1.energy_pj("l1"));
 
-  const mapping::Counts counts = mapping::count(job::make_job(machine, network, past.schedule), machine);
+  const schedule::Counts counts = schedule::count(job::make_job(machine, network, past.schedule), machine);
   EXPECT_EQ(counts.l1.read, 2 * past.sum("l1", "read_words"));
   EXPECT_EQ(counts.l1.written, 2 * past.sum("l1", "write_words"));
 
   runner.reset();  // of whose modules there is one tree
-  runner = std::make_unique<job::Runner>(machine, energy, false);
+  runner = std::make_unique<runs::Runner>(machine, energy, false);
   expect_same_counts(runner->run(network, past.schedule, nullptr, {}), past);
 }
 

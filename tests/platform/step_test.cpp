@@ -8,6 +8,7 @@
 #include "platform/job/steps.h"
 #include "tests/platform/random_jobs.h"
 #include "tests/platform/runs.h"
+#include "tests/support/tuned.h"
 
 namespace attnvp::runs {
 namespace {
@@ -16,7 +17,7 @@ std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / 
 
 job::Result run(const MachineConfig& machine, const config::Network& n, const std::string& dataflow, bool full,
                 const job::Tiling& tiling = {}) {
-  job::Runner runner(machine, config::load_energy("fusemax-45nm"), full);
+  runs::Runner runner(machine, config::load_energy("fusemax-45nm"), full);
   job::Schedule schedule = job::parse_dataflow(dataflow);
   schedule.tiling = tiling;
   const job::Tensors tensors = full ? job::random_tensors(n, 7) : job::Tensors{};
@@ -231,7 +232,7 @@ TEST(StepsOfALayer, AreHeldToGoldenElementByElement) {
     const config::Network n = config::load_network(text);
     const job::Tensors tensors = job::random_tensors(n, 3);
     const MachineConfig machine = config::load_hardware("edge");
-    job::Runner runner(machine, config::load_energy("fusemax-45nm"), true);
+    runs::Runner runner(machine, config::load_energy("fusemax-45nm"), true);
     job::Result r = runner.run(n, job::parse_dataflow("rows"), &tensors, {});
     EXPECT_TRUE(job::check_step(n, tensors, r.output).passed) << text;
     std::size_t place = 77;
@@ -276,7 +277,7 @@ TEST(Chain, MovesTheBytesOfTileflowsRtl) {
   const config::Network network = config::load_network("H=1,N=512,E=64,softmax=none");
   job::Schedule schedule = job::parse_dataflow("flat");
   schedule.tiling = job::parse_tiling("nq=16,kv=stream");
-  job::Runner runner(config::load_hardware("edge", {"cores=1"}), config::load_energy("fusemax-45nm"), false);
+  runs::Runner runner(config::load_hardware("edge", {"cores=1"}), config::load_energy("fusemax-45nm"), false);
   const job::Result r = runner.run(network, schedule, nullptr, {});
   EXPECT_EQ(r.sum("dram", "read_words"), 34'078'720U / 16);
   EXPECT_EQ(r.sum("dram", "write_words"), 524'288U / 16);
@@ -289,7 +290,7 @@ TEST(Chain, TakesASecondProductOfAnotherWidth) {
       SCOPED_TRACE(std::string(dataflow) + " " + width);
       const config::Network network =
           config::load_network(std::string("H=2,NQ=200,NKV=300,E=64,softmax=none,EV=") + width);
-      job::Runner runner(config::load_hardware("edge"), config::load_energy("fusemax-45nm"), true);
+      runs::Runner runner(config::load_hardware("edge"), config::load_energy("fusemax-45nm"), true);
       const job::Tensors tensors = job::random_tensors(network, 5);
       const job::Result r = runner.run(network, job::parse_dataflow(dataflow), &tensors, {});
       EXPECT_TRUE(r.golden_checked && r.golden.passed) << r.golden.to_string();

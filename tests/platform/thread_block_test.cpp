@@ -4,6 +4,7 @@
 
 #include "models/control_processor/control_processor.h"
 #include "tests/platform/runs.h"
+#include "tests/support/tuned.h"
 
 namespace attnvp::runs {
 namespace {
@@ -23,7 +24,7 @@ job::Result run(const MachineConfig& machine, const Case& c, bool full) {
   schedule.tiling.set("n0", 64);
   schedule.tiling.set("k0", 16);
   schedule.tiling.set("kv", c.kv);
-  job::Runner runner(machine, config::load_energy(machine.energy), full);
+  runs::Runner runner(machine, config::load_energy(machine.energy), full);
   if (!full) return runner.run(network, schedule, nullptr, {});
   const job::Tensors tensors = job::random_tensors(network, 1);
   return runner.run(network, schedule, &tensors, {});

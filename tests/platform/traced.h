@@ -6,6 +6,7 @@
 
 #include "platform/trace/session.h"
 #include "tests/platform/runs.h"
+#include "tests/support/tuned.h"
 
 namespace attnvp::runs {
 
@@ -41,7 +42,7 @@ inline Traced trace(const Options& o = {}) {
   trace::Session session(request);
   job::RunOptions options;
   options.trace = &session;
-  job::Runner runner(machine, config::load_energy(machine.energy), o.full_data);
+  runs::Runner runner(machine, config::load_energy(machine.energy), o.full_data);
   Traced t;
   t.result = runner.run(network, schedule, o.full_data ? &tensors : nullptr, options);
   t.text = session.vcd();

@@ -5,6 +5,7 @@
 
 #include "models/arith/number.h"
 #include "tests/platform/runs.h"
+#include "tests/support/tuned.h"
 
 namespace attnvp::runs {
 namespace {
@@ -13,7 +14,7 @@ using hal::ElementType;
 
 job::Result run(const MachineConfig& machine, const config::Network& n, const job::Schedule& schedule,
                 const job::Tensors* tensors = nullptr) {
-  job::Runner runner(machine, config::load_energy("pat"), tensors != nullptr);
+  runs::Runner runner(machine, config::load_energy("pat"), tensors != nullptr, runs::few_evaluations(80));
   return runner.run(n, schedule, tensors, {});
 }
 job::Result run(const MachineConfig& machine, const config::Network& n, const std::string& dataflow,
@@ -74,7 +75,7 @@ TEST(Types, AllWholeRowDataflowsAndTilingsGiveTheSameBytes) {
           schedule.tiling.set("nkv", 16);
           schedule.tiling.set("nq", 16);
         }
-        job::Runner runner(edge, config::load_energy("pat"), true);
+        runs::Runner runner(edge, config::load_energy("pat"), true);
         const job::Result r = runner.run(n, schedule, &tensors, {});
         EXPECT_TRUE(r.golden.passed) << r.golden.to_string();
         if (first.empty()) first = r.output;
@@ -127,7 +128,7 @@ TEST_P(ToleranceOfType, CanFail) {
 TEST(Types, ATableMaySayWhatAMultiplyAccumulateOfATypeCosts) {
   config::EnergyTable energy = config::load_energy("pat");
   const auto pj = [&](const char* type) {
-    job::Runner runner(config::load_hardware("edge"), energy, false);
+    runs::Runner runner(config::load_hardware("edge"), energy, false);
     const config::Network n = config::load_network(fmt::format("H=2,N=64,E=16,type={}", type));
     return runner.run(n, job::parse_dataflow("mas"), nullptr, {}).energy_pj("mac");
   };
@@ -170,7 +171,7 @@ TEST(SoftCap, LimitsScoresAndCostsExponentials) {
                         capped = config::load_network("H=2,N=96,E=32,softcap=2");
   const job::Tensors tensors = job::random_tensors(plain, 1);
   for (const char* dataflow : {"mas", "layerwise", "cascade", "flash2"}) {
-    const job::Schedule same = job::complete(edge, plain, job::parse_dataflow(dataflow));
+    const job::Schedule same = runs::complete(edge, plain, job::parse_dataflow(dataflow));
     const job::Result a = run(edge, plain, same, &tensors), b = run(edge, capped, same, &tensors);
     EXPECT_TRUE(b.golden.passed) << b.golden.to_string();
     EXPECT_NE(a.output, b.output);

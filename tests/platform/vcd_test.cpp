@@ -16,6 +16,7 @@
 #include "tests/platform/runs.h"
 #include "tests/platform/traced.h"
 #include "tests/platform/waveform.h"
+#include "tests/support/tuned.h"
 
 namespace attnvp::runs {
 namespace {
@@ -39,7 +40,7 @@ TEST(Vcd, ReadsBack) {
 }
 
 TEST(Vcd, EveryModuleIsAScope) {
-  const Waveform wave = parse_vcd(trace({"H=2,N=48,E=16", "mas", "cluster3", "", false, {}, 0, UINT64_MAX}).text);
+  const Waveform wave = parse_vcd(trace({"H=6,N=48,E=16", "mas", "cluster3", "nq=16", false, {}, 0, UINT64_MAX}).text);
   for (const char* path : {"attnvp.cluster0.core0.mac.state",
                            "attnvp.cluster2.core1.mac.queue_level",
                            "attnvp.cluster0.core1.vec.state",
@@ -191,7 +192,7 @@ TEST(Vcd, EqualRunsGiveEqualBytes) {
 TEST(Vcd, TracingChangesNothing) {
   const Traced traced = trace();
   const MachineConfig machine = config::load_hardware("edge");
-  job::Runner runner(machine, config::load_energy(machine.energy), false);
+  runs::Runner runner(machine, config::load_energy(machine.energy), false);
   const job::Result plain = runner.run(config::load_network("H=3,N=64,E=32"), job::parse_dataflow("mas"), nullptr, {});
   expect_same_counts(plain, traced.result);
   EXPECT_LE(plain.events, traced.result.events);  // a waveform shows accesses that nobody else could notice

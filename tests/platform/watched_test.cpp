@@ -9,6 +9,7 @@
 #include "platform/trace/session.h"
 #include "tests/platform/random_jobs.h"
 #include "tests/platform/riscv_runs.h"
+#include "tests/support/tuned.h"
 
 namespace attnvp {
 namespace {
@@ -47,7 +48,7 @@ TEST_P(Watched, IsTheSameRun) {
     const config::EnergyTable energy = config::load_energy(c.machine.energy);
     job::Result alone;
     try {
-      job::Runner runner(c.machine, energy, false);
+      runs::Runner runner(c.machine, energy, false);
       alone = runner.run(c.network, job::parse_dataflow(c.dataflow), nullptr, {});
     } catch (const job::RunError&) {  // it does not fit
       continue;
@@ -57,7 +58,7 @@ TEST_P(Watched, IsTheSameRun) {
     trace::Session session(request);
     job::RunOptions options;
     options.trace = &session;
-    job::Runner runner(c.machine, energy, false);
+    runs::Runner runner(c.machine, energy, false);
     runs::expect_same_counts(alone, runner.run(c.network, alone.schedule, nullptr, options));
     if (HasFailure()) return;
     ++same;

@@ -8,6 +8,7 @@
 #include "platform/job/schedule.h"
 #include "tests/platform/random_jobs.h"
 #include "tests/platform/random_runs.h"
+#include "tests/support/tuned.h"
 
 namespace attnvp::runs {
 namespace {
@@ -76,7 +77,7 @@ TEST(Weave, PairsShareARowBlock) {
   const config::Network network = config::load_network("H=2,N=256,E=64");
   job::Schedule schedule = job::parse_dataflow("weave");
   schedule.tiling = job::parse_tiling("walk=pairs,nq=64,nkv=64");
-  job::Runner runner(machine, config::load_energy("fusemax-45nm"), true);
+  runs::Runner runner(machine, config::load_energy("fusemax-45nm"), true);
   const job::Tensors tensors = job::random_tensors(network, 3);
   const job::Result r = runner.run(network, schedule, &tensors, {});
   EXPECT_TRUE(r.golden.passed) << r.golden.to_string();
@@ -107,7 +108,7 @@ TEST(Weave, RefusesWhatAWalkHasNoUseFor) {
     }
     if (schedule.tiling["steps"] == 0) schedule.tiling.set("steps", 1);
     try {
-      job::complete(machine, network, schedule);
+      runs::complete(machine, network, schedule);
       ADD_FAILURE() << tiling << " is taken";
     } catch (const job::TilingError& why) {
       EXPECT_NE(std::string(why.what()).find("it cannot do with " + named), std::string::npos) << why.what();
@@ -127,11 +128,11 @@ TEST(Weave, NamesOfWalksAreReadAndTold) {
 // Rows of any length: with whole rows in L1 there is no tiling for these, with tiles there is.
 TEST(Weave, GoesOnWhereRowsHaveNoRoom) {
   const MachineConfig machine = config::load_hardware("edge", {"l1.size=96KiB"});
-  const config::Network network = config::load_network("H=4,N=16384,E=64");
+  const config::Network network = config::load_network("H=2,NQ=64,NKV=65536,E=64");
   job::Schedule rows = job::parse_dataflow("weave");
   rows.tiling = job::parse_tiling("walk=rows");
-  EXPECT_THROW(job::complete(machine, network, rows), job::RunError);
-  EXPECT_GT(job::complete(machine, network, job::parse_dataflow("weave")).tiling["walk"], 3U);
+  EXPECT_THROW(runs::complete(machine, network, rows), job::RunError);
+  EXPECT_GT(runs::complete(machine, network, job::parse_dataflow("weave")).tiling["walk"], 3U);
 }
 
 }  // namespace

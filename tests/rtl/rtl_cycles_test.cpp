@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "mapping/bus.h"
-#include "mapping/programs.h"
 #include "models/engine/row_mask.h"
+#include "platform/schedule/bus.h"
+#include "platform/schedule/programs.h"
 #include "tests/platform/random_jobs.h"
 #include "tests/rtl/rtl_runs.h"
 
@@ -37,11 +37,11 @@ std::uint64_t longer(const hal::Descriptor& d, const VecConfig& vec) {
   return cycles;
 }
 
-class Longest final : public mapping::Reader {
+class Longest final : public schedule::Reader {
  public:
   explicit Longest(const MachineConfig& machine) : machine_(machine), cycles_(machine.cores) {}
-  void command(const mapping::Queue& queue, const hal::Descriptor& d) override {
-    if (queue.unit == mapping::Unit::kVec && d.opcode != Opcode::kNop) cycles_[queue.index] += longer(d, machine_.vec);
+  void command(const schedule::Queue& queue, const hal::Descriptor& d) override {
+    if (queue.unit == schedule::Unit::kVec && d.opcode != Opcode::kNop) cycles_[queue.index] += longer(d, machine_.vec);
   }
   std::uint64_t cycles() const { return *std::max_element(cycles_.begin(), cycles_.end()); }
 
@@ -52,12 +52,12 @@ class Longest final : public mapping::Reader {
 
 // Of the cluster that has the most.
 std::uint64_t most_longer(const MachineConfig& machine, const config::Network& network, const job::Schedule& schedule) {
-  const mapping::Job job = job::make_job(machine, network, schedule);
+  const schedule::Job job = job::make_job(machine, network, schedule);
   std::uint64_t most = 0;
   for (std::uint32_t cluster = 0; cluster < machine.clusters; ++cluster) {
     Longest longest(machine);
-    mapping::Bus bus(job, cluster, longest);
-    mapping::run_firmware(bus, cluster);
+    schedule::Bus bus(job, cluster, longest);
+    schedule::run_firmware(bus, cluster);
     most = std::max(most, longest.cycles());
   }
   return most;
@@ -83,7 +83,7 @@ TEST_P(RtlCycles, AreTheModelsAndTheCommandsOwn) {
     const config::Network network = i > 0 ? small_layer(r) : config::load_network("H=3,N=17,E=16");
     job::Schedule schedule = job::parse_dataflow(GetParam());
     try {
-      schedule = job::complete(machine, network, schedule);
+      schedule = complete(machine, network, schedule);
     } catch (const job::RunError&) {
       continue;
     }

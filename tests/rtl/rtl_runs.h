@@ -2,17 +2,19 @@
 #pragma once
 
 #include "tests/platform/runs.h"
+#include "tests/support/tuned.h"
 
 namespace attnvp::runs {
 
 inline job::Result run_vec(const std::string& name, const std::string& dataflow, const std::string& kind, bool full,
                            const std::string& hardware = "edge") {
   MachineConfig machine = config::load_hardware(hardware);
-  machine.vec.kind = kind;
   const config::Network network = config::load_network(name);
+  const job::Schedule schedule = complete(machine, network, job::parse_dataflow(dataflow));
+  machine.vec.kind = kind;
   const job::Tensors tensors = full ? job::random_tensors(network, 1) : job::Tensors();
   job::Runner runner(machine, config::load_energy(machine.energy), full);
-  return runner.run(network, job::parse_dataflow(dataflow), full ? &tensors : nullptr, {});
+  return runner.run(network, schedule, full ? &tensors : nullptr, {});
 }
 
 inline void expect_rtl_is_model(const std::string& name, const std::string& dataflow,

@@ -14,12 +14,13 @@
 #include <string>
 #include <vector>
 
-#include "mapping/check/checker.h"
 #include "platform/config/energy.h"
 #include "platform/config/hardware.h"
 #include "platform/job/job.h"
+#include "platform/schedule/check/checker.h"
 #include "tests/platform/random_jobs.h"
 #include "tests/support/all_schedules.h"
+#include "tests/support/tuned.h"
 
 namespace attnvp {
 namespace {
@@ -56,7 +57,7 @@ std::optional<Job> random_job(runs::Random& r, const MachineConfig& machine) {
   if (r.one_in(3)) t.set("nq", r.from(1, j.network.folded().seq_q));
   if (r.one_in(3)) t.set("nkv", r.from(1, j.network.seq_kv));
   try {
-    j.schedule = job::complete(machine, j.network, j.schedule);
+    j.schedule = runs::complete(machine, j.network, j.schedule);
   } catch (const std::runtime_error&) {  // it does not fit
     return std::nullopt;
   }
@@ -76,9 +77,9 @@ struct Soak {
 
   // One after the other on one platform; after a refusal on a new one.
   void run_all(const MachineConfig& machine, std::vector<Job>& list, bool full) {
-    std::unique_ptr<job::Runner> runner;
+    std::unique_ptr<runs::Runner> runner;
     for (auto j = list.begin(); j != list.end();) {
-      if (!runner) runner = std::make_unique<job::Runner>(machine, config::load_energy("fusemax-45nm"), full);
+      if (!runner) runner = std::make_unique<runs::Runner>(machine, config::load_energy("fusemax-45nm"), full);
       job::Tensors tensors;
       if (full) tensors = job::random_tensors(j->network, 7);
       try {
@@ -112,8 +113,8 @@ struct Soak {
   }
 
   void check(const MachineConfig& machine, const Job& j) {
-    const mapping::check::Report report = mapping::check::check(job::make_job(machine, j.network, j.schedule), machine,
-                                                                {job::result_bytes(j.network, j.schedule)});
+    const schedule::check::Report report = schedule::check::check(job::make_job(machine, j.network, j.schedule),
+                                                                  machine, {job::result_bytes(j.network, j.schedule)});
     if (!report.findings.empty()) tell(machine, j, to_text(report.findings.front()));
   }
 

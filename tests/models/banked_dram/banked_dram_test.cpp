@@ -6,6 +6,7 @@
 
 #include "platform/config/hardware.h"
 #include "platform/job/job.h"
+#include "tests/support/tuned.h"
 
 namespace attnvp {
 namespace {
@@ -14,7 +15,7 @@ MachineConfig machine(const std::vector<std::string>& settings = {}) {
   return config::load_hardware("edge-lpddr4", settings);
 }
 
-job::Result run(job::Runner& runner, const char* network, const char* dataflow) {
+job::Result run(runs::Runner& runner, const char* network, const char* dataflow) {
   return runner.run(config::load_network(network), job::parse_dataflow(dataflow), nullptr, {});
 }
 
@@ -28,7 +29,7 @@ TEST(BankedDramModule, SettlesSizeAndBandwidth) {
 
 TEST(BankedDramModule, MovesEveryByteOnceAndCountsThem) {
   const MachineConfig m = machine();
-  job::Runner runner(m, config::load_energy(m.energy), false);
+  runs::Runner runner(m, config::load_energy(m.energy), false);
   const job::Result r = run(runner, "H=2,N=256,E=64", "mas");
   EXPECT_EQ(r.sum("dram", "read_words"), 3U * 2 * 256 * 64);
   EXPECT_EQ(r.sum("dram", "write_words"), 2U * 256 * 64);
@@ -48,20 +49,20 @@ TEST(BankedDramModule, GoldenPassesAndTimingDataTakesAsLong) {
   const config::Network n = config::load_network("H=2,N=192,E=64");
   std::uint64_t cycles = 0;
   {
-    job::Runner full(m, config::load_energy(m.energy), true);
+    runs::Runner full(m, config::load_energy(m.energy), true);
     const job::Tensors tensors = job::random_tensors(n, 1);
     const job::Result r = full.run(n, job::parse_dataflow("flat"), &tensors, {});
     EXPECT_TRUE(r.golden.passed);
     cycles = r.cycles;
   }
-  job::Runner timing(m, config::load_energy(m.energy), false);
+  runs::Runner timing(m, config::load_energy(m.energy), false);
   EXPECT_EQ(timing.run(n, job::parse_dataflow("flat"), nullptr, {}).cycles, cycles);
 }
 
 // The clock starts with the job: refreshes come at the same times whatever was run before.
 TEST(BankedDramModule, JobsDoNotSeeOneAnother) {
   const MachineConfig m = machine();
-  job::Runner runner(m, config::load_energy(m.energy), false);
+  runs::Runner runner(m, config::load_energy(m.energy), false);
   const std::uint64_t first = run(runner, "H=2,N=256,E=64", "layerwise").cycles;
   run(runner, "H=1,N=96,E=32", "mas");
   EXPECT_EQ(run(runner, "H=2,N=256,E=64", "layerwise").cycles, first);
@@ -75,10 +76,10 @@ TEST(BankedDramModule, IsSlowerThanAnIdealBus) {
   ideal.dram.latency_seconds = 0;
   std::uint64_t fixed = 0;
   {
-    job::Runner runner(ideal, config::load_energy(m.energy), false);
+    runs::Runner runner(ideal, config::load_energy(m.energy), false);
     fixed = run(runner, "H=4,N=512,E=32", "layerwise").cycles;
   }
-  job::Runner runner(m, config::load_energy(m.energy), false);
+  runs::Runner runner(m, config::load_energy(m.energy), false);
   EXPECT_GT(run(runner, "H=4,N=512,E=32", "layerwise").cycles, fixed);
 }
 

@@ -12,6 +12,7 @@
 #include "platform/config/hardware.h"
 #include "platform/job/job.h"
 #include "platform/trace/session.h"
+#include "tests/support/tuned.h"
 
 namespace attnvp {
 namespace {
@@ -32,7 +33,7 @@ Traced traced(const std::vector<std::string>& settings, const char* network = "H
   trace::Session session(request);
   job::RunOptions options;
   options.trace = &session;
-  job::Runner runner(machine, config::load_energy(machine.energy), false);
+  runs::Runner runner(machine, config::load_energy(machine.energy), false);
   Traced t;
   t.part = machine.own<BankedConfig>();
   t.result = runner.run(config::load_network(network), job::parse_dataflow("layerwise"), nullptr, options);
@@ -213,7 +214,7 @@ TEST(BankWaveformOf, ResultsAreThoseWithoutIt) {
                                              "mac.rows=4", "mac.columns=4"};
   const Traced with = traced({settings.begin() + 2, settings.end()});
   const MachineConfig machine = config::load_hardware("edge", settings);
-  job::Runner runner(machine, config::load_energy(machine.energy), false);
+  runs::Runner runner(machine, config::load_energy(machine.energy), false);
   const job::Result without =
       runner.run(config::load_network("H=2,N=128,E=64"), job::parse_dataflow("layerwise"), nullptr, {});
   EXPECT_EQ(with.result.cycles, without.cycles);

@@ -1,0 +1,369 @@
+#include "platform/schedule/check/examiner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "firmware/hal/registers.h"
+#include "firmware/runtime/dataflow.h"
+#include "firmware/runtime/l1_region.h"
+#include "platform/schedule/names.h"
+#include "platform/schedule/programs.h"
+
+namespace attnvp::schedule::check {
+
+Examiner::Examiner(const Job& job, const Trace& trace, const Options& options)
+    : job_(job),
+      trace_(trace),
+      options_(options),
+      clocks_(trace),
+      order_(trace, Progress::Queues::kAsDeep),
+      appended_(appended(job)) {
+  freed_.resize(trace.machine().clusters);
+}
+
+Report Examiner::run() {
+  std::vector<std::uint32_t> all;
+  for (std::uint32_t c = 0; c < trace_.machine().clusters; ++c) all.push_back(c);
+  order_.begin(all);
+  report_.commands = trace_.descriptors.size();
+  complaints();
+  deadlock();
+  tokens();
+  memories();
+  return std::move(report_);
+}
+
+// Of a kind between the same two queues the first is told, the others are counted.
+void Examiner::add(Finding finding, LineId first, LineId second) {
+  const auto [known, fresh] = known_.try_emplace({finding.kind, first, second}, report_.findings.size());
+  if (fresh) {
+    report_.findings.push_back(std::move(finding));
+  } else {
+    ++report_.findings[known->second].alike;
+  }
+}
+
+std::string Examiner::place(std::uint32_t cluster, std::uint64_t address) const {
+  std::string text = place_text(job_, cluster, address);
+  for (auto b = trace_.tags.rbegin(); b != trace_.tags.rend(); ++b) {
+    if (address < b->low || address >= b->high) continue;
+    if (b->tag < std::size(firmware::kL1RegionNames)) text += fmt::format(" ({})", firmware::kL1RegionNames[b->tag]);
+    break;
+  }
+  return text;
+}
+
+Party Examiner::party(LineId id, std::uint32_t step, const char* access, std::uint64_t address) const {
+  const Line& line = trace_.lines[id];
+  Party p;
+  p.cluster = line.cluster;
+  p.queue = trace_.line_name(id);
+  p.access = access;
+  if (address != 0) p.place = place(line.cluster, address);
+  if (line.processor) return p;
+  const hal::Descriptor& d = trace_.descriptors[line.commands[step]];
+  p.number = step + 1;
+  p.operation = operation_text(d);
+  p.head = d.head;
+  p.row_block = d.row_block;
+  return p;
+}
+
+Party Examiner::party(const Touch& t) const {
+  return party(t.line, t.step, t.write ? "writes" : "reads", t.region.address);
+}
+
+Finding Examiner::about(Kind kind, const Touch& touch, Interval bytes, const char* detail) const {
+  Finding f;
+  f.kind = kind;
+  f.parties.push_back(party(touch));
+  f.detail = detail;
+  f.low = bytes.low;
+  f.high = bytes.high;
+  return f;
+}
+
+void Examiner::tell(Kind kind, const Touch& touch, Interval bytes, const char* detail) {
+  add(about(kind, touch, bytes, detail), touch.line, touch.line);
+}
+
+void Examiner::complaints() {
+  for (const Complaint& c : trace_.complaints) {
+    Finding f;
+    f.low = c.low;
+    f.high = c.high;
+    f.detail = c.text;
+    if (c.step < trace_.lines[c.line].steps.size()) {
+      f.parties.push_back(party(c.line, c.step, "", 0));
+      f.parties.back().place = c.low == 0 ? "" : place(f.parties.back().cluster, c.low);
+    }
+    switch (c.kind) {
+      case Complaint::Kind::kRefused:
+        f.kind = Kind::kRefused;
+        break;
+      case Complaint::Kind::kOutside:
+        f.kind = c.text.front() == 'c' ? Kind::kCrossing : Kind::kFreed;
+        break;
+      case Complaint::Kind::kHeld:
+        f.kind = Kind::kHeld;
+        break;
+      case Complaint::Kind::kHalted:
+        f.kind = Kind::kUnknown;
+        break;
+      case Complaint::Kind::kContended:
+        f.kind = Kind::kContended;
+        break;
+    }
+    add(std::move(f), c.line, c.line);
+  }
+}
+
+// What a line waits for that did not come to its end; nothing where it only comes behind such a one.
+bool Examiner::stuck(LineId id, Finding& f, bool& root) const {
+  const Line& line = trace_.lines[id];
+  const std::uint32_t at = order_.taken(id);
+  if (at == line.steps.size()) return false;
+  const Step& s = line.steps[at];
+  f.kind = Kind::kDeadlock;
+  f.parties = {party(id, at, "", 0)};
+  const auto goes_on = [&](LineId giver) { return order_.taken(giver) < trace_.lines[giver].steps.size(); };
+  for (std::uint32_t i = s.first_take; i < s.first_take + s.takes; ++i) {
+    const Take& t = trace_.takes[i];
+    if (order_.given(t.event) >= t.needed) continue;
+    const Event& e = trace_.events[t.event];
+    root = std::none_of(e.givers.begin(), e.givers.end(), goes_on);
+    f.event = trace_.event_name(t.event, line.cluster);
+    f.detail = fmt::format("waits for {}, which is given {} tokens of the {} that are taken up to then", f.event,
+                           order_.given(t.event), t.needed);
+    return true;
+  }
+  if (s.to == kNone || order_.level(s.to) < trace_.lines[s.to].depth) return false;
+  root = false;
+  f.detail = fmt::format("waits for room in the queue of {}, which holds {}", trace_.line_name(s.to),
+                         trace_.lines[s.to].depth);
+  return true;
+}
+
+// Those whose tokens never come, and that nobody else holds up; where they are in a circle, all.
+void Examiner::deadlock() {
+  for (const bool roots : {true, false}) {
+    const std::size_t before = report_.findings.size();
+    for (LineId id = 0; id < trace_.lines.size(); ++id) {
+      Finding f;
+      bool root = false;
+      if (stuck(id, f, root) && (root || !roots)) add(std::move(f), id, id);
+    }
+    if (report_.findings.size() > before) return;
+  }
+}
+
+void Examiner::tokens() {
+  constexpr std::uint64_t kMostTokens = 0xFFFF'FFFF;  // a counter's
+  for (std::uint32_t e = 0; e < trace_.events.size(); ++e) {
+    const Event& event = trace_.events[e];
+    if (event.given == 0 && event.takers.empty()) continue;
+    Finding f;
+    const std::uint32_t cluster = e / trace_.machine().events.events;
+    f.event = trace_.event_name(e, cluster);
+    const LineId key = e;
+    const auto tell_of = [&](Kind kind, LineId line, std::string detail) {
+      Finding one = f;
+      one.kind = kind;
+      one.detail = std::move(detail);
+      if (line != kNone) {
+        Party p;
+        p.cluster = trace_.lines[line].cluster;
+        p.queue = trace_.line_name(line);
+        one.parties.push_back(p);
+      }
+      add(std::move(one), key, kNone);
+    };
+    std::uint64_t taken = 0;
+    for (const std::uint64_t by_one : event.taken) taken += by_one;
+    // What is free to begin with is free at the end, and nobody needs to wait for what comes last.
+    std::uint64_t may_stay = event.given_by_processor;
+    for (const std::uint32_t last : event.last) may_stay += last;
+    if (event.given > taken + may_stay) {
+      tell_of(Kind::kLeftOver, event.givers.back(),
+              fmt::format("{} is given {} tokens, {} of them by the processor, and {} are taken", f.event, event.given,
+                          event.given_by_processor, taken));
+    }
+    if (event.given > kMostTokens) {
+      tell_of(Kind::kOverflow, event.givers.front(),
+              fmt::format("{} is given {} tokens; its counter holds {}", f.event, event.given, kMostTokens));
+    }
+  }
+}
+
+// The tokens that usually order two queues: those that one of the two commands names, or any.
+std::string Examiner::event_between(const Touch& before, const Touch& now) const {
+  const auto joins = [&](std::uint32_t event) {
+    const Event& e = trace_.events[event];
+    return std::find(e.takers.begin(), e.takers.end(), now.line) != e.takers.end() &&
+           std::find(e.givers.begin(), e.givers.end(), before.line) != e.givers.end();
+  };
+  const Step &a = trace_.lines[before.line].steps[before.step], &b = trace_.lines[now.line].steps[now.step];
+  for (std::uint32_t i = a.first_give; i < a.first_give + a.gives; ++i) {
+    if (joins(trace_.gives[i].event)) return trace_.event_name(trace_.gives[i].event, trace_.lines[now.line].cluster);
+  }
+  for (std::uint32_t i = b.first_take; i < b.first_take + b.takes; ++i) {
+    if (joins(trace_.takes[i].event)) return trace_.event_name(trace_.takes[i].event, trace_.lines[now.line].cluster);
+  }
+  for (std::uint32_t e = 0; e < trace_.events.size(); ++e) {
+    if (joins(e)) return trace_.event_name(e, trace_.lines[now.line].cluster);
+  }
+  return {};
+}
+
+// What a queue keeps in order by itself. An engine reads the next command's operands, and stores its first results,
+// while the last results of the one before may still be on their way; but running maxima and sums are at hand.
+bool Examiner::ordered_in_line(const Touch& before, const Touch& now) const {
+  const std::vector<Step>& steps = trace_.lines[now.line].steps;
+  const Way first = steps[before.step].way, second = steps[now.step].way;
+  if (!now.write) return before.running && now.running;
+  if (first == Way::kEngine) return !before.write || (before.running && now.running);
+  if (second == Way::kRetired) return true;
+  return first == Way::kOutOfL1;
+}
+
+bool Examiner::ordered(const Touch& before, const Touch& now) const {
+  if (before.line == now.line && (before.step == now.step || ordered_in_line(before, now))) return true;
+  return clocks_.after(now.line, now.step, before.line, before.step);
+}
+
+void Examiner::race(const Touch& one, const Touch& other) {
+  // The earlier one is what the processor has pushed first.
+  const Line &a = trace_.lines[one.line], &b = trace_.lines[other.line];
+  const bool turned = a.cluster == b.cluster && b.steps[other.step].pushed < a.steps[one.step].pushed;
+  const Touch &before = turned ? other : one, &now = turned ? one : other;
+  Finding f;
+  f.kind = Kind::kRace;
+  f.parties = {party(before), party(now)};
+  f.low = std::max(before.region.address, now.region.address);
+  f.high = std::min(before.region.end(), now.region.end());
+  f.event = event_between(before, now);
+  f.detail = f.event.empty() ? "nothing orders the two, and no event goes from the one queue to the other"
+                             : fmt::format("nothing orders the two; {} could", f.event);
+  add(std::move(f), before.line, now.line);
+}
+
+void Examiner::memories() {
+  const hal::Layer& l = job_.block.layer;
+  std::uint64_t low = l.q;  // Q, K and V lie there, but for what firmware puts into the cache
+  for (const Bytes& rows : appended_) {
+    shadow_.initialise({low, rows.low});
+    low = rows.high;
+  }
+  shadow_.initialise({low, l.o});
+  const firmware::Dataflow* const dataflow = find_dataflow(job_.block.dataflow);
+  if (dataflow != nullptr && dataflow->is(firmware::kOneStep) && l.c != 0) {  // the step is what is made of C
+    const std::uint64_t scores = std::uint64_t{l.batch} * l.heads * l.seq_q * l.seq_kv;
+    shadow_.initialise({l.c, l.c + scores * hal::element_bytes(hal::ElementType::kFp16)});
+  }
+  for (const auto& [line, step] : order_.begun) {
+    const Step& s = trace_.lines[line].steps[step];
+    if (s.kind == Step::Kind::kCommand) command(line, step);
+    if (s.kind == Step::Kind::kSpace) space(line, step);
+  }
+  if (options_.output_bytes > 0) result();
+}
+
+void Examiner::command(LineId line, std::uint32_t step) {
+  const Step& s = trace_.lines[line].steps[step];
+  const hal::Layer& l = job_.block.layer;
+  if (s.accesses > 0 && job_.pages.empty()) keys(line, step);
+  if (s.accesses > 0) scales(line, step);
+  BlankRows blank;
+  for (std::uint32_t i = s.first_access; i < s.first_access + s.accesses; ++i) {
+    const Access& a = trace_.accesses[i];
+    const Touch now{simplified(a.region), line, step, a.write, a.running};
+    const Interval whole{now.region.address, now.region.end()};
+    for (const Freed& freed : freed_[trace_.lines[line].cluster]) {
+      const bool later = s.pushed > freed.step;
+      if (!later && share_a_byte(now.region, {freed.bytes.low, 1, freed.bytes.high - freed.bytes.low, 0})) {
+        tell(Kind::kFreed, now, whole, "firmware gives this space back without waiting for the command");
+      }
+    }
+    const auto within = [&](const Bytes& b) { return b.low <= whole.low && whole.high <= b.high; };
+    if (a.write && whole.high > l.q && whole.low < l.o && std::none_of(appended_.begin(), appended_.end(), within)) {
+      tell(Kind::kInput, now, whole, "what the host has left there is to be read only");
+    }
+    if (!a.write) look_for_blanks(a, now, blank);
+    shadow_.touch(now, [&](const Touch& before) {
+      const bool is_over = ordered(before, now);
+      if (!is_over) race(before, now);
+      return is_over;
+    });
+    if (a.write) blanks_.write(a.region, blank);
+  }
+}
+
+// A read of what nothing has written. Where only some rows are concerned, so are those of the result.
+void Examiner::look_for_blanks(const Access& a, const Touch& now, BlankRows& rows) {
+  const bool engine = trace_.lines[now.line].steps[now.step].way == Way::kEngine;
+  const hal::Opcode opcode = trace_.descriptors[trace_.lines[now.line].commands[now.step]].opcode;
+  BlankRows mine;
+  blanks_.find(a.region, mine);
+  const bool handed_on = mine.any();
+  // A copy may take what pads its rows along, and sums may be rescaled before there are any.
+  const std::uint64_t least = engine ? 1 : a.region.row_bytes;
+  const Interval hole = opcode == hal::Opcode::kRescale ? Interval{} : shadow_.unwritten(now.region, least);
+  const Interval left = engine && !hole.any() ? torn(a.region) : Interval{};
+  for (std::uint64_t row = 0; a.by_row && hole.any() && row < a.region.rows; ++row) {
+    const Region one{a.region.address + row * a.region.row_stride, 1, a.region.row_bytes, 0};
+    if (shadow_.unwritten(one).any()) mine.add(a.region.rows, row, row + 1, now.line, now.step);
+  }
+  if (a.by_row && left.any()) {
+    mine.add(a.region.rows, (left.low - a.region.address) / a.region.row_stride, a.region.rows, now.line, now.step);
+  }
+  if (a.by_row && !mine.all()) {
+    for (std::uint64_t row = 0; row < mine.row.size(); ++row) {
+      if (mine.row[row]) rows.add(a.region.rows, row, row + 1, mine.line, mine.step);
+    }
+  } else if (hole.any()) {
+    tell(Kind::kUnwritten, now, hole, "nothing has written these bytes");
+  } else if (left.any()) {
+    tell(Kind::kTorn, now, left, "these rows do not belong to those before them");
+  } else if (handed_on) {
+    Finding f = about(Kind::kUnwritten, now, {now.region.address, now.region.end()},
+                      "the one makes rows of what nothing has written, the other uses them");
+    f.parties.insert(f.parties.begin(), party(mine.line, mine.step, "", 0));
+    add(std::move(f), mine.line, now.line);
+  }
+}
+
+// Space that is given back: whoever uses it must be done.
+void Examiner::space(LineId line, std::uint32_t step) {
+  const Step& s = trace_.lines[line].steps[step];
+  const Interval bytes{s.low, s.high};
+  freed_[trace_.lines[line].cluster].push_back({step, bytes});
+  shadow_.forget(bytes, [&](const Touch& t) {
+    if (clocks_.after(line, step, t.line, t.step)) return;
+    tell(Kind::kFreed, t, {std::max(bytes.low, t.region.address), std::min(bytes.high, t.region.end())},
+         "firmware gives this space back without waiting for the command");
+  });
+}
+
+// The host reads the result when all processors have come to their ends.
+void Examiner::result() {
+  const hal::Layer& l = job_.block.layer;
+  const Region whole{l.o, 1, options_.output_bytes, 0};
+  const Interval hole = shadow_.unwritten(whole);
+  if (hole.any()) {
+    Finding f;
+    f.kind = Kind::kMissing;
+    f.detail = fmt::format("nothing writes {}", place_text(job_, 0, hole.low));
+    f.low = hole.low;
+    f.high = hole.high;
+    add(std::move(f), kNone, kNone);
+  }
+  shadow_.forget({l.o, whole.end()}, [&](const Touch& t) {
+    const LineId processor = trace_.processor(trace_.lines[t.line].cluster);
+    const auto end = static_cast<std::uint32_t>(trace_.lines[processor].steps.size() - 1);
+    if (!t.write || clocks_.after(processor, end, t.line, t.step)) return;
+    tell(Kind::kUnfinished, t, {t.region.address, t.region.end()}, "firmware does not wait for it");
+  });
+}
+
+}  // namespace attnvp::schedule::check

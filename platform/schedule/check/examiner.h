@@ -1,0 +1,76 @@
+// One examination: goes through the steps in an order in which they can happen, and compares each with what was before.
+#pragma once
+
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "platform/schedule/append.h"
+#include "platform/schedule/check/blanks.h"
+#include "platform/schedule/check/checker.h"
+#include "platform/schedule/check/clocks.h"
+#include "platform/schedule/check/keys.h"
+#include "platform/schedule/check/progress.h"
+#include "platform/schedule/check/shadow.h"
+
+namespace attnvp::schedule::check {
+
+class Examiner {
+ public:
+  Examiner(const Job& job, const Trace& trace, const Options& options);
+  Report run();
+
+ private:
+  void tokens();
+  void deadlock();
+  bool stuck(LineId line, Finding& finding, bool& root) const;
+  void complaints();
+  void memories();
+  void command(LineId line, std::uint32_t step);
+  void look_for_blanks(const Access& access, const Touch& now, BlankRows& rows);
+  Interval torn(const Region& region) const;
+  std::uint64_t source_of(const Touch& write, std::uint64_t address, std::uint64_t& row_stride) const;
+  void keys(LineId line, std::uint32_t step);
+  const hal::Descriptor* maker(std::uint64_t address, const Touch*& by) const;
+  void scales(LineId line, std::uint32_t step);
+  void space(LineId line, std::uint32_t step);
+  void result();
+  bool ordered(const Touch& before, const Touch& now) const;
+  bool ordered_in_line(const Touch& before, const Touch& now) const;
+  void race(const Touch& one, const Touch& other);
+
+  Party party(LineId line, std::uint32_t step, const char* access, std::uint64_t address) const;
+  Party party(const Touch& touch) const;
+  std::string place(std::uint32_t cluster, std::uint64_t address) const;
+  std::string event_between(const Touch& before, const Touch& now) const;
+  Finding about(Kind kind, const Touch& touch, Interval bytes, const char* detail) const;
+  void tell(Kind kind, const Touch& touch, Interval bytes, const char* detail);
+  void add(Finding finding, LineId first, LineId second);
+
+  const Job& job_;
+  const Trace& trace_;
+  Options options_;
+  Clocks clocks_;
+  Progress order_;
+  std::vector<Bytes> appended_;  // of K and V: not the host's
+  Shadow shadow_;
+  Blanks blanks_;
+  Keys keys_;
+  struct Freed {
+    std::uint32_t step;
+    Interval bytes;
+  };
+  std::vector<std::vector<Freed>> freed_;  // of each cluster, so far
+  struct Maximum {                         // the command that made it
+    LineId line = kNone;
+    std::uint32_t step = 0;
+    std::uint64_t address = 0;  // of what that wrote
+    bool operator==(const Maximum& o) const { return line == o.line && step == o.step; }
+  };
+  std::map<std::pair<LineId, std::uint32_t>, Maximum> made_with_;  // by commands that take one
+  std::map<std::tuple<Kind, LineId, LineId>, std::size_t> known_;
+  Report report_;
+};
+
+}  // namespace attnvp::schedule::check

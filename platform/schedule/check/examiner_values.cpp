@@ -1,0 +1,128 @@
+// What values mean: from which rows of a tensor they are, and which of them belong together.
+#include "platform/schedule/check/examiner.h"
+
+namespace attnvp::schedule::check {
+
+// Where in Q, K or V a copy has those bytes from, and how far apart rows are there; 0: from elsewhere.
+std::uint64_t Examiner::source_of(const Touch& write, std::uint64_t address, std::uint64_t& row_stride) const {
+  const Line& line = trace_.lines[write.line];
+  if (line.steps[write.step].way == Way::kEngine) return 0;
+  const hal::Descriptor& d = trace_.descriptors[line.commands[write.step]];
+  const hal::Operand &from = d.operand[0], &to = d.operand[1];
+  const hal::Layer& l = job_.block.layer;
+  if (from.address < l.q || from.address >= l.o) return 0;
+  const std::uint64_t apart = d.tail.copy.plane_stride[1];
+  const std::uint64_t plane = d.tail.copy.planes > 1 && apart > 0 ? (write.region.address - to.address) / apart : 0;
+  const std::uint64_t offset = address - write.region.address;
+  row_stride = from.row_stride;
+  return from.address + plane * d.tail.copy.plane_stride[0] + offset / to.row_stride * from.row_stride +
+         offset % to.row_stride;
+}
+
+// Rows of a tensor that several copies have brought lie one behind the other in it as well; those that do not are left
+// over from before. Tiles of caches in pages do not.
+Interval Examiner::torn(const Region& region) const {
+  const Touch* before = shadow_.latest_write(region);
+  if (before == nullptr || region.rows < 2 || contains(before->region, region) || !job_.pages.empty()) return {};
+  before = nullptr;
+  std::uint64_t source = 0;
+  for (std::uint64_t row = 0; row < region.rows; ++row) {
+    const Region one{region.address + row * region.row_stride, 1, region.row_bytes, 0};
+    const Touch* write = shadow_.latest_write(one);
+    if (write == nullptr || !contains(write->region, one)) return {};
+    std::uint64_t stride = 0;
+    const std::uint64_t from = source_of(*write, one.address, stride);
+    if (from == 0) return {};
+    if (before != nullptr && write != before && from != source + stride) return {one.address, one.end()};
+    before = write;
+    source = from;
+  }
+  return {};
+}
+
+void Examiner::keys(LineId line, std::uint32_t step) {
+  const hal::Descriptor& d = trace_.descriptors[trace_.lines[line].commands[step]];
+  const hal::Layer& l = job_.block.layer;
+  Keys::Row of_k, of_v;
+  if (const Touch* write = shadow_.latest_write({d.operand[1].address, 1, 1, 0})) {
+    std::uint64_t stride = 0;
+    const std::uint64_t from = source_of(*write, d.operand[1].address, stride);
+    if (stride > 0 && from >= l.v) {
+      of_v = (from - l.v) / stride;
+    } else if (stride > 0 && from >= l.k) {
+      of_k = (from - l.k) / stride;
+    }
+  }
+  std::string wrong = keys_.follow(line, d, of_k, of_v);
+  const bool scores =
+      d.opcode == hal::Opcode::kScoreTile || (d.opcode == hal::Opcode::kMatmul && (d.flags & hal::kTransposeB) != 0);
+  if (const Touch* write = scores && of_k ? shadow_.latest_write({d.operand[0].address, 1, 1, 0}) : nullptr) {
+    std::uint64_t stride = 0;
+    const std::uint64_t from = source_of(*write, d.operand[0].address, stride);
+    if (stride == 0 || from >= l.k) wrong = "scores are products of rows of Q, these are of something else";
+  }
+  if (wrong.empty()) return;
+  Finding f;
+  f.kind = Kind::kKeys;
+  f.parties.push_back(party(line, step, "reads", d.operand[1].address));
+  f.detail = std::move(wrong);
+  add(std::move(f), line, line);
+}
+
+// Who made the byte at an address, where it is an engine; the command that it was made by.
+const hal::Descriptor* Examiner::maker(std::uint64_t address, const Touch*& by) const {
+  by = shadow_.latest_write({address, 1, 1, 0});
+  if (by == nullptr || trace_.lines[by->line].steps[by->step].way != Way::kEngine) return nullptr;
+  return &trace_.descriptors[trace_.lines[by->line].commands[by->step]];
+}
+
+// A tile's numerators and denominators, and the factor for the sums before it, come from one maximum: of one softmax,
+// or, where scores stay in the array, of the one that the array's exponentials took.
+void Examiner::scales(LineId line, std::uint32_t step) {
+  using hal::Opcode;
+  const hal::Descriptor& d = trace_.descriptors[trace_.lines[line].commands[step]];
+  const auto made_by = [&](std::uint64_t address, Opcode opcode) {
+    const Touch* by = nullptr;
+    const hal::Descriptor* const command = maker(address, by);
+    return command != nullptr && command->opcode == opcode ? Maximum{by->line, by->step, by->region.address}
+                                                           : Maximum{};
+  };
+  const auto known_of = [&](std::uint64_t address, Opcode opcode) {  // what the command that made this was made with
+    const Maximum by = made_by(address, opcode);
+    const auto found = made_with_.find({by.line, by.step});
+    return found == made_with_.end() ? Maximum{} : found->second;
+  };
+  const auto compare = [&](const Maximum& one, const Maximum& other, const char* detail) {
+    if (one.line == kNone || other.line == kNone || one == other) return;
+    Finding f;
+    f.kind = Kind::kScales;
+    f.parties = {party(one.line, one.step, "writes", one.address), party(line, step, "reads", d.operand[1].address)};
+    f.detail = detail;
+    add(std::move(f), one.line, line);
+  };
+  Maximum with;
+  if (d.opcode == Opcode::kMatmul) with = made_by(d.operand[0].address, Opcode::kOnlineSoftmax);
+  if (d.opcode == Opcode::kAttendTile) with = made_by(d.operand[0].address, Opcode::kOnlineMax);
+  if (d.opcode == Opcode::kRescale) with = made_by(d.operand[2].address, Opcode::kOnlineMax);
+  if (with.line != kNone) made_with_[{line, step}] = with;
+  if (d.opcode != Opcode::kScaleAdd) return;
+  Maximum numerators = known_of(d.operand[1].address, Opcode::kMatmul);
+  if (numerators.line == kNone) numerators = known_of(d.operand[1].address, Opcode::kAttendTile);
+  const Maximum denominators = made_by(d.operand[1].address + d.row_bytes(1) - 1, Opcode::kOnlineSoftmax);
+  compare(denominators, numerators, "the denominators are of another tile than the numerators");
+  if ((d.flags & hal::kFirst) != 0) return;
+  // Running sums are an engine's, or come from where another worker has left them.
+  const Touch* by = nullptr;
+  const hal::Descriptor* const before = maker(d.operand[0].address, by);
+  std::uint64_t stride = 0;
+  const bool sums = before != nullptr ? before->opcode == Opcode::kScaleAdd || before->opcode == Opcode::kRescale
+                                      : by == nullptr || source_of(*by, d.operand[0].address, stride) == 0;
+  if (!sums) compare({by->line, by->step, by->region.address}, {line, step, 0}, "that is no running sums to add to");
+  const Maximum tile = denominators.line != kNone ? denominators : numerators;
+  const Maximum factor = (d.flags & hal::kUnscaled) != 0 ? known_of(d.operand[0].address, Opcode::kRescale)
+                         : denominators.line != kNone    ? made_by(d.operand[2].address, Opcode::kOnlineSoftmax)
+                                                         : made_by(d.operand[2].address, Opcode::kOnlineMax);
+  compare(factor, tile, "the factor is of another tile than the sums that are added");
+}
+
+}  // namespace attnvp::schedule::check

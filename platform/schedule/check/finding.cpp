@@ -1,0 +1,59 @@
+#include "platform/schedule/check/finding.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace attnvp::schedule::check {
+
+namespace {
+constexpr std::pair<const char*, const char*> kKinds[] = {
+    {"refused", "a command that its engine does not take"},
+    {"unwritten", "reads what nothing has written"},
+    {"torn", "reads rows of a tensor some of which are left over from another tile"},
+    {"keys", "multiplies probabilities with rows of V of other keys, or of another tensor"},
+    {"scales", "adds a tile's sums with the factor that another tile has made"},
+    {"input", "writes to Q, K or V"},
+    {"race", "a write and another access to the same bytes, which nothing orders"},
+    {"freed", "uses space of L1 that firmware has given back, or does not hold"},
+    {"crossing", "goes over the end of a buffer into another one"},
+    {"unfinished", "firmware ends, and the result may not be there yet"},
+    {"missing", "part of the result that nothing writes"},
+    {"deadlock", "waits for ever"},
+    {"left over", "tokens that nobody takes"},
+    {"contended", "an event that two queues take: which one gets a token depends on time"},
+    {"overflow", "more tokens than an event's counter holds"},
+    {"held", "space of L1 that was taken while the schedule ran, and not given back"},
+    {"unknown", "what the checker does not follow"},
+};
+
+std::string source_text(const Party& p) {  // ", mas.cpp:87 by runtime/attention.cpp:12"
+  if (p.source.empty()) return {};
+  const std::string line = p.source.substr(p.source.rfind('/') + 1);
+  return p.step.empty() ? ", " + line : fmt::format(", {} by {}", line, p.step.substr(p.step.find('/') + 1));
+}
+}  // namespace
+
+const char* to_string(Kind kind) { return kKinds[static_cast<std::size_t>(kind)].first; }
+const char* meaning(Kind kind) { return kKinds[static_cast<std::size_t>(kind)].second; }
+
+std::string to_text(const Finding& f) {
+  std::string text = fmt::format("{}: ", to_string(f.kind));
+  for (std::size_t i = 0; i < f.parties.size(); ++i) {
+    const Party& p = f.parties[i];
+    text += i == 0 ? "" : p.access.empty() ? ", " : " while ";
+    text += fmt::format("{}{}", p.cluster == 0 ? "" : fmt::format("c{}.", p.cluster), p.queue);
+    if (p.number > 0) text += fmt::format(" #{}", p.number);
+    if (!p.operation.empty()) text += " " + p.operation;
+    if (p.number > 0) {
+      text += fmt::format(" (head {}, block {}{})", p.head, p.row_block, source_text(p));
+    }
+    if (!p.access.empty()) text += fmt::format(" {} {}", p.access, p.place);
+  }
+  if (!f.detail.empty()) text += (f.parties.empty() ? "" : ": ") + f.detail;
+  if (f.high > f.low) text += fmt::format(" [{:#x}, {:#x})", f.low, f.high);
+  if (f.alike > 0) text += fmt::format("; and {} more like it", f.alike);
+  return text;
+}
+
+}  // namespace attnvp::schedule::check

@@ -1,0 +1,48 @@
+// Who may go on when: lines go through their steps as far as tokens, the processor and, where wanted, the depths of
+// queues let them. As every event has one taker, what can happen at all happens in whatever order lines are served.
+// One line can be held: it gives no tokens beyond a step, so that what goes on all the same does not depend on it.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "platform/schedule/check/trace.h"
+
+namespace attnvp::schedule::check {
+
+class Progress {
+ public:
+  enum class Queues : std::uint8_t { kEndless, kAsDeep };
+  Progress(const Trace& trace, Queues queues, Tokens tokens = Tokens::kAll);
+
+  // Lines of these clusters may go; anew with every step that the trace gets.
+  void begin(const std::vector<std::uint32_t>& clusters);
+  void hold(LineId line, std::uint32_t steps);  // it completes so many
+  void run();
+  void wake(LineId line);
+
+  // Steps that began since this was cleared, in an order in which they can.
+  std::vector<std::pair<LineId, std::uint32_t>> begun;
+  std::uint32_t taken(LineId line) const { return taken_[line]; }  // steps that have begun
+  std::uint32_t level(LineId line) const { return pushed_[line] - taken_[line]; }
+  std::uint64_t given(std::uint32_t event) const { return given_[event]; }
+
+ private:
+  bool may_begin(LineId line);
+  void complete(LineId line);
+  void advance(LineId line);
+
+  const Trace& trace_;
+  Queues queues_;
+  Tokens tokens_;
+  LineId held_ = kNone;
+  std::uint32_t held_at_ = 0;
+  std::vector<std::uint32_t> taken_, done_, pushed_;  // of each line
+  std::vector<std::uint64_t> given_;                  // of each event
+  std::vector<LineId> waiting_, next_waiting_;        // of each event: the first that waits; of each line: the next one
+  std::vector<char> waits_, queued_, full_;           // of each line; full: its processor waits for room
+  std::vector<LineId> work_;
+};
+
+}  // namespace attnvp::schedule::check

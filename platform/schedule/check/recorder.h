@@ -1,0 +1,52 @@
+// Reads one cluster's command stream into a trace, in the processor's order.
+#pragma once
+
+#include <memory>
+
+#include "platform/schedule/check/accesses.h"
+#include "platform/schedule/check/progress.h"
+#include "platform/schedule/check/trace.h"
+
+namespace attnvp::schedule::check {
+
+class Recorder final : public Reader {
+ public:
+  // How full firmware finds the queues that it asks for: what engines that take no time leave in them, or always full.
+  // A recorder of a simulation is not asked.
+  enum class Levels : std::uint8_t { kFast, kFull };
+  Recorder(Trace& trace, Accesses& accesses, std::uint32_t cluster, Levels levels);
+
+  void command(const Queue& queue, const hal::Descriptor& descriptor) override;
+  void replace(const Queue& queue, const hal::Descriptor& descriptor) override;
+  void give(std::uint32_t event, std::uint32_t tokens) override;
+  void take(std::uint32_t event, std::uint32_t tokens) override;
+  void tagged(std::uint32_t tag) override { tag_ = tag; }
+  void allocated(std::uint64_t bytes) override;
+  std::uint32_t level(const Queue& queue) override;
+
+  void end();                            // of firmware's program
+  bool asked() const { return asked_; }  // firmware has asked for a queue's level
+  std::uint64_t held() const { return held_; }
+  std::uint64_t held_at_first() const { return held_at_first_; }  // command
+
+ private:
+  bool has(std::uint32_t event);  // otherwise complains
+  Step processor_step(Step::Kind kind) const;
+  void add_processor_step(const Step& step);
+  void add_events(LineId line, const hal::Descriptor& descriptor, Step& step);
+  void check_space(LineId line, const Step& step);
+  void complain(Complaint::Kind kind, LineId line, std::uint64_t low, std::uint64_t high, std::string text);
+
+  Trace& trace_;
+  Accesses& accesses_;
+  std::uint32_t cluster_;
+  Levels levels_;
+  std::unique_ptr<Progress> progress_;  // as far as levels are asked for
+  std::uint32_t tag_ = 0;
+  std::uint64_t held_ = 0, held_at_first_ = 0;
+  bool stacked_ = true;  // space is given back newest first
+  bool first_ = true;
+  bool asked_ = false;
+};
+
+}  // namespace attnvp::schedule::check

@@ -1,0 +1,112 @@
+#include "platform/schedule/check/trace.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "platform/schedule/check/clocks.h"
+#include "platform/schedule/names.h"
+
+namespace attnvp::schedule::check {
+
+Trace::Trace(const MachineConfig& m)
+    : machine_(m), lines_per_cluster_(1 + 2 * m.cores + m.dma.channels), events_(m.events.events) {
+  events.resize(std::size_t{m.clusters} * events_);
+  buffers.resize(m.clusters);
+  for (std::uint32_t c = 0; c < m.clusters; ++c) {
+    Line line;
+    line.cluster = c;
+    line.processor = true;
+    lines.push_back(line);
+    line.processor = false;
+    for (std::uint32_t i = 0; i < 2 * m.cores; ++i) {
+      line.queue = {i % 2 == 0 ? Unit::kMac : Unit::kVec, i / 2};
+      line.depth = i % 2 == 0 ? m.mac.queue_depth : m.vec.queue_depth;
+      lines.push_back(line);
+    }
+    for (std::uint32_t i = 0; i < m.dma.channels; ++i) {
+      line.queue = {Unit::kDma, i};
+      line.depth = m.dma.queue_depth;
+      lines.push_back(line);
+    }
+  }
+}
+
+void Trace::account() {
+  const auto bytes_of = [](const auto& v) { return v.capacity() * sizeof v[0]; };
+  std::uint64_t bytes = bytes_of(takes) + bytes_of(gives) + bytes_of(accesses) + bytes_of(descriptors) +
+                        bytes_of(complaints) + bytes_of(bridges) + bytes_of(tags);
+  for (const Complaint& c : complaints) bytes += c.text.capacity();
+  for (const Line& line : lines) bytes += bytes_of(line.steps) + bytes_of(line.commands);
+  for (const Event& event : events) bytes += bytes_of(event.uses);
+  share_.require(bytes);
+}
+
+LineId Trace::line_of(std::uint32_t cluster, const Queue& q) const {
+  if (q.index >= (q.unit == Unit::kDma ? machine_.dma.channels : machine_.cores)) return kNone;
+  const std::uint32_t within =
+      q.unit == Unit::kDma ? 2 * machine_.cores + q.index : 2 * q.index + (q.unit == Unit::kVec ? 1 : 0);
+  return processor(cluster) + 1 + within;
+}
+
+std::string Trace::event_name(std::uint32_t event, std::uint32_t seen_from) const {
+  const std::uint32_t cluster = event / events_;
+  return fmt::format("{}e{}", cluster == seen_from ? "" : fmt::format("c{}.", cluster), event % events_);
+}
+
+std::string Trace::line_name(LineId line) const { return lines[line].processor ? "cpu" : name_of(lines[line].queue); }
+
+void Trace::take(LineId line, Step& step, std::uint32_t event, std::uint32_t tokens) {
+  Event& e = events[event];
+  const auto at = static_cast<std::size_t>(std::find(e.takers.begin(), e.takers.end(), line) - e.takers.begin());
+  if (at == e.takers.size()) {
+    e.takers.push_back(line);
+    e.taken.push_back(0);
+  }
+  e.taken[at] += tokens;
+  e.uses.push_back(
+      {line, static_cast<std::uint32_t>(lines[line].steps.size()), static_cast<std::uint32_t>(takes.size()), tokens});
+  e.all += tokens;
+  takes.push_back({event, e.all, e.taken[at]});
+  ++step.takes;
+}
+
+void Trace::settle() {
+  const auto shared = [](const Event& e) { return e.takers.size() > 1; };
+  if (std::none_of(events.begin(), events.end(), shared)) return;
+  const Clocks clocks(*this, Tokens::kOwn);  // fewer tokens than there must be, so less order
+  for (std::uint32_t id = 0; id < events.size(); ++id) {
+    Event& e = events[id];
+    if (!shared(e)) continue;
+    const Event::Use* contender = nullptr;
+    for (std::size_t i = 1; i < e.uses.size() && contender == nullptr; ++i) {
+      const Event::Use &a = e.uses[i - 1], &b = e.uses[i];
+      const bool processor = lines[a.line].processor;  // goes on when it has taken; what it does next comes behind
+      const bool in_order = a.line == b.line || (processor ? lines[b.line].steps[b.step].pushed > a.step
+                                                           : clocks.after(b.line, b.step, a.line, a.step));
+      if (!in_order) contender = &b;
+    }
+    if (contender == nullptr) continue;
+    const Event::Use& a = *(contender - 1);
+    complaints.push_back({Complaint::Kind::kContended, contender->line, contender->step, 0, 0,
+                          fmt::format("takes tokens of {}, and so does {}",
+                                      event_name(id, lines[contender->line].cluster), line_name(a.line))});
+    for (const Event::Use& use : e.uses) takes[use.take].needed = takes[use.take].own;
+  }
+}
+
+void Trace::give(LineId line, Step& step, std::uint32_t event, std::uint32_t tokens) {
+  Event& e = events[event];
+  const auto at = static_cast<std::size_t>(std::find(e.givers.begin(), e.givers.end(), line) - e.givers.begin());
+  if (at == e.givers.size()) {
+    e.givers.push_back(line);
+    e.last.push_back(0);
+  }
+  e.last[at] = tokens;
+  e.given += tokens;
+  if (lines[line].processor) e.given_by_processor += tokens;
+  gives.push_back({event, tokens});
+  ++step.gives;
+}
+
+}  // namespace attnvp::schedule::check

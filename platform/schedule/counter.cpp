@@ -1,0 +1,75 @@
+#include "platform/schedule/counter.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "models/dma_controller/transfer.h"
+#include "models/register_file/share.h"
+
+namespace attnvp::schedule {
+
+namespace {
+
+class Counter final : public Reader {
+ public:
+  Counter(const MachineConfig& m, Counts& counts)
+      : counts_(counts), mac_(m.cores, MacPlanner(m.mac)), vec_(m.vec, l0_share_bytes(m.l0.size_bytes)) {}
+
+  void command(const Queue& queue, const hal::Descriptor& d) override {
+    ++counts_.commands;
+    if (d.opcode == hal::Opcode::kNop) return;
+    if (queue.unit == Unit::kDma) return copy(d);
+    Plan plan;
+    if (queue.unit == Unit::kMac) {
+      MacPlanner& mac = mac_[queue.index];
+      if (mac.plan(d, plan).any()) return refuse();
+      counts_.mac += mac.work(d);
+    } else {
+      if (vec_.plan(d, plan).any()) return refuse();
+      counts_.vec += vec_.work(d);
+    }
+    (queue.unit == Unit::kMac ? counts_.mac_cycles : counts_.vec_cycles) +=
+        plan.body.pace_cycles + plan.last.pace_cycles;
+    for (const Stream* stream : {&plan.fill, &plan.body, &plan.last, &plan.drain}) add(*stream, counts_.l1);
+    add(plan.l0, counts_.l0);
+  }
+  void allocated(std::uint64_t bytes) override { counts_.l1_peak_bytes = std::max(counts_.l1_peak_bytes, bytes); }
+
+ private:
+  void refuse() { ++counts_.refused; }
+
+  // Counters count whole words of each access.
+  static void add(const Stream& stream, Traffic& traffic) {
+    for (int i = 0; i < stream.regions; ++i) {
+      const Region& r = stream.region[static_cast<std::size_t>(i)];
+      (r.write ? traffic.written : traffic.read) += r.traffic_bytes;
+    }
+  }
+
+  void copy(const hal::Descriptor& d) {
+    const std::uint64_t bytes = copy_bytes(d);
+    for (int i = (d.flags & hal::kForwarded) != 0 ? 1 : 0; i < 2; ++i) {
+      const std::uint64_t address = d.operand[i].address;
+      Traffic& memory = address >= hal::kL1Base ? counts_.l1 : address >= hal::kL2Base ? counts_.l2 : counts_.dram;
+      (i == 0 ? memory.read : memory.written) += bytes;
+    }
+  }
+
+  Counts& counts_;
+  std::vector<MacPlanner> mac_;  // of each core: tiles stay in an array between two commands
+  VecPlanner vec_;
+};
+
+}  // namespace
+
+Counts count(const Job& job, const MachineConfig& machine) {
+  Counts counts;
+  for (std::uint32_t c = 0; c < machine.clusters; ++c) {
+    Counter counter(machine, counts);
+    const hal::JobResult result = read_stream(job, c, counter);
+    if (result.status != hal::Status::kDone && counts.status == hal::Status::kDone) counts.status = result.status;
+  }
+  return counts;
+}
+
+}  // namespace attnvp::schedule

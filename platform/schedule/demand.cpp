@@ -1,0 +1,160 @@
+#include "platform/schedule/demand.h"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <unordered_map>
+#include <vector>
+
+#include "models/dma_controller/transfer.h"
+#include "models/mac_engine/mac_plan.h"
+#include "models/register_file/share.h"
+#include "models/vec_engine/vec_plan.h"
+#include "platform/schedule/bound.h"
+
+namespace attnvp::schedule {
+
+namespace {
+
+std::uint64_t mixed(std::uint64_t hash, std::uint64_t word) {
+  hash = (hash ^ word) * 0x9E3779B97F4A7C15U;
+  return hash ^ hash >> 29;
+}
+
+std::uint64_t hash_of(const hal::Descriptor& d) {
+  static_assert(sizeof d % sizeof(std::uint64_t) == 0);
+  std::uint64_t hash = 0;
+  for (std::size_t at = 0; at < sizeof d; at += sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, reinterpret_cast<const unsigned char*>(&d) + at, sizeof word);
+    hash = mixed(hash, word);
+  }
+  return hash;
+}
+
+// What a schedule's commands take of each engine and of DRAM.
+class DemandReader final : public Reader {
+ public:
+  explicit DemandReader(const MachineConfig& m)
+      : keeps_tiles_(m.mac.resident_tiles > 0),
+        mac_(m.cores, MacPlanner(m.mac)),
+        vec_(m.vec, l0_share_bytes(m.l0.size_bytes)),
+        busy_(2 * m.cores, 0) {}
+
+  void begin() { std::fill(busy_.begin(), busy_.end(), 0); }
+  void command(const Queue& queue, const hal::Descriptor& d) override {
+    ++commands;
+    digest = mixed(mixed(digest, std::uint64_t{queue.index} << 2 | static_cast<std::uint64_t>(queue.unit)), hash_of(d));
+    if (d.opcode == hal::Opcode::kNop) return;
+    if (queue.unit == Unit::kDma) return copy(d);
+    const bool is_mac = queue.unit == Unit::kMac;
+    busy_[2 * queue.index + (is_mac ? 0 : 1)] += cycles_of(is_mac, queue.index, d);
+  }
+  void give(std::uint32_t event, std::uint32_t tokens) override { digest = mixed(digest, event * 4ULL << 32 | tokens); }
+  void take(std::uint32_t event, std::uint32_t tokens) override { digest = mixed(digest, event * 8ULL << 32 | tokens); }
+  std::uint32_t level(const Queue& /*queue*/) override {
+    deals = true;
+    return 0;
+  }
+  double busiest() const { return static_cast<double>(*std::max_element(busy_.begin(), busy_.end())); }
+
+  std::uint64_t digest = 0, commands = 0;
+  double dram_bytes = 0;
+  bool deals = false;  // by queues' levels
+
+  const std::vector<std::uint64_t>& busy() const {
+    return busy_;
+  }  // MAC and VEC of one core after the other, in cycles
+
+ private:
+  void copy(const hal::Descriptor& d) {
+    const auto in_dram = [&](int i) { return d.operand[i].address < hal::kL2Base; };
+    const bool forwarded = (d.flags & hal::kForwarded) != 0;
+    dram_bytes += static_cast<double>(copy_bytes(d)) * ((in_dram(0) && !forwarded ? 1 : 0) + (in_dram(1) ? 1 : 0));
+  }
+
+  // By the command's shape, where that is all it depends on.
+  std::uint64_t cycles_of(bool is_mac, std::uint32_t core, const hal::Descriptor& d) {
+    if (is_mac && keeps_tiles_) return planned(is_mac, core, d);
+    hal::Descriptor shape = d;
+    shape.head = 0;
+    shape.row_block = shape.remote = 0;
+    std::fill(std::begin(shape.wait), std::end(shape.wait), hal::EventRef{});
+    std::fill(std::begin(shape.signal), std::end(shape.signal), hal::EventRef{});
+    for (hal::Operand& operand : shape.operand) operand.address = operand.address == 0 ? 0 : 1;
+    const auto [known, fresh] = cycles_.try_emplace(hash_of(shape));
+    if (fresh) known->second = planned(is_mac, core, d);
+    return known->second;
+  }
+  std::uint64_t planned(bool is_mac, std::uint32_t core, const hal::Descriptor& d) {
+    Plan plan;
+    const bool is_refused = is_mac ? mac_[core].plan(d, plan).any() : vec_.plan(d, plan).any();
+    return is_refused ? 0 : plan.body.pace_cycles + plan.last.pace_cycles;
+  }
+
+  bool keeps_tiles_;
+  std::vector<MacPlanner> mac_;  // of each core: tiles stay in an array between two commands
+  VecPlanner vec_;
+  std::vector<std::uint64_t> busy_;
+  std::unordered_map<std::uint64_t, std::uint64_t> cycles_;
+};
+
+// Hands the commands on to several.
+class Several final : public Reader {
+ public:
+  explicit Several(std::vector<DemandReader>& readers) : readers_(readers) {}
+  void command(const Queue& queue, const hal::Descriptor& d) override {
+    for (DemandReader& reader : readers_) reader.command(queue, d);
+  }
+  std::uint32_t level(const Queue& queue) override { return readers_.front().level(queue); }
+
+ private:
+  std::vector<DemandReader>& readers_;
+};
+
+}  // namespace
+
+StreamDemand stream_demand(const Job& job, const MachineConfig& machine) {
+  StreamDemand demand;
+  demand.cycles = layer_demand(job, machine).cycles();
+  DemandReader reader(machine);
+  for (std::uint32_t cluster = 0; cluster < machine.clusters; ++cluster) {
+    reader.begin();
+    read_stream(job, cluster, reader);
+    demand.cycles = std::max(demand.cycles, reader.busiest());
+  }
+  // A cache or a network that joins reads may serve what DRAM is not asked for.
+  const bool from_dram = machine.dram.policy == "fixed" && machine.interconnect.kind == "ideal";
+  const double bus = reader.dram_bytes / machine.dram.bytes_per_second * machine.clock_hz;
+  if (from_dram) demand.cycles = std::max(demand.cycles, bus);
+  demand.digest = reader.digest;
+  demand.commands = reader.commands;
+  return demand;
+}
+
+std::vector<EngineDemand> engine_demands(const Job& job, const std::vector<MachineConfig>& machines) {
+  std::vector<DemandReader> readers;
+  readers.reserve(machines.size());
+  for (const MachineConfig& machine : machines) readers.emplace_back(machine);
+  Several several(readers);
+  std::vector<EngineDemand> most(machines.size()), mean(machines.size());
+  const std::uint32_t clusters = machines.front().clusters;
+  const double engines = 1.0 * clusters * machines.front().cores;
+  for (std::uint32_t cluster = 0; cluster < clusters; ++cluster) {
+    for (DemandReader& reader : readers) reader.begin();
+    read_stream(job, cluster, several);
+    for (std::size_t m = 0; m < machines.size(); ++m) {
+      const std::vector<std::uint64_t>& busy = readers[m].busy();
+      for (std::size_t engine = 0; engine < busy.size(); ++engine) {
+        const auto cycles = static_cast<double>(busy[engine]);
+        const bool is_vec = engine % 2 == 1;
+        double& busiest = is_vec ? most[m].vec : most[m].mac;
+        busiest = std::max(busiest, cycles);
+        (is_vec ? mean[m].vec : mean[m].mac) += cycles / engines;
+      }
+    }
+  }
+  return readers.front().deals ? mean : most;
+}
+
+}  // namespace attnvp::schedule

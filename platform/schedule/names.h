@@ -1,0 +1,17 @@
+// Names of what a command stream is made of, as all its readers show them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "platform/schedule/bus.h"
+
+namespace attnvp::schedule {
+
+std::string name_of(const Queue& queue);                     // "core0.mac", "dma1"
+std::string operation_text(const hal::Descriptor& command);  // "matmul_abt 64x512x64"
+// A tensor of the layer with an offset in bytes, or L1 ("c2.L1" where it is not the cluster's own), or what lies behind
+// the tensors ("scratch").
+std::string place_text(const Job& job, std::uint32_t cluster, std::uint64_t address);
+
+}  // namespace attnvp::schedule

@@ -1,0 +1,269 @@
+#include "platform/schedule/programs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "firmware/riscv/declaration.h"
+#include "firmware/runtime/boot.h"
+#include "models/riscv/call_stack.h"
+#include "models/riscv_processor/program.h"
+#include "models/riscv_processor/untimed.h"
+
+namespace attnvp::schedule {
+
+namespace {
+
+using firmware::Dataflow;
+using firmware::Parameter;
+
+// An ELF file's dataflows, as the compiled-in ones are: structs that point to each other.
+class Program {
+ public:
+  Program(std::shared_ptr<const riscv::ElfFile> file, const RiscvConfig& config)
+      : file_(std::move(file)), config_(config) {
+    std::uint32_t at = 0, version = 0;
+    file_->section("attnvp_abi", &at);
+    if (at == 0 || !file_->read(at, &version, sizeof version) || version != riscv::kDeclarationVersion) {
+      refuse(
+          fmt::format("it says nothing of its dataflows in this platform's way (section attnvp_abi is {}, allowed is "
+                      "{})",
+                      version, riscv::kDeclarationVersion));
+    }
+    std::uint32_t first = 0;
+    const std::size_t count = file_->section("attnvp_dataflows", &first).size() / 4;
+    for (std::uint32_t i = 0; i < count; ++i) add(word(first + 4 * i));
+    if (all_.empty()) refuse("it has no dataflows (section attnvp_dataflows is empty)");
+  }
+  const std::vector<const Dataflow*>& all() const { return all_; }
+  void run(hal::Cpu& cpu, std::uint32_t cluster) {
+    riscv::CallStack calls;
+    calls_ = follows_ ? &calls : nullptr;
+    riscv::run_untimed(*file_, riscv::core_config(config_, cluster), cpu, calls_);
+    calls_ = nullptr;
+  }
+  void follow(bool calls) { follows_ = calls; }
+  std::vector<std::string> lines() {
+    std::vector<std::string> all;
+    if (calls_ == nullptr) return all;
+    for (const std::uint32_t pc : calls_->now()) {
+      const auto [known, fresh] = lines_.try_emplace(pc);
+      if (fresh) known->second = file_->lines_at(pc);
+      all.insert(all.end(), known->second.begin(), known->second.end());
+    }
+    return all;
+  }
+
+ private:
+  static constexpr std::uint32_t kMostEntries = 64, kMostText = 4096;
+
+  [[noreturn]] void refuse(const std::string& why) const {
+    throw riscv::ElfError(fmt::format("{}: {}", file_->path(), why));
+  }
+  template <class T>
+  T read(std::uint32_t address) const {
+    T value{};
+    if (!file_->read(address, &value, sizeof value)) refuse(fmt::format("a declaration points to {:#x}", address));
+    return value;
+  }
+  std::uint32_t word(std::uint32_t address) const { return read<std::uint32_t>(address); }
+  const char* text(std::uint32_t address) {
+    if (address == 0) return nullptr;
+    std::string& s = texts_.emplace_back();
+    for (char c = read<char>(address); c != '\0'; c = read<char>(++address)) {
+      s += c;
+      if (s.size() > kMostText) refuse("a text in its declarations does not end");
+    }
+    return s.c_str();
+  }
+  const char* required(std::uint32_t address) {
+    const char* s = text(address);
+    if (s == nullptr || *s == '\0') refuse("a declaration has no name");
+    return s;
+  }
+  const Parameter* parameter(std::uint32_t address) {
+    const auto p = read<riscv::ParameterLayout>(address);
+    Parameter& made = parameters_.emplace_back();
+    made.name = required(p.name);
+    made.meaning = required(p.meaning);
+    made.extent = static_cast<firmware::Extent>(p.extent);
+    made.grain = static_cast<firmware::Grain>(p.grain);
+    made.most = p.most;
+    made.none = text(p.none);
+    for (int i = 0; i < 8; ++i) made.tries[i] = p.tries[i];
+    made.in_command = p.in_command != 0;
+    made.guess = p.guess;
+    made.named = named(p.named);
+    return &made;
+  }
+  const firmware::NamedValue* named(std::uint32_t address) {
+    if (address == 0) return nullptr;
+    auto& list = named_.emplace_back();
+    for (std::uint32_t i = 0; i < kMostEntries; ++i) {
+      const auto v =
+          read<riscv::NamedValueLayout>(address + i * static_cast<std::uint32_t>(sizeof(riscv::NamedValueLayout)));
+      if (v.name == 0) break;
+      list.push_back({required(v.name), text(v.meaning), v.traits, text(v.same)});
+    }
+    list.push_back({nullptr, nullptr, 0, nullptr});
+    return list.data();
+  }
+  const firmware::DataflowOption* options(std::uint32_t address) {
+    if (address == 0) return nullptr;
+    auto& list = options_.emplace_back();
+    for (std::uint32_t i = 0; i < kMostEntries; ++i) {
+      const auto o = read<riscv::OptionLayout>(address + i * static_cast<std::uint32_t>(sizeof(riscv::OptionLayout)));
+      if (o.name == 0) break;
+      auto& values = values_.emplace_back();
+      for (std::uint32_t v = 0; v < kMostEntries && word(o.values + 4 * v) != 0; ++v) {
+        values.push_back(required(word(o.values + 4 * v)));
+      }
+      values.push_back(nullptr);
+      list.push_back({required(o.name), values.data(), text(o.description)});
+    }
+    list.push_back({nullptr, nullptr, nullptr});
+    return list.data();
+  }
+  const firmware::Statistic* statistics(std::uint32_t address) {
+    if (address == 0) return nullptr;
+    auto& list = statistics_.emplace_back();
+    for (std::uint32_t i = 0; i < kMostEntries; ++i) {
+      const auto s =
+          read<riscv::StatisticLayout>(address + i * static_cast<std::uint32_t>(sizeof(riscv::StatisticLayout)));
+      if (s.name == 0) break;
+      list.push_back({required(s.name), text(s.meaning)});
+    }
+    list.push_back({nullptr, nullptr});
+    return list.data();
+  }
+  void add(std::uint32_t address) {
+    const auto d = read<riscv::DataflowLayout>(address);
+    auto& parameters = lists_.emplace_back();
+    for (std::uint32_t i = 0; i < kMostEntries && word(d.parameters + 4 * i) != 0; ++i) {
+      parameters.push_back(parameter(word(d.parameters + 4 * i)));
+    }
+    if (parameters.size() > hal::kMaxParameters) refuse("a dataflow has more parameters than a job has room for");
+    parameters.push_back(nullptr);
+    Dataflow& made = dataflows_.emplace_back();
+    made.name = required(d.name);
+    made.description = required(d.description);
+    made.run = nullptr;  // it is no code of this host
+    made.parameters = parameters.data();
+    made.options = options(d.options);
+    made.statistics = statistics(d.statistics);
+    made.scores = static_cast<hal::Scores>(d.scores);
+    made.traits = d.traits;
+    all_.push_back(&made);
+  }
+
+  std::shared_ptr<const riscv::ElfFile> file_;
+  RiscvConfig config_;
+  bool follows_ = false;
+  riscv::CallStack* calls_ = nullptr;  // of the run at hand
+  std::map<std::uint32_t, std::vector<std::string>> lines_;
+  // What is pointed to stays where it is.
+  std::deque<std::string> texts_;
+  std::deque<Parameter> parameters_;
+  std::deque<std::vector<const Parameter*>> lists_;
+  std::deque<std::vector<const char*>> values_;
+  std::deque<std::vector<firmware::DataflowOption>> options_;
+  std::deque<std::vector<firmware::Statistic>> statistics_;
+  std::deque<std::vector<firmware::NamedValue>> named_;
+  std::deque<Dataflow> dataflows_;
+  std::vector<const Dataflow*> all_;
+};
+
+std::optional<Program>& chosen() {
+  static std::optional<Program> program;
+  return program;
+}
+
+}  // namespace
+
+void use_firmware_of(const MachineConfig& machine) {
+  const auto& config = machine.own<RiscvConfig>();
+  if (machine.control.cpu == "riscv" && config.firmware != RiscvConfig::kShipped) {
+    chosen().emplace(riscv::open_program(config), config);
+  } else {
+    chosen().reset();
+  }
+}
+
+const std::vector<const Dataflow*>& dataflows() {
+  if (chosen().has_value()) return chosen()->all();
+  static const std::vector<const Dataflow*> compiled(firmware::dataflows().begin(), firmware::dataflows().end());
+  return compiled;
+}
+
+std::vector<const Dataflow*> dataflows_for(bool softmax, unsigned step) {
+  std::vector<const Dataflow*> some;
+  for (const Dataflow* d : dataflows()) {
+    if ((d->traits & (firmware::kOneStep | firmware::kRowStep)) != step) continue;
+    const bool chain = d->is(firmware::kChain);
+    if (step != 0 ? chain != softmax : softmax ? !d->is(firmware::kOnlyChain) : chain) some.push_back(d);
+  }
+  return some;
+}
+
+const Dataflow* find_dataflow(const std::string& name) {
+  for (const Dataflow* d : dataflows()) {
+    if (name == d->name) return d;
+  }
+  return nullptr;
+}
+
+unsigned traits_of(const Dataflow& dataflow, const std::vector<std::uint32_t>& words) {
+  unsigned traits = dataflow.traits;
+  for (std::size_t i = 0; i < words.size() && dataflow.parameters[i] != nullptr; ++i) {
+    const firmware::NamedValue* named = dataflow.parameters[i]->named;
+    if (named != nullptr && words[i] >= 1 && words[i] <= dataflow.parameters[i]->most)
+      traits |= named[words[i] - 1].traits;
+  }
+  return traits;
+}
+
+std::uint32_t largest(const firmware::Parameter& p, const Job& job) {
+  const hal::Layer& l = job.block.layer;
+  const auto extent = [&]() -> std::uint32_t {
+    switch (p.extent) {
+      case firmware::Extent::kBatch:
+        return l.batch;
+      case firmware::Extent::kHeads:
+        return l.heads;
+      case firmware::Extent::kQueries:
+      case firmware::Extent::kBlocks:
+        return l.seq_q;
+      case firmware::Extent::kKeys:
+        return l.seq_kv;
+      case firmware::Extent::kDepth:
+        return l.emb;
+      case firmware::Extent::kCount:
+        break;
+    }
+    return p.most;
+  };
+  return std::max(extent(), 1U);
+}
+
+void run_firmware(hal::Cpu& cpu, std::uint32_t cluster) {
+  if (chosen().has_value()) {
+    chosen()->run(cpu, cluster);
+  } else {
+    firmware::boot(cpu, cluster);
+  }
+}
+
+ProgramCalls::ProgramCalls() {
+  if (any()) chosen()->follow(true);
+}
+ProgramCalls::~ProgramCalls() {
+  if (any()) chosen()->follow(false);
+}
+bool ProgramCalls::any() const { return chosen().has_value(); }
+std::vector<std::string> ProgramCalls::lines() const { return any() ? chosen()->lines() : std::vector<std::string>(); }
+
+}  // namespace attnvp::schedule
