@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "explore/tuning/tuner.h"
 #include "models/machine.h"
 #include "platform/config/energy.h"
 #include "platform/config/network.h"
-#include "explore/tuning/tuner.h"
 #include "platform/job/job.h"
 
 namespace attnvp::explore {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "models/riscv_processor/program.h"
 #include "explore/tuning/tuned_runner.h"
+#include "models/riscv_processor/program.h"
 #include "platform/config/energy.h"
 #include "platform/config/network.h"
 #include "platform/job/job.h"

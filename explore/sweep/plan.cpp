@@ -16,7 +16,6 @@
 #include "platform/config/document.h"
 #include "platform/config/hardware.h"
 #include "platform/text/printable.h"
-#include "explore/tuning/cache.h"
 
 namespace attnvp::explore {
 

@@ -56,5 +56,4 @@ Plan make_plan(const SweepFile& sweep);
 // The positions of a share of the jobs: number k of n (1 <= k <= n). The shares of one plan have every job once.
 std::vector<std::uint32_t> share_of(const Plan& plan, std::uint32_t k, std::uint32_t n);
 
-
 }  // namespace attnvp::explore

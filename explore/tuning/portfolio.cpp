@@ -115,14 +115,20 @@ Portfolio choose_from(const std::vector<job::Schedule>& schedules, const Machine
       if (!arm.is_going || done >= options.evaluations) continue;
       arm.is_going = arm.tuner->advance(*evaluator, std::min(share, options.evaluations - done), enough);
       any = true;
-      if (arm.cost() <= enough) break;
+      if (arm.cost() <= enough && !sample) break;  // a smaller job's cost may be too low
     }
     std::stable_sort(arms.begin(), arms.end(), cheaper);
     if (!any || is_stopped() || arms.front().cost() <= enough) break;
     going = (going + 1) / 2;
   }
   result.is_final = !is_stopped();
+  std::set<std::string> tried;
   for (const Arm& arm : arms) {
+    if (!arm.tuner->log().empty()) tried.insert(arm.tuner->problem().schedule.text);
+  }
+  for (const Arm& arm : arms) {
+    const std::string& name = arm.tuner->problem().schedule.text;
+    if (tried.insert(name).second) result.untried += (result.untried.empty() ? "" : ", ") + name;
     for (const Evaluation& e : arm.tuner->best(1)) {
       result.candidates.push_back({e.schedule, e.cycles, !evaluator->is_partial(), e.cost.first});
     }
@@ -195,7 +201,8 @@ std::string Portfolio::sentence() const {
   if (!extrapolated.empty()) {
     text += fmt::format("{} by smaller jobs of the same kind {}", beaten.empty() ? " beats" : ", and", extrapolated);
   }
-  if (beaten.empty() && extrapolated.empty()) text += " alone takes the job";
+  if (beaten.empty() && extrapolated.empty() && untried.empty()) text += " alone takes the job";
+  if (!untried.empty()) text += fmt::format("; not tried, as that is near the bound: {}", untried);
   return fmt::format("{}; no schedule of this layer takes less than {:.1f}% of its time", text,
                      100 * least_cycles / best().cycles);
 }

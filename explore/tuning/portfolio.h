@@ -20,6 +20,7 @@ struct Portfolio {
   std::vector<Candidate> candidates;  // the chosen one first
   double least_cycles = 0;            // that any schedule of the layer takes (platform/schedule/bound.h)
   std::string left_out;               // dataflows that do not take the layer, and why
+  std::string untried;                // those that were not evaluated, as the chosen one is near the bound
   bool is_final = true;               // false: stopped before its end, or nothing ran to its end
   const Candidate& best() const { return candidates.front(); }
   std::string sentence() const;  // what the chosen one beats, by how much, and how far from the bound it is

@@ -103,8 +103,6 @@ class Runtime {
   uint32_t use_cores(uint32_t most) { return cores_ = min(cores_, most); }
   // Runs the dataflow on all cores, or on as many as L1 has room for.
   void run(const Dataflow& dataflow);
-  // From here on there are commands: a lack of L1 is final.
-  void begin_commands() { begun_ = true; }
 
   // The job's parameters as the dataflow's own type; one that is not given is refused.
   template <typename Tiling>

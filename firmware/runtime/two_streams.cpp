@@ -21,7 +21,6 @@ bool TwoStreams::begin() {
   const Work::Round first = work_.first();
   if (rt_.machine().slow_control == 0 || !rt_.ok() || rt_.sketch() || !first.valid || k_.streamed()) return false;
   if (!rt_.has_space(rt_.allocated() + k_.l1_bytes_of(rt_.value_emb()))) return false;  // of V
-  rt_.begin_commands();
   attention_.begin(k_, first);
   return true;
 }

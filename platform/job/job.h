@@ -116,8 +116,8 @@ class Runner {
   Runner(const Runner&) = delete;
   Runner& operator=(const Runner&) = delete;
 
-  // The schedule is complete. Throws RunError for a fault, a deadlock or a firmware status other than done, in one sentence; TilingError for a
-  // tiling larger than the layer.
+  // The schedule is complete. Throws RunError for a fault, a deadlock or a firmware status other than done, in one
+  // sentence; TilingError for a tiling larger than the layer.
   Result run(const config::Network& network, const Schedule& schedule, const Tensors* tensors,
              const RunOptions& options);
   Platform& platform();

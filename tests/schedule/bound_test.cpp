@@ -1,4 +1,6 @@
 // What any schedule of a layer takes: by hand, and never more than a simulation takes.
+#include "platform/schedule/bound.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,7 +11,6 @@
 #include "platform/config/energy.h"
 #include "platform/config/hardware.h"
 #include "platform/job/job.h"
-#include "platform/schedule/bound.h"
 #include "platform/schedule/demand.h"
 #include "tests/support/all_schedules.h"
 #include "tests/support/tuned.h"
