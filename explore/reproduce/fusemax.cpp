@@ -20,8 +20,8 @@ std::string fusemax_markdown(const FusemaxStudy& s) {
       "Written by `attnvp reproduce fusemax --markdown FILE`; all numbers of ours come from runs.\nThe paper's "
       "numbers, "
       "`configs/paper/fusemax_*.csv`, are its published model's.\n\n"
-      "`fusemax` and its serial binding run on the machine `{}`, the others on `{}`. Tile sizes are the firmware's "
-      "choice.\n",
+      "`fusemax` and its serial binding run on the machine `{}`, the others on `{}`. Tile sizes are chosen by "
+      "timing runs.\n",
       s.machine.name, s.baseline.name);
   for (const Section& section : fusemax_sections(s)) out += "\n" + to_markdown(section);
   return out;

@@ -111,7 +111,7 @@ std::string sample_text(const job::Schedule& schedule, std::uint32_t tokens) {
 Line sampled(explore::TunedRunner& runner, const job::Schedule& schedule, std::uint32_t tokens, std::uint32_t emb,
              Sample sample) {
   const auto off = [](const Measure& line, const Measure& third) { return line[kCycles] / third[kCycles] - 1; };
-  // The smaller simulation takes the tile sizes that firmware chooses for the larger one.
+  // The smaller simulation takes the tile sizes that are chosen for the larger one.
   Line line;
   if (sample == Sample::kHeads) {
     const std::uint32_t heads = heads_of(tokens);

@@ -53,7 +53,7 @@ void add_inputs(std::vector<Column>& all) {
   all.push_back(whole("network.kv_heads", Role::kInput, kPlain, "heads of K and V"));
   all.push_back(text("network.contexts", Role::kInput, "keys of each batch, where they differ"));
   all.push_back(text("dataflow", Role::kInput, "with its options"));
-  all.push_back(text("tiling", Role::kInput, "as asked for; default: firmware's choice, auto: searched"));
+  all.push_back(text("tiling", Role::kInput, "as asked for; default: chosen, auto: by a longer search"));
   all.push_back(text("data", Role::kInput, "full or timing"));
 }
 

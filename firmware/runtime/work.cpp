@@ -11,7 +11,7 @@ uint32_t blocks_of(uint32_t units, uint32_t nq, uint32_t unit, uint32_t workers)
   return min(blocks <= workers ? workers : static_cast<uint32_t>(round_up(blocks, workers)), units);
 }
 
-// Descriptors of 128 bytes on a bus of 8, each access in 4 cycles; engines that are filled take about as long.
+// Assumed: a descriptor of 128 bytes over a control bus of 8 bytes, 4 cycles an access, as on the shipped machines.
 constexpr uint32_t kCyclesOfACommand = 64;
 
 uint32_t commands_of_an_item(const Runtime& rt, const RowTiling& t) {
@@ -21,7 +21,7 @@ uint32_t commands_of_an_item(const Runtime& rt, const RowTiling& t) {
 // Whole passes of the array; fewer rows, where there would be fewer passes than `workers`, a cluster's lanes take no
 // more of them in turn, and that saves the vector engines more cycles than the further commands take.
 uint32_t rows_of_a_unit(const Runtime& rt, const RowTiling& t, uint32_t lanes) {
-  constexpr uint32_t kLeast = 16;
+  constexpr uint32_t kLeast = 16;  // assumed
   const hal::MachineInfo& m = rt.machine();
   const hal::Layer& l = rt.layer();
   const uint32_t pass = min(t.nq, m.mac_rows), workers = rt.mask().any() ? 2 * lanes : lanes;
