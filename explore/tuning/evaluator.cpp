@@ -76,7 +76,8 @@ std::optional<Evaluator::Totals> Evaluator::run_or_recall(const config::Network&
   const MachineConfig& machine = sample_ ? sample_->machine : machine_;
   schedule::StreamDemand demand;
   try {
-    demand = schedule::stream_demand(job::make_job(machine, network, schedule), machine);
+    const double most = objective_ == Objective::kCycles ? limit : std::numeric_limits<double>::infinity();
+    demand = schedule::stream_demand(job::make_job(machine, network, schedule), machine, most);
   } catch (const config::ConfigError&) {  // larger than the smaller job
     return std::nullopt;
   }

@@ -1,6 +1,7 @@
 #include "platform/schedule/demand.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <iterator>
 #include <unordered_map>
@@ -41,23 +42,31 @@ class DemandReader final : public Reader {
         vec_(m.vec, l0_share_bytes(m.l0.size_bytes)),
         busy_(2 * m.cores, 0) {}
 
-  void begin() { std::fill(busy_.begin(), busy_.end(), 0); }
+  void begin() {
+    std::fill(busy_.begin(), busy_.end(), 0);
+    busiest_ = 0;
+  }
   void command(const Queue& queue, const hal::Descriptor& d) override {
     ++commands;
     digest = mixed(mixed(digest, std::uint64_t{queue.index} << 2 | static_cast<std::uint64_t>(queue.unit)), hash_of(d));
     if (d.opcode == hal::Opcode::kNop) return;
     if (queue.unit == Unit::kDma) return copy(d);
     const bool is_mac = queue.unit == Unit::kMac;
-    busy_[2 * queue.index + (is_mac ? 0 : 1)] += cycles_of(is_mac, queue.index, d);
+    std::uint64_t& busy = busy_[2 * queue.index + (is_mac ? 0 : 1)];
+    busy += cycles_of(is_mac, queue.index, d);
+    busiest_ = std::max(busiest_, busy);
   }
+  bool enough() const override { return busiest() > most_cycles || dram_bytes > most_dram_bytes; }
   void give(std::uint32_t event, std::uint32_t tokens) override { digest = mixed(digest, event * 4ULL << 32 | tokens); }
   void take(std::uint32_t event, std::uint32_t tokens) override { digest = mixed(digest, event * 8ULL << 32 | tokens); }
   std::uint32_t level(const Queue& /*queue*/) override {
     deals = true;
     return 0;
   }
-  double busiest() const { return static_cast<double>(*std::max_element(busy_.begin(), busy_.end())); }
+  double busiest() const { return static_cast<double>(busiest_); }
 
+  double most_cycles = std::numeric_limits<double>::infinity();  // of one engine
+  double most_dram_bytes = std::numeric_limits<double>::infinity();
   std::uint64_t digest = 0, commands = 0;
   double dram_bytes = 0;
   bool deals = false;  // by queues' levels
@@ -96,6 +105,7 @@ class DemandReader final : public Reader {
   std::vector<MacPlanner> mac_;  // of each core: tiles stay in an array between two commands
   VecPlanner vec_;
   std::vector<std::uint64_t> busy_;
+  std::uint64_t busiest_ = 0;
   std::unordered_map<std::uint64_t, std::uint64_t> cycles_;
 };
 
@@ -114,19 +124,22 @@ class Several final : public Reader {
 
 }  // namespace
 
-StreamDemand stream_demand(const Job& job, const MachineConfig& machine) {
+StreamDemand stream_demand(const Job& job, const MachineConfig& machine, double most_cycles) {
   StreamDemand demand;
   demand.cycles = layer_demand(job, machine).cycles();
+  // A cache or a network that joins reads may serve what DRAM is not asked for.
+  const bool from_dram = machine.dram.policy == "fixed" && machine.interconnect.kind == "ideal";
+  const double bytes_per_cycle = machine.dram.bytes_per_second / machine.clock_hz;
   DemandReader reader(machine);
-  for (std::uint32_t cluster = 0; cluster < machine.clusters; ++cluster) {
+  reader.most_cycles = most_cycles;
+  if (from_dram) reader.most_dram_bytes = most_cycles * bytes_per_cycle;
+  for (std::uint32_t cluster = 0; cluster < machine.clusters && demand.cycles <= most_cycles; ++cluster) {
     reader.begin();
     read_stream(job, cluster, reader);
     demand.cycles = std::max(demand.cycles, reader.busiest());
+    if (from_dram) demand.cycles = std::max(demand.cycles, reader.dram_bytes / bytes_per_cycle);
+    if (reader.enough()) demand.cycles = std::max(demand.cycles, std::nextafter(most_cycles, HUGE_VAL));
   }
-  // A cache or a network that joins reads may serve what DRAM is not asked for.
-  const bool from_dram = machine.dram.policy == "fixed" && machine.interconnect.kind == "ideal";
-  const double bus = reader.dram_bytes / machine.dram.bytes_per_second * machine.clock_hz;
-  if (from_dram) demand.cycles = std::max(demand.cycles, bus);
   demand.digest = reader.digest;
   demand.commands = reader.commands;
   return demand;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "models/machine.h"
@@ -14,7 +15,9 @@ struct StreamDemand {
   std::uint64_t digest = 0;  // of all commands in their order: equal schedules have equal ones
   std::uint64_t commands = 0;
 };
-StreamDemand stream_demand(const Job& job, const MachineConfig& machine);
+// Reading ends, with no digest, once more than `most_cycles` are needed.
+StreamDemand stream_demand(const Job& job, const MachineConfig& machine,
+                           double most_cycles = std::numeric_limits<double>::infinity());
 
 // No run of the schedule takes fewer cycles.
 inline double least_cycles(const Job& job, const MachineConfig& machine) { return stream_demand(job, machine).cycles; }
