@@ -19,6 +19,9 @@ namespace {
 constexpr std::uint64_t kFirstShare = 8;       // of the budget of one dataflow: what each gets at first, at least
 constexpr std::size_t kWholeRuns = 3;          // of the best by smaller jobs
 constexpr std::uint64_t kMostWhole = 300'000;  // steps of a job whose whole runs decide
+// An evaluation of more than so many times options.sample_steps, as of a job that has no smaller one, counts as
+// several; but so many are made.
+constexpr std::uint64_t kLongEvaluation = 8, kFewestEvaluations = 24;
 
 struct Arm {
   std::unique_ptr<Tuner> tuner;
@@ -36,6 +39,12 @@ std::uint64_t steps_of(const MachineConfig& machine, const config::Network& netw
   } catch (const config::ConfigError&) {  // its tiles are larger than the smaller job
     return 0;
   }
+}
+
+std::uint64_t budget_of(const TuningOptions& options, std::uint64_t steps) {
+  const std::uint64_t usual = kLongEvaluation * options.sample_steps;
+  if (usual == 0 || steps <= usual) return options.evaluations;
+  return std::min(options.evaluations, std::max(options.evaluations * usual / steps, kFewestEvaluations));
 }
 
 }  // namespace
@@ -89,11 +98,14 @@ Portfolio choose_from(const std::vector<job::Schedule>& schedules, const Machine
   const job::Schedule first = arms.front().tuner->first();
   result.least_cycles = schedule::layer_demand(job::make_job(machine, network, first), machine).cycles();
   std::optional<Sample> sample;
+  std::uint64_t budget = options.evaluations;
   if (options.sample_steps > 0) {
     const auto count = [&](const MachineConfig& m, const config::Network& n, std::uint64_t most) {
       return steps_of(m, n, first, most);
     };
     sample = sample_of(machine, network, options.sample_steps, count);
+    const std::uint64_t most = kLongEvaluation * options.sample_steps * (options.evaluations / kFewestEvaluations + 1);
+    budget = budget_of(options, sample ? count(sample->machine, sample->large, most) : count(machine, network, most));
   }
   if (sample && network.step == config::Step::kGemm) {  // whose tiles are to be no larger than the smaller product
     for (Arm& arm : arms) {
@@ -105,15 +117,14 @@ Portfolio choose_from(const std::vector<job::Schedule>& schedules, const Machine
   auto evaluator = std::make_unique<Evaluator>(machine, network, energy, options.objective, sample);
   const auto cheaper = [](const Arm& a, const Arm& b) { return a.cost() < b.cost(); };
   std::size_t going = arms.size();
-  for (std::uint64_t share = arms.size() == 1 ? options.evaluations
-                                              : std::max<std::uint64_t>(kFirstShare, options.evaluations / 8);
-       ; share *= 2) {
+  for (std::uint64_t share = arms.size() == 1 ? budget : std::max<std::uint64_t>(kFirstShare, budget / 8);;
+       share *= 2) {
     bool any = false;
     for (std::size_t i = 0; i < going; ++i) {
       Arm& arm = arms[i];
       const std::uint64_t done = arm.tuner->log().size();
-      if (!arm.is_going || done >= options.evaluations) continue;
-      arm.is_going = arm.tuner->advance(*evaluator, std::min(share, options.evaluations - done), enough);
+      if (!arm.is_going || done >= budget) continue;
+      arm.is_going = arm.tuner->advance(*evaluator, std::min(share, budget - done), enough);
       any = true;
       if (arm.cost() <= enough && !sample) break;  // a smaller job's cost may be too low
     }
