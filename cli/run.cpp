@@ -91,17 +91,6 @@ std::string seen_from(const std::string& file, const std::string& path) {
 
 constexpr std::uint64_t kMostFindings = 20;
 
-// Random delays as long as this lives.
-class Jitter {
- public:
-  Jitter(const std::optional<std::uint64_t>& seed, Platform& platform) {
-    if (seed) jitter::begin(*seed, platform.context().clock.period_fs());
-  }
-  ~Jitter() { jitter::end(); }
-  Jitter(const Jitter&) = delete;
-  Jitter& operator=(const Jitter&) = delete;
-};
-
 std::string title_of(const Prepared& p, const job::Schedule& schedule) {
   return fmt::format("{} on {}, {}", schedule.text, p.network.name, p.machine.name);
 }
@@ -147,7 +136,8 @@ int run(const RunArguments& a) {
   options.trace = trace.session();
   options.watch = firmware.watch();
   job::Runner runner(p.machine, p.energy, p.full);
-  const Jitter jitter(a.jitter, runner.platform());
+  Context& context = runner.platform().context();
+  if (a.jitter) context.jitter = std::make_unique<Jitter>(*a.jitter, context.clock.period_fs());
   std::optional<RunCheck> check;
   if (a.check) check.emplace(runner, p.network, schedule);
   job::Result result;

@@ -25,8 +25,8 @@ Signal::Signal(CounterOwner& owner, std::string name, const char* const* names)
 Signal::Signal(CounterOwner& owner, std::string name, Real real)
     : Signal(owner, std::move(name), Kind::kReal, 64, nullptr, real.unit) {}
 
-Clock::Clock(double hertz, const Agenda* agenda)
-    : agenda_(agenda),
+Clock::Clock(double hertz, const sim::EventQueue* event_queue)
+    : event_queue_(event_queue),
       hertz_(hertz),
       period_fs_(static_cast<std::uint64_t>(std::llround(1e15 / hertz))),
       reciprocal_(UINT64_MAX / period_fs_) {}

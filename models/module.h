@@ -4,15 +4,17 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <systemc>
 #include <vector>
 
 #include "models/account/account.h"
-#include "models/agenda/agenda.h"
+#include "models/bus/jitter.h"
 #include "models/counters/counter.h"
 #include "models/fault.h"
 #include "models/partition.h"
+#include "models/sim/event_queue.h"
 #include "models/trace/signal.h"
 
 namespace attnvp {
@@ -20,17 +22,17 @@ namespace attnvp {
 class Journal;
 
 // A clock domain: cycles to SystemC time and back. The period is rounded to whole femtoseconds (the kernel's time
-// resolution), so that every multiple of it is exact. Its time is the agenda's; what has none only converts.
+// resolution), so that every multiple of it is exact. Its time is the event_queue's; what has none only converts.
 class Clock {
  public:
-  explicit Clock(double hertz, const Agenda* agenda = nullptr);
+  explicit Clock(double hertz, const sim::EventQueue* event_queue = nullptr);
   double hertz() const { return hertz_; }
   // The time so many cycles from now, in femtoseconds. The kernel's ends after 2^64: what would lie beyond ends there,
-  // and ran_out() tells.
+  // and EventQueue::time_has_run_out tells.
   std::uint64_t after(std::uint64_t n) const {
     std::uint64_t fs = 0, then = 0;
     if (__builtin_mul_overflow(n, period_fs_, &fs) || __builtin_add_overflow(now_fs(), fs, &then)) {
-      ran_out_ = true;
+      event_queue_->time_has_run_out = true;
       return UINT64_MAX;
     }
     return then;
@@ -42,15 +44,12 @@ class Clock {
     return cycle > current ? after(cycle - current) : now_fs();
   }
   std::uint64_t most_cycles() const { return UINT64_MAX / period_fs_; }
-  // Of any clock of this process, since start_over(): times after that are not to be trusted.
-  static bool ran_out() { return ran_out_; }
-  static void start_over() { ran_out_ = false; }
   std::uint64_t now() const { return whole_cycles(now_fs()); }  // since 0
   std::uint64_t ceil_cycles(const sc_core::sc_time& t) const {
     return t.value() == 0 ? 0 : whole_cycles(t.value() + period_fs_ - 1);
   }
   std::uint64_t period_fs() const { return period_fs_; }
-  std::uint64_t now_fs() const { return agenda_->now_fs(); }
+  std::uint64_t now_fs() const { return event_queue_->now_fs(); }
 
  private:
   // fs / period_fs_, and models ask for every access: the product is at most 1 too small, and takes less time.
@@ -59,11 +58,10 @@ class Clock {
     return cycles + (fs - cycles * period_fs_ >= period_fs_ ? 1 : 0);
   }
 
-  const Agenda* agenda_;
+  const sim::EventQueue* event_queue_;
   double hertz_;
   std::uint64_t period_fs_;
   std::uint64_t reciprocal_;  // 2^64 / period_fs_, less than 1 too small
-  static inline bool ran_out_ = false;
 };
 
 class CounterOwner {
@@ -82,16 +80,17 @@ class CounterOwner {
 // What all modules of one platform share.
 struct Context {
   Context(double clock_hz, bool with_data, std::vector<Partition> of_clusters = {})
-      : clock(clock_hz, &agenda), full_data(with_data), partitions(std::move(of_clusters)) {}
+      : clock(clock_hz, &event_queue), full_data(with_data), partitions(std::move(of_clusters)) {}
 
-  Agenda agenda{"agenda"};
+  sim::EventQueue event_queue{"event_queue"};
   Clock clock;
   bool full_data;  // tensors are moved and computed; otherwise time and counts only
   FaultLog faults;
   // The fault line: every blocking register access ends with an error once a fault was raised. What processes wait for
   // is registered here at construction.
-  std::vector<Wake*> fault_line;
+  std::vector<sim::Condition*> fault_line;
   Givers givers;                              // of the events' tokens, for accounts
+  std::unique_ptr<Jitter> jitter;             // random delays, while there is one
   Journal* journal = nullptr;                 // descriptors are written down while there is one
   std::vector<std::string> l1_tags{"other"};  // names of the tags that firmware gives its L1 space; for people
   std::vector<Partition> partitions;          // that clusters belong to, one each; none: all to the whole machine
@@ -119,7 +118,7 @@ class Module : public sc_core::sc_module, public CounterOwner {
  protected:
   void fault(FaultCode code, std::uint64_t address, std::string detail) {
     ctx_.faults.report({name(), ctx_.clock.now(), code, address, std::move(detail)});
-    for (Wake* wake : ctx_.fault_line) wake->notify();
+    for (sim::Condition* wake : ctx_.fault_line) wake->notify();
   }
   Context& ctx_;
 };

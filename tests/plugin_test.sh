@@ -13,7 +13,7 @@ build() { # LIBRARY OPTION...
   local library=$1
   shift
   # shellcheck disable=SC2046
-  g++ -std=c++17 -shared -fPIC "$@" -I "$source" "$source/examples/dram_plugin/two_banks.cpp" -o "$library" \
+  g++ -std=c++20 -DSC_CPLUSPLUS=201703L -shared -fPIC "$@" -I "$source" "$source/examples/dram_plugin/two_banks.cpp" -o "$library" \
     $(pkg-config --cflags --libs systemc) || exit 1
 }
 build "$in/libtwo_banks.so"
@@ -35,7 +35,7 @@ same "$in/full" "$in/phases" # a target that never rests takes no more time
 
 # What plug-ins may do, and what they may not (plugin/modes.cpp).
 # shellcheck disable=SC2046
-g++ -std=c++17 -O1 -shared -fPIC -I "$source" "$source/tests/plugin/modes.cpp" -o "$in/modes.so" \
+g++ -std=c++20 -DSC_CPLUSPLUS=201703L -O1 -shared -fPIC -I "$source" "$source/tests/plugin/modes.cpp" -o "$in/modes.so" \
   $(pkg-config --cflags --libs systemc) || exit 1
 modes=(--net H=1,N=32,E=32 --set "dram.policy=plugin:$in/modes.so")
 cycles_of() { # MODE: into $in/MODE

@@ -77,7 +77,7 @@ BankedDram::BankedDram(sc_core::sc_module_name name, const Site& site)
       tick_fs_(static_cast<std::uint64_t>(std::llround(config_.tCK_seconds * 1e15))),
       contents_(site.base, size_bytes_),
       mapping_(config_.mapping, config_, channels_of(config_, site.machine.dram.bytes_per_second)),
-      serve_(ctx_.agenda, Call::of<&BankedDram::serve>(this)) {
+      serve_(ctx_.event_queue, sim::Callback::of<&BankedDram::serve>(this)) {
   const std::uint32_t channels = channels_of(config_, site.machine.dram.bytes_per_second);
   for (std::uint32_t i = 0; i < channels; ++i) {
     channels_.push_back(
@@ -164,7 +164,7 @@ void BankedDram::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time
     accesses_[index].ticket = later->ticket;
     return;
   } else {
-    Waiting waiting(ctx_.agenda);
+    Waiting waiting(ctx_.event_queue);
     accesses_[index].to = &waiting;
     end = waiting.wait();
   }
@@ -218,7 +218,7 @@ void BankedDram::wake_at(Tick next) {
   if (next >= wakes_) return;
   wakes_ = next;
   // At whole cycles, so that a later job begins at one; the channels keep their own clock's time.
-  serve_.at(ctx_.clock.begin_of(cycle_of(next)));
+  serve_.notify_at(ctx_.clock.begin_of(cycle_of(next)));
 }
 
 unsigned BankedDram::transport_dbg(tlm::tlm_generic_payload& payload) { return contents_.peek(payload); }

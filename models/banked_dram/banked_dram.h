@@ -69,7 +69,7 @@ class BankedDram : public Memory {
   std::uint64_t epoch_fs_ = 0;       // the clock starts with the job
   std::uint32_t calling_ = kNobody;  // the access that is within b_transport: its end needs no message
   Tick wakes_ = DramChannel::kNever;
-  Step serve_;
+  sim::Event serve_;
   tlm_utils::simple_target_socket<BankedDram> in_{"in"};
 };
 

@@ -11,7 +11,7 @@ Bridge::Bridge(sc_core::sc_module_name name, Context& context) : sc_module(name)
 void Bridge::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
   auto* const later = payload.get_extension<CompletionExtension>();
   if (later == nullptr) {  // a process by itself
-    const Agenda::Halt halt(ctx_.agenda);
+    const sim::EventQueue::KernelTimeGuard halt(ctx_.event_queue);
     return out->b_transport(payload, delay);
   }
   waiting_.push_back({ctx_.clock.now_fs(), payload.get_command(), payload.get_address(), payload.get_data_ptr(),
@@ -22,7 +22,7 @@ void Bridge::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& de
   delay = sc_core::SC_ZERO_TIME;
   payload.set_response_status(tlm::TLM_OK_RESPONSE);
   if (idle_ == 0) sc_core::sc_spawn([this] { carry(); }, sc_core::sc_gen_unique_name("carrier"));
-  ctx_.agenda.notify(work_);
+  ctx_.event_queue.notify(work_);
 }
 
 void Bridge::carry() {

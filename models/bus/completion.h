@@ -1,4 +1,4 @@
-// For initiators that do not wait: modules of steps (models/agenda/agenda.h), and whoever has several accesses under
+// For initiators that do not wait: modules of steps (models/sim/event_queue.h), and whoever has several accesses under
 // way. The initiator adds this extension to its payload, and the target may answer at once and tell the end later;
 // or annotate its time, as ever; or both: time that is annotated comes on top. A payload is the initiator's again when
 // b_transport returns, its data when the access is over, and so is a stream.
@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <tlm>
 
-#include "models/agenda/agenda.h"
+#include "models/sim/event_queue.h"
 
 namespace attnvp {
 
@@ -32,7 +32,7 @@ struct CompletionExtension : tlm::tlm_extension<CompletionExtension> {
 // Who is told of the end, for an initiator without that extension: a process, which waits.
 class Waiting : public Completions {
  public:
-  explicit Waiting(Agenda& agenda) : told_(agenda) {}
+  explicit Waiting(sim::EventQueue& event_queue) : told_(event_queue) {}
   void completed(std::uint64_t /*ticket*/, std::uint64_t cycle, bool ok) override {
     end_cycle_ = cycle;
     ok_ = ok;
@@ -47,7 +47,7 @@ class Waiting : public Completions {
   bool ok() const { return ok_; }
 
  private:
-  Wake told_;
+  sim::Condition told_;
   std::uint64_t end_cycle_ = 0;
   bool over_ = false, ok_ = true;
 };

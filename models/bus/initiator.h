@@ -6,23 +6,23 @@
 #include <systemc>
 #include <tlm>
 
-#include "models/agenda/agenda.h"
-#include "models/bus/jitter.h"
+#include "models/module.h"
+#include "models/sim/event_queue.h"
 
 namespace attnvp {
 
 // The access is over but for what is added to `delay`.
 template <class Socket>
-bool request(Socket& socket, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
+bool request(Context& context, Socket& socket, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
   socket->b_transport(payload, delay);
-  if (jitter::on) delay += jitter::delay(socket.name());
+  if (context.jitter != nullptr) delay += context.jitter->delay(socket.name());
   return payload.is_response_ok();
 }
 
 // The time at which the initiator says that it is has come: for itself, or for targets that others watch.
-inline void arrive(Agenda& agenda, sc_core::sc_time& delay) {
+inline void arrive(sim::EventQueue& event_queue, sc_core::sc_time& delay) {
   if (delay == sc_core::SC_ZERO_TIME) return;
-  agenda.wait_until(agenda.now_fs() + delay.value());
+  event_queue.wait_until(event_queue.now_fs() + delay.value());
   delay = sc_core::SC_ZERO_TIME;
 }
 

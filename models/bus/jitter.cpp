@@ -1,9 +1,9 @@
 #include "models/bus/jitter.h"
 
+#include <iterator>
 #include <string_view>
-#include <unordered_map>
 
-namespace attnvp::jitter {
+namespace attnvp {
 
 namespace {
 
@@ -15,41 +15,24 @@ std::uint64_t mixed(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// Every initiator has a temper of its own, so that one lags behind the others for long.
-struct Initiator {
-  std::uint64_t state = 0;
-  std::uint32_t one_in = 0;     // accesses that are delayed; 0: none
-  std::uint32_t most_bits = 0;  // by up to 2^most_bits cycles
-};
+}  // namespace
 
-std::uint64_t seed_ = 0, period_fs_ = 1;
-std::unordered_map<std::string, Initiator> initiators_;
+Jitter::Jitter(std::uint64_t seed, std::uint64_t period_fs) : seed_(mixed(seed)), period_fs_(period_fs) {}
 
-Initiator& of(const char* name) {
+Jitter::Initiator& Jitter::of(const char* name) {
   const auto [at, fresh] = initiators_.try_emplace(name);
   if (!fresh) return at->second;
   Initiator& i = at->second;
   i.state = seed_;
   for (const char c : std::string_view(name)) i.state = mixed(i.state ^ static_cast<unsigned char>(c));
-  constexpr Initiator kTempers[] = {{0, 0, 0}, {0, 2, 4}, {0, 4, 10}, {0, 8, 16}, {0, 64, 18}};
-  const Initiator& temper = kTempers[i.state % std::size(kTempers)];
-  i.one_in = temper.one_in;
-  i.most_bits = temper.most_bits;
+  constexpr Initiator kParameters[] = {{0, 0, 0}, {0, 2, 4}, {0, 4, 10}, {0, 8, 16}, {0, 64, 18}};
+  const Initiator& parameters = kParameters[i.state % std::size(kParameters)];
+  i.one_in = parameters.one_in;
+  i.most_bits = parameters.most_bits;
   return i;
 }
 
-}  // namespace
-
-void begin(std::uint64_t seed, std::uint64_t period_fs) {
-  seed_ = mixed(seed);
-  period_fs_ = period_fs;
-  initiators_.clear();
-  on = true;
-}
-
-void end() { on = false; }
-
-std::uint64_t cycles(const char* name) {
+std::uint64_t Jitter::cycles(const char* name) {
   Initiator& i = of(name);
   if (i.one_in == 0) return 0;
   i.state = mixed(i.state);
@@ -58,6 +41,4 @@ std::uint64_t cycles(const char* name) {
   return (i.state >> 40) & ((std::uint64_t{1} << bits) - 1);
 }
 
-sc_core::sc_time delay(const char* name) { return sc_core::sc_time::from_value(cycles(name) * period_fs_); }
-
-}  // namespace attnvp::jitter
+}  // namespace attnvp

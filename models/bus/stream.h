@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <tlm>
 
-#include "models/agenda/agenda.h"
 #include "models/bus/completion.h"
 #include "models/fault.h"
+#include "models/sim/event_queue.h"
 
 namespace attnvp {
 
@@ -58,10 +58,10 @@ struct Stream {
 // How an initiator takes a stream back before its end. The target puts here what ends it.
 struct Withdrawal {
   bool requested = false;
-  Step* end = nullptr;
+  sim::Event* end = nullptr;
   void request() {
     requested = true;
-    if (end != nullptr) end->soon();
+    if (end != nullptr) end->notify_delta();
   }
 };
 

@@ -49,19 +49,19 @@ ControlProcessor::ControlProcessor(sc_core::sc_module_name name, const Site& sit
 
 void ControlProcessor::start() {
   finished_ = false;
-  ctx_.agenda.notify(start_.event());
+  ctx_.event_queue.notify(start_.event());
 }
 
 void ControlProcessor::run() {
-  ctx_.agenda.let_drive();
+  ctx_.event_queue.allow_run_ahead();
   while (true) {
     running_.set(1);
     show(kRun);
     const std::uint64_t now = ctx_.clock.now_fs(), most = cycle_limit::cycles(), period = ctx_.clock.period_fs();
     end_fs_ = most > (UINT64_MAX - now) / period ? UINT64_MAX : now + most * period;
-    if (launch_cycles_ > 0) ctx_.agenda.wait_until(ctx_.clock.after(launch_cycles_));
+    if (launch_cycles_ > 0) ctx_.event_queue.wait_until(ctx_.clock.after(launch_cycles_));
     firmware_(*this, cluster_);
-    arrive(ctx_.agenda, local_);
+    arrive(ctx_.event_queue, local_);
     running_.set(0);
     show(kOff);
     finish_cycle_ = ctx_.clock.now();
@@ -108,12 +108,12 @@ bool ControlProcessor::access(bool write, std::uint64_t address, void* data, std
   show(kBus);
   local_ += ctx_.clock.cycles(cycles);
   if (dispatches) local_ += ctx_.clock.cycles(dispatch_cycles(data, bytes));
-  if (in_step_ || address >= hal::kDramBase) arrive(ctx_.agenda, local_);  // DRAM serves whoever asks first
+  if (in_step_ || address >= hal::kDramBase) arrive(ctx_.event_queue, local_);  // DRAM serves whoever asks first
   fill_payload(payload_, write ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND, address, data, bytes);
   show(kStall);
   const sc_core::sc_time asked = local_;
-  const bool ok = request(bus, payload_, local_);
-  if (!ok || local_ != asked || in_step_) arrive(ctx_.agenda, local_);  // the target takes part in time
+  const bool ok = request(ctx_, bus, payload_, local_);
+  if (!ok || local_ != asked || in_step_) arrive(ctx_.event_queue, local_);  // the target takes part in time
   current_address_ = 0;
   show(kRun);
   return ok;

@@ -55,7 +55,7 @@ class ControlProcessor : public Processor, private hal::Cpu {
   std::uint64_t end_fs_ = UINT64_MAX;  // at which accesses are refused
   std::uint64_t current_address_ = 0;  // of the access under way, 0 between accesses
   sc_core::sc_time local_;             // how far firmware is ahead: accesses that nobody else can notice take no wait
-  Wake start_{ctx_.agenda};
+  sim::Condition start_{ctx_.event_queue};
   tlm::tlm_generic_payload payload_;
   Signal running_{*this, "running", 1};
   Signal state_;

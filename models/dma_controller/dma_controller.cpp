@@ -22,11 +22,11 @@ const char* const kStateNames[] = {"idle", "wait_event", "transfer", "fault", nu
 DmaController::Channel::Channel(DmaController& dma, std::uint32_t i)
     : owner(dma),
       index(i),
-      front(dma.ctx_.agenda, Call::of<&Channel::take_up>(this)),
-      next(dma.ctx_.agenda, Call::of<&Channel::go_on>(this)),
-      queue(dma.ctx_, dma.config_.queue_depth, dma.place_.partition, front),
-      events(fmt::format("events{}", i).c_str(), dma.ctx_, dma.place_.events_base, dma.place_.events,
-             Call::of<&Channel::taken>(this), Call::of<&Channel::given>(this)),
+      pushed(dma.ctx_.event_queue),
+      issued(dma.ctx_.event_queue),
+      emptied(dma.ctx_.event_queue),
+      queue(dma.ctx_, dma.config_.queue_depth, dma.place_.partition, pushed),
+      events(fmt::format("events{}", i).c_str(), dma.ctx_, dma.place_.events_base, dma.place_.events),
       ages(owner.config_.queue_depth),
       state(owner, fmt::format("channel{}.state", i), kStateNames),
       operation(owner, fmt::format("channel{}.operation", i), kOperationNames),
@@ -49,11 +49,11 @@ DmaController::DmaController(sc_core::sc_module_name name, Context& context, con
       place_(place),
       buffers_(config.outstanding, std::vector<unsigned char>(config.burst_bytes)),
       free_buffers_(config.outstanding),
-      issue_(ctx_.agenda, Call::of<&DmaController::issue>(this)),
-      retire_(ctx_.agenda, Call::of<&DmaController::retire>(this)),
-      write_(ctx_.agenda, Call::of<&DmaController::arrived>(this)),
-      l1_read_(ctx_, Call::of<&DmaController::read_own_l1>(this)),
-      write_access_(ctx_, Call::of<&DmaController::written>(this)) {
+      issue_possible_(ctx_.event_queue),
+      retire_possible_(ctx_.event_queue),
+      arrived_(ctx_.event_queue),
+      l1_read_(ctx_),
+      write_access_(ctx_) {
   std::iota(free_buffers_.rbegin(), free_buffers_.rend(), std::size_t{0});
   control.register_b_transport(this, &DmaController::control_transport);
   control.register_transport_dbg(this, &DmaController::control_peek);
@@ -72,12 +72,15 @@ DmaController::DmaController(sc_core::sc_module_name name, Context& context, con
   issue_payload_.set_extension(&completion_);  // targets on the bus may say later when they are done
   l1_read_.attach_to(l1_payload_);
   write_access_.attach_to(write_payload_);
+  for (auto& channel : channels_) processes_.push_back(front_end(*channel));
+  processes_.push_back(issue_stage());
+  processes_.push_back(retire_stage());
 }
 
 void DmaController::control_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
   const std::uint64_t offset = payload.get_address() - place_.control_base;
   const std::uint64_t channel = offset / hal::kQueueStride;
-  if (!CommandQueue::builds(payload, offset % hal::kQueueStride)) arrive(ctx_.agenda, delay);
+  if (!CommandQueue::builds(payload, offset % hal::kQueueStride)) arrive(ctx_.event_queue, delay);
   if (channel >= channels_.size()) {
     payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
     return;
@@ -134,46 +137,64 @@ std::vector<Ledger> DmaController::ledgers() const {
   return all;
 }
 
-void DmaController::stop_with(Channel& channel, FaultCode code, std::uint64_t address, std::string detail) {
-  channel.queue.set_fault(code, address);
+void DmaController::stop_with(Channel& channel, const Refusal& refusal) {
+  channel.queue.set_fault(refusal.code, refusal.address);
   channel.state.set(kFault);
-  fault(code, address, fmt::format("channel {}: {}", channel.index, detail));
+  fault(refusal.code, refusal.address, fmt::format("channel {}: {}", channel.index, refusal.detail));
 }
 
 bool DmaController::own_l1(const hal::Operand& operand) const {
   return place_.map->holds(place_.map->find(place_.l1_base), operand.address);
 }
 
-void DmaController::front(Channel& channel) {
-  if (channel.presenting || channel.queue.empty()) return;
-  channel.presenting = true;
-  const hal::Descriptor& d = channel.queue.front();
-  channel.state.set(kWaitEvent);
-  channel.account.waits({Cause::kPending}, ctx_.clock.now());
-  ++channel.taken_up;
-  channel.id = ctx_.journal == nullptr
-                   ? Journal::kNobody
-                   : ctx_.journal->open(fmt::format("{}.channel{}", name(), channel.index), d, ctx_.clock.now());
-  Refusal refusal = check_header(d);
-  if (!refusal.any()) refusal = channel.events.check(d);
-  if (refusal.any()) return stop_with(channel, refusal.code, refusal.address, std::move(refusal.detail));
-  if (channel.events.take(d, channel.id)) taken(channel);
+sim::Process DmaController::front_end(Channel& channel) {
+  for (;;) {
+    while (channel.queue.empty()) co_await channel.pushed;
+    const hal::Descriptor& d = channel.queue.front();
+    channel.state.set(kWaitEvent);
+    channel.account.waits({Cause::kPending}, ctx_.clock.now());
+    ++channel.taken_up;
+    channel.id = ctx_.journal == nullptr
+                     ? Journal::kNobody
+                     : ctx_.journal->open(fmt::format("{}.channel{}", name(), channel.index), d, ctx_.clock.now());
+    Refusal refusal = check_header(d);
+    if (!refusal.any()) refusal = channel.events.check(d);
+    if (refusal.any()) {
+      stop_with(channel, std::move(refusal));
+      co_return;
+    }
+    co_await channel.events.take(d, channel.id);
+    if (ctx_.journal != nullptr && channel.id != Journal::kNobody)
+      ctx_.journal->of(channel.id).ready = ctx_.clock.now();
+
+    if (d.opcode == hal::Opcode::kNop) {  // ends behind those before it
+      channel.account.waits({Cause::kDrain}, ctx_.clock.now());
+      while (!channel.ending.empty()) co_await channel.emptied;
+      channel.current = d;
+      channel.ages.pop_front();
+      channel.queue.pop();
+      co_await channel.events.give(channel.current, channel.id);
+    } else {
+      if (!start_transfer(channel)) co_return;
+      issue_possible_.notify_delta();
+      co_await channel.issued;
+    }
+    channel.state.set(kIdle);
+    channel.account.waits({Cause::kProcessor}, ctx_.clock.now());
+  }
 }
 
-void DmaController::taken(Channel& channel) {
+// Of the queue's first descriptor. False: it is refused.
+bool DmaController::start_transfer(Channel& channel) {
   const hal::Descriptor& d = channel.queue.front();
-  if (ctx_.journal != nullptr && channel.id != Journal::kNobody) ctx_.journal->of(channel.id).ready = ctx_.clock.now();
-  if (d.opcode == hal::Opcode::kNop) {
-    channel.account.waits({Cause::kDrain}, ctx_.clock.now());
-    channel.nop = true;
-    return end_nop(channel);
-  }
-  if (d.opcode != hal::Opcode::kCopy) {
-    return stop_with(channel, FaultCode::kBadOpcode, 0,
-                     fmt::format("a DMA controller has no opcode {}", static_cast<int>(d.opcode)));
-  }
   Refusal refusal = check_copy(d, *place_.map, place_.l1_base);
-  if (refusal.any()) return stop_with(channel, refusal.code, refusal.address, std::move(refusal.detail));
+  if (d.opcode != hal::Opcode::kCopy) {
+    refusal = {FaultCode::kBadOpcode, 0, fmt::format("a DMA controller has no opcode {}", static_cast<int>(d.opcode))};
+  }
+  if (refusal.any()) {
+    stop_with(channel, std::move(refusal));
+    return false;
+  }
   channel.state.set(kTransfer);
   channel.current = d;
   channel.from_l1 = own_l1(d.operand[0]);
@@ -188,23 +209,7 @@ void DmaController::taken(Channel& channel) {
   channel.age = channel.ages.front();
   channel.ages.pop_front();
   channel.queue.pop();
-  issue_.soon();
-}
-
-void DmaController::next(Channel& channel) {
-  channel.presenting = false;
-  channel.state.set(kIdle);
-  channel.account.waits({Cause::kProcessor}, ctx_.clock.now());
-  front(channel);
-}
-
-// Once those before it have ended.
-void DmaController::end_nop(Channel& channel) {
-  if (!channel.nop || !channel.ending.empty()) return;
-  channel.current = channel.queue.front();
-  channel.ages.pop_front();
-  channel.queue.pop();
-  if (channel.events.give(channel.current, channel.id)) given(channel);
+  return true;
 }
 
 DmaController::Channel* DmaController::choose() {
@@ -240,15 +245,54 @@ std::size_t DmaController::take_buffer(std::uint64_t bytes) {
   return buffer;
 }
 
-// The channel's next burst.
-void DmaController::send(Channel& channel) {
+sim::Process DmaController::issue_stage() {
+  for (;;) {
+    Channel* const chosen = stopped_ || full() ? nullptr : choose();
+    if (chosen == nullptr) {
+      co_await issue_possible_;
+      continue;
+    }
+    Channel& channel = *chosen;
+    begin_burst(channel);
+    unsigned char* const data = buffers_[buffer_].data();
+    sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+    bool is_ok = true;
+    completion_.ticket = tickets_;
+    completion_.deferred = false;
+    if (!channel.from_l1) {
+      read_bytes += burst_.bytes;
+      fill_payload(issue_payload_, tlm::TLM_READ_COMMAND, burst_.source, data, burst_.bytes);
+      is_ok = request(ctx_, bus, issue_payload_, delay);
+    } else {
+      fill_payload(l1_payload_, tlm::TLM_READ_COMMAND, burst_.source, data, burst_.bytes);
+      is_ok = channel.forwarded ? !ctx_.full_data || l1->transport_dbg(l1_payload_) == burst_.bytes
+                                : co_await l1_read_.transport(l1, l1_payload_);
+      if (is_ok && !channel.to_l1) {  // goes on at once
+        write_bytes += burst_.bytes;
+        fill_payload(issue_payload_, tlm::TLM_WRITE_COMMAND, burst_.destination, data, burst_.bytes);
+        is_ok = request(ctx_, bus, issue_payload_, delay);
+      }
+    }
+    if (!is_ok) {
+      stopped_ = true;
+      stop_with(channel, {FaultCode::kUnmapped, burst_.source, kRefused});
+      co_return;
+    }
+    track_burst(channel, delay);
+    if (burst_.last) {  // its channel's next descriptor competes for the next burst
+      issue_possible_.notify_delta();
+      co_await issue_possible_;
+    }
+  }
+}
+
+// Takes the channel's next burst, and a buffer for it.
+void DmaController::begin_burst(Channel& channel) {
   if (config_.arbitration == DmaArbitration::kRoundRobin) {
     next_ = channel.index + 1 == channels_.size() ? 0 : channel.index + 1;
   }
-  sending_ = &channel;
   burst_ = channel.transfer.next();
   buffer_ = take_buffer(burst_.bytes);
-  unsigned char* const data = buffers_[buffer_].data();
   if (active_++ == 0) busy_since_ = ctx_.clock.now();
   busy_.set(1);
   if (!channel.started) {
@@ -260,53 +304,17 @@ void DmaController::send(Channel& channel) {
   }
   channel.counted += config_.counted(burst_.bytes);
   ++channel.ending.back().bursts;
-
-  if (channel.from_l1) {
-    fill_payload(l1_payload_, tlm::TLM_READ_COMMAND, burst_.source, data, burst_.bytes);
-    if (channel.forwarded) {
-      sent(!ctx_.full_data || l1->transport_dbg(l1_payload_) == burst_.bytes, sc_core::SC_ZERO_TIME);
-    } else if (l1_read_.begin(l1, l1_payload_)) {
-      sent(l1_read_.ok(), sc_core::SC_ZERO_TIME);
-    }
-    return;
-  }
-  read_bytes += burst_.bytes;
-  sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-  fill_payload(issue_payload_, tlm::TLM_READ_COMMAND, burst_.source, data, burst_.bytes);
-  completion_.ticket = tickets_;
-  completion_.deferred = false;
-  const bool ok = request(bus, issue_payload_, delay);
-  sent(ok, delay);
 }
 
-void DmaController::read_own_l1() {
-  const bool last = burst_.last;
-  sent(l1_read_.ok(), sc_core::SC_ZERO_TIME);
-  last ? issue_.soon() : issue();
-}
-
-// It is read, or will be after `delay`, or when its target says. What comes out of the own L1 goes on at once.
-void DmaController::sent(bool ok, sc_core::sc_time delay) {
-  Channel& channel = *std::exchange(sending_, nullptr);
-  const bool written = channel.from_l1 && !channel.to_l1;
-  if (channel.from_l1) completion_.deferred = false;
-  if (ok && written) {
-    fill_payload(issue_payload_, tlm::TLM_WRITE_COMMAND, burst_.destination, buffers_[buffer_].data(), burst_.bytes);
-    write_bytes += burst_.bytes;
-    completion_.ticket = tickets_;
-    ok = request(bus, issue_payload_, delay);
-  }
-  if (!ok) {
-    stopped_ = true;
-    return stop_with(channel, FaultCode::kUnmapped, burst_.source, kRefused);
-  }
+// The burst is under way: it ends after `delay`, or when its target says.
+void DmaController::track_burst(Channel& channel, sc_core::sc_time delay) {
   bursts += 1;
   ++tickets_;
   Channel::Ending& descriptor = channel.ending.back();
   if (burst_.last) {
     descriptor.issued = true;
     channel.ready = false;
-    channel.next.soon();
+    channel.issued.notify_delta();
   }
   InFlight& entry = in_flight_.emplace_back();
   entry.destination = burst_.destination;
@@ -314,7 +322,7 @@ void DmaController::sent(bool ok, sc_core::sc_time delay) {
   entry.channel = &channel;
   entry.descriptor = &descriptor;
   entry.to_l1 = channel.to_l1;
-  entry.written = written;
+  entry.written = channel.from_l1 && !channel.to_l1;
   entry.from_l1 = channel.from_l1;
   entry.issued_fs = ctx_.clock.now_fs();
   if (Activity* const activity = activity_of(ctx_)) {  // once it has ended
@@ -326,18 +334,7 @@ void DmaController::sent(bool ok, sc_core::sc_time delay) {
   entry.buffer = buffer_;
   counted_ += config_.counted(burst_.bytes);
   outstanding_.set(++live_);
-  if (retiring_ == nullptr) retire_.soon();
-}
-
-void DmaController::issue() {
-  while (sending_ == nullptr && !stopped_ && !full()) {
-    Channel* const channel = choose();
-    if (channel == nullptr) return;
-    const bool last = channel->transfer.at_last();
-    send(*channel);
-    // Its channel's next descriptor competes for the next burst.
-    if (last && sending_ == nullptr) return issue_.soon();
-  }
+  if (retire_possible_.has_waiter()) retire_possible_.notify_delta();
 }
 
 }  // namespace attnvp

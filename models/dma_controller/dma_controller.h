@@ -7,7 +7,8 @@
 // plain TLM-2.0. The issue stage reads; what comes out of the own L1 it sends on over the interconnect at once.
 // Everything else the retire stage writes when its read is over: in the order of the reads, or, where `in_order` is
 // off, of their ends. A descriptor's events are given when all of its bytes have arrived, and those of the descriptors
-// before it in its channel. Fronts, issue and retire are steps (models/agenda/agenda.h).
+// before it in its channel. Each channel's front end, the issue stage and the retire stage are processes
+// (models/sim/process.h).
 #pragma once
 
 #include <tlm_utils/simple_initiator_socket.h>
@@ -27,6 +28,7 @@
 #include "models/interconnect/address_map.h"
 #include "models/machine.h"
 #include "models/module.h"
+#include "models/sim/process.h"
 
 namespace attnvp {
 
@@ -64,18 +66,14 @@ class DmaController : public Module, private Completions {
  private:
   struct Channel {
     Channel(DmaController& owner, std::uint32_t index);
-    void take_up() { owner.front(*this); }
-    void go_on() { nop ? owner.end_nop(*this) : owner.next(*this); }
-    void taken() { owner.taken(*this); }
-    void given() { owner.given(*this); }
     DmaController& owner;
     std::uint32_t index;
-    Step front, next;
+    sim::Event pushed;   // into the queue
+    sim::Event issued;   // the last burst of `transfer`
+    sim::Event emptied;  // a descriptor has left `ending`
     CommandQueue queue;
     EventPort events;
-    bool presenting = false;  // the queue's first, from its events on until all of its bursts are issued
-    bool nop = false;         // which is none to issue, and waits for those before it
-    bool ready = false;       // `transfer` may be issued: events taken, descriptor checked
+    bool ready = false;  // `transfer` may be issued: events taken, descriptor checked
     Transfer transfer;
     hal::Descriptor current{};
     bool from_l1 = false, to_l1 = false;  // the cluster's own
@@ -126,33 +124,25 @@ class DmaController : public Module, private Completions {
 
   void control_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   unsigned control_peek(tlm::tlm_generic_payload& payload);
-  // A channel's front end: takes events, checks, makes a transfer ready.
-  void front(Channel& channel);
-  void taken(Channel& channel);
-  void next(Channel& channel);
-  void end_nop(Channel& channel);
-  void given(Channel& channel);
-  // Issue: reads channels' bursts.
-  void issue();
+  // Takes events, checks, makes a transfer ready.
+  sim::Process front_end(Channel& channel);
+  bool start_transfer(Channel& channel);
+  // Reads channels' bursts.
+  sim::Process issue_stage();
   Channel* choose();
   bool full() const { return counted_ >= most_counted_; }
-  void send(Channel& channel);
-  void read_own_l1();
-  void sent(bool ok, sc_core::sc_time delay);
+  void begin_burst(Channel& channel);
+  void track_burst(Channel& channel, sc_core::sc_time delay);
   void completed(std::uint64_t ticket, std::uint64_t cycle, bool ok) override;
-  // Retire: writes what has been read, ends descriptors that are done.
-  void retire();
+  // Writes what has been read, ends descriptors that are done.
+  sim::Process retire_stage();
   InFlight* next_done();
-  bool write();
-  void arrived();
-  void written();
-  void tell_burst(const InFlight& entry);
-  bool end_burst();
-  bool end_descriptors(Channel& channel);
+  void end_burst(InFlight& entry);
   void end_descriptor(Channel& channel);
+  void leave(InFlight& entry);
   std::size_t take_buffer(std::uint64_t bytes);
   bool own_l1(const hal::Operand& operand) const;
-  void stop_with(Channel& channel, FaultCode code, std::uint64_t address, std::string detail);
+  void stop_with(Channel& channel, const Refusal& refusal);
 
   DmaConfig config_;
   std::uint64_t most_counted_, most_of_a_channel_;  // as `config_` says
@@ -168,11 +158,9 @@ class DmaController : public Module, private Completions {
   std::uint32_t active_ = 0;  // bursts under way, those being read from L1 included
   std::uint64_t busy_since_ = 0;
   std::uint64_t last_end_fs_ = 0;  // of a burst
-  Step issue_, retire_, write_;
-  Channel* sending_ = nullptr;    // a burst of it is being read from L1:
-  Burst burst_;                   //   this one,
-  std::size_t buffer_ = 0;        //   into here
-  InFlight* retiring_ = nullptr;  // is being written
+  sim::Event issue_possible_, retire_possible_, arrived_;
+  Burst burst_;             // of the issue stage,
+  std::size_t buffer_ = 0;  //   into here
   bool stopped_ = false;
   std::uint64_t tickets_ = 0;              // of bursts sent, one each
   CompletionExtension completion_{*this};  // of the issue stage's payload
@@ -180,6 +168,7 @@ class DmaController : public Module, private Completions {
   tlm::tlm_generic_payload issue_payload_, l1_payload_, write_payload_;
   Signal busy_{*this, "busy", 1};
   Signal outstanding_{*this, "outstanding", 16};
+  std::vector<sim::Process> processes_;
 };
 
 }  // namespace attnvp

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "models/bus/initiator.h"
-#include "models/bus/jitter.h"
 #include "models/dma_controller/dma_controller.h"
 #include "models/trace/activity.h"
 
@@ -12,10 +11,10 @@ namespace attnvp {
 
 void DmaController::completed(std::uint64_t ticket, std::uint64_t cycle, bool ok) {
   InFlight& entry = in_flight_[in_flight_.size() - (tickets_ - ticket)];
-  if (!ok) return stop_with(*entry.channel, FaultCode::kUnmapped, entry.destination, kRefused);
+  if (!ok) return stop_with(*entry.channel, {FaultCode::kUnmapped, entry.destination, kRefused});
   entry.open = false;
-  entry.done_cycle = cycle + entry.more_cycles + (jitter::on ? jitter::cycles(name()) : 0);
-  if (retiring_ == nullptr) retire_.soon();
+  entry.done_cycle = cycle + entry.more_cycles + (ctx_.jitter != nullptr ? ctx_.jitter->cycles(name()) : 0);
+  if (retire_possible_.has_waiter()) retire_possible_.notify_delta();
 }
 
 // The burst to retire next, when its turn has come; its read may be annotated to end later.
@@ -27,90 +26,70 @@ DmaController::InFlight* DmaController::next_done() {
     if (first == nullptr || entry.done_cycle < first->done_cycle) first = &entry;
   }
   if (first == nullptr || first->done_cycle <= ctx_.clock.now()) return first;
-  retire_.at(ctx_.clock.begin_of(first->done_cycle));
+  retire_possible_.notify_at(ctx_.clock.begin_of(first->done_cycle));
   return nullptr;
 }
 
-void DmaController::retire() {
-  while (retiring_ == nullptr) {
-    retiring_ = next_done();
-    if (retiring_ == nullptr || !write() || !end_burst()) return;
-  }
-}
+sim::Process DmaController::retire_stage() {
+  for (;;) {
+    InFlight* const next = next_done();
+    if (next == nullptr) {
+      co_await retire_possible_;
+      continue;
+    }
+    InFlight& entry = *next;
+    Channel& channel = *entry.channel;
+    // Into the own L1 from when it has arrived on; elsewhere, once it has.
+    if (!entry.to_l1 && entry.done_cycle > ctx_.clock.now()) {
+      co_await arrived_.at(ctx_.clock.begin_of(entry.done_cycle));
+    }
+    if (!entry.written) {
+      const std::uint64_t now = ctx_.clock.now();
+      unsigned char* const data = buffers_[entry.buffer].data();
+      fill_payload(write_payload_, tlm::TLM_WRITE_COMMAND, entry.destination, data, entry.bytes);
+      bool is_ok = true;
+      if (entry.to_l1) {
+        const auto arrival = ctx_.clock.cycles(entry.done_cycle - std::min(entry.done_cycle, now));
+        is_ok = co_await write_access_.transport_after(l1, write_payload_, arrival);
+      } else {
+        write_bytes += entry.bytes;
+        is_ok = co_await write_access_.transport_after(bus, write_payload_, sc_core::SC_ZERO_TIME);
+      }
+      if (!is_ok) {
+        stop_with(channel, {FaultCode::kUnmapped, entry.destination, kRefused});
+        co_return;
+      }
+    }
+    end_burst(entry);
 
-// Into the own L1 from when it has arrived on; elsewhere, once it has. Whether that is over: if not, arrived() or
-// written() is next.
-bool DmaController::write() {
-  const InFlight& entry = *retiring_;
-  const std::uint64_t now = ctx_.clock.now();
-  if (!entry.to_l1 && entry.done_cycle > now) {
-    write_.at(ctx_.clock.begin_of(entry.done_cycle));
-    return false;
+    bool gave_at_once = false;
+    while (!channel.ending.empty() && channel.ending.front().issued && channel.ending.front().bursts == 0) {
+      sim::Completion::Awaiter given =
+          channel.events.give(channel.ending.front().descriptor, channel.ending.front().id);
+      gave_at_once = given.await_ready();
+      co_await given;
+      end_descriptor(channel);
+    }
+    leave(entry);
+    // Where events were given, whoever gets them competes for the next burst.
+    gave_at_once ? issue_possible_.notify_delta() : issue_possible_.notify();
   }
-  if (entry.written) return true;
-  fill_payload(write_payload_, tlm::TLM_WRITE_COMMAND, entry.destination, buffers_[entry.buffer].data(), entry.bytes);
-  if (!entry.to_l1) {
-    write_bytes += entry.bytes;
-    return write_access_.make(bus, write_payload_, sc_core::SC_ZERO_TIME);
-  }
-  return write_access_.make(l1, write_payload_, ctx_.clock.cycles(entry.done_cycle - std::min(entry.done_cycle, now)));
-}
-
-void DmaController::arrived() {
-  if (write() && end_burst()) retire();
-}
-
-void DmaController::written() {
-  if (end_burst()) retire();
 }
 
 // Bursts end one after the other: a burst's bytes pass between the end of the one before and its own.
-void DmaController::tell_burst(const InFlight& entry) {
+void DmaController::end_burst(InFlight& entry) {
   const std::uint64_t from = std::max(entry.issued_fs, last_end_fs_);
   last_end_fs_ = ctx_.clock.now_fs();
-  Activity* const activity = activity_of(ctx_);
-  if (activity == nullptr) return;
-  const auto bytes = static_cast<double>(entry.bytes);
-  activity->done(bursts, 1, from, last_end_fs_);
-  if (!entry.from_l1) activity->done(read_bytes, bytes, from, last_end_fs_);
-  if (!entry.to_l1) activity->done(write_bytes, bytes, from, last_end_fs_);
-}
-
-// Its descriptor is done with the last of its bursts, in the order of the channel. False: there is still something to
-// come.
-bool DmaController::end_burst() {
-  InFlight& entry = *retiring_;
-  if (!entry.written && !write_access_.ok()) {
-    stop_with(*entry.channel, FaultCode::kUnmapped, entry.destination, kRefused);
-    return false;
+  if (Activity* const activity = activity_of(ctx_)) {
+    const auto bytes = static_cast<double>(entry.bytes);
+    activity->done(bursts, 1, from, last_end_fs_);
+    if (!entry.from_l1) activity->done(read_bytes, bytes, from, last_end_fs_);
+    if (!entry.to_l1) activity->done(write_bytes, bytes, from, last_end_fs_);
   }
-  tell_burst(entry);
   --entry.descriptor->bursts;
   entry.channel->counted -= config_.counted(entry.bytes);
   free_buffers_.push_back(entry.buffer);
   entry.retired = true;
-  return end_descriptors(*entry.channel);
-}
-
-bool DmaController::end_descriptors(Channel& channel) {
-  const std::uint64_t ended = descriptors.value();
-  while (!channel.ending.empty() && channel.ending.front().issued && channel.ending.front().bursts == 0) {
-    const Channel::Ending& ending = channel.ending.front();
-    if (!channel.events.give(ending.descriptor, ending.id)) return false;
-    end_descriptor(channel);
-  }
-  --live_;
-  counted_ -= config_.counted(retiring_->bytes);
-  retiring_ = nullptr;
-  while (!in_flight_.empty() && in_flight_.front().retired) in_flight_.pop_front();
-  outstanding_.set(live_);
-  if (--active_ == 0) {
-    busy_cycles += ctx_.clock.now() - busy_since_;
-    busy_.set(0);
-  }
-  // Where events were given, whoever gets them competes for the next burst.
-  descriptors.value() == ended ? issue() : issue_.soon();
-  return true;
 }
 
 // Its events have been given.
@@ -125,16 +104,18 @@ void DmaController::end_descriptor(Channel& channel) {
   channel.queue.count_done();
   channel.ending.pop_front();
   channel.settle(ctx_.clock.now());
-  if (channel.nop) channel.next.soon();
+  if (channel.emptied.has_waiter()) channel.emptied.notify_delta();
 }
 
-void DmaController::given(Channel& channel) {
-  if (channel.nop && channel.ending.empty()) {
-    channel.nop = false;
-    return next(channel);
-  }
-  end_descriptor(channel);
-  if (end_descriptors(channel)) retire();
+// The burst's place among those under way is free.
+void DmaController::leave(InFlight& entry) {
+  --live_;
+  counted_ -= config_.counted(entry.bytes);
+  while (!in_flight_.empty() && in_flight_.front().retired) in_flight_.pop_front();
+  outstanding_.set(live_);
+  if (--active_ > 0) return;
+  busy_cycles += ctx_.clock.now() - busy_since_;
+  busy_.set(0);
 }
 
 }  // namespace attnvp

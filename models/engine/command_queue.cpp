@@ -27,7 +27,7 @@ bool CommandQueue::push() {
   finish(queue_.back());
   ++pushed_count_;
   if (level_signal_ != nullptr) level_signal_->set(queue_.size());
-  pushed_.soon();
+  pushed_.notify_delta();
   return true;
 }
 

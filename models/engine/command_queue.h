@@ -14,8 +14,8 @@ namespace attnvp {
 class CommandQueue {
  public:
   // `pushed`: what takes descriptors out, told of every one that came.
-  CommandQueue(Context& context, std::uint32_t depth, const Partition& partition, Step& pushed)
-      : ctx_(context), partition_(partition), queue_(depth), pushed_(pushed), popped_(context.agenda) {
+  CommandQueue(Context& context, std::uint32_t depth, const Partition& partition, sim::Event& pushed)
+      : ctx_(context), partition_(partition), queue_(depth), pushed_(pushed), popped_(context.event_queue) {
     context.fault_line.push_back(&popped_);
   }
 
@@ -54,8 +54,8 @@ class CommandQueue {
   std::uint32_t done_ = 0;
   FaultCode fault_ = FaultCode::kNone;
   std::uint64_t fault_address_ = 0;
-  Step& pushed_;
-  Wake popped_;  // processors wait for room
+  sim::Event& pushed_;
+  sim::Condition popped_;  // processors wait for room
   Signal* level_signal_ = nullptr;
 };
 

@@ -23,23 +23,22 @@ const char* const kStateNames[] = {"idle", "run", "last_tile", "halted", "blocke
 
 Engine::Engine(sc_core::sc_module_name name, const Site& site, std::uint32_t queue_depth, std::uint32_t pipeline_cycles)
     : Module(name, site.context),
-      events("events", ctx_, hal::events_base(site.cluster), site.machine.events.events, Call::of<&Engine::taken>(this),
-             Call::of<&Engine::given>(this)),
+      events("events", ctx_, hal::events_base(site.cluster), site.machine.events.events),
       control_base_(site.base),
       pipeline_cycles_(pipeline_cycles),
       technology_(site.machine.technology),
       gated_(technology_.gating != "none"),
-      queue_(ctx_, queue_depth, ctx_.partition_of(site.cluster), fetch_),
-      fetch_(ctx_.agenda, Call::of<&Engine::fetch>(this)),
-      load_(ctx_.agenda, Call::of<&Engine::load>(this)),
-      execute_(ctx_.agenda, Call::of<&Engine::execute>(this)),
-      start_(ctx_.agenda, Call::of<&Engine::start>(this)),
-      resume_(ctx_.agenda, Call::of<&Engine::resume>(this)),
-      hand_over_(ctx_.agenda, Call::of<&Engine::hand_over>(this)),
-      drain_(ctx_.agenda, Call::of<&Engine::drain>(this)),
-      fetch_way_(*this, Call::of<&Engine::fetch_booked>(this)),
-      execute_way_(*this, Call::of<&Engine::execute_booked>(this)),
-      drain_way_(*this, {}),
+      pushed_(ctx_.event_queue),
+      load_possible_(ctx_.event_queue),
+      fetched_ready_(ctx_.event_queue),
+      woken_(ctx_.event_queue),
+      resumed_(ctx_.event_queue),
+      drain_has_room_(ctx_.event_queue),
+      drain_due_(ctx_.event_queue),
+      queue_(ctx_, queue_depth, ctx_.partition_of(site.cluster), pushed_),
+      fetch_path_(*this),
+      execute_path_(*this),
+      drain_path_(*this),
       state_(*this, "state", kStateNames),
       operation_(*this, "operation", kOperationNames),
       front_state_(*this, "fetch_state", kFrontNames) {
@@ -51,12 +50,15 @@ Engine::Engine(sc_core::sc_module_name name, const Site& site, std::uint32_t que
   halts_.sparse();
   control.register_b_transport(this, &Engine::control_transport);
   control.register_transport_dbg(this, &Engine::control_peek);
-  execute_way_.payload.withdraw_by(&halt_);
+  execute_path_.payload.withdraw_by(&halt_);
+  fetch_process_ = fetch_stage();
+  execute_process_ = execute_stage();
+  drain_process_ = drain_stage();
 }
 
 void Engine::control_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
   const std::uint64_t offset = payload.get_address() - control_base_;
-  if (!CommandQueue::builds(payload, offset)) arrive(ctx_.agenda, delay);
+  if (!CommandQueue::builds(payload, offset)) arrive(ctx_.event_queue, delay);
   if (!control_access(payload, offset)) queue_.access(payload, offset);
 }
 
@@ -101,7 +103,7 @@ void Engine::command(std::uint32_t value) {
   if (!halted_ || (value != hal::kResume && value != hal::kReplace)) return;
   if (value == hal::kReplace) executing_->descriptor = queue_.built();
   halt_.requested = false;
-  resume_.soon();
+  resumed_.notify_delta();
 }
 
 std::string Engine::waiting_for() const {
@@ -172,24 +174,24 @@ void Engine::begin(Phase phase, const hal::Descriptor& /*descriptor*/, const Pla
 
 void Engine::cross(Phase phase, const Stream& stream) {
   if (stream.regions == 0 && stream.pace_cycles == 0) return crossed(phase);
-  Way& way = way_of(phase);
-  way.phase = phase;
+  Path& path = path_of(phase);
+  path.phase = phase;
   if (stream.regions == 0) {  // the units alone
-    if (&way == &execute_way_) halt_.end = &way.paced;
-    return way.paced.at(ctx_.clock.after(stream.pace_cycles));
+    if (&path == &execute_path_) halt_.end = &path.paced;
+    return path.paced.notify_at(ctx_.clock.after(stream.pace_cycles));
   }
-  if (way.access.begin(l1, way.payload.carry(stream))) crossed_by(way);
+  if (path.access.begin(l1, path.payload.carry(stream))) crossed_by(path);
 }
 
-void Engine::Way::paced_out() {
+void Engine::Path::paced_out() {
   engine.halt_.end = nullptr;
   engine.crossed(phase);
 }
 
-void Engine::crossed_by(Way& way) {
-  if (!way.access.ok()) return refused(way.payload);
-  if (&way == &execute_way_) bank_cycles_ += way.payload.answer().bank_cycles;
-  crossed(way.phase);
+void Engine::crossed_by(Path& path) {
+  if (!path.access.ok()) return refused(path.payload);
+  if (&path == &execute_path_) bank_cycles_ += path.payload.answer().bank_cycles;
+  crossed(path.phase);
 }
 
 bool Engine::check(const Stream& stream) {
@@ -215,19 +217,14 @@ void Engine::refused(const StreamPayload& payload) {
   stop_with(FaultCode::kUnmapped, answer.stream->region[0].address, "L1 access failed");
 }
 
-void Engine::ended(Phase phase) {
-  switch (phase) {
-    case kFill:
-      return loaded();
-    case kRefill:
-      return run();
-    case kBody:
-      return halt_.requested ? halt() : run_last();
-    case kLast:
-      return stopped_ ? void() : halt_.requested ? halt() : executed();
-    case kDrain:
-      return drained();
-  }
+void Engine::ended(Phase phase) { path_of(phase).done.complete(); }
+
+sim::Completion::Awaiter Engine::perform(Phase phase) {
+  sim::Completion& done = path_of(phase).done;
+  done.begin();
+  const Job& job = job_of(phase);
+  begin(phase, job.descriptor, job.plan);
+  return done.end();
 }
 
 const Engine::Job& Engine::job_of(Phase phase) const {
@@ -239,85 +236,144 @@ const Plan& Engine::plan_of(Phase phase) const { return job_of(phase).plan; }
 std::uint64_t Engine::result_cycles(const Plan& plan) const { return pipeline_cycles_ + plan.latency_cycles; }
 
 // Whether its fields are where this engine looks for them, and its events exist.
-bool Engine::accept(const Job& job) {
+bool Engine::check_header_of(const Job& job) {
   Refusal refusal = check_header(job.descriptor);
   if (!refusal.any()) refusal = events.check(job.descriptor);
-  if (refusal.any()) stop_with(refusal.code, refusal.address, std::move(refusal.detail));
-  return !refusal.any();
+  if (!refusal.any()) return true;
+  stop_with(std::move(refusal));
+  return false;
 }
 
-// Checks the descriptor, plans it and books its registers. Whether that is done; if not, it will be, or it is refused.
-bool Engine::book(Job& job, Way& way) {
+bool Engine::make_plan(Job& job) {
   job.plan.clear();
   Refusal refusal = plan(job.descriptor, job.plan);
-  if (refusal.any()) {
-    stop_with(refusal.code, refusal.address, std::move(refusal.detail));
-    return false;
-  }
-  return way.l0_access.begin(l0, way.l0_payload.carry(job.plan.l0)) && has_booked(way);
+  if (!refusal.any()) return true;
+  stop_with(std::move(refusal));
+  return false;
 }
 
-bool Engine::has_booked(Way& way) {
-  if (way.l0_access.ok()) return true;
-  const std::uint64_t needed = way.l0_payload.answer().fault_address;
+bool Engine::has_registers(const Path& path) {
+  if (path.l0_access.ok()) return true;
+  const std::uint64_t needed = path.l0_payload.answer().fault_address;
   stop_with(FaultCode::kL0TooSmall, needed, fmt::format("the descriptor's working set needs {} bytes of L0", needed));
   return false;
 }
 
-void Engine::fetch() {
-  if (fetching_ != nullptr || queue_.empty()) return;
-  Job& job = jobs_[next_job_++ % kJobs];
-  fetching_ = &job;
-  job.descriptor = queue_.front();
-  job.plan.clear();
-  job.drain_at = 0;
-  job.number = ++taken_;
-  job.id = ctx_.journal == nullptr ? Journal::kNobody : ctx_.journal->open(name(), job.descriptor, ctx_.clock.now());
-  if (!accept(job)) return;
-  front_state_.set(kFrontWait);
-  account_.waits({Cause::kPending}, ctx_.clock.now());
-  if (events.take(job.descriptor, job.id)) taken();
+// A descriptor's events, its check, its registers, its first sub-tile.
+sim::Process Engine::fetch_stage() {
+  for (;;) {
+    while (queue_.empty()) co_await pushed_;
+    Job& job = *(fetching_ = &jobs_[next_job_++ % kJobs]);
+    job.descriptor = queue_.front();
+    job.plan.clear();
+    job.drain_at = 0;
+    job.number = ++taken_;
+    job.id = ctx_.journal == nullptr ? Journal::kNobody : ctx_.journal->open(name(), job.descriptor, ctx_.clock.now());
+    if (!check_header_of(job)) co_return;
+
+    front_state_.set(kFrontWait);
+    account_.waits({Cause::kPending}, ctx_.clock.now());
+    co_await events.take(job.descriptor, job.id);
+    if (Journal::Entry* entry = entry_of(job)) entry->ready = ctx_.clock.now();
+
+    if (!job.is_nop()) {
+      if (!make_plan(job)) co_return;
+      co_await fetch_path_.l0_access.transport(l0, fetch_path_.l0_payload.carry(job.plan.l0));
+      if (!has_registers(fetch_path_)) co_return;
+    }
+
+    account_.waits({Cause::kDrain}, ctx_.clock.now());
+    while (!buffer_free_ || (job.plan.after_previous && in_flight_ > 0)) co_await load_possible_;
+    buffer_free_ = false;
+    front_state_.set(kFrontLoad);
+    account_.waits({Cause::kFill}, ctx_.clock.now());
+    co_await perform(kFill);
+
+    queue_.pop();
+    ++in_flight_;
+    fetched_ = std::exchange(fetching_, nullptr);
+    if (fetched_ready_.has_waiter()) fetched_ready_.notify_delta();
+    front_state_.set(kFrontIdle);
+    account_.waits({Cause::kProcessor}, ctx_.clock.now());
+  }
 }
 
-void Engine::taken() {
-  Job& job = *fetching_;
-  if (Journal::Entry* entry = entry_of(job)) entry->ready = ctx_.clock.now();
-  if (job.descriptor.opcode == hal::Opcode::kNop || book(job, fetch_way_)) booked();
+// The body and the last sub-tile; from the fill on again where a halt interrupts them.
+sim::Process Engine::execute_stage() {
+  for (;;) {
+    while (fetched_ == nullptr) co_await fetched_ready_;
+    executing_ = std::exchange(fetched_, nullptr);
+    executing_now_ = !executing_->is_nop();
+    if (const std::uint64_t cycles = wake_up(); cycles > 0) co_await woken_.at(ctx_.clock.after(cycles));
+    busy_since_ = ctx_.clock.now();
+    account_.unit(Account::kBusy, busy_since_);
+    if (Journal::Entry* entry = entry_of(*executing_)) entry->start = busy_since_;
+
+    for (;;) {
+      run_since_ = ctx_.clock.now();
+      run_bank_cycles_ = bank_cycles_;
+      if (executing_now_) {
+        state_.set(kRun);
+        show_current(executing_);
+        co_await perform(kBody);
+      }
+      if (!executing_now_ || !halt_.requested) {
+        if (executing_now_) state_.set(kLastTile);
+        buffer_free_ = true;
+        if (load_possible_.has_waiter()) load_possible_.notify_delta();
+        co_await perform(kLast);
+        if (stopped_) co_return;
+        if (!halt_.requested) break;
+      }
+      halt();
+      co_await resumed_;
+      halted_ = false;
+      if (Journal::Entry* entry = entry_of(*executing_)) entry->descriptor = executing_->descriptor;
+      if (!check_header_of(*executing_) || !make_plan(*executing_)) co_return;
+      co_await execute_path_.l0_access.transport(l0, execute_path_.l0_payload.carry(executing_->plan.l0));
+      if (!has_registers(execute_path_)) co_return;
+      abandon();
+      co_await perform(kRefill);
+    }
+
+    count_executed();
+    account_.unit(Account::kBlocked, ctx_.clock.now());
+    while (draining_.full()) co_await drain_has_room_;
+    account_.unit(Account::kIdle, ctx_.clock.now());
+    state_.set(kIdle);
+    show_current(nullptr);
+    if (draining_.empty()) drain_due_.notify_at(ctx_.clock.begin_of(executing_->drain_at));
+    draining_.push_back(executing_);
+  }
 }
 
-void Engine::booked() {
-  account_.waits({Cause::kDrain}, ctx_.clock.now());
-  loads_ = true;
-  load();
+// Results in order, each no earlier than the pipeline delivers it.
+sim::Process Engine::drain_stage() {
+  for (;;) {
+    if (draining_.empty()) {
+      co_await drain_due_;
+    } else if (draining_.front()->drain_at > ctx_.clock.now()) {
+      co_await drain_due_.at(ctx_.clock.begin_of(draining_.front()->drain_at));
+    }
+    const Job& job = *draining_.front();
+    co_await perform(kDrain);
+    co_await events.give(job.descriptor, job.id);
+    if (Journal::Entry* entry = entry_of(job)) entry->done = ctx_.clock.now();
+    descriptors += 1;
+    queue_.count_done();
+    --in_flight_;
+    draining_.pop_front();
+    if (load_possible_.has_waiter()) load_possible_.notify_delta();
+    if (drain_has_room_.has_waiter()) drain_has_room_.notify_delta();
+  }
 }
 
-void Engine::load() {
-  if (!loads_ || !buffer_free_ || (fetching_->plan.after_previous && in_flight_ > 0)) return;
-  loads_ = false;
-  buffer_free_ = false;
-  front_state_.set(kFrontLoad);
-  account_.waits({Cause::kFill}, ctx_.clock.now());
-  begin(kFill, fetching_->descriptor, fetching_->plan);
-}
-
-void Engine::loaded() {
-  queue_.pop();
-  fetched_ = std::exchange(fetching_, nullptr);
-  ++in_flight_;
-  execute_.soon();
-  front_state_.set(kFrontIdle);
-  account_.waits({Cause::kProcessor}, ctx_.clock.now());
-  fetch();
-}
-
-void Engine::execute() {
-  if (busy_ || fetched_ == nullptr) return;
-  busy_ = true;
-  executing_ = std::exchange(fetched_, nullptr);
-  executing_now_ = executing_->descriptor.opcode != hal::Opcode::kNop;
-  const std::uint64_t cycles = wake_up();
-  if (cycles > 0) return start_.at(ctx_.clock.after(cycles));
-  start();
+// Until a command resumes it.
+void Engine::halt() {
+  halts += 1;
+  halts_.set(halts.value());
+  halted_ = true;
+  state_.set(kHalted);
 }
 
 // An engine that has been idle for long enough was switched off since then. Cycles until it is on.
@@ -331,49 +387,6 @@ std::uint64_t Engine::wake_up() {
   }
   wakeups += 1;
   return technology_.wake_cycles;
-}
-
-void Engine::start() {
-  busy_since_ = ctx_.clock.now();
-  account_.unit(Account::kBusy, busy_since_);
-  if (Journal::Entry* entry = entry_of(*executing_)) entry->start = busy_since_;
-  run();
-}
-
-void Engine::run() {
-  run_since_ = ctx_.clock.now();
-  run_bank_cycles_ = bank_cycles_;
-  if (!executing_now_) return run_last();
-  state_.set(kRun);
-  show_current(executing_);
-  begin(kBody, executing_->descriptor, executing_->plan);
-}
-
-void Engine::run_last() {
-  if (executing_now_) state_.set(kLastTile);
-  buffer_free_ = true;
-  if (loads_) load_.soon();
-  begin(kLast, executing_->descriptor, executing_->plan);
-}
-
-// Waits for the command to go on.
-void Engine::halt() {
-  halts += 1;
-  halts_.set(halts.value());
-  halted_ = true;
-  state_.set(kHalted);
-}
-
-// Loads the first sub-tile of the same descriptor, or of another, anew.
-void Engine::resume() {
-  halted_ = false;
-  if (Journal::Entry* entry = entry_of(*executing_)) entry->descriptor = executing_->descriptor;
-  if (accept(*executing_) && book(*executing_, execute_way_)) refill();
-}
-
-void Engine::refill() {
-  abandon();
-  begin(kRefill, executing_->descriptor, executing_->plan);
 }
 
 // The executing descriptor's counts and accesses to L0, evenly over the cycles in which it computed: no fewer than its
@@ -399,7 +412,8 @@ void Engine::count_over_time(Activity& activity) {
   activity.accessed_l0(*this, words[0], words[1], from_fs, to_fs);
 }
 
-void Engine::executed() {
+// Time and counts of the descriptor that the execute stage has finished.
+void Engine::count_executed() {
   const Plan& p = executing_->plan;
   const std::uint64_t now = ctx_.clock.now();
   const std::uint64_t stalled = now - run_since_ - (p.body.pace_cycles + p.last.pace_cycles);
@@ -408,52 +422,15 @@ void Engine::executed() {
   idle_since_ = now;
   busy_cycles += now - busy_since_;
   if (Journal::Entry* entry = entry_of(*executing_)) entry->end = now;
-  if (std::exchange(executing_now_, false)) {
-    state_.set(kBlocked);
-    if (Activity* const activity = activity_of(ctx_)) {
-      count_over_time(*activity);
-    } else {
-      count(executing_->descriptor);
-    }
-    if (ctx_.full_data) compute_values(executing_->descriptor);
-    executing_->drain_at = now + result_cycles(p);
+  if (!std::exchange(executing_now_, false)) return;
+  state_.set(kBlocked);
+  if (Activity* const activity = activity_of(ctx_)) {
+    count_over_time(*activity);
+  } else {
+    count(executing_->descriptor);
   }
-  account_.unit(Account::kBlocked, now);
-  blocked_ = true;
-  hand_over();
-}
-
-void Engine::hand_over() {
-  if (!blocked_ || draining_.full()) return;
-  blocked_ = false;
-  account_.unit(Account::kIdle, ctx_.clock.now());
-  state_.set(kIdle);
-  show_current(nullptr);
-  if (draining_.empty()) drain_.at(ctx_.clock.begin_of(executing_->drain_at));
-  draining_.push_back(executing_);
-  busy_ = false;
-  execute();
-}
-
-void Engine::drain() { begin(kDrain, draining_.front()->descriptor, draining_.front()->plan); }
-
-void Engine::drained() {
-  const Job& job = *draining_.front();
-  if (events.give(job.descriptor, job.id)) given();
-}
-
-void Engine::given() {
-  if (Journal::Entry* entry = entry_of(*draining_.front())) entry->done = ctx_.clock.now();
-  descriptors += 1;
-  queue_.count_done();
-  --in_flight_;
-  draining_.pop_front();
-  if (loads_) load_.soon();
-  if (blocked_) hand_over_.soon();
-  if (draining_.empty()) return;
-  const std::uint64_t due = draining_.front()->drain_at;
-  if (due > ctx_.clock.now()) return drain_.at(ctx_.clock.begin_of(due));
-  drain();
+  if (ctx_.full_data) compute_values(executing_->descriptor);
+  executing_->drain_at = now + result_cycles(p);
 }
 
 unsigned char* Engine::l1_bytes(std::uint64_t address) {

@@ -12,8 +12,7 @@
 // traffic takes longer sets the pace. A derived engine says what a descriptor needs in each stage (plan) and what
 // it computes.
 //
-// Stages are steps (models/agenda/agenda.h): each member function does what is to be done at its time, and says what
-// comes next.
+// Each stage is a process (models/sim/process.h): fetch_stage(), execute_stage() and drain_stage().
 #pragma once
 
 #include <tlm_utils/simple_initiator_socket.h>
@@ -32,6 +31,7 @@
 #include "models/engine/plan.h"
 #include "models/module.h"
 #include "models/place.h"
+#include "models/sim/process.h"
 
 namespace attnvp {
 
@@ -95,47 +95,68 @@ class Engine : public Module {
     std::uint64_t number = 0;  // in the order of the queue, from 1
     Journal::Id id = Journal::kNobody;
     std::uint64_t drain_at = 0;  // cycle at which the pipeline has delivered the last result
+    bool is_nop() const { return descriptor.opcode == hal::Opcode::kNop; }
   };
+
+  // A stage's path over L1's port, and its access to L0.
+  struct Path {
+    explicit Path(Engine& its_engine)
+        : engine(its_engine),
+          access(engine.ctx_, sim::Callback::of<&Path::crossed>(this)),
+          l0_access(engine.ctx_),
+          paced(engine.ctx_.event_queue, sim::Callback::of<&Path::paced_out>(this)) {
+      access.attach_to(payload);
+      l0_access.attach_to(l0_payload);
+    }
+    void crossed() { engine.crossed_by(*this); }
+    void paced_out();
+    Engine& engine;
+    Posted access, l0_access;
+    StreamPayload payload, l0_payload;
+    sim::Event paced;  // where nothing crosses
+    sim::Completion done;
+    Phase phase = kFill;
+  };
+
+  sim::Process fetch_stage();
+  sim::Process execute_stage();
+  sim::Process drain_stage();
+  sim::Completion::Awaiter perform(Phase phase);  // from begin() to ended()
+  bool make_plan(Job& job);
+  bool has_registers(const Path& path);
+  bool check_header_of(const Job& job);
+  std::uint64_t wake_up();
+  void halt();
+  void count_executed();
+  void count_over_time(Activity& activity);
 
   void control_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   unsigned control_peek(tlm::tlm_generic_payload& payload);
   bool control_access(tlm::tlm_generic_payload& payload, std::uint64_t offset);
   void command(std::uint32_t value);
   std::uint32_t state_register() const;
-  bool accept(const Job& job);
   void show_current(const Job* job);
   Journal::Entry* entry_of(const Job& job);
   void stop_with(FaultCode code, std::uint64_t address, std::string detail);
+  void stop_with(Refusal&& refusal) { stop_with(refusal.code, refusal.address, std::move(refusal.detail)); }
   const Job& job_of(Phase phase) const;
-
-  void fetch();    // takes up the queue's next descriptor
-  void taken();    // its events
-  void booked();   // its part of L0
-  void load();     // its first sub-tile, as soon as there is room
-  void loaded();   // so that the execute stage may have it
-  void execute();  // what is loaded
-  std::uint64_t wake_up();
-  void start();
-  void run();  // from its begin, for the first time or again
-  void run_last();
-  void halt();
-  void resume();
-  void refill();
-  void executed();
-  void count_over_time(Activity& activity);
-  void hand_over();  // to the drain stage, as soon as there is room
-  void drain();      // the oldest result, which is due
-  void drained();
-  void given();  // its events
+  void crossed_by(Path& path);
+  void refused(const StreamPayload& payload);
+  Path& path_of(Phase phase) { return phase == kFill ? fetch_path_ : phase == kDrain ? drain_path_ : execute_path_; }
 
   std::uint64_t control_base_;
   std::uint32_t pipeline_cycles_;
   const TechnologyConfig technology_;
   const bool gated_;              // as it says
   std::uint64_t idle_since_ = 0;  // the execute stage
-  CommandQueue queue_;
 
-  Step fetch_, load_, execute_, start_, resume_, hand_over_, drain_;
+  sim::Event pushed_;         // into the queue
+  sim::Event load_possible_;  // the fetch stage may load
+  sim::Event fetched_ready_;
+  sim::Event woken_, resumed_;  // the execute stage: switched on, told to go on
+  sim::Event drain_has_room_;
+  sim::Event drain_due_;  // the oldest result
+  CommandQueue queue_;
 
   // Hand-over between stages.
   static constexpr std::size_t kDrains = 8;
@@ -146,48 +167,15 @@ class Engine : public Module {
   Job* fetched_ = nullptr;  // execute has something to take
   Job* executing_ = jobs_.data();
   boost::circular_buffer<Job*> draining_{kDrains};  // results under way, in order
-  bool loads_ = false;                              // fetch has its events and waits to load
   bool buffer_free_ = true;                         // fetch may load into the other half of L0
   std::uint32_t in_flight_ = 0;                     // fetched but not yet drained
-  bool busy_ = false;                               // execute has a descriptor
-  bool blocked_ = false;                            // that is executed and waits for room in the drain stage
   bool stopped_ = false;
   bool halted_ = false;  // execute has stopped and waits for a command
   bool executing_now_ = false;
   Withdrawal halt_;  // requested: execute is to stop, or has
   std::uint64_t busy_since_ = 0, run_since_ = 0;
   std::uint64_t run_bank_cycles_ = 0;  // bank_cycles_ then
-
-  // A stage's way over L1's port, and its access to L0.
-  struct Way {
-    Way(Engine& its_engine, Call booked)
-        : engine(its_engine),
-          access(engine.ctx_, Call::of<&Way::crossed>(this)),
-          l0_access(engine.ctx_, booked),
-          paced(engine.ctx_.agenda, Call::of<&Way::paced_out>(this)) {
-      access.attach_to(payload);
-      l0_access.attach_to(l0_payload);
-    }
-    void crossed() { engine.crossed_by(*this); }
-    void paced_out();
-    Engine& engine;
-    Posted access, l0_access;
-    StreamPayload payload, l0_payload;
-    Step paced;  // where nothing crosses
-    Phase phase = kFill;
-  };
-  bool book(Job& job, Way& way);
-  bool has_booked(Way& way);
-  void fetch_booked() {
-    if (has_booked(fetch_way_)) booked();
-  }
-  void execute_booked() {
-    if (has_booked(execute_way_)) refill();
-  }
-  void crossed_by(Way& way);
-  void refused(const StreamPayload& payload);
-  Way& way_of(Phase phase) { return phase == kFill ? fetch_way_ : phase == kDrain ? drain_way_ : execute_way_; }
-  Way fetch_way_, execute_way_, drain_way_;
+  Path fetch_path_, execute_path_, drain_path_;
   tlm::tlm_dmi dmi_;
 
   std::uint64_t taken_ = 0;  // descriptors out of the queue
@@ -205,6 +193,8 @@ class Engine : public Module {
   Signal waits_for_{*this, "waits_for_event", 12};
   Signal queue_level_{*this, "queue_level", 16};
   Signal halts_{*this, "halts", 16};
+
+  sim::Process fetch_process_, execute_process_, drain_process_;
 };
 
 }  // namespace attnvp

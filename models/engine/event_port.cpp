@@ -6,80 +6,65 @@
 
 namespace attnvp {
 
-void EventPort::begin(Walk& walk, const hal::Descriptor& descriptor, Journal::Id id) {
-  walk.descriptor = &descriptor;
-  walk.id = id;
-  walk.ref = 0;
-  walk.within = 0;
+EventPort::EventPort(const char* name, Context& context, std::uint64_t base, std::uint32_t events)
+    : out(name),
+      givers_(context.givers),
+      base_(base),
+      events_(events),
+      take_(context),
+      give_(context),
+      takes_(take_all()),
+      gives_(give_all()) {}
+
+sim::Completion::Awaiter EventPort::begin(Side& side, const hal::Descriptor& descriptor, Journal::Id id) {
+  side.descriptor = &descriptor;
+  side.id = id;
+  side.done.begin();
+  side.requested.release();
+  return side.done.end();
 }
 
-bool EventPort::access(Walk& walk, std::uint64_t address, std::uint32_t tokens) {
-  walk.tokens = tokens;
-  walk.origin.descriptor = walk.id;
-  if (walk.id != Journal::kNobody) walk.payload.set_extension(&walk.origin);
-  fill_payload(walk.payload, tlm::TLM_WRITE_COMMAND, address, &walk.tokens, sizeof walk.tokens);
-  return walk.access.begin(out, walk.payload) && walk.access.ok();
+tlm::tlm_generic_payload& EventPort::access(Side& side, std::uint64_t address, std::uint32_t tokens) {
+  side.tokens = tokens;
+  side.origin.descriptor = side.id;
+  if (side.id != Journal::kNobody) side.payload.set_extension(&side.origin);
+  fill_payload(side.payload, tlm::TLM_WRITE_COMMAND, address, &side.tokens, sizeof side.tokens);
+  return side.payload;
 }
 
-bool EventPort::take(const hal::Descriptor& descriptor, Journal::Id id) {
-  begin(take_, descriptor, id);
-  return take_rest();
-}
-
-bool EventPort::take_rest() {
-  for (; take_.ref < hal::kWaits; ++take_.ref, take_.within = 0) {
-    const hal::EventRef& ref = take_.descriptor->wait[take_.ref];
-    if (ref.tokens() == 0) continue;
-    while (take_.within < ref.span()) {
-      waiting_ = static_cast<int>(ref.first() + take_.within);
-      if (signal_ != nullptr) signal_->set(ref.first() + take_.within);
-      if (!access(take_, base_ + (ref.first() + take_.within) * hal::kEventStride + hal::kEventTake, ref.tokens())) {
-        return false;
+sim::Process EventPort::take_all() {
+  for (;;) {
+    co_await take_.requested;
+    for (const hal::EventRef& ref : take_.descriptor->wait) {
+      for (std::uint32_t i = 0; ref.tokens() > 0 && i < ref.span(); ++i) {
+        const std::uint32_t number = ref.first() + i;
+        const std::uint64_t event = base_ + number * hal::kEventStride;
+        waiting_ = static_cast<int>(number);
+        if (signal_ != nullptr) signal_->set(number);
+        if (!co_await take_.access.transport(out, access(take_, event + hal::kEventTake, ref.tokens()))) co_return;
+        if (account_) account_(event, *take_.descriptor);
       }
-      taken_one();
     }
+    waiting_ = -1;
+    if (signal_ != nullptr) signal_->set_none();
+    take_.done.complete();
   }
-  waiting_ = -1;
-  if (signal_ != nullptr) signal_->set_none();
-  return true;
 }
 
-void EventPort::taken_one() {
-  if (account_) {
-    const hal::EventRef& ref = take_.descriptor->wait[take_.ref];
-    account_(base_ + (ref.first() + take_.within) * hal::kEventStride, *take_.descriptor);
-  }
-  ++take_.within;
-}
-
-void EventPort::take_on() {
-  if (!take_.access.ok()) return;
-  taken_one();
-  if (take_rest()) take_.over();
-}
-
-bool EventPort::give(const hal::Descriptor& descriptor, Journal::Id id) {
-  begin(give_, descriptor, id);
-  return give_rest();
-}
-
-bool EventPort::give_rest() {
-  for (; give_.ref < hal::kSignals; ++give_.ref, give_.within = 0) {
-    const hal::Descriptor& descriptor = *give_.descriptor;
-    const hal::EventRef& ref = descriptor.signal[give_.ref];
-    const bool remote = give_.ref == hal::kSignals - 1 && descriptor.remote > 0;
-    const std::uint64_t base = remote ? hal::events_base(descriptor.remote - 1) : base_;
-    while (ref.tokens() > 0 && give_.within < ref.span()) {
-      const std::uint64_t event = base + (ref.first() + give_.within++) * hal::kEventStride;
-      givers_.gave(event, descriptor);
-      if (!access(give_, event + hal::kEventSignal, ref.tokens())) return false;
+sim::Process EventPort::give_all() {
+  for (;;) {
+    co_await give_.requested;
+    for (const hal::EventRef& ref : give_.descriptor->signal) {
+      const std::uint32_t remote = &ref == std::end(give_.descriptor->signal) - 1 ? give_.descriptor->remote : 0;
+      const std::uint64_t base = remote > 0 ? hal::events_base(remote - 1) : base_;
+      for (std::uint32_t i = 0; ref.tokens() > 0 && i < ref.span(); ++i) {
+        const std::uint64_t event = base + (ref.first() + i) * hal::kEventStride;
+        givers_.gave(event, *give_.descriptor);
+        if (!co_await give_.access.transport(out, access(give_, event + hal::kEventSignal, ref.tokens()))) co_return;
+      }
     }
+    give_.done.complete();
   }
-  return true;
-}
-
-void EventPort::give_on() {
-  if (give_.access.ok() && give_rest()) give_.over();
 }
 
 Refusal EventPort::check(const hal::Descriptor& descriptor) const {

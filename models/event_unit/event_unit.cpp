@@ -17,7 +17,7 @@ EventUnit::EventUnit(sc_core::sc_module_name name, Context& context, const Event
   in.register_b_transport(this, &EventUnit::b_transport);
   in.register_transport_dbg(this, &EventUnit::transport_dbg);
   for (std::uint32_t i = 0; i < config.events; ++i) {
-    Slot& slot = slots_.emplace_back(*this, context.agenda, base + i * hal::kEventStride);
+    Slot& slot = slots_.emplace_back(*this, context.event_queue, base + i * hal::kEventStride);
     slot.signal = std::make_unique<Signal>(*this, "event" + std::to_string(i), 16);
     slot.signal->sparse();
     context.fault_line.push_back(&slot.changed);
@@ -88,7 +88,7 @@ void EventUnit::postpone(const tlm::tlm_generic_payload& payload, CompletionExte
   late.origin.descriptor = origin != nullptr ? origin->descriptor : Journal::kNobody;
   late.to = later.to;
   late.ticket = later.ticket;
-  late.step.at(ctx_.clock.now_fs() + delay.value());
+  late.step.notify_at(ctx_.clock.now_fs() + delay.value());
   later.deferred = true;
   delay = sc_core::SC_ZERO_TIME;
 }
@@ -118,7 +118,7 @@ void EventUnit::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time&
     payload.set_response_status(tlm::TLM_OK_RESPONSE);
     return postpone(payload, *later, delay);
   }
-  arrive(ctx_.agenda, delay);
+  arrive(ctx_.event_queue, delay);
   std::uint32_t value = 0;
   std::memcpy(&value, payload.get_data_ptr(), 4);
   const auto reply = [&payload](std::uint32_t v) { std::memcpy(payload.get_data_ptr(), &v, 4); };
@@ -142,7 +142,7 @@ void EventUnit::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time&
       set(slot, slot.tokens + value);
       signals += value;
       if (ctx_.journal != nullptr) ctx_.journal->gave(slot.address, value, origin, ctx_.clock.now());
-      if (!slot.takers.empty()) slot.serve.soon();
+      if (!slot.takers.empty()) slot.serve.notify_delta();
       slot.changed.notify();
       payload.set_response_status(tlm::TLM_OK_RESPONSE);
       return;

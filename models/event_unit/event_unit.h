@@ -25,7 +25,7 @@ class EventUnit : public Module {
   std::uint32_t count(std::uint32_t event) const { return slots_.at(event).tokens; }
   void reset() override;
   // Notified whenever there are other tokens.
-  void tell(Wake* listener) { listener_ = listener; }
+  void tell(sim::Condition* listener) { listener_ = listener; }
 
   Counter signals{*this, "signals", "accesses", "tokens given", {"attnvp.events", "signal", true}};
   Counter takes{*this, "takes", "accesses", "tokens taken", {"attnvp.events", "take", true}};
@@ -39,23 +39,26 @@ class EventUnit : public Module {
     std::uint64_t origin;  // descriptor
   };
   struct Slot {
-    Slot(EventUnit& unit, Agenda& agenda, std::uint64_t its_address)
-        : owner(unit), address(its_address), changed(agenda), serve(agenda, Call::of<&Slot::serve_takers>(this)) {}
+    Slot(EventUnit& unit, sim::EventQueue& event_queue, std::uint64_t its_address)
+        : owner(unit),
+          address(its_address),
+          changed(event_queue),
+          serve(event_queue, sim::Callback::of<&Slot::serve_takers>(this)) {}
     void serve_takers() { owner.serve(*this); }
     EventUnit& owner;
     std::uint64_t address;
     std::uint32_t tokens = 0;
-    Wake changed;               // processes wait for it
+    sim::Condition changed;     // processes wait for it
     std::vector<Taker> takers;  // first come, first served, of those for whom there are enough
-    Step serve;
+    sim::Event serve;
     std::unique_ptr<Signal> signal;
   };
   // An access that is annotated to come later, by somebody who does not wait.
   struct Late {
-    explicit Late(EventUnit& unit) : owner(unit), step(unit.ctx_.agenda, Call::of<&Late::arrive>(this)) {}
+    explicit Late(EventUnit& unit) : owner(unit), step(unit.ctx_.event_queue, sim::Callback::of<&Late::arrive>(this)) {}
     void arrive() { owner.serve(*this); }
     EventUnit& owner;
-    Step step;
+    sim::Event step;
     std::uint64_t address = 0;
     std::uint32_t value = 0;
     OriginExtension origin;
@@ -75,7 +78,7 @@ class EventUnit : public Module {
   std::deque<Slot> slots_;
   std::deque<Late> all_late_;
   std::vector<Late*> free_late_;
-  Wake* listener_ = nullptr;
+  sim::Condition* listener_ = nullptr;
 };
 
 // What a processor does that stands at this access: "waits for event 3", or at which address it is stalled.

@@ -13,7 +13,7 @@ Mailbox::Mailbox(sc_core::sc_module_name name, Context& context, std::uint64_t b
 }
 
 void Mailbox::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
-  arrive(ctx_.agenda, delay);
+  arrive(ctx_.event_queue, delay);
   payload.set_response_status(move(payload) ? tlm::TLM_OK_RESPONSE : tlm::TLM_ADDRESS_ERROR_RESPONSE);
 }
 

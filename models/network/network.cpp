@@ -45,7 +45,7 @@ class Network : public Interconnect, private Completions {
         config_(site.machine.own<NetworkConfig>()),
         period_fs_(Clock(config_.hertz > 0 ? config_.hertz : site.machine.clock_hz).period_fs()),
         links_(topology_of(site.machine, mesh), config_.hop_cycles),
-        tick_(ctx_.agenda, Call::of<&Network::tick>(this)) {
+        tick_(ctx_.event_queue, sim::Callback::of<&Network::tick>(this)) {
     const std::uint32_t nodes = nodes_of(site.machine), ports = config_.dram_ports;
     if (config_.multicast) multicast_ = std::make_unique<Multicast>(*this, nodes);
     std::vector<bool> taken(nodes);
@@ -134,7 +134,7 @@ class Network : public Interconnect, private Completions {
   void carry(int initiator, int target, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) override {
     const int here = cluster_of_initiator(initiator), there = cluster_of_target(target);
     if (here == there) return send(target, payload, delay);
-    arrive(ctx_.agenda, delay);
+    arrive(ctx_.event_queue, delay);
     const std::size_t i = open();
     Trip& trip = trips_[i];
     const std::uint64_t address = payload.get_address(), bytes = payload.get_data_length();
@@ -160,12 +160,12 @@ class Network : public Interconnect, private Completions {
       payload.set_response_status(tlm::TLM_OK_RESPONSE);
       return;
     }
-    Waiting going_there(ctx_.agenda), coming_back(ctx_.agenda);
+    Waiting going_there(ctx_.event_queue), coming_back(ctx_.event_queue);
     trip.later = &going_there;
     going_there.wait();
     if (multicast_ != nullptr && trip.of_dram && payload.is_write()) multicast_->reads.written(address, bytes);
     send(target, payload, delay);
-    arrive(ctx_.agenda, delay);
+    arrive(ctx_.event_queue, delay);
     trip.stage = Trip::kBack;
     trip.later = &coming_back;
     depart(i, now(), trip.to, trip.from, trip.back_flits);
@@ -204,7 +204,7 @@ class Network : public Interconnect, private Completions {
     const std::uint64_t next = links_.next();
     if (next == UINT64_MAX) return;
     const std::uint64_t cycle = platform_cycles(next), now = ctx_.clock.now();
-    tick_.at(ctx_.clock.after(cycle > now ? cycle - now : 0));
+    tick_.notify_at(ctx_.clock.after(cycle > now ? cycle - now : 0));
   }
 
   // Something is due. What happens in a cycle is served in the order in which it was sent, whoever sent it first.
@@ -299,7 +299,7 @@ class Network : public Interconnect, private Completions {
   std::deque<Trip> trips_;
   std::vector<std::size_t> free_trips_;
   std::deque<std::size_t> there_;
-  Step tick_;
+  sim::Event tick_;
   // Of what is delivered.
   CompletionExtension completion_{*this};
   TimingOnlyExtension timing_only_;

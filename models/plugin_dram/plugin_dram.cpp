@@ -117,7 +117,7 @@ class PluginDram : public Memory, public Endless, private tlm::tlm_mm_interface 
     for (std::uint64_t offset = first; offset < end; offset += most) {
       queue_.push_back({access, payload.is_read(), offset, static_cast<std::uint32_t>(most)});
     }
-    ctx_.agenda.notify(queued_, delay.value());
+    ctx_.event_queue.notify(queued_, delay.value());
     if (auto* const later = payload.get_extension<CompletionExtension>()) {
       later->deferred = true;
       delay = sc_core::SC_ZERO_TIME;
@@ -125,7 +125,7 @@ class PluginDram : public Memory, public Endless, private tlm::tlm_mm_interface 
       access->ticket = later->ticket;
       return;
     }
-    Waiting waiting(ctx_.agenda);
+    Waiting waiting(ctx_.event_queue);
     access->to = &waiting;
     const std::uint64_t end_cycle = waiting.wait();
     delay = ctx_.clock.cycles(end_cycle - std::min(end_cycle, ctx_.clock.now()));

@@ -63,11 +63,11 @@ RiscvProcessor::RiscvProcessor(sc_core::sc_module_name name, const Site& site)
 
 void RiscvProcessor::start() {
   finished_ = false;
-  ctx_.agenda.notify(start_.event());
+  ctx_.event_queue.notify(start_.event());
 }
 
 void RiscvProcessor::run() {
-  ctx_.agenda.let_drive();
+  ctx_.event_queue.allow_run_ahead();
   while (true) {
     core_.reset();
     line_.clear();
@@ -154,7 +154,7 @@ bool RiscvProcessor::external() const {
   return ctx_.faults.any() || (watched_ > 0 && events_->count(watched_ - 1) > 0);
 }
 
-void RiscvProcessor::wait_until(std::uint64_t cycle) { ctx_.agenda.wait_until(time_of(cycle)); }
+void RiscvProcessor::wait_until(std::uint64_t cycle) { ctx_.event_queue.wait_until(time_of(cycle)); }
 
 // wfi: until the timer, or a line that is enabled.
 void RiscvProcessor::sleep() {
@@ -192,12 +192,12 @@ bool RiscvProcessor::transfer(bool write, std::uint64_t address, void* data, std
   sc_core::sc_time local = sc_core::sc_time::from_value(time_of(cycle) > now ? time_of(cycle) - now : 0);
   show(kBus, local);
   local += ctx_.clock.cycles(cycles);
-  if (in_step_ || address >= hal::kDramBase) arrive(ctx_.agenda, local);  // DRAM serves whoever asks first
+  if (in_step_ || address >= hal::kDramBase) arrive(ctx_.event_queue, local);  // DRAM serves whoever asks first
   fill_payload(payload_, write ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND, address, data, bytes);
   show(kStall, local);
   const sc_core::sc_time asked = local;
-  const bool ok = request(bus, payload_, local);
-  if (!ok || local != asked || in_step_) arrive(ctx_.agenda, local);  // the target takes part in time
+  const bool ok = request(ctx_, bus, payload_, local);
+  if (!ok || local != asked || in_step_) arrive(ctx_.event_queue, local);  // the target takes part in time
   cycle = cycle_at(ctx_.clock.now_fs() + local.value());
   current_address_ = 0;
   show(kRun, local);

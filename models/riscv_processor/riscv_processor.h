@@ -86,7 +86,7 @@ class RiscvProcessor : public Processor, private riscv::Port {
   std::uint32_t watched_ = 0;  // 1 + an event; 0: none
   std::uint64_t bus_cycles_ = 0;
   std::string line_;  // of the console
-  Wake start_{ctx_.agenda}, wake_{ctx_.agenda};
+  sim::Condition start_{ctx_.event_queue}, wake_{ctx_.event_queue};
   tlm::tlm_generic_payload payload_;
   Signal running_{*this, "running", 1};
   Signal state_;

@@ -7,7 +7,7 @@ namespace attnvp {
 
 Crossings::Crossings(Owner& owner, Context& context, std::uint32_t ports, std::unique_ptr<Arbiter> arbiter)
     : owner_(owner),
-      agenda_(context.agenda),
+      event_queue_(context.event_queue),
       clock_(context.clock),
       share_(std::move(arbiter)),
       groups_(share_->groups()),
@@ -23,7 +23,7 @@ void Crossings::reset() {
 }
 
 Crossings::Crossing& Crossings::make() {
-  if (free_.empty()) return all_.emplace_back(*this, agenda_);
+  if (free_.empty()) return all_.emplace_back(*this, event_queue_);
   Crossing& crossing = *free_.back();
   free_.pop_back();
   crossing.progress.clear();
@@ -51,7 +51,7 @@ void Crossings::leave_lane(Crossing& crossing) {
 
 void Crossings::plan(Crossing& crossing, std::uint64_t due) {
   crossing.due = due;
-  crossing.end.at(clock_.begin_of(due));
+  crossing.end.notify_at(clock_.begin_of(due));
 }
 
 void Crossings::occupy(Crossing& crossing) {

@@ -20,7 +20,8 @@ class Crossings {
  public:
   struct Lane;
   struct Crossing {
-    Crossing(Crossings& crossings, Agenda& agenda) : all(crossings), end(agenda, Call::of<&Crossing::is_due>(this)) {}
+    Crossing(Crossings& crossings, sim::EventQueue& event_queue)
+        : all(crossings), end(event_queue, sim::Callback::of<&Crossing::is_due>(this)) {}
     void is_due() { all.end(*this); }
     const Stream& moved() const { return stream != nullptr ? *stream->stream : run; }
     Withdrawal* withdrawal() const { return stream != nullptr ? stream->withdrawal : nullptr; }
@@ -46,7 +47,7 @@ class Crossings {
     bool begun = false;     // the arbiter knows it,
     std::size_t slot = 0;   //   by this
     std::uint64_t due = 0;  // for when `end` is planned
-    Step end;
+    sim::Event end;
   };
   // What goes one after the other.
   struct Lane {
@@ -102,7 +103,7 @@ class Crossings {
   void plan(Crossing& crossing, std::uint64_t due);
 
   Owner& owner_;
-  Agenda& agenda_;
+  sim::EventQueue& event_queue_;
   const Clock& clock_;
   std::unique_ptr<Arbiter> share_;
   std::vector<Group> groups_;        // none: the arbiter is to hear of everything

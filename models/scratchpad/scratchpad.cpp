@@ -106,7 +106,7 @@ std::uint64_t Scratchpad::tells_from() const {
 }
 
 void Scratchpad::control_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
-  arrive(ctx_.agenda, delay);
+  arrive(ctx_.event_queue, delay);
   if (!payload.is_write() || payload.get_data_length() != 8 || payload.get_address() % hal::kL1ControlSize != 0) {
     payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
     return;
@@ -149,7 +149,7 @@ void Scratchpad::b_transport(int initiator, tlm::tlm_generic_payload& payload, s
     crossing.ticket = later->ticket;
     return crossings_.enter(crossing);
   }
-  Waiting waiting(ctx_.agenda);
+  Waiting waiting(ctx_.event_queue);
   crossing.to = &waiting;
   crossings_.enter(crossing);
   waiting.wait();

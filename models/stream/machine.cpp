@@ -75,10 +75,10 @@ Machine::Outcome Machine::run(bool traced) {
     if (node->out_of_time()) outcome.problem = fmt::format("it takes more than {} cycles", kLastCycle);
   }
   if (!outcome.problem.empty()) return outcome;
-  Clock::start_over();
+  context_.event_queue.time_has_run_out = false;
   const std::uint64_t last_change = traced ? log_.play() : 0;
   sc_core::sc_start(context_.clock.cycles(std::max(outcome.cycles, last_change) + 1));
-  if (traced && Clock::ran_out()) {
+  if (traced && context_.event_queue.time_has_run_out) {
     outcome.problem = fmt::format("its waveform ends at cycle {}, after 2^64 fs", context_.clock.most_cycles());
   }
   return outcome;

@@ -107,12 +107,13 @@ Result Runner::run(const config::Network& network, const Schedule& schedule, con
   const cycle_limit::OfJob limit(ideal_cycles(network, platform().machine()), options.most_cycles);
   check_complete(schedule);
   const bool fresh = sc_core::sc_time_stamp() == sc_core::SC_ZERO_TIME;
-  Clock::start_over();
+  const auto time_has_run_out = [this]() -> bool& { return platform().context().event_queue.time_has_run_out; };
+  time_has_run_out() = false;
   try {
     Result result = run_once(network, schedule, tensors, options);
-    if (!Clock::ran_out()) return result;
+    if (!time_has_run_out()) return result;
   } catch (const RunError&) {
-    if (!Clock::ran_out()) throw;
+    if (!time_has_run_out()) throw;
   }
   if (fresh) {
     const Clock& clock = platform().context().clock;
@@ -139,7 +140,7 @@ Result Runner::run_once(const config::Network& network, const Schedule& schedule
   Result result;
   result.network = network;
   result.schedule = schedule;
-  const auto events = [&p] { return sc_core::sc_delta_count() + p.context().agenda.steps_done(); };
+  const auto events = [&p] { return sc_core::sc_delta_count() + p.context().event_queue.events_done(); };
   const std::uint64_t before = events();
   const auto start = std::chrono::steady_clock::now();
   try {

@@ -4,10 +4,11 @@
 
 namespace attnvp::rtl {
 
-ClockedRtl::ClockedRtl(sc_core::sc_module_name name, Context& context, std::unique_ptr<RtlBlock> block, Step& progress)
+ClockedRtl::ClockedRtl(sc_core::sc_module_name name, Context& context, std::unique_ptr<RtlBlock> block,
+                       sim::Event& progress)
     : Module(name, context),
       block_(std::move(block)),
-      tick_(context.agenda, Call::of<&ClockedRtl::tick>(this)),
+      tick_(context.event_queue, sim::Callback::of<&ClockedRtl::tick>(this)),
       progress_(progress) {
   for (const RtlBlock::Wire& wire : block_->wires()) {
     wires_.push_back(std::make_unique<Signal>(*this, wire.path, wire.bits));
@@ -19,7 +20,7 @@ ClockedRtl::ClockedRtl(sc_core::sc_module_name name, Context& context, std::uniq
 void ClockedRtl::wake() {
   if (running_) return;
   running_ = true;
-  tick_.at(ctx_.clock.after(1));
+  tick_.notify_at(ctx_.clock.after(1));
 }
 
 // A clock cycle: one call, or two while it is traced, for both edges to be seen.
@@ -39,7 +40,7 @@ void ClockedRtl::tick() {
   const std::uint64_t wait = high_phase ? period / 2 : falling_ ? period - period / 2 : period;
   falling_ = high_phase;
   running_ = high_phase || busy();
-  if (running_) tick_.at(ctx_.clock.now_fs() + wait);
+  if (running_) tick_.notify_at(ctx_.clock.now_fs() + wait);
 }
 
 void ClockedRtl::show() {

@@ -24,10 +24,10 @@ class ClockedRtl : public Module {
 
  protected:
   // `progress`: told when some work has gone on.
-  ClockedRtl(sc_core::sc_module_name name, Context& context, std::unique_ptr<RtlBlock> block, Step& progress);
+  ClockedRtl(sc_core::sc_module_name name, Context& context, std::unique_ptr<RtlBlock> block, sim::Event& progress);
 
   void wake();  // the clock runs from the next cycle on, while busy()
-  void notify_progress() { progress_.soon(); }
+  void notify_progress() { progress_.notify_delta(); }
   RtlBlock& block() { return *block_; }
 
   // Sets the block's inputs and reads its outputs before the edge of cycle `now`.
@@ -43,8 +43,8 @@ class ClockedRtl : public Module {
   std::vector<std::unique_ptr<Signal>> wires_;
   bool running_ = false;
   bool falling_ = false;  // only while traced: the next tick is the falling edge
-  Step tick_;
-  Step& progress_;
+  sim::Event tick_;
+  sim::Event& progress_;
 };
 
 }  // namespace attnvp::rtl

@@ -28,7 +28,7 @@ std::uint32_t of_row(const LinearWork::Operand& operand, std::uint64_t row) {
 
 }  // namespace
 
-RtlLinearUnit::RtlLinearUnit(sc_core::sc_module_name name, Context& context, Step& progress)
+RtlLinearUnit::RtlLinearUnit(sc_core::sc_module_name name, Context& context, sim::Event& progress)
     : ClockedRtl(name, context, LinearRtl::make(), progress),
       rtl_(static_cast<LinearRtl&>(block())),
       x_(rtl_.lanes()),

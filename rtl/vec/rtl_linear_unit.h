@@ -14,7 +14,7 @@ namespace attnvp::rtl {
 
 class RtlLinearUnit : public ClockedRtl {
  public:
-  RtlLinearUnit(sc_core::sc_module_name name, Context& context, Step& progress);
+  RtlLinearUnit(sc_core::sc_module_name name, Context& context, sim::Event& progress);
 
   // The first `rows` rows, more with a later call; from the next clock edge on, each when it is ready. Descriptors are
   // fed in the order of their first calls.

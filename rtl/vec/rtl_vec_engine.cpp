@@ -68,7 +68,7 @@ std::vector<Region> regions_of(const hal::Descriptor& d) {
 
 RtlVecEngine::RtlVecEngine(sc_core::sc_module_name name, const Site& site)
     : VecEngine(name, site),
-      look_(ctx_.agenda, Call::of<&RtlVecEngine::look>(this)),
+      look_(ctx_.event_queue, sim::Callback::of<&RtlVecEngine::look>(this)),
       unit_("rtl", site.context, width_of(site.machine.vec), look_),
       linear_("linear", site.context, look_) {}
 
@@ -228,7 +228,7 @@ void RtlVecEngine::crossed(Phase phase) {
             leaving_.push_back(begun_.front());
             begun_.pop_front();
             if (!begun_.empty()) begin_feeding(*begun_.front());
-            look_.soon();  // later ones may begin
+            look_.notify_delta();  // later ones may begin
           }
           ended(kLast);
         });

@@ -65,7 +65,7 @@ class RtlVecEngine : public VecEngine {
   void store_linear(const Work& work, std::uint64_t row);
   void store_softmax(const Work& work, std::uint64_t row);
 
-  Step look_;
+  sim::Event look_;
   RtlVecUnit unit_;
   RtlLinearUnit linear_;
   std::deque<std::shared_ptr<Work>> begun_;    // fetched, the first one is executing

@@ -6,7 +6,8 @@
 
 namespace attnvp::rtl {
 
-RtlVecUnit::RtlVecUnit(sc_core::sc_module_name name, Context& context, std::uint64_t elements_per_cycle, Step& progress)
+RtlVecUnit::RtlVecUnit(sc_core::sc_module_name name, Context& context, std::uint64_t elements_per_cycle,
+                       sim::Event& progress)
     : ClockedRtl(name, context, VecRtl::make(elements_per_cycle), progress),
       rtl_(static_cast<VecRtl&>(block())),
       word_(rtl_.word()) {}

@@ -13,7 +13,7 @@ namespace attnvp::rtl {
 
 class RtlVecUnit : public ClockedRtl {
  public:
-  RtlVecUnit(sc_core::sc_module_name name, Context& context, std::uint64_t elements_per_cycle, Step& progress);
+  RtlVecUnit(sc_core::sc_module_name name, Context& context, std::uint64_t elements_per_cycle, sim::Event& progress);
 
   // From the next clock edge on, when it is ready. Rows are fed in the order of the calls.
   void feed(std::shared_ptr<VecWork> work, std::uint64_t row);

@@ -144,14 +144,15 @@ class Subject {
     if (!runner_) runner_ = std::make_unique<runs::Runner>(machine_, config::load_energy("fusemax-45nm"), true);
     Platform& platform = runner_->platform();
     spoil(platform);
-    if (seed != 0) jitter::begin(seed, platform.context().clock.period_fs());
+    Context& context = platform.context();
+    if (seed != 0) context.jitter = std::make_unique<Jitter>(seed, context.clock.period_fs());
     std::optional<job::Result> result;
     try {
       const job::CommandTap tap(platform, made_, {}, change, of_processor);
       result = runner_->run(network_, schedule_, &tensors_, {});
     } catch (const job::RunError&) {
     }
-    jitter::end();
+    context.jitter.reset();
     if (!result) runner_.reset();
     return result;
   }

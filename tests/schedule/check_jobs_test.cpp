@@ -318,9 +318,10 @@ TEST_P(JitterRandom, ChangesTimeAndNothingElse) {
     for (std::uint64_t seed = 1; seed <= 5; ++seed) {
       std::uint64_t cycles = 0;
       for (int again = 0; again < 2; ++again) {
-        jitter::begin(seed, runner.platform().context().clock.period_fs());
+        Context& context = runner.platform().context();
+        context.jitter = std::make_unique<Jitter>(seed, context.clock.period_fs());
         const job::Result r = runner.run(one.network, one.schedule, &tensors, {});
-        jitter::end();
+        context.jitter.reset();
         EXPECT_TRUE(r.golden.passed) << "seed " << seed;
         EXPECT_TRUE(r.output == plain.output) << "seed " << seed;
         EXPECT_TRUE(again == 0 || r.cycles == cycles) << "seed " << seed << " takes another time the second time";

@@ -38,7 +38,7 @@ class Crowd : public Crossings::Owner, private Completions {
         std::make_unique<Crossings>(*this, *context_, ports, std::make_unique<FairShare>(ports, port_rate, total_rate));
     for (std::size_t i = 0; i < given.size(); ++i) {
       enters_.push_back(std::make_unique<One>(*this, i));
-      enters_.back()->enter.at(context_->clock.after(given[i].at));
+      enters_.back()->enter.notify_at(context_->clock.after(given[i].at));
     }
     sc_core::sc_start();
   }
@@ -57,8 +57,8 @@ class Crowd : public Crossings::Owner, private Completions {
     One(Crowd& all, std::size_t which)
         : crowd(all),
           i(which),
-          enter(all.context_->agenda, Call::of<&One::go>(this)),
-          back(all.context_->agenda, Call::of<&One::take_back>(this)) {}
+          enter(all.context_->event_queue, sim::Callback::of<&One::go>(this)),
+          back(all.context_->event_queue, sim::Callback::of<&One::take_back>(this)) {}
     void go() { crowd.enter(*this); }
     void take_back() { withdrawal.request(); }
     Crowd& crowd;
@@ -83,7 +83,7 @@ class Crowd : public Crossings::Owner, private Completions {
     crossing.ticket = one.i;
     if (given.taken_back != UINT64_MAX) {
       one.extension.withdrawal = &one.withdrawal;
-      one.back.at(context_->clock.begin_of(given.taken_back));
+      one.back.notify_at(context_->clock.begin_of(given.taken_back));
     }
     crossings_->enter(crossing);
   }

@@ -1,5 +1,5 @@
-// What happens when: steps among themselves against a plain sorted list, and beside processes of SystemC's.
-#include "models/agenda/agenda.h"
+// Events of the queue against a plain sorted list, and beside SystemC processes.
+#include "models/sim/event_queue.h"
 
 #include <gtest/gtest.h>
 
@@ -20,10 +20,11 @@ using Times = std::vector<std::pair<std::string, std::uint64_t>>;
 
 // A step that does what it is told.
 struct Told {
-  Told(Agenda& agenda, std::function<void()> what) : does(std::move(what)), step(agenda, Call::of<&Told::go>(this)) {}
+  Told(sim::EventQueue& event_queue, std::function<void()> what)
+      : does(std::move(what)), step(event_queue, sim::Callback::of<&Told::go>(this)) {}
   void go() { does(); }
   std::function<void()> does;
-  Step step;
+  sim::Event step;
 };
 
 class Process : public sc_core::sc_module {
@@ -38,80 +39,80 @@ class Process : public sc_core::sc_module {
   std::function<void()> does_;
 };
 
-class AgendaTest : public testing::Test {
+class EventQueueTest : public testing::Test {
  protected:
-  AgendaTest() {
+  EventQueueTest() {
     sc_core::sc_set_time_resolution(1, sc_core::SC_FS);
-    agenda_ = std::make_unique<Agenda>("agenda");
+    event_queue_ = std::make_unique<sim::EventQueue>("event_queue");
   }
-  ~AgendaTest() override {
+  ~EventQueueTest() override {
     processes_.clear();
     steps_.clear();
-    agenda_.reset();
+    event_queue_.reset();
     sc_core::sc_get_curr_simcontext()->reset();
   }
-  Step& step(std::function<void()> what) { return steps_.emplace_back(*agenda_, std::move(what)).step; }
-  Step& step(const std::string& name) {
+  sim::Event& step(std::function<void()> what) { return steps_.emplace_back(*event_queue_, std::move(what)).step; }
+  sim::Event& step(const std::string& name) {
     return step([this, name] { note(name); });
   }
   void process(std::function<void()> what) {
     const std::string name = "process" + std::to_string(processes_.size());
     processes_.push_back(std::make_unique<Process>(name.c_str(), std::move(what)));
   }
-  void note(const std::string& name) { done_.emplace_back(name, agenda_->now_fs()); }
+  void note(const std::string& name) { done_.emplace_back(name, event_queue_->now_fs()); }
   static std::uint64_t kernel_fs() { return sc_core::sc_time_stamp().value(); }
 
-  std::unique_ptr<Agenda> agenda_;
+  std::unique_ptr<sim::EventQueue> event_queue_;
   std::deque<Told> steps_;
   std::vector<std::unique_ptr<Process>> processes_;
   Times done_;
 };
 
-TEST_F(AgendaTest, OfOneTimeThePlannedFirstIsFirst) {
-  Step &a = step("a"), &b = step("b"), &c = step("c"), &late = step("late");
-  late.at(9);
-  c.at(5);
-  a.at(5);
-  b.at(5);
-  a.at(5);  // planned anew: behind b
+TEST_F(EventQueueTest, EventsOfOneTimeRunInTheOrderOfScheduling) {
+  sim::Event &a = step("a"), &b = step("b"), &c = step("c"), &late = step("late");
+  late.notify_at(9);
+  c.notify_at(5);
+  a.notify_at(5);
+  b.notify_at(5);
+  a.notify_at(5);  // planned anew: behind b
   sc_core::sc_start();
   EXPECT_EQ(done_, (Times{{"c", 5}, {"b", 5}, {"a", 5}, {"late", 9}}));
-  EXPECT_EQ(agenda_->steps_done(), 4U);
+  EXPECT_EQ(event_queue_->events_done(), 4U);
 }
 
-TEST_F(AgendaTest, SoonIsAfterAllOfThatTime) {
-  Step& soon = step("soon");
+TEST_F(EventQueueTest, DeltaNotificationRunsAfterAllOfThatTime) {
+  sim::Event& soon = step("soon");
   step([&] {
     note("first");
-    soon.soon();
-    soon.soon();  // once is enough
-    soon.at(5);   // which is soon, too
-  }).at(5);
-  step("second").at(5);
-  step("later").at(6);
+    soon.notify_delta();
+    soon.notify_delta();  // once is enough
+    soon.notify_at(5);    // which is soon, too
+  }).notify_at(5);
+  step("second").notify_at(5);
+  step("later").notify_at(6);
   sc_core::sc_start();
   EXPECT_EQ(done_, (Times{{"first", 5}, {"second", 5}, {"soon", 5}, {"later", 6}}));
 }
 
-TEST_F(AgendaTest, WhatIsCancelledDoesNotHappen) {
-  Step &a = step("a"), &b = step("b"), &never = step("never");
-  never.at(UINT64_MAX);
-  EXPECT_FALSE(never.planned());
-  a.at(7);
-  b.at(8);
+TEST_F(EventQueueTest, CancelledEventsDoNotRun) {
+  sim::Event &a = step("a"), &b = step("b"), &never = step("never");
+  never.notify_at(UINT64_MAX);
+  EXPECT_FALSE(never.is_pending());
+  a.notify_at(7);
+  b.notify_at(8);
   step([&] {
     b.cancel();
-    a.soon();  // before its time
-    EXPECT_TRUE(a.planned());
-  }).at(3);
-  step([&] { a.cancel(); }).at(3);
-  step([&] { b.at(4); }).at(3);
+    a.notify_delta();  // before its time
+    EXPECT_TRUE(a.is_pending());
+  }).notify_at(3);
+  step([&] { a.cancel(); }).notify_at(3);
+  step([&] { b.notify_at(4); }).notify_at(3);
   sc_core::sc_start();
   EXPECT_EQ(done_, (Times{{"b", 4}}));
 }
 
 // Steps that plan and cancel each other at random, against a list that is searched for the first at every turn.
-TEST_F(AgendaTest, RandomPlansAgainstASortedList) {
+TEST_F(EventQueueTest, RandomSchedulesAgainstASortedList) {
   struct Model {
     std::multimap<std::pair<std::uint64_t, std::uint64_t>, int> list;  // time, order
     std::uint64_t planned = 0;
@@ -135,58 +136,58 @@ TEST_F(AgendaTest, RandomPlansAgainstASortedList) {
   std::mt19937 random(7);
   Model model;
   int left = 20000;
-  std::vector<Step*> steps;
+  std::vector<sim::Event*> steps;
   for (int i = 0; i < kSteps; ++i) {
     steps.push_back(&step([&, i] {
       const auto [when, first] = *model.list.begin();
       ASSERT_EQ(first, i);
-      ASSERT_EQ(when.first, agenda_->now_fs());
+      ASSERT_EQ(when.first, event_queue_->now_fs());
       model.list.erase(model.list.begin());
       for (int n = static_cast<int>(random() % 4); n > 0 && left > 0; --n, --left) {
         const int other = static_cast<int>(random() % kSteps);
-        const std::uint64_t now = agenda_->now_fs(), time = now + random() % 6;
+        const std::uint64_t now = event_queue_->now_fs(), time = now + random() % 6;
         if (random() % 8 == 0) {
           model.cancel(other);
           steps[static_cast<std::size_t>(other)]->cancel();
         } else if (time > now || !model.has_at(other, now)) {  // what is to happen now keeps its place
           model.at(other, time);
-          steps[static_cast<std::size_t>(other)]->at(time);
+          steps[static_cast<std::size_t>(other)]->notify_at(time);
         }
       }
       if (left > 0 && model.list.empty()) {
-        model.at(i, agenda_->now_fs() + 1);
-        steps[static_cast<std::size_t>(i)]->at(agenda_->now_fs() + 1);
+        model.at(i, event_queue_->now_fs() + 1);
+        steps[static_cast<std::size_t>(i)]->notify_at(event_queue_->now_fs() + 1);
       }
     }));
   }
   model.at(0, 1);
-  steps[0]->at(1);
+  steps[0]->notify_at(1);
   sc_core::sc_start();
   EXPECT_LE(left, 0);
   EXPECT_TRUE(model.list.empty());
 }
 
 // One process, which drives: the kernel has nothing to do until somebody has to know the time from it.
-TEST_F(AgendaTest, AProcessThatDrivesGoesOnWithTheAgenda) {
-  step("step").at(10);
+TEST_F(EventQueueTest, AThreadThatRunsAheadRunsTheQueue) {
+  step("step").notify_at(10);
   process([&] {
-    agenda_->let_drive();
-    agenda_->wait_until(10);  // steps of a time come before processes
+    event_queue_->allow_run_ahead();
+    event_queue_->wait_until(10);  // steps of a time come before processes
     note("process");
-    step("planned by it").at(15);
-    agenda_->wait_until(20);
+    step("planned by it").notify_at(15);
+    event_queue_->wait_until(20);
     note("process");
     EXPECT_EQ(kernel_fs(), 0U);
-    EXPECT_EQ(agenda_->now_fs(), 20U);
+    EXPECT_EQ(event_queue_->now_fs(), 20U);
     {
-      const Agenda::Halt halt(*agenda_);
+      const sim::EventQueue::KernelTimeGuard halt(*event_queue_);
       EXPECT_EQ(kernel_fs(), 20U);
       sc_core::wait(3, sc_core::SC_FS);
-      EXPECT_EQ(agenda_->now_fs(), 23U);
-      agenda_->wait_until(26);
+      EXPECT_EQ(event_queue_->now_fs(), 23U);
+      event_queue_->wait_until(26);
       EXPECT_EQ(kernel_fs(), 26U);
     }
-    agenda_->wait_until(30);
+    event_queue_->wait_until(30);
     EXPECT_EQ(kernel_fs(), 26U);
     note("process");
   });
@@ -194,19 +195,19 @@ TEST_F(AgendaTest, AProcessThatDrivesGoesOnWithTheAgenda) {
   EXPECT_EQ(done_, (Times{{"step", 10}, {"process", 10}, {"planned by it", 15}, {"process", 20}, {"process", 30}}));
 }
 
-TEST_F(AgendaTest, ProcessesOfOneAgendaTakeTurns) {
+TEST_F(EventQueueTest, ThreadsOfOneQueueTakeTurns) {
   for (const bool drive : {false, true}) {
     for (const std::uint64_t every : {2, 5}) {
       process([&, drive, every] {
-        if (drive) agenda_->let_drive();
+        if (drive) event_queue_->allow_run_ahead();
         for (int i = 0; i < 3; ++i) {
-          agenda_->wait_until(agenda_->now_fs() + every + (drive ? 100 : 0));
+          event_queue_->wait_until(event_queue_->now_fs() + every + (drive ? 100 : 0));
           note("every " + std::to_string(every));
         }
       });
     }
   }
-  step("step").at(5);
+  step("step").notify_at(5);
   sc_core::sc_start();
   EXPECT_EQ(done_, (Times{{"every 2", 2},
                           {"every 2", 4},
@@ -223,25 +224,26 @@ TEST_F(AgendaTest, ProcessesOfOneAgendaTakeTurns) {
                           {"every 5", 315}}));
 }
 
-// A process that does not drive finds the agenda as far as its own time, and the kernel as well, beside one that does.
-TEST_F(AgendaTest, TheAgendaDoesNotRunAheadOfOtherProcesses) {
+// A process that does not drive finds the event_queue as far as its own time, and the kernel as well, beside one that
+// does.
+TEST_F(EventQueueTest, TheQueueDoesNotRunAheadOfOtherProcesses) {
   std::uint64_t seen = 0;
-  for (std::uint64_t t = 1; t <= 30; ++t) step([&seen, t] { seen = t; }).at(t);
+  for (std::uint64_t t = 1; t <= 30; ++t) step([&seen, t] { seen = t; }).notify_at(t);
   process([&] {
     for (const int wait : {5, 10, 3}) {
       sc_core::wait(wait, sc_core::SC_FS);
-      EXPECT_EQ(agenda_->now_fs(), kernel_fs());
+      EXPECT_EQ(event_queue_->now_fs(), kernel_fs());
       EXPECT_GE(seen, kernel_fs() - 1);
       EXPECT_LE(seen, kernel_fs());
     }
-    step("planned by it").at(25);
-    agenda_->wait_until(22);
+    step("planned by it").notify_at(25);
+    event_queue_->wait_until(22);
     EXPECT_EQ(kernel_fs(), 22U);
   });
   process([&] {
-    agenda_->let_drive();
+    event_queue_->allow_run_ahead();
     for (const std::uint64_t time : {4, 12, 40}) {
-      agenda_->wait_until(time);
+      event_queue_->wait_until(time);
       EXPECT_EQ(seen, std::min<std::uint64_t>(time, 30));
       note("driver");
     }
@@ -251,12 +253,12 @@ TEST_F(AgendaTest, TheAgendaDoesNotRunAheadOfOtherProcesses) {
   EXPECT_EQ(seen, 30U);
 }
 
-TEST_F(AgendaTest, AWakeIsHeardByWhoWaits) {
-  Wake wake(*agenda_);
+TEST_F(EventQueueTest, AConditionWakesWaitingThreads) {
+  sim::Condition wake(*event_queue_);
   bool open = false;
   const auto waiter = [&](const std::string& name) {
     return [&, name] {
-      if (name == "one") agenda_->let_drive();
+      if (name == "one") event_queue_->allow_run_ahead();
       while (!open) wake.wait();
       note(name);
     };
@@ -269,11 +271,11 @@ TEST_F(AgendaTest, AWakeIsHeardByWhoWaits) {
     wake.wait_until(100);
     note("told");
   });
-  step([&] { wake.notify(); }).at(8);  // and the condition does not hold
+  step([&] { wake.notify(); }).notify_at(8);  // and the condition does not hold
   step([&] {
     open = true;
     wake.notify();
-  }).at(9);
+  }).notify_at(9);
   sc_core::sc_start();
   ASSERT_EQ(done_.size(), 4U);
   EXPECT_EQ(done_[0], (std::pair<std::string, std::uint64_t>{"in vain", 4}));
@@ -282,8 +284,8 @@ TEST_F(AgendaTest, AWakeIsHeardByWhoWaits) {
   EXPECT_EQ(done_[3].second, 9U);
 }
 
-TEST_F(AgendaTest, WhatWasToldBeforeIsNotRemembered) {
-  Wake wake(*agenda_);
+TEST_F(EventQueueTest, EarlierNotificationsAreNotRemembered) {
+  sim::Condition wake(*event_queue_);
   wake.notify();
   process([&] {
     wake.notify();
@@ -294,7 +296,7 @@ TEST_F(AgendaTest, WhatWasToldBeforeIsNotRemembered) {
   EXPECT_EQ(done_, (Times{{"waited", 6}}));
 }
 
-TEST_F(AgendaTest, AnEventIsNotifiedAtThePlatformsTime) {
+TEST_F(EventQueueTest, SystemCEventsAreNotifiedAtThePlatformsTime) {
   sc_core::sc_event event;
   process([&] {
     sc_core::wait(event);
@@ -304,10 +306,10 @@ TEST_F(AgendaTest, AnEventIsNotifiedAtThePlatformsTime) {
     EXPECT_EQ(kernel_fs(), 16U);
     note("after");
   });
-  step([&] { agenda_->notify(event); }).at(11);
-  step([&] { agenda_->notify(event, 4); }).at(12);
-  step("between").at(14);
-  step("later").at(18);
+  step([&] { event_queue_->notify(event); }).notify_at(11);
+  step([&] { event_queue_->notify(event, 4); }).notify_at(12);
+  step("between").notify_at(14);
+  step("later").notify_at(18);
   sc_core::sc_start();
   EXPECT_EQ(done_, (Times{{"now", 11}, {"between", 14}, {"after", 16}, {"later", 18}}));
 }

@@ -1,0 +1,191 @@
+// The event queue of a platform: models schedule events on it, each a callback or a waiting process (process.h).
+//
+// The queue runs inside the SystemC kernel. It may run ahead of the kernel's time up to the next activity of a SystemC
+// process (temporal decoupling): a control processor that calls allow_run_ahead() runs the queue while it waits, so
+// that the kernel has nothing to do where that processor is the only one. Without run-ahead every event is executed at
+// its own kernel time. Results are equal.
+//
+// Order: events of one time run in the order in which they were scheduled; SystemC processes run after them.
+#pragma once
+
+#include <coroutine>
+#include <cstdint>
+#include <systemc>
+#include <utility>
+#include <vector>
+
+namespace attnvp::sim {
+
+// A member function of an object, without arguments: Callback::of<&Engine::drain>(this).
+struct Callback {
+  void (*function)(void*) = nullptr;
+  void* object = nullptr;
+  void operator()() const { function(object); }
+
+  template <auto kMethod, class Owner>
+  static Callback of(Owner* owner) {
+    return {[](void* o) { (static_cast<Owner*>(o)->*kMethod)(); }, owner};
+  }
+};
+
+class EventQueue;
+
+// Notified at once, after all that is scheduled for this time, or at a time; as sc_event, at most one notification is
+// pending. It calls its callback, or resumes the one process that waits for it: `co_await event`. A notification that
+// no process waits for is lost.
+class Event {
+ public:
+  explicit Event(EventQueue& event_queue) : event_queue_(event_queue) {}
+  Event(EventQueue& event_queue, Callback callback) : event_queue_(event_queue), callback_(callback) {}
+  ~Event() { cancel(); }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+
+  void notify() { run(); }  // within this call
+  void notify_delta();      // at this time, after all that is scheduled for it
+  // Replaces a pending notification. A time that is over is notify_delta(); UINT64_MAX is never.
+  void notify_at(std::uint64_t time_fs);
+  void cancel();
+  bool is_pending() const { return place_ != kNowhere; }
+  bool has_waiter() const { return waiter_ != nullptr; }
+
+  struct Awaiter {
+    Event& event;
+    bool await_ready() const noexcept { return false; }
+    void await_suspend(std::coroutine_handle<> process) noexcept { event.waiter_ = process; }
+    void await_resume() const noexcept {}
+  };
+  Awaiter operator co_await() { return {*this}; }
+  // Waits until a time.
+  [[nodiscard]] Awaiter at(std::uint64_t time_fs) {
+    notify_at(time_fs);
+    return {*this};
+  }
+
+ private:
+  friend class EventQueue;
+  static constexpr std::size_t kNowhere = SIZE_MAX, kDelta = SIZE_MAX - 1;
+
+  void run() {
+    if (waiter_ != nullptr) return std::exchange(waiter_, nullptr).resume();
+    if (callback_.function != nullptr) callback_();
+  }
+
+  EventQueue& event_queue_;
+  Callback callback_;
+  std::coroutine_handle<> waiter_ = nullptr;
+  std::size_t place_ = kNowhere;  // in the heap, or kDelta
+  std::uint64_t order_ = 0;       // of equal times the lower one is first
+};
+
+class EventQueue : public sc_core::sc_module {
+ public:
+  explicit EventQueue(sc_core::sc_module_name name);
+
+  // The platform's time.
+  std::uint64_t now_fs() const {
+    const std::uint64_t kernel = kernel_now();
+    return kernel < time_ ? time_ : kernel;
+  }
+  std::uint64_t events_done() const { return done_; }
+  // A time beyond the kernel's last, 2^64 fs, was asked for: times after that are not to be trusted.
+  mutable bool time_has_run_out = false;
+
+  // The rest is for SystemC threads. Blocks the calling thread until that time.
+  void wait_until(std::uint64_t time_fs);
+  // The calling thread runs the queue while it waits, ahead of the kernel. It may wait through the queue only,
+  void allow_run_ahead() { run_ahead_.push_back(sc_core::sc_get_current_process_b()); }
+  // and not at all ahead of the kernel during the life of one of these.
+  class KernelTimeGuard {
+   public:
+    explicit KernelTimeGuard(EventQueue& event_queue);
+    ~KernelTimeGuard();
+    KernelTimeGuard(const KernelTimeGuard&) = delete;
+    KernelTimeGuard& operator=(const KernelTimeGuard&) = delete;
+
+   private:
+    EventQueue& event_queue_;
+    const bool was_ahead_;
+  };
+  // Notifies a SystemC event at the platform's time: now, or after a delay.
+  void notify(sc_core::sc_event& event, std::uint64_t after_fs = 0);
+
+ private:
+  friend class Event;
+  friend class Condition;
+  struct Entry {
+    std::uint64_t time;
+    Event* event;
+    bool operator<(const Entry& o) const { return time != o.time ? time < o.time : event->order_ < o.event->order_; }
+  };
+
+  std::uint64_t kernel_now() const { return kernel_->time_stamp().value(); }
+  void run();
+  bool may_run_ahead() const;
+  bool run_ahead(std::uint64_t until_fs, const std::uint64_t* notified);
+  bool run_until(std::uint64_t until_fs, const std::uint64_t* notified);
+  void return_to_kernel();
+  void wake_at(std::uint64_t time_fs);
+  void add_delta(Event& event);
+  bool alone_in_front() const {
+    const auto later = [this](std::size_t place) { return place >= heap_.size() || heap_[place].time > time_; };
+    return later(1) && later(2);
+  }
+  void schedule(Event& event, std::uint64_t time_fs);
+  void remove(std::size_t place);
+  void sift_up(std::size_t place, const Entry& entry);
+  void sift_down(std::size_t place, const Entry& entry);
+  void put(std::size_t place, const Entry& entry) {
+    heap_[place] = entry;
+    entry.event->place_ = place;
+  }
+
+  const sc_core::sc_simcontext* kernel_ = sc_core::sc_get_curr_simcontext();
+  std::uint64_t time_ = 0;            // of the last event
+  std::uint64_t limit_ = 0;           // no SystemC process has activity before
+  bool running_ = false;              // an event is executed,
+  bool is_ahead_ = false;             //   or a thread that runs ahead is: the kernel need not be asked
+  std::uint64_t woken_ = UINT64_MAX;  // the time for which the kernel was asked
+  std::uint64_t scheduled_ = 0, done_ = 0;
+  std::vector<Entry> heap_;
+  bool vacant_ = false;        // the first entry is executed, and leaves its place to the next that is scheduled
+  std::vector<Event*> delta_;  // from next_ on; nullptr: cancelled
+  std::size_t next_ = 0;
+  std::vector<const void*> run_ahead_;  // threads
+  sc_core::sc_event due_;
+};
+
+// A condition that SystemC threads wait for: `while (!condition) changed.wait();` on one side, change it and
+// `changed.notify()` on the other. As an event notified in the next delta cycle, without cost while no thread waits.
+class Condition {
+ public:
+  explicit Condition(EventQueue& event_queue) : event_queue_(event_queue) {}
+  void wait() { wait_until(UINT64_MAX); }
+  void wait_until(std::uint64_t time_fs);  // or that time
+  void notify() {
+    ++notified_;
+    if (parked_ > 0) event_queue_.notify(event_);
+  }
+  sc_core::sc_event& event() { return event_; }  // for sensitivity, before a thread waits
+
+ private:
+  EventQueue& event_queue_;
+  sc_core::sc_event event_;
+  std::uint64_t notified_ = 0;
+  int parked_ = 0;  // threads that wait for the event
+};
+
+inline void Event::notify_delta() {
+  if (place_ == kDelta) return;
+  if (place_ != kNowhere) event_queue_.remove(place_);
+  event_queue_.add_delta(*this);
+}
+
+inline void Event::notify_at(std::uint64_t time_fs) {
+  if (time_fs == UINT64_MAX) return cancel();
+  if (time_fs <= event_queue_.now_fs()) return notify_delta();
+  if (place_ == kDelta) cancel();
+  event_queue_.schedule(*this, time_fs);
+}
+
+}  // namespace attnvp::sim

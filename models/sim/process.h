@@ -1,0 +1,90 @@
+// Behaviour of a module as a sequential process: a coroutine that runs until it waits for an event or a time.
+//
+//   sim::Process Stage::run() {
+//     for (;;) {
+//       while (queue_.empty()) co_await pushed_;   // sim::Event
+//       co_await timer_.at(clock.after(latency));
+//       ...
+//     }
+//   }
+//
+// A process starts when its function is called, and ends with the Process object. Its architectural state belongs into
+// members: the frame holds no more than where it waits.
+#pragma once
+
+#include <coroutine>
+#include <utility>
+
+#include "models/sim/event_queue.h"
+
+namespace attnvp::sim {
+
+class Process {
+ public:
+  struct promise_type {
+    Process get_return_object() { return Process(std::coroutine_handle<promise_type>::from_promise(*this)); }
+    std::suspend_never initial_suspend() noexcept { return {}; }
+    std::suspend_always final_suspend() noexcept { return {}; }
+    void return_void() {}
+    void unhandled_exception() { throw; }  // to whoever notified what it waited for
+  };
+
+  Process() = default;
+  Process(Process&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  Process& operator=(Process&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+  ~Process() {
+    if (handle_ != nullptr) handle_.destroy();
+  }
+
+ private:
+  explicit Process(std::coroutine_handle<promise_type> handle) : handle_(handle) {}
+  std::coroutine_handle<promise_type> handle_ = nullptr;
+};
+
+// Counts releases: `co_await semaphore` takes one, and waits for it where there is none. One process waits.
+class Semaphore {
+ public:
+  void release() {
+    ++count_;
+    if (waiter_ != nullptr) std::exchange(waiter_, nullptr).resume();
+  }
+  struct Awaiter {
+    Semaphore& semaphore;
+    bool await_ready() const noexcept { return semaphore.count_ > 0; }
+    void await_suspend(std::coroutine_handle<> process) noexcept { semaphore.waiter_ = process; }
+    void await_resume() noexcept { --semaphore.count_; }
+  };
+  Awaiter operator co_await() { return {*this}; }
+
+ private:
+  unsigned count_ = 0;
+  std::coroutine_handle<> waiter_ = nullptr;
+};
+
+// An operation that a process begins and something else ends, at once or later:
+//   done.begin(); start(); co_await done.end();
+class Completion {
+ public:
+  void begin() { is_done_ = false; }
+  void complete() {
+    is_done_ = true;
+    if (waiter_ != nullptr) std::exchange(waiter_, nullptr).resume();
+  }
+  // By value: GCC 12 copies an awaitable that a function returns by reference.
+  struct Awaiter {
+    Completion& completion;
+    bool await_ready() const noexcept { return completion.is_done_; }
+    void await_suspend(std::coroutine_handle<> process) noexcept { completion.waiter_ = process; }
+    void await_resume() const noexcept {}
+  };
+  [[nodiscard]] Awaiter end() { return {*this}; }
+
+ private:
+  bool is_done_ = false;
+  std::coroutine_handle<> waiter_ = nullptr;
+};
+
+}  // namespace attnvp::sim
