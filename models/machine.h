@@ -18,6 +18,7 @@
 #include "models/mac_engine/config.h"
 #include "models/register_file/config.h"
 #include "models/scratchpad/config.h"
+#include "models/sim/config.h"
 #include "models/technology/config.h"
 #include "models/vec_engine/config.h"
 
@@ -42,6 +43,7 @@ struct MachineConfig {
   EventUnitConfig events;
   ControlConfig control;
   InterconnectConfig interconnect;
+  SimulationConfig simulation;
   std::string energy = "cmos";  // name under configs/energy or a path
   TechnologyConfig technology;
 
@@ -72,6 +74,7 @@ struct MachineConfig {
     place("events", &C::events);
     place("control", &C::control);
     place("interconnect", &C::interconnect);
+    key.section("simulation", &C::simulation);
     key(config::text("energy", "energy table: a name under configs/energy, or a path"), &C::energy);
     key.members(&C::technology);
   }

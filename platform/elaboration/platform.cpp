@@ -141,6 +141,7 @@ Platform::Platform(sc_core::sc_module_name name, const MachineConfig& m, bool fu
       mailbox("mailbox", context_, hal::kMailboxBase, mailbox_range(mailbox_pages(context_.partitions)).bytes),
       dram(make<Memory>({"dram", "dram", context_, machine_, hal::kDramBase})),
       l2(m.has_l2() ? make<Memory>({"l2", "l2", context_, machine_, hal::kL2Base}) : nullptr) {
+  context_.event_queue.set_run_ahead(m.simulation.run_ahead == "on");
   context_.l1_tags.assign(std::begin(firmware::kL1RegionNames), std::end(firmware::kL1RegionNames));
   bus->add_target(mailbox_range(mailbox_pages(context_.partitions))).bind(mailbox.in);
   bus->add_target(dram_range(m)).bind(bridges_.before(dram->in(0), dram->never_waits()));

@@ -81,7 +81,7 @@ struct Result {
   double tdp_watts = 0;             // that the machine may draw; 0: no limit
   std::vector<arith::Half> output;  // [batch, heads, seq_q, emb], BF16 as FP16; empty in timing mode
   double wall_seconds = 0;
-  std::uint64_t events = 0;  // simulation events: steps of the event_queue and delta cycles
+  std::uint64_t events = 0;  // simulation events: events of the queue and delta cycles
 
   double seconds() const { return static_cast<double>(cycles) / frequency_hz; }
   // Sum over modules whose name ends in `module`, the last part of it: "dram", "mac".

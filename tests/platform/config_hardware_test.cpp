@@ -160,7 +160,7 @@ TEST_F(Hardware, RefusesUnknownKeysNamingTheNearest) {
   EXPECT_EQ(refusal("frobnicate: 2\n"),
             "my.yaml:1: key 'frobnicate' is unknown; allowed: name, clock, clusters, cores, mac, vec, l0, "
             "l1, dma, dram, "
-            "l2, events, control, interconnect, energy, tech, voltage, sram_cell, dram_type, gating, gate_after, "
+            "l2, events, control, interconnect, simulation, energy, tech, voltage, sram_cell, dram_type, gating, gate_after, "
             "wake_cycles, tdp, power_window, base, provenance");
 }
 
