@@ -103,7 +103,9 @@ TEST(RunAheadOf, ControlProcessorsOfEveryKind) {
       job::RunOptions options;
       options.full_data = false;
       const job::Result r = runner.run(network, schedule, nullptr, options);
-      if (cycles != 0) EXPECT_EQ(r.cycles, cycles);
+      if (cycles != 0) {
+        EXPECT_EQ(r.cycles, cycles);
+      }
       cycles = r.cycles;
     }
   }
