@@ -63,7 +63,7 @@ class Crowd : public Crossings::Owner, private Completions {
     void take_back() { withdrawal.request(); }
     Crowd& crowd;
     std::size_t i;
-    Step enter, back;
+    sim::Event enter, back;
     Stream stream;
     StreamExtension extension;
     Withdrawal withdrawal;
