@@ -1,4 +1,4 @@
-// Parameters of the simulation itself, which change no result.
+// Parameters of the simulation itself.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ struct SimulationConfig {
     using namespace config;
     key(choice("run_ahead", {"on", "off"},
                "models run ahead of the SystemC kernel's time while no SystemC process has activity; off: every event "
-               "runs at its own kernel time. Results are equal"),
+               "runs at its own kernel time. Results are equal for one cluster"),
         &SimulationConfig::run_ahead);
   }
 };

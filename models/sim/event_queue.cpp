@@ -82,8 +82,7 @@ bool EventQueue::run_until(std::uint64_t until_fs, const std::uint64_t* notified
 }
 
 bool EventQueue::may_run_ahead() const {
-  return may_run_ahead_ &&
-         std::find(run_ahead_.begin(), run_ahead_.end(), sc_core::sc_get_current_process_b()) != run_ahead_.end();
+  return std::find(run_ahead_.begin(), run_ahead_.end(), sc_core::sc_get_current_process_b()) != run_ahead_.end();
 }
 
 // Runs the queue in place of a thread's wait. False: the thread has to wait, as it may not run ahead, or another
@@ -93,7 +92,7 @@ bool EventQueue::run_ahead(std::uint64_t until_fs, const std::uint64_t* notified
   if (!is_ahead_) {
     if (woken_ != UINT64_MAX) due_.cancel();
     woken_ = UINT64_MAX;
-    limit_ = kernel_now() + sc_core::sc_time_to_pending_activity(kernel_).value();
+    limit_ = kernel_now() + (may_run_ahead_ ? sc_core::sc_time_to_pending_activity(kernel_).value() : 0);
     is_ahead_ = true;
   }
   return run_until(until_fs, notified);

@@ -3,7 +3,7 @@
 // The queue runs inside the SystemC kernel. It may run ahead of the kernel's time up to the next activity of a SystemC
 // process (temporal decoupling): a control processor that calls allow_run_ahead() runs the queue while it waits, so
 // that the kernel has nothing to do where that processor is the only one. Without run-ahead every event is executed at
-// its own kernel time. Results are equal.
+// its own kernel time. Results are equal but for the order of threads that become ready at one time.
 //
 // Order: events of one time run in the order in which they were scheduled; SystemC processes run after them.
 #pragma once
