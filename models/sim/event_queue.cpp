@@ -31,7 +31,7 @@ void EventQueue::notify(sc_core::sc_event& event, std::uint64_t after_fs) {
 
 void EventQueue::run() {
   woken_ = UINT64_MAX;
-  limit_ = kernel_now() + (may_run_ahead_ ? sc_core::sc_time_to_pending_activity(kernel_).value() : 0);
+  limit_ = kernel_now() + (allows_run_ahead_ ? sc_core::sc_time_to_pending_activity(kernel_).value() : 0);
   run_until(UINT64_MAX, nullptr);
   return_to_kernel();
 }
@@ -92,7 +92,7 @@ bool EventQueue::run_ahead(std::uint64_t until_fs, const std::uint64_t* notified
   if (!is_ahead_) {
     if (woken_ != UINT64_MAX) due_.cancel();
     woken_ = UINT64_MAX;
-    limit_ = kernel_now() + (may_run_ahead_ ? sc_core::sc_time_to_pending_activity(kernel_).value() : 0);
+    limit_ = kernel_now() + (allows_run_ahead_ ? sc_core::sc_time_to_pending_activity(kernel_).value() : 0);
     is_ahead_ = true;
   }
   return run_until(until_fs, notified);

@@ -88,8 +88,8 @@ class EventQueue : public sc_core::sc_module {
     return kernel < time_ ? time_ : kernel;
   }
   std::uint64_t events_done() const { return done_; }
-  // Before the first event.
-  void set_run_ahead(bool is_allowed) { may_run_ahead_ = is_allowed; }
+  // Whether it runs ahead of the kernel; set before the first event.
+  void set_run_ahead(bool is_allowed) { allows_run_ahead_ = is_allowed; }
   // A time beyond the kernel's last, 2^64 fs, was asked for: times after that are not to be trusted.
   mutable bool time_has_run_out = false;
 
@@ -153,7 +153,7 @@ class EventQueue : public sc_core::sc_module {
   bool vacant_ = false;        // the first entry is executed, and leaves its place to the next that is scheduled
   std::vector<Event*> delta_;  // from next_ on; nullptr: cancelled
   std::size_t next_ = 0;
-  bool may_run_ahead_ = true;
+  bool allows_run_ahead_ = true;
   std::vector<const void*> run_ahead_;  // threads
   sc_core::sc_event due_;
 };
