@@ -19,8 +19,8 @@ namespace {
 constexpr std::uint64_t kFirstShare = 8;       // of the budget of one dataflow: what each gets at first, at least
 constexpr std::size_t kWholeRuns = 3;          // of the best by smaller jobs
 constexpr std::uint64_t kMostWhole = 300'000;  // steps of a job whose whole runs decide
-// An evaluation of more than so many times options.sample_steps, as of a job that has no smaller one, counts as
-// several; but so many are made.
+// An evaluation of more than kLongEvaluation times options.sample_steps counts as several, but at least
+// kFewestEvaluations are made. Assumed: set by the time that long sequences may take; their quality was not measured.
 constexpr std::uint64_t kLongEvaluation = 8, kFewestEvaluations = 24;
 
 struct Arm {
