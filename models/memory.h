@@ -1,8 +1,10 @@
 // What every memory is, whatever its kind: DRAM, L2, L1, L0.
 #pragma once
 
+#include <stdexcept>
 #include <tlm>
 
+#include "models/bus/stream.h"
 #include "models/module.h"
 #include "models/place.h"
 
@@ -11,14 +13,18 @@ namespace attnvp {
 class Memory : public Module {
  public:
   using Module::Module;
-  // An initiator's socket, of Site::initiators. Of an L1: two per core (MAC, VEC), the DMA controller's, the
-  // interconnect's; of an L0: the MAC engine's and the VEC engine's; a DRAM or an L2 has the interconnect's alone.
-  virtual tlm::tlm_target_socket<>& in(std::uint32_t initiator) = 0;
+  // A socket of the base protocol, of Site::initiators. Of an L1: the DMA controller's, the interconnect's; a DRAM or
+  // an L2 has the interconnect's alone; an L0 has none.
+  virtual tlm::tlm_target_socket<>& in(std::uint32_t /*initiator*/) {
+    throw std::logic_error("a memory without sockets of the base protocol");
+  }
+  // An engine's socket, of Site::engines. Of an L1: two per core (MAC, VEC); of an L0: the MAC engine's, the VEC
+  // engine's.
+  virtual StreamTargetSocket& stream(std::uint32_t /*engine*/) { throw std::logic_error("a memory without streams"); }
   // Registers on the control network; nullptr for none.
   virtual tlm::tlm_target_socket<>* control() { return nullptr; }
-  // That an access by an initiator that knows Completions, or one without a delay, never waits within b_transport. For
-  // one that may wait there is a process (models/bus/bridge.h).
-  virtual bool never_waits() const { return false; }
+  // That in() takes nb_transport at the platform's time. Otherwise processes call b_transport (models/bus/bridge.h).
+  virtual bool is_approximately_timed() const { return false; }
 };
 
 }  // namespace attnvp

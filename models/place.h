@@ -33,7 +33,8 @@ struct Site {
   Context& context;
   const MachineConfig& machine;
   std::uint64_t base = 0;              // a memory's first address; an engine's registers
-  std::uint32_t initiators = 1;        // of a memory
+  std::uint32_t initiators = 1;        // of a memory: sockets of the base protocol,
+  std::uint32_t engines = 0;           //   and for streams
   std::uint32_t cluster = 0;           // that it stands in, if it does
   std::uint32_t core = 0;              // likewise
   const Firmware* firmware = nullptr;  // a processor's, compiled into this program

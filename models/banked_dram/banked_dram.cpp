@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "models/bus/initiator.h"
-#include "models/bus/stream.h"
+#include "models/bus/payload.h"
 #include "models/registry.h"
 #include "models/trace/activity.h"
 
@@ -84,8 +84,6 @@ BankedDram::BankedDram(sc_core::sc_module_name name, const Site& site)
         std::make_unique<BankedChannel>(fmt::format("channel{}", i).c_str(), site.context, config_,
                                         [this](std::uint64_t access, Tick end) { piece_done(access, end); }));
   }
-  in_.register_b_transport(this, &BankedDram::b_transport);
-  in_.register_transport_dbg(this, &BankedDram::transport_dbg);
 }
 
 void BankedDram::reset() {
@@ -126,8 +124,9 @@ std::uint32_t BankedDram::new_access() {
   return index;
 }
 
-void BankedDram::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
-  if (!contents_.accepts(payload)) return;
+bool BankedDram::begin(std::uint32_t /*port*/, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay,
+                       const Response& response) {
+  if (!contents_.accepts(payload)) return true;
   const std::uint64_t bytes = payload.get_data_length();
   (payload.is_read() ? read_words : write_words).add_bytes(bytes);
   contents_.serve(payload);
@@ -137,7 +136,7 @@ void BankedDram::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time
   const std::uint32_t index = new_access();
   const auto pieces = static_cast<std::uint32_t>(pieces_.size());
   const auto most = static_cast<std::uint32_t>(channels_.size());
-  accesses_[index] = {pieces, 0, nullptr, 0, bytes, std::min(pieces, most), payload.is_read()};
+  accesses_[index] = {pieces, 0, response, bytes, std::min(pieces, most), payload.is_read()};
   if (Activity* const activity = activity_of(ctx_)) activity->will_tell(payload.is_read() ? read_words : write_words);
   for (DramRequest& piece : pieces_) {
     piece.tag = index;
@@ -153,23 +152,10 @@ void BankedDram::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time
   }
   calling_ = kNobody;
   wake_at(next);
-  std::uint64_t end = 0;
-  if (accesses_[index].pieces == 0) {
-    end = cycle_of(accesses_[index].end);
-    free_.push_back(index);
-  } else if (auto* const later = payload.get_extension<CompletionExtension>()) {
-    later->deferred = true;
-    delay = sc_core::SC_ZERO_TIME;
-    accesses_[index].to = later->to;
-    accesses_[index].ticket = later->ticket;
-    return;
-  } else {
-    Waiting waiting(ctx_.event_queue);
-    accesses_[index].to = &waiting;
-    end = waiting.wait();
-  }
-  const std::uint64_t now = ctx_.clock.now();
-  delay = ctx_.clock.cycles(end - std::min(end, now));
+  if (accesses_[index].pieces > 0) return false;
+  delay = until(cycle_of(accesses_[index].end));
+  free_.push_back(index);
+  return true;
 }
 
 void BankedDram::piece_done(std::uint64_t index, Tick end) {
@@ -179,9 +165,10 @@ void BankedDram::piece_done(std::uint64_t index, Tick end) {
   count();
   tell(access);
   if (index == calling_) return;
+  const Response response = access.response;
   const std::uint64_t cycle = cycle_of(access.end);
   free_.push_back(static_cast<std::uint32_t>(index));
-  access.to->completed(access.ticket, cycle, true);
+  response.send(until(cycle));
 }
 
 // The words of an access, at its channels' peak up to its end.
@@ -220,7 +207,5 @@ void BankedDram::wake_at(Tick next) {
   // At whole cycles, so that a later job begins at one; the channels keep their own clock's time.
   serve_.notify_at(ctx_.clock.begin_of(cycle_of(next)));
 }
-
-unsigned BankedDram::transport_dbg(tlm::tlm_generic_payload& payload) { return contents_.peek(payload); }
 
 }  // namespace attnvp

@@ -1,26 +1,24 @@
 // DRAM with the `banked` policy: channels with banks, as a part's data sheet has them (config.h), each behind a
 // controller of its own (channel.h). An access is cut into pieces that lie in one row; it is over when all of them are.
-// Initiators that know Completions are told when; others wait. Data are moved when the access comes.
+// Data are moved when the access comes.
 #pragma once
 
-#include <tlm_utils/simple_target_socket.h>
-
+#include <algorithm>
 #include <memory>
 #include <vector>
 
 #include "models/banked_dram/banked_channel.h"
-#include "models/bus/completion.h"
 #include "models/memory.h"
 #include "models/storage/contents.h"
 
 namespace attnvp {
 
-class BankedDram : public Memory {
+class BankedDram : public Memory, private Target {
  public:
   BankedDram(sc_core::sc_module_name name, const Site& site);
 
   tlm::tlm_target_socket<>& in(std::uint32_t /*initiator*/) override { return in_; }
-  bool never_waits() const override { return true; }
+  bool is_approximately_timed() const override { return true; }
   std::uint64_t size_bytes() const override { return size_bytes_; }
   void reset() override;
 
@@ -33,16 +31,20 @@ class BankedDram : public Memory {
   struct Access {
     std::uint32_t pieces = 0;  // not done yet
     Tick end = 0;
-    Completions* to = nullptr;
-    std::uint64_t ticket = 0;
+    Response response;
     std::uint64_t bytes = 0;
     std::uint32_t channels = 1;  // that move them
     bool read = false;
   };
   static constexpr std::uint32_t kNobody = UINT32_MAX;
 
-  void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
-  unsigned transport_dbg(tlm::tlm_generic_payload& payload);
+  bool begin(std::uint32_t port, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay,
+             const Response& response) override;
+  unsigned debug(std::uint32_t /*port*/, tlm::tlm_generic_payload& payload) override { return contents_.peek(payload); }
+  sc_core::sc_time until(std::uint64_t cycle) const {
+    const std::uint64_t now = ctx_.clock.now();
+    return ctx_.clock.cycles(cycle - std::min(cycle, now));
+  }
   void cut(std::uint64_t offset, std::uint64_t bytes, bool read);
   std::uint32_t new_access();
   void piece_done(std::uint64_t index, Tick end);
@@ -67,10 +69,10 @@ class BankedDram : public Memory {
   std::vector<Access> accesses_;
   std::vector<std::uint32_t> free_;
   std::uint64_t epoch_fs_ = 0;       // the clock starts with the job
-  std::uint32_t calling_ = kNobody;  // the access that is within b_transport: its end needs no message
+  std::uint32_t calling_ = kNobody;  // the access that is within begin(): its end needs no response
   Tick wakes_ = DramChannel::kNever;
   sim::Event serve_;
-  tlm_utils::simple_target_socket<BankedDram> in_{"in"};
+  TargetSocket in_{"in", ctx_.event_queue, *this};
 };
 
 }  // namespace attnvp

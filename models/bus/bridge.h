@@ -1,44 +1,38 @@
-// Between modules of steps and a target that may let its initiator wait: a process makes the access, and tells the
-// initiator when it is over. There are as many processes as accesses wait at a time.
+// Before a target that only has b_transport, or does not know the platform's time: approximately timed accesses are
+// made by SystemC processes, as many as are under way at a time.
 #pragma once
 
 #include <tlm_utils/simple_initiator_socket.h>
-#include <tlm_utils/simple_target_socket.h>
 
 #include <deque>
 
-#include "models/bus/completion.h"
-#include "models/bus/stream.h"
+#include "models/bus/transport.h"
 #include "models/module.h"
 
 namespace attnvp {
 
-class Bridge : public sc_core::sc_module {
+class Bridge : public sc_core::sc_module, private tlm::tlm_fw_transport_if<> {
  public:
   Bridge(sc_core::sc_module_name name, Context& context);
 
-  tlm_utils::simple_target_socket<Bridge> in{"in"};
+  tlm::tlm_target_socket<> in{"in"};
   tlm_utils::simple_initiator_socket<Bridge> out{"out"};
 
  private:
-  // What was asked for; payloads are their initiators' again.
   struct Access {
-    std::uint64_t time_fs;
-    tlm::tlm_command command;
-    std::uint64_t address;
-    unsigned char* data;
-    unsigned bytes;
+    std::uint64_t time_fs;  // of BEGIN_REQ
     sc_core::sc_time delay;
-    StreamExtension* stream;
-    OriginExtension* origin;
-    bool timing_only;
-    Completions* to;
-    std::uint64_t ticket;
+    tlm::tlm_generic_payload* payload;
+    Response response;
   };
-  void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  tlm::tlm_sync_enum nb_transport_fw(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+                                     sc_core::sc_time& delay) override;
+  void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) override;
+  unsigned transport_dbg(tlm::tlm_generic_payload& payload) override { return out->transport_dbg(payload); }
+  bool get_direct_mem_ptr(tlm::tlm_generic_payload& payload, tlm::tlm_dmi& dmi) override {
+    return out->get_direct_mem_ptr(payload, dmi);
+  }
   void carry();
-  unsigned debug(tlm::tlm_generic_payload& payload);
-  bool direct(tlm::tlm_generic_payload& payload, tlm::tlm_dmi& dmi);
 
   Context& ctx_;
   std::deque<Access> waiting_;

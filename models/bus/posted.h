@@ -1,53 +1,48 @@
-// An access that a process or a callback makes without blocking: it ends within the call or later. One at a time. Its
-// target annotates its time, or knows Completions; one that lets its initiator wait is behind a Bridge.
+// An access that a process or a callback makes without blocking: it ends within the call or later. One at a time.
 #pragma once
 
 #include <functional>
 #include <utility>
 
-#include "models/bus/completion.h"
-#include "models/bus/initiator.h"
-#include "models/bus/stream.h"
+#include "models/bus/payload.h"
+#include "models/bus/transport.h"
 #include "models/module.h"
 #include "models/sim/process.h"
 
 namespace attnvp {
 
-class Posted : private Completions {
+class Posted : private PendingAccess {
  public:
-  // `over`: called where an access that was made with begin() or make() ends later.
+  // `over`: called where an access that was made with begin() ends later.
   explicit Posted(Context& context, sim::Callback over = {})
       : clock_(context.clock),
         jitter_(context.jitter),
         over_(over),
         then_(context.event_queue, sim::Callback::of<&Posted::resume>(this)) {}
 
-  // To be declared before the payloads that are used with it.
-  void attach_to(tlm::tlm_generic_payload& payload) { payload.set_extension(&extension_); }
-  void attach_to(StreamPayload& payload) { payload.complete_by(extension_); }
-
-  // co_await access.transport(socket, payload): until the access ends; whether it was accepted.
+  // co_await access.transport(socket, payload): until the access ends; whether it was accepted. The socket is an
+  // InitiatorSocket or a StreamInitiatorSocket, and the payload what it takes.
   struct Awaiter : sim::Completion::Awaiter {
     const Posted& access;
-    bool await_resume() const noexcept { return access.ok_; }
+    bool await_resume() const noexcept { return access.is_ok_; }
   };
-  template <class Socket>
-  [[nodiscard]] Awaiter transport(Socket& socket, tlm::tlm_generic_payload& payload) {
+  template <class Socket, class Payload>
+  [[nodiscard]] Awaiter transport(Socket& socket, Payload& payload) {
     done_.begin();
     if (begin(socket, payload)) done_.complete();
     return {done_.end(), *this};
   }
   // The same, for an access that begins after `delay`.
-  template <class Socket>
-  [[nodiscard]] Awaiter transport_after(Socket& socket, tlm::tlm_generic_payload& payload, sc_core::sc_time delay) {
+  template <class Socket, class Payload>
+  [[nodiscard]] Awaiter transport_after(Socket& socket, Payload& payload, sc_core::sc_time delay) {
     done_.begin();
     if (make(socket, payload, delay)) done_.complete();
     return {done_.end(), *this};
   }
 
   // Whether the access is over when this returns; if not, `over` is called when it is.
-  template <class Socket>
-  bool begin(Socket& socket, tlm::tlm_generic_payload& payload) {
+  template <class Socket, class Payload>
+  bool begin(Socket& socket, Payload& payload) {
     if (jitter_ == nullptr) return make(socket, payload, sc_core::SC_ZERO_TIME);
     const sc_core::sc_time before = jitter_->delay(socket.name());
     if (before == sc_core::SC_ZERO_TIME) return make(socket, payload, before);
@@ -55,25 +50,25 @@ class Posted : private Completions {
     then_.notify_at(clock_.now_fs() + before.value());
     return false;
   }
-  bool ok() const { return ok_; }  // of what is over: it was not refused
+  bool ok() const { return is_ok_; }  // of what is over: it was not refused
 
  private:
-  template <class Socket>
-  bool make(Socket& socket, tlm::tlm_generic_payload& payload, sc_core::sc_time delay) {
-    extension_.deferred = false;
-    socket->b_transport(payload, delay);
-    if (jitter_ != nullptr) delay += jitter_->delay(socket.name());
-    more_fs_ = delay.value();
-    ok_ = payload.is_response_ok();
-    if (extension_.deferred) return false;
-    if (more_fs_ == 0) return true;
-    then_.notify_at(clock_.now_fs() + more_fs_);
+  template <class Socket, class Payload>
+  bool make(Socket& socket, Payload& payload, sc_core::sc_time delay) {
+    socket_name_ = socket.name();
+    if (!socket.begin(payload, *this, delay)) return false;
+    is_ok_ = payload.is_response_ok();
+    if (jitter_ != nullptr) delay += jitter_->delay(socket_name_);
+    if (delay == sc_core::SC_ZERO_TIME) return true;
+    then_.notify_at(clock_.now_fs() + delay.value());
     return false;
   }
-  void completed(std::uint64_t /*ticket*/, std::uint64_t cycle, bool ok) override {
-    ok_ = ok;
-    if (more_fs_ == 0 && cycle <= clock_.now()) return end();
-    then_.notify_at(clock_.begin_of(cycle) + more_fs_);
+  void responded(bool is_ok, const sc_core::sc_time& delay) override {
+    is_ok_ = is_ok;
+    sc_core::sc_time after = delay;
+    if (jitter_ != nullptr) after += jitter_->delay(socket_name_);
+    if (after == sc_core::SC_ZERO_TIME) return end();
+    then_.notify_at(clock_.now_fs() + after.value());
   }
   void resume() {
     if (late_ != nullptr && !std::exchange(late_, nullptr)()) return;
@@ -86,9 +81,8 @@ class Posted : private Completions {
   sim::Callback over_;
   sim::Completion done_;
   sim::Event then_;
-  CompletionExtension extension_{*this};
-  std::uint64_t more_fs_ = 0;  // after its end
-  bool ok_ = true;
+  const char* socket_name_ = "";
+  bool is_ok_ = true;
   std::function<bool()> late_;  // what is to be begun, where something delays it
 };
 

@@ -1,14 +1,21 @@
-// How bulk accesses travel over TLM. A plain generic payload moves `data_length` contiguous bytes. An engine that
-// streams operands attaches a Stream: up to four regions of rows, how many bytes really cross the port (re-reads
-// included) and how fast the engine can take them at best. The target checks every region, occupies its port for as
-// long as the bytes need, and returns. A Stream moves no data itself: engines use DMI for that.
+// Streams: what engines move between L1 or L0 and their operand registers. A stream is up to four regions of rows, the
+// bytes that really cross the port (re-reads included), and the pace at which the engine can take them at best. Streams
+// move time and counts; full-data runs read and write the bytes by DMI.
+//
+// They have a protocol of their own (StreamProtocol), so that no module of the base protocol can be bound by mistake.
+// Rules:
+//   - forward: nb_transport_fw(BEGIN_REQ) only. TLM_COMPLETED: over, or refused, after the delay; TLM_UPDATED with
+//     END_REQ: BEGIN_RESP follows on the backward path, which returns TLM_COMPLETED.
+//   - a target checks every region before it occupies its port.
+//   - the transaction and its stream stay as they are until the end; an initiator may end it before (Withdrawal).
+//   - get_direct_mem_ptr gives the memory's bytes, if it has any.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <tlm>
 
-#include "models/bus/completion.h"
+#include "models/bus/transport.h"
 #include "models/fault.h"
 #include "models/sim/event_queue.h"
 
@@ -65,77 +72,104 @@ struct Withdrawal {
   }
 };
 
-struct StreamExtension : tlm::tlm_extension<StreamExtension> {
+struct StreamTransaction {
   const Stream* stream = nullptr;
-  Withdrawal* withdrawal = nullptr;    // nullptr: the initiator waits to the end
-  FaultCode fault = FaultCode::kNone;  // set by the target with an error response
+  Withdrawal* withdrawal = nullptr;  // nullptr: the initiator waits to the end
+  PendingAccess* access = nullptr;   // its initiator's side
+  // Set by the target.
+  tlm::tlm_response_status status = tlm::TLM_INCOMPLETE_RESPONSE;
+  FaultCode fault = FaultCode::kNone;  // with an error response
   std::uint64_t fault_address = 0;
-  std::uint64_t bank_cycles = 0;  // set by the target: in which its port waited for a bank
-  tlm::tlm_extension_base* clone() const override { return new StreamExtension(*this); }
-  void copy_from(const tlm::tlm_extension_base& other) override { *this = static_cast<const StreamExtension&>(other); }
+  std::uint64_t bank_cycles = 0;  // in which its port waited for a bank
+
+  bool is_response_ok() const { return status > tlm::TLM_INCOMPLETE_RESPONSE; }
+  StreamTransaction& carry(const Stream& what) {
+    stream = &what;
+    status = tlm::TLM_INCOMPLETE_RESPONSE;
+    fault = FaultCode::kNone;
+    bank_cycles = 0;
+    return *this;
+  }
 };
 
-// Marks a transaction whose bytes nobody will look at (timing mode): a target may skip the copy. Ignorable.
-struct TimingOnlyExtension : tlm::tlm_extension<TimingOnlyExtension> {
-  tlm::tlm_extension_base* clone() const override { return new TimingOnlyExtension(*this); }
-  void copy_from(const tlm::tlm_extension_base& /*other*/) override {}
+struct StreamProtocol {
+  using tlm_payload_type = StreamTransaction;
+  using tlm_phase_type = tlm::tlm_phase;
 };
 
-// Which descriptor an access is made for (models/trace/journal.h). Ignorable; attached only while a journal is kept.
-struct OriginExtension : tlm::tlm_extension<OriginExtension> {
-  std::uint64_t descriptor = 0;
-  tlm::tlm_extension_base* clone() const override { return new OriginExtension(*this); }
-  void copy_from(const tlm::tlm_extension_base& other) override { *this = static_cast<const OriginExtension&>(other); }
-  void free() override {}  // whoever attaches it owns it
-};
+constexpr unsigned kStreamBits = 32;  // TLM's width of the socket's type; streams say themselves how much crosses
 
-// A payload that owns its stream extension; each stage of an engine keeps one, so that the hot path allocates nothing.
-class StreamPayload {
+class StreamInitiatorSocket : public tlm::tlm_initiator_socket<kStreamBits, StreamProtocol> {
+  using Base = tlm::tlm_initiator_socket<kStreamBits, StreamProtocol>;
+
  public:
-  StreamPayload() {
-    payload_.set_extension(&extension_);
-    payload_.set_command(tlm::TLM_IGNORE_COMMAND);
-    payload_.set_data_ptr(&byte_);
-    payload_.set_data_length(1);
-    payload_.set_streaming_width(1);
-  }
-  ~StreamPayload() { payload_.clear_extension(&extension_); }
-  StreamPayload(const StreamPayload&) = delete;
-  StreamPayload& operator=(const StreamPayload&) = delete;
+  explicit StreamInitiatorSocket(const char* name) : Base(name) { Base::bind(backward_); }
+  void bind(tlm::tlm_target_socket<kStreamBits, StreamProtocol>& target) { Base::bind(target); }
 
-  // The stream has to be there until the access is over.
-  tlm::tlm_generic_payload& carry(const Stream& stream) {
-    extension_.stream = &stream;
-    payload_.set_address(stream.regions > 0 ? stream.region[0].address : 0);
-    payload_.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
-    payload_.set_dmi_allowed(false);
-    extension_.fault = FaultCode::kNone;
-    extension_.bank_cycles = 0;
-    return payload_;
+  // Sends BEGIN_REQ. True: the stream ends after `delay`. False: access.responded() will be called.
+  bool begin(StreamTransaction& transaction, PendingAccess& access, sc_core::sc_time& delay) {
+    transaction.access = &access;
+    tlm::tlm_phase phase = tlm::BEGIN_REQ;
+    return (*this)->nb_transport_fw(transaction, phase, delay) == tlm::TLM_COMPLETED;
   }
-  void complete_by(CompletionExtension& completion) { payload_.set_extension(&completion); }
-  void withdraw_by(Withdrawal* withdrawal) { extension_.withdrawal = withdrawal; }
-  const StreamExtension& answer() const { return extension_; }
-  bool refused() const { return payload_.is_response_error(); }
 
  private:
-  tlm::tlm_generic_payload payload_;
-  StreamExtension extension_;
-  unsigned char byte_ = 0;
+  struct Backward : tlm::tlm_bw_transport_if<StreamProtocol> {
+    tlm::tlm_sync_enum nb_transport_bw(StreamTransaction& transaction, tlm::tlm_phase& /*phase*/,
+                                       sc_core::sc_time& delay) override {
+      transaction.access->responded(transaction.is_response_ok(), delay);
+      return tlm::TLM_COMPLETED;
+    }
+    void invalidate_direct_mem_ptr(sc_dt::uint64 /*start*/, sc_dt::uint64 /*end*/) override {}
+  } backward_;
 };
 
-// The common part of a plain payload, for the many places that make one.
-inline void fill_payload(tlm::tlm_generic_payload& p, tlm::tlm_command command, std::uint64_t address, void* data,
-                         std::size_t bytes) {
-  p.set_command(command);
-  p.set_address(address);
-  p.set_data_ptr(static_cast<unsigned char*>(data));
-  p.set_data_length(static_cast<unsigned>(bytes));
-  p.set_streaming_width(static_cast<unsigned>(bytes));
-  p.set_byte_enable_ptr(nullptr);
-  p.set_byte_enable_length(0);
-  p.set_dmi_allowed(false);
-  p.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
-}
+// What a memory is that stands behind StreamTargetSockets.
+class StreamTarget {
+ public:
+  // As Target::begin().
+  virtual bool begin(std::uint32_t port, StreamTransaction& transaction, sc_core::sc_time& delay,
+                     const Response& response) = 0;
+  virtual bool direct(std::uint32_t /*port*/, tlm::tlm_dmi& /*dmi*/) { return false; }
+
+ protected:
+  ~StreamTarget() = default;
+};
+
+class StreamTargetSocket : public tlm::tlm_target_socket<kStreamBits, StreamProtocol>,
+                           private tlm::tlm_fw_transport_if<StreamProtocol> {
+ public:
+  StreamTargetSocket(const char* name, StreamTarget& owner, std::uint32_t port)
+      : tlm_target_socket<kStreamBits, StreamProtocol>(name), owner_(owner), port_(port) {
+    bind(static_cast<tlm::tlm_fw_transport_if<StreamProtocol>&>(*this));
+  }
+
+ private:
+  tlm::tlm_sync_enum nb_transport_fw(StreamTransaction& transaction, tlm::tlm_phase& phase,
+                                     sc_core::sc_time& delay) override {
+    const auto respond = [](void* to, void* access, const sc_core::sc_time& after) {
+      tlm::tlm_phase response = tlm::BEGIN_RESP;
+      sc_core::sc_time annotated = after;
+      auto& socket = *static_cast<tlm::tlm_target_socket<kStreamBits, StreamProtocol>*>(to);
+      socket->nb_transport_bw(*static_cast<StreamTransaction*>(access), response, annotated);
+    };
+    auto* const socket = static_cast<tlm::tlm_target_socket<kStreamBits, StreamProtocol>*>(this);
+    if (owner_.begin(port_, transaction, delay, {respond, socket, &transaction})) return tlm::TLM_COMPLETED;
+    phase = tlm::END_REQ;
+    delay = sc_core::SC_ZERO_TIME;
+    return tlm::TLM_UPDATED;
+  }
+  // Not part of the protocol: refused.
+  void b_transport(StreamTransaction& transaction, sc_core::sc_time& /*delay*/) override {
+    transaction.status = tlm::TLM_COMMAND_ERROR_RESPONSE;
+  }
+  unsigned transport_dbg(StreamTransaction& /*transaction*/) override { return 0; }
+  bool get_direct_mem_ptr(StreamTransaction& /*transaction*/, tlm::tlm_dmi& dmi) override {
+    return owner_.direct(port_, dmi);
+  }
+
+  StreamTarget& owner_;
+  std::uint32_t port_;
+};
 
 }  // namespace attnvp

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "models/bus/stream.h"
+#include "models/bus/payload.h"
 #include "models/registry.h"
 #include "models/trace/activity.h"
 
@@ -61,10 +61,7 @@ CachedDram::CachedDram(sc_core::sc_module_name name, const Site& site)
       latency_cycles_(whole_cycles(config_.latency_seconds, ctx_.clock.hertz())),
       l2_latency_cycles_(whole_cycles(cache_.latency_seconds, ctx_.clock.hertz())),
       lines_(std::max<std::uint64_t>(cache_.size_bytes / cache_.line_bytes, 1), cache_.ways),
-      fills_(cache_.misses) {
-  in_.register_b_transport(this, &CachedDram::b_transport);
-  in_.register_transport_dbg(this, &CachedDram::transport_dbg);
-}
+      fills_(cache_.misses) {}
 
 void CachedDram::reset() {
   dram_.reset();
@@ -93,8 +90,9 @@ std::uint64_t CachedDram::fill(std::uint64_t asked, std::uint64_t bytes) {
   return ready;
 }
 
-void CachedDram::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
-  if (!contents_.accepts(payload)) return;
+bool CachedDram::begin(std::uint32_t /*port*/, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay,
+                       const Response& /*response*/) {
+  if (!contents_.accepts(payload)) return true;
   const std::uint64_t bytes = payload.get_data_length(), offset = contents_.offset(payload);
   const std::uint64_t now = ctx_.clock.now(), asked = now + ctx_.clock.ceil_cycles(delay);
   const std::uint64_t looked_up = asked + (payload.is_read() ? l2_latency_cycles_ : 0);
@@ -149,8 +147,7 @@ void CachedDram::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time
     hit_words.add_bytes(bytes - std::min(bytes, missed));
   }
   contents_.serve(payload);
+  return true;
 }
-
-unsigned CachedDram::transport_dbg(tlm::tlm_generic_payload& payload) { return contents_.peek(payload); }
 
 }  // namespace attnvp

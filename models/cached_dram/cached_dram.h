@@ -8,8 +8,6 @@
 // kernel that is timed repeatedly.
 #pragma once
 
-#include <tlm_utils/simple_target_socket.h>
-
 #include <boost/circular_buffer.hpp>
 #include <cstdint>
 #include <string>
@@ -33,11 +31,11 @@ class L2 : public Module {
   Counter busy_cycles{*this, "busy_cycles", "cycles", "cycles in which the busiest slice moves data"};
 };
 
-class CachedDram : public Memory {
+class CachedDram : public Memory, private Target {
  public:
   CachedDram(sc_core::sc_module_name name, const Site& site);
 
-  bool never_waits() const override { return true; }
+  bool is_approximately_timed() const override { return true; }
   tlm::tlm_target_socket<>& in(std::uint32_t /*initiator*/) override { return in_; }
   std::uint64_t size_bytes() const override { return config_.size_bytes; }
   void reset() override;
@@ -65,14 +63,15 @@ class CachedDram : public Memory {
     double bytes_per_cycle_;
     std::uint64_t from_ = 0, bytes_ = 0, all_ = 0;
   };
-  void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
-  unsigned transport_dbg(tlm::tlm_generic_payload& payload);
+  bool begin(std::uint32_t port, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay,
+             const Response& response) override;
+  unsigned debug(std::uint32_t /*port*/, tlm::tlm_generic_payload& payload) override { return contents_.peek(payload); }
   std::uint64_t sectors(std::uint64_t from, std::uint64_t bytes) const;  // of a line, that these are in
   std::uint64_t bytes_of(std::uint64_t sectors) const;
   void tell(const Counter& words, const Bus& bus, std::uint64_t bytes);
   std::uint64_t fill(std::uint64_t asked, std::uint64_t bytes);  // of a line from DRAM: when they are there
 
-  tlm_utils::simple_target_socket<CachedDram> in_{"in"};
+  TargetSocket in_{"in", ctx_.event_queue, *this};
   L2 l2_;
   DramConfig config_;
   CacheConfig cache_;

@@ -7,7 +7,7 @@
 
 #include "firmware/hal/dispatch.h"
 #include "models/bus/initiator.h"
-#include "models/bus/stream.h"
+#include "models/bus/payload.h"
 #include "models/cycle_limit.h"
 #include "models/event_unit/event_unit.h"
 #include "models/registry.h"

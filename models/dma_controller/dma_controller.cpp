@@ -65,13 +65,10 @@ DmaController::DmaController(sc_core::sc_module_name name, Context& context, con
     });
   }
   if (!context.full_data) {
-    for (auto* payload : {&issue_payload_, &l1_payload_, &write_payload_}) {
+    for (auto* payload : {&l1_payload_, &write_payload_}) {
       payload->set_extension(new TimingOnlyExtension);  // the payload owns it
     }
   }
-  issue_payload_.set_extension(&completion_);  // targets on the bus may say later when they are done
-  l1_read_.attach_to(l1_payload_);
-  write_access_.attach_to(write_payload_);
   for (auto& channel : channels_) processes_.push_back(front_end(*channel));
   processes_.push_back(issue_stage());
   processes_.push_back(retire_stage());
@@ -257,20 +254,18 @@ sim::Process DmaController::issue_stage() {
     unsigned char* const data = buffers_[buffer_].data();
     sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
     bool is_ok = true;
-    completion_.ticket = tickets_;
-    completion_.deferred = false;
+    access_ = nullptr;
+    is_open_ = false;
     if (!channel.from_l1) {
       read_bytes += burst_.bytes;
-      fill_payload(issue_payload_, tlm::TLM_READ_COMMAND, burst_.source, data, burst_.bytes);
-      is_ok = request(ctx_, bus, issue_payload_, delay);
+      is_ok = begin_access(tlm::TLM_READ_COMMAND, burst_.source, delay);
     } else {
       fill_payload(l1_payload_, tlm::TLM_READ_COMMAND, burst_.source, data, burst_.bytes);
       is_ok = channel.forwarded ? !ctx_.full_data || l1->transport_dbg(l1_payload_) == burst_.bytes
                                 : co_await l1_read_.transport(l1, l1_payload_);
       if (is_ok && !channel.to_l1) {  // goes on at once
         write_bytes += burst_.bytes;
-        fill_payload(issue_payload_, tlm::TLM_WRITE_COMMAND, burst_.destination, data, burst_.bytes);
-        is_ok = request(ctx_, bus, issue_payload_, delay);
+        is_ok = begin_access(tlm::TLM_WRITE_COMMAND, burst_.destination, delay);
       }
     }
     if (!is_ok) {
@@ -306,10 +301,27 @@ void DmaController::begin_burst(Channel& channel) {
   ++channel.ending.back().bursts;
 }
 
-// The burst is under way: it ends after `delay`, or when its target says.
+// Of the issue stage's burst, over the interconnect. False: it was refused.
+bool DmaController::begin_access(tlm::tlm_command command, std::uint64_t address, sc_core::sc_time& delay) {
+  if (free_accesses_.empty()) {
+    free_accesses_.push_back(&accesses_.emplace_back(*this));
+    if (!ctx_.full_data) accesses_.back().payload.set_extension(new TimingOnlyExtension);  // the payload owns it
+  }
+  access_ = free_accesses_.back();
+  free_accesses_.pop_back();
+  fill_payload(access_->payload, command, address, buffers_[buffer_].data(), burst_.bytes);
+  is_open_ = !bus.begin(access_->payload, *access_, delay);
+  if (is_open_) {
+    delay = sc_core::SC_ZERO_TIME;
+    return true;
+  }
+  if (ctx_.jitter != nullptr) delay += ctx_.jitter->delay(bus.name());
+  return access_->payload.is_response_ok();
+}
+
+// The burst is under way: it ends after `delay`, or when its target responds.
 void DmaController::track_burst(Channel& channel, sc_core::sc_time delay) {
   bursts += 1;
-  ++tickets_;
   Channel::Ending& descriptor = channel.ending.back();
   if (burst_.last) {
     descriptor.issued = true;
@@ -328,9 +340,10 @@ void DmaController::track_burst(Channel& channel, sc_core::sc_time delay) {
   if (Activity* const activity = activity_of(ctx_)) {  // once it has ended
     for (const Counter* counter : {&bursts, &read_bytes, &write_bytes}) activity->will_tell(*counter);
   }
-  entry.open = completion_.deferred;
-  entry.more_cycles = ctx_.clock.ceil_cycles(delay);
-  entry.done_cycle = ctx_.clock.now() + entry.more_cycles;
+  entry.access = access_;
+  entry.open = is_open_;
+  if (access_ != nullptr) access_->burst = &entry;
+  entry.done_cycle = ctx_.clock.now() + ctx_.clock.ceil_cycles(delay);
   entry.buffer = buffer_;
   counted_ += config_.counted(burst_.bytes);
   outstanding_.set(++live_);

@@ -11,7 +11,6 @@
 // (models/sim/process.h).
 #pragma once
 
-#include <tlm_utils/simple_initiator_socket.h>
 #include <tlm_utils/simple_target_socket.h>
 
 #include <boost/circular_buffer.hpp>
@@ -19,7 +18,6 @@
 #include <memory>
 #include <vector>
 
-#include "models/bus/completion.h"
 #include "models/bus/posted.h"
 #include "models/dma_controller/transfer.h"
 #include "models/engine/command_queue.h"
@@ -32,7 +30,7 @@
 
 namespace attnvp {
 
-class DmaController : public Module, private Completions {
+class DmaController : public Module {
  public:
   struct Place {
     std::uint64_t control_base = 0;
@@ -45,8 +43,8 @@ class DmaController : public Module, private Completions {
   DmaController(sc_core::sc_module_name name, Context& context, const DmaConfig& config, const Place& place);
 
   tlm_utils::simple_target_socket<DmaController> control{"control"};
-  tlm_utils::simple_initiator_socket<DmaController> bus{"bus"};  // to all memories,
-  tlm_utils::simple_initiator_socket<DmaController> l1{"l1"};    // but for the own L1
+  InitiatorSocket bus{"bus"};  // to all memories,
+  InitiatorSocket l1{"l1"};    // but for the own L1
   EventPort& events(std::uint32_t channel) { return channels_.at(channel)->events; }
   std::uint32_t channels() const { return config_.channels; }
 
@@ -106,6 +104,15 @@ class DmaController : public Module, private Completions {
     Signal state, operation, number, head, row_block, waits_for, level;
     void show();
   };
+  struct InFlight;
+  // A read or write over the interconnect that the issue stage has begun.
+  struct BusAccess final : PendingAccess {
+    explicit BusAccess(DmaController& its_owner) : owner(its_owner) {}
+    void responded(bool is_ok, const sc_core::sc_time& delay) override { owner.responded(*this, is_ok, delay); }
+    DmaController& owner;
+    OwnedPayload payload;
+    InFlight* burst = nullptr;
+  };
   struct InFlight {
     std::uint64_t destination = 0, bytes = 0;
     Channel* channel = nullptr;
@@ -113,10 +120,10 @@ class DmaController : public Module, private Completions {
     bool to_l1 = false;
     bool written = false, from_l1 = false;
     std::uint64_t issued_fs = 0;
-    bool open = false;              // its target has yet to say when it is done,
-    std::uint64_t more_cycles = 0;  //   to which this is added
-    bool retired = false;           // and waits for those before it to leave the list
-    std::uint64_t done_cycle = 0;   // read, or read and written
+    BusAccess* access = nullptr;   // nullptr: the own L1's
+    bool open = false;             // its target has yet to respond
+    bool retired = false;          // and waits for those before it to leave the list
+    std::uint64_t done_cycle = 0;  // read, or read and written
     std::size_t buffer = 0;
   };
 
@@ -132,8 +139,9 @@ class DmaController : public Module, private Completions {
   Channel* choose();
   bool full() const { return counted_ >= most_counted_; }
   void begin_burst(Channel& channel);
+  bool begin_access(tlm::tlm_command command, std::uint64_t address, sc_core::sc_time& delay);
   void track_burst(Channel& channel, sc_core::sc_time delay);
-  void completed(std::uint64_t ticket, std::uint64_t cycle, bool ok) override;
+  void responded(BusAccess& access, bool is_ok, const sc_core::sc_time& delay);
   // Writes what has been read, ends descriptors that are done.
   sim::Process retire_stage();
   InFlight* next_done();
@@ -162,10 +170,12 @@ class DmaController : public Module, private Completions {
   Burst burst_;             // of the issue stage,
   std::size_t buffer_ = 0;  //   into here
   bool stopped_ = false;
-  std::uint64_t tickets_ = 0;              // of bursts sent, one each
-  CompletionExtension completion_{*this};  // of the issue stage's payload
+  BusAccess* access_ = nullptr;  // of the burst that the issue stage sends,
+  bool is_open_ = false;         //   to which its target has yet to respond
+  std::deque<BusAccess> accesses_;
+  std::vector<BusAccess*> free_accesses_;
   Posted l1_read_, write_access_;
-  tlm::tlm_generic_payload issue_payload_, l1_payload_, write_payload_;
+  OwnedPayload l1_payload_, write_payload_;
   Signal busy_{*this, "busy", 1};
   Signal outstanding_{*this, "outstanding", 16};
   std::vector<sim::Process> processes_;

@@ -9,11 +9,12 @@
 
 namespace attnvp {
 
-void DmaController::completed(std::uint64_t ticket, std::uint64_t cycle, bool ok) {
-  InFlight& entry = in_flight_[in_flight_.size() - (tickets_ - ticket)];
-  if (!ok) return stop_with(*entry.channel, {FaultCode::kUnmapped, entry.destination, kRefused});
+void DmaController::responded(BusAccess& access, bool is_ok, const sc_core::sc_time& delay) {
+  InFlight& entry = *access.burst;
+  if (!is_ok) return stop_with(*entry.channel, {FaultCode::kUnmapped, entry.destination, kRefused});
   entry.open = false;
-  entry.done_cycle = cycle + entry.more_cycles + (ctx_.jitter != nullptr ? ctx_.jitter->cycles(name()) : 0);
+  entry.done_cycle =
+      ctx_.clock.now() + ctx_.clock.ceil_cycles(delay) + (ctx_.jitter != nullptr ? ctx_.jitter->cycles(name()) : 0);
   if (retire_possible_.has_waiter()) retire_possible_.notify_delta();
 }
 
@@ -89,6 +90,7 @@ void DmaController::end_burst(InFlight& entry) {
   --entry.descriptor->bursts;
   entry.channel->counted -= config_.counted(entry.bytes);
   free_buffers_.push_back(entry.buffer);
+  if (entry.access != nullptr) free_accesses_.push_back(entry.access);
   entry.retired = true;
 }
 

@@ -50,7 +50,7 @@ Engine::Engine(sc_core::sc_module_name name, const Site& site, std::uint32_t que
   halts_.sparse();
   control.register_b_transport(this, &Engine::control_transport);
   control.register_transport_dbg(this, &Engine::control_peek);
-  execute_path_.payload.withdraw_by(&halt_);
+  execute_path_.transaction.withdrawal = &halt_;
   fetch_process_ = fetch_stage();
   execute_process_ = execute_stage();
   drain_process_ = drain_stage();
@@ -180,7 +180,7 @@ void Engine::cross(Phase phase, const Stream& stream) {
     if (&path == &execute_path_) halt_.end = &path.paced;
     return path.paced.notify_at(ctx_.clock.after(stream.pace_cycles));
   }
-  if (path.access.begin(l1, path.payload.carry(stream))) crossed_by(path);
+  if (path.access.begin(l1, path.transaction.carry(stream))) crossed_by(path);
 }
 
 void Engine::Path::paced_out() {
@@ -189,24 +189,24 @@ void Engine::Path::paced_out() {
 }
 
 void Engine::crossed_by(Path& path) {
-  if (!path.access.ok()) return refused(path.payload);
-  if (&path == &execute_path_) bank_cycles_ += path.payload.answer().bank_cycles;
+  if (!path.access.ok()) return refused(path.transaction);
+  if (&path == &execute_path_) bank_cycles_ += path.transaction.bank_cycles;
   crossed(path.phase);
 }
 
 bool Engine::check(const Stream& stream) {
-  StreamPayload payload;
+  StreamTransaction transaction;
   Stream checked = stream;
   checked.pace_cycles = 0;
   for (Region& region : checked.region) region.traffic_bytes = 0;
+  tlm::tlm_phase phase = tlm::BEGIN_REQ;
   sc_core::sc_time none = sc_core::SC_ZERO_TIME;
-  l1->b_transport(payload.carry(checked), none);
-  if (payload.refused()) refused(payload);
-  return !payload.refused();
+  l1->nb_transport_fw(transaction.carry(checked), phase, none);  // ends at once: nothing is moved
+  if (!transaction.is_response_ok()) refused(transaction);
+  return transaction.is_response_ok();
 }
 
-void Engine::refused(const StreamPayload& payload) {
-  const StreamExtension& answer = payload.answer();
+void Engine::refused(const StreamTransaction& answer) {
   for (int i = 0; i < answer.stream->regions; ++i) {
     const Region& r = answer.stream->region[static_cast<std::size_t>(i)];
     if (r.address != answer.fault_address) continue;
@@ -254,7 +254,7 @@ bool Engine::make_plan(Job& job) {
 
 bool Engine::has_registers(const Path& path) {
   if (path.l0_access.ok()) return true;
-  const std::uint64_t needed = path.l0_payload.answer().fault_address;
+  const std::uint64_t needed = path.l0_transaction.fault_address;
   stop_with(FaultCode::kL0TooSmall, needed, fmt::format("the descriptor's working set needs {} bytes of L0", needed));
   return false;
 }
@@ -278,7 +278,7 @@ sim::Process Engine::fetch_stage() {
 
     if (!job.is_nop()) {
       if (!make_plan(job)) co_return;
-      co_await fetch_path_.l0_access.transport(l0, fetch_path_.l0_payload.carry(job.plan.l0));
+      co_await fetch_path_.l0_access.transport(l0, fetch_path_.l0_transaction.carry(job.plan.l0));
       if (!has_registers(fetch_path_)) co_return;
     }
 
@@ -330,7 +330,7 @@ sim::Process Engine::execute_stage() {
       halted_ = false;
       if (Journal::Entry* entry = entry_of(*executing_)) entry->descriptor = executing_->descriptor;
       if (!check_header_of(*executing_) || !make_plan(*executing_)) co_return;
-      co_await execute_path_.l0_access.transport(l0, execute_path_.l0_payload.carry(executing_->plan.l0));
+      co_await execute_path_.l0_access.transport(l0, execute_path_.l0_transaction.carry(executing_->plan.l0));
       if (!has_registers(execute_path_)) co_return;
       abandon();
       co_await perform(kRefill);
@@ -435,9 +435,8 @@ void Engine::count_executed() {
 
 unsigned char* Engine::l1_bytes(std::uint64_t address) {
   if (dmi_.get_dmi_ptr() == nullptr) {
-    tlm::tlm_generic_payload payload;
-    fill_payload(payload, tlm::TLM_READ_COMMAND, address, nullptr, 0);
-    l1->get_direct_mem_ptr(payload, dmi_);
+    StreamTransaction transaction;
+    l1->get_direct_mem_ptr(transaction, dmi_);
   }
   return dmi_.get_dmi_ptr() + (address - dmi_.get_start_address());
 }

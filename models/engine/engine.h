@@ -15,7 +15,6 @@
 // Each stage is a process (models/sim/process.h): fetch_stage(), execute_stage() and drain_stage().
 #pragma once
 
-#include <tlm_utils/simple_initiator_socket.h>
 #include <tlm_utils/simple_target_socket.h>
 
 #include <array>
@@ -40,8 +39,8 @@ class Activity;
 class Engine : public Module {
  public:
   tlm_utils::simple_target_socket<Engine> control{"control"};  // registers and descriptors
-  tlm_utils::simple_initiator_socket<Engine> l1{"l1"};
-  tlm_utils::simple_initiator_socket<Engine> l0{"l0"};
+  StreamInitiatorSocket l1{"l1"};
+  StreamInitiatorSocket l0{"l0"};
   EventPort events;
 
   std::string waiting_for() const override;
@@ -104,15 +103,12 @@ class Engine : public Module {
         : engine(its_engine),
           access(engine.ctx_, sim::Callback::of<&Path::crossed>(this)),
           l0_access(engine.ctx_),
-          paced(engine.ctx_.event_queue, sim::Callback::of<&Path::paced_out>(this)) {
-      access.attach_to(payload);
-      l0_access.attach_to(l0_payload);
-    }
+          paced(engine.ctx_.event_queue, sim::Callback::of<&Path::paced_out>(this)) {}
     void crossed() { engine.crossed_by(*this); }
     void paced_out();
     Engine& engine;
     Posted access, l0_access;
-    StreamPayload payload, l0_payload;
+    StreamTransaction transaction, l0_transaction;
     sim::Event paced;  // where nothing crosses
     sim::Completion done;
     Phase phase = kFill;
@@ -141,7 +137,7 @@ class Engine : public Module {
   void stop_with(Refusal&& refusal) { stop_with(refusal.code, refusal.address, std::move(refusal.detail)); }
   const Job& job_of(Phase phase) const;
   void crossed_by(Path& path);
-  void refused(const StreamPayload& payload);
+  void refused(const StreamTransaction& transaction);
   Path& path_of(Phase phase) { return phase == kFill ? fetch_path_ : phase == kDrain ? drain_path_ : execute_path_; }
 
   std::uint64_t control_base_;

@@ -2,15 +2,12 @@
 // other. Takes and gives are two processes, so that one may wait while the other goes on.
 #pragma once
 
-#include <tlm_utils/simple_initiator_socket.h>
-
 #include <functional>
 #include <utility>
 
 #include "firmware/hal/descriptor.h"
 #include "models/account/account.h"
 #include "models/bus/posted.h"
-#include "models/bus/stream.h"
 #include "models/engine/descriptor_check.h"
 #include "models/module.h"
 #include "models/trace/journal.h"
@@ -23,7 +20,7 @@ class EventPort {
   // Events are numbered within the cluster whose event unit starts at `base`.
   EventPort(const char* name, Context& context, std::uint64_t base, std::uint32_t events);
 
-  tlm_utils::simple_initiator_socket<EventPort> out;
+  InitiatorSocket out;
 
   // co_await events.take(...): until all tokens of the descriptor, which stays where it is, are taken or given. An
   // access that waits for tokens that never come, or is refused, never ends.
@@ -44,12 +41,12 @@ class EventPort {
  private:
   // Of one direction.
   struct Side {
-    explicit Side(Context& context) : access(context) { access.attach_to(payload); }
+    explicit Side(Context& context) : access(context) {}
     sim::Semaphore requested;
     sim::Completion done;
     Posted access;
     OriginExtension origin;  // outlives the payload that it may be attached to
-    tlm::tlm_generic_payload payload;
+    OwnedPayload payload;
     const hal::Descriptor* descriptor = nullptr;
     Journal::Id id = Journal::kNobody;
     std::uint32_t tokens = 0;

@@ -7,7 +7,7 @@
 
 #include "firmware/hal/registers.h"
 #include "models/bus/initiator.h"
-#include "models/bus/stream.h"
+#include "models/bus/payload.h"
 #include "models/trace/journal.h"
 
 namespace attnvp {
@@ -15,6 +15,7 @@ namespace attnvp {
 EventUnit::EventUnit(sc_core::sc_module_name name, Context& context, const EventUnitConfig& config, std::uint64_t base)
     : Module(name, context), base_(base) {
   in.register_b_transport(this, &EventUnit::b_transport);
+  in.register_nb_transport_fw(this, &EventUnit::nb_transport_fw);
   in.register_transport_dbg(this, &EventUnit::transport_dbg);
   for (std::uint32_t i = 0; i < config.events; ++i) {
     Slot& slot = slots_.emplace_back(*this, context.event_queue, base + i * hal::kEventStride);
@@ -74,65 +75,70 @@ void EventUnit::serve(Slot& slot) {
     }
     slot.takers.erase(slot.takers.begin() + static_cast<std::ptrdiff_t>(i));
     took(slot, taker.tokens, taker.origin);
-    taker.to->completed(taker.ticket, ctx_.clock.now(), true);
+    taker.payload->set_response_status(tlm::TLM_OK_RESPONSE);
+    respond(*taker.payload);
   }
 }
 
-void EventUnit::postpone(const tlm::tlm_generic_payload& payload, CompletionExtension& later, sc_core::sc_time& delay) {
+void EventUnit::respond(tlm::tlm_generic_payload& payload) {
+  tlm::tlm_phase phase = tlm::BEGIN_RESP;
+  sc_core::sc_time none = sc_core::SC_ZERO_TIME;
+  in->nb_transport_bw(payload, phase, none);
+}
+
+void EventUnit::postpone(tlm::tlm_generic_payload& payload, const sc_core::sc_time& delay) {
   if (free_late_.empty()) free_late_.push_back(&all_late_.emplace_back(*this));
   Late& late = *free_late_.back();
   free_late_.pop_back();
-  late.address = payload.get_address();
-  std::memcpy(&late.value, payload.get_data_ptr(), sizeof late.value);
-  const auto* const origin = payload.get_extension<OriginExtension>();
-  late.origin.descriptor = origin != nullptr ? origin->descriptor : Journal::kNobody;
-  late.to = later.to;
-  late.ticket = later.ticket;
+  late.payload = &payload;
   late.step.notify_at(ctx_.clock.now_fs() + delay.value());
-  later.deferred = true;
-  delay = sc_core::SC_ZERO_TIME;
 }
 
-// As it would be for somebody who comes now.
+// As it would be for an access that comes now.
 void EventUnit::serve(Late& late) {
-  CompletionExtension completion(*late.to);
-  completion.ticket = late.ticket;
-  tlm::tlm_generic_payload payload;
-  payload.set_extension(&completion);
-  payload.set_extension(&late.origin);
-  fill_payload(payload, tlm::TLM_WRITE_COMMAND, late.address, &late.value, sizeof late.value);
-  sc_core::sc_time none = sc_core::SC_ZERO_TIME;
-  b_transport(payload, none);
+  tlm::tlm_generic_payload& payload = *late.payload;
   free_late_.push_back(&late);
-  if (!completion.deferred) completion.to->completed(completion.ticket, ctx_.clock.now(), payload.is_response_ok());
+  if (access(payload, false)) respond(payload);
+}
+
+tlm::tlm_sync_enum EventUnit::nb_transport_fw(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+                                              sc_core::sc_time& delay) {
+  if (phase != tlm::BEGIN_REQ) return tlm::TLM_COMPLETED;  // END_RESP
+  if (delay != sc_core::SC_ZERO_TIME) {
+    postpone(payload, delay);
+  } else if (access(payload, false)) {
+    return tlm::TLM_COMPLETED;
+  }
+  phase = tlm::END_REQ;
+  delay = sc_core::SC_ZERO_TIME;
+  return tlm::TLM_UPDATED;
 }
 
 void EventUnit::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
-  const std::uint64_t offset = payload.get_address() - base_;
-  if (payload.get_data_length() != 4 || payload.get_byte_enable_ptr() != nullptr) {
-    payload.set_response_status(tlm::TLM_BURST_ERROR_RESPONSE);
-    return;
-  }
-  auto* const later = payload.get_extension<CompletionExtension>();
-  if (delay != sc_core::SC_ZERO_TIME && later != nullptr && payload.is_write()) {
-    payload.set_response_status(tlm::TLM_OK_RESPONSE);
-    return postpone(payload, *later, delay);
-  }
   arrive(ctx_.event_queue, delay);
+  access(payload, true);
+}
+
+// At this time. False: the response is sent later; not where the calling thread may wait.
+bool EventUnit::access(tlm::tlm_generic_payload& payload, bool may_wait) {
+  const std::uint64_t offset = payload.get_address() - base_;
+  const auto respond_with = [&payload](tlm::tlm_response_status status) {
+    payload.set_response_status(status);
+    return true;
+  };
+  if (payload.get_data_length() != 4 || payload.get_byte_enable_ptr() != nullptr) {
+    return respond_with(tlm::TLM_BURST_ERROR_RESPONSE);
+  }
   std::uint32_t value = 0;
   std::memcpy(&value, payload.get_data_ptr(), 4);
   const auto reply = [&payload](std::uint32_t v) { std::memcpy(payload.get_data_ptr(), &v, 4); };
 
   if (offset == hal::kEventsFault && payload.is_read()) {
     reply(ctx_.faults.any() ? 1 : 0);
-    payload.set_response_status(tlm::TLM_OK_RESPONSE);
-    return;
+    return respond_with(tlm::TLM_OK_RESPONSE);
   }
   const std::uint64_t event = offset / hal::kEventStride;
-  if (event >= slots_.size()) {
-    payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
-    return;
-  }
+  if (event >= slots_.size()) return respond_with(tlm::TLM_ADDRESS_ERROR_RESPONSE);
   Slot& slot = slots_[event];
   const auto* const extension = payload.get_extension<OriginExtension>();
   const Journal::Id origin = extension != nullptr ? extension->descriptor : Journal::kNobody;
@@ -144,29 +150,22 @@ void EventUnit::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time&
       if (ctx_.journal != nullptr) ctx_.journal->gave(slot.address, value, origin, ctx_.clock.now());
       if (!slot.takers.empty()) slot.serve.notify_delta();
       slot.changed.notify();
-      payload.set_response_status(tlm::TLM_OK_RESPONSE);
-      return;
+      return respond_with(tlm::TLM_OK_RESPONSE);
     case hal::kEventTake:
       if (!payload.is_write()) break;
-      if (later != nullptr && slot.tokens < value) {
-        later->deferred = true;
-        slot.takers.push_back({value, later->to, later->ticket, origin});
-      } else if (!take(slot, value, origin)) {
-        payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
-        return;
+      if (!may_wait && slot.tokens < value) {
+        slot.takers.push_back({value, &payload, origin});
+        return false;
       }
-      payload.set_response_status(tlm::TLM_OK_RESPONSE);
-      return;
+      return respond_with(take(slot, value, origin) ? tlm::TLM_OK_RESPONSE : tlm::TLM_GENERIC_ERROR_RESPONSE);
     case hal::kEventCount:
       if (!payload.is_read()) break;
       reply(slot.tokens);
-      payload.set_response_status(tlm::TLM_OK_RESPONSE);
-      return;
+      return respond_with(tlm::TLM_OK_RESPONSE);
     default:
-      payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
-      return;
+      return respond_with(tlm::TLM_ADDRESS_ERROR_RESPONSE);
   }
-  payload.set_response_status(tlm::TLM_COMMAND_ERROR_RESPONSE);
+  return respond_with(tlm::TLM_COMMAND_ERROR_RESPONSE);
 }
 
 std::string stalled_at(std::uint64_t address) {

@@ -8,8 +8,8 @@
 #include <memory>
 #include <vector>
 
-#include "models/bus/completion.h"
-#include "models/bus/stream.h"
+#include "models/bus/payload.h"
+#include "models/bus/transport.h"
 #include "models/machine.h"
 #include "models/module.h"
 
@@ -31,11 +31,10 @@ class EventUnit : public Module {
   Counter takes{*this, "takes", "accesses", "tokens taken", {"attnvp.events", "take", true}};
 
  private:
-  // Somebody who does not wait for its tokens, but is told.
+  // An approximately timed access that waits for its tokens.
   struct Taker {
     std::uint32_t tokens;
-    Completions* to;
-    std::uint64_t ticket;
+    tlm::tlm_generic_payload* payload;
     std::uint64_t origin;  // descriptor
   };
   struct Slot {
@@ -48,26 +47,25 @@ class EventUnit : public Module {
     EventUnit& owner;
     std::uint64_t address;
     std::uint32_t tokens = 0;
-    sim::Condition changed;     // processes wait for it
+    sim::Condition changed;     // threads wait for it
     std::vector<Taker> takers;  // first come, first served, of those for whom there are enough
     sim::Event serve;
     std::unique_ptr<Signal> signal;
   };
-  // An access that is annotated to come later, by somebody who does not wait.
+  // An approximately timed access that is annotated to come later.
   struct Late {
     explicit Late(EventUnit& unit) : owner(unit), step(unit.ctx_.event_queue, sim::Callback::of<&Late::arrive>(this)) {}
     void arrive() { owner.serve(*this); }
     EventUnit& owner;
     sim::Event step;
-    std::uint64_t address = 0;
-    std::uint32_t value = 0;
-    OriginExtension origin;
-    Completions* to = nullptr;
-    std::uint64_t ticket = 0;
+    tlm::tlm_generic_payload* payload = nullptr;
   };
   void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
-  void postpone(const tlm::tlm_generic_payload& payload, CompletionExtension& later, sc_core::sc_time& delay);
+  tlm::tlm_sync_enum nb_transport_fw(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time& delay);
+  bool access(tlm::tlm_generic_payload& payload, bool may_wait);
+  void postpone(tlm::tlm_generic_payload& payload, const sc_core::sc_time& delay);
   void serve(Late& late);
+  void respond(tlm::tlm_generic_payload& payload);
   unsigned transport_dbg(tlm::tlm_generic_payload& payload);
   bool take(Slot& slot, std::uint32_t tokens, std::uint64_t origin);
   void serve(Slot& slot);

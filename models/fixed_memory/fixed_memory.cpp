@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "models/bus/stream.h"
+#include "models/bus/payload.h"
 #include "models/trace/activity.h"
 #include "models/whole.h"
 
@@ -25,10 +25,7 @@ FixedMemory::FixedMemory(sc_core::sc_module_name name, const Site& site, std::ui
       bytes_per_cycle_(timing.bytes_per_second / ctx_.clock.hertz()),
       latency_cycles_(static_cast<std::uint64_t>(std::ceil(timing.latency_seconds * ctx_.clock.hertz() - 1e-6))),
       duplex_(timing.duplex),
-      bus_(*this, "bus", kBusNames) {
-  in_.register_b_transport(this, &FixedMemory::b_transport);
-  in_.register_transport_dbg(this, &FixedMemory::transport_dbg);
-}
+      bus_(*this, "bus", kBusNames) {}
 
 void FixedMemory::reset() { lane_[0] = lane_[1] = {}; }
 
@@ -41,8 +38,9 @@ void FixedMemory::show_bus(std::uint64_t from, std::uint64_t until, bool read) {
   rate_.set_real_at(time(until), 0);
 }
 
-void FixedMemory::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
-  if (!contents_.accepts(payload)) return;
+bool FixedMemory::begin(std::uint32_t /*port*/, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay,
+                        const Response& /*response*/) {
+  if (!contents_.accepts(payload)) return true;
   const std::uint64_t bytes = payload.get_data_length();
   const std::uint64_t now = ctx_.clock.now();
   Lane& lane = lane_[duplex_ && payload.is_write() ? 1 : 0];
@@ -72,8 +70,7 @@ void FixedMemory::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_tim
     activity->done(words, static_cast<double>(bytes) / 2, time(lane.busy_bytes - bytes), time(lane.busy_bytes));
   }
   contents_.serve(payload);
+  return true;
 }
-
-unsigned FixedMemory::transport_dbg(tlm::tlm_generic_payload& payload) { return contents_.peek(payload); }
 
 }  // namespace attnvp

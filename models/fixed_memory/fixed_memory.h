@@ -1,11 +1,9 @@
 // A memory behind one data bus: peak bandwidth and one latency. The bus serves transactions in the order they arrive; a
 // read's data follows `latency` after its request (or when the bus is free), a write is done when its data has crossed
-// the bus. Time is annotated: the call returns at once with the delay until completion.
+// the bus. Accesses complete early: the delay until their end is annotated.
 //
 // It is DRAM with the `fixed` policy, and the L2 scratchpad.
 #pragma once
-
-#include <tlm_utils/simple_target_socket.h>
 
 #include <cstdint>
 
@@ -14,7 +12,7 @@
 
 namespace attnvp {
 
-class FixedMemory : public Memory {
+class FixedMemory : public Memory, private Target {
  public:
   struct Timing {
     double bytes_per_second = 0;
@@ -31,7 +29,7 @@ class FixedMemory : public Memory {
 
   tlm::tlm_target_socket<>& in(std::uint32_t /*initiator*/) override { return in_; }
 
-  bool never_waits() const override { return true; }
+  bool is_approximately_timed() const override { return true; }
   std::uint64_t size_bytes() const override { return bytes_; }
   void reset() override;
 
@@ -39,10 +37,11 @@ class FixedMemory : public Memory {
   Counter busy_cycles{*this, "busy_cycles", "cycles", "cycles in which data crosses the bus"};
 
  private:
-  tlm_utils::simple_target_socket<FixedMemory> in_{"in"};
+  TargetSocket in_{"in", ctx_.event_queue, *this};
 
-  void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
-  unsigned transport_dbg(tlm::tlm_generic_payload& payload);
+  bool begin(std::uint32_t port, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay,
+             const Response& response) override;
+  unsigned debug(std::uint32_t /*port*/, tlm::tlm_generic_payload& payload) override { return contents_.peek(payload); }
   void show_bus(std::uint64_t from, std::uint64_t until, bool read);
 
   std::uint64_t bytes_;

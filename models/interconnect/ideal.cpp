@@ -10,7 +10,7 @@ namespace {
 class IdealInterconnect : public Interconnect {
  public:
   using Interconnect::Interconnect;
-  bool never_waits() const override { return true; }
+  bool is_approximately_timed() const override { return true; }
 
  private:
   void carry(int /*initiator*/, int target, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) override {

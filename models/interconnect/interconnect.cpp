@@ -3,45 +3,76 @@
 namespace attnvp {
 
 tlm::tlm_target_socket<>& Interconnect::add_initiator(const std::string& name, int cluster) {
-  auto socket = std::make_unique<tlm_utils::simple_target_socket_tagged<Interconnect>>(("in_" + name).c_str());
-  const int tag = static_cast<int>(in_.size());
-  socket->register_b_transport(this, &Interconnect::b_transport, tag);
-  socket->register_transport_dbg(this, &Interconnect::transport_dbg, tag);
-  in_.push_back(std::move(socket));
-  initiator_cluster_.push_back(cluster);
-  listeners_.push_back(nullptr);
-  return *in_.back();
+  in_.push_back(std::make_unique<In>(*this, static_cast<int>(in_.size()), cluster, "in_" + name));
+  return in_.back()->socket;
 }
 
-tlm_utils::simple_initiator_socket<Interconnect>& Interconnect::add_target(AddressRange range, int cluster) {
-  const std::string name = "out" + std::to_string(out_.size());
+InitiatorSocket& Interconnect::add_target(AddressRange range, int cluster) {
   map_.add(std::move(range));
-  target_cluster_.push_back(cluster);
-  out_.push_back(std::make_unique<tlm_utils::simple_initiator_socket<Interconnect>>(name.c_str()));
-  return *out_.back();
+  out_.push_back(std::make_unique<Out>("out" + std::to_string(out_.size()), cluster));
+  return out_.back()->socket;
 }
 
 void Interconnect::tell(const std::string& initiator, Listener* listener) {
-  for (std::size_t i = 0; i < in_.size(); ++i) {
-    if (in_[i]->basename() == "in_" + initiator) listeners_[i] = listener;
+  for (const auto& in : in_) {
+    if (in->socket.basename() == "in_" + initiator) in->listener = listener;
   }
 }
 
-void Interconnect::b_transport(int initiator, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
-  if (Listener* const listener = listeners_[static_cast<std::size_t>(initiator)]) listener->heard(payload);
-  const int target = map_.find(payload.get_address());
+Interconnect::In::In(Interconnect& its_owner, int its_number, int its_cluster, const std::string& name)
+    : owner(its_owner), number(its_number), cluster(its_cluster), socket(name.c_str()) {
+  socket.bind(*this);
+}
+
+int Interconnect::In::target_of(tlm::tlm_generic_payload& payload) {
+  if (listener != nullptr) listener->heard(payload);
+  const int target = owner.map_.find(payload.get_address());
   if (target < 0) {
     payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
-    return;
+    return target;
   }
-  carried += 1;
-  carried_bytes += payload.get_data_length();
-  carry(initiator, target, payload, delay);
+  owner.carried += 1;
+  owner.carried_bytes += payload.get_data_length();
+  return target;
 }
 
-unsigned Interconnect::transport_dbg(int /*initiator*/, tlm::tlm_generic_payload& payload) {
-  const int target = map_.find(payload.get_address());
-  return target < 0 ? 0 : (*out_[static_cast<std::size_t>(target)])->transport_dbg(payload);
+tlm::tlm_sync_enum Interconnect::In::nb_transport_fw(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+                                                     sc_core::sc_time& delay) {
+  if (phase != tlm::BEGIN_REQ) return tlm::TLM_COMPLETED;  // END_RESP
+  const int target = target_of(payload);
+  if (target < 0 || owner.begin(number, target, payload, delay)) return tlm::TLM_COMPLETED;
+  phase = tlm::END_REQ;
+  delay = sc_core::SC_ZERO_TIME;
+  return tlm::TLM_UPDATED;
+}
+
+void Interconnect::In::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
+  const int target = target_of(payload);
+  if (target >= 0) owner.carry(number, target, payload, delay);
+}
+
+unsigned Interconnect::In::transport_dbg(tlm::tlm_generic_payload& payload) {
+  const int target = owner.map_.find(payload.get_address());
+  return target < 0 ? 0 : owner.out_[static_cast<std::size_t>(target)]->socket->transport_dbg(payload);
+}
+
+bool Interconnect::begin(int initiator, int target, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
+  if (free_hops_.empty()) free_hops_.push_back(hops_.emplace_back(std::make_unique<Hop>(*this)).get());
+  Hop& hop = *free_hops_.back();
+  free_hops_.pop_back();
+  hop.initiator = initiator;
+  hop.payload = &payload;
+  hop.former = payload.get_extension<PendingAccess>();
+  if (!socket_at(target).begin(payload, hop, delay)) return false;
+  payload.set_extension(hop.former);
+  free_hops_.push_back(&hop);
+  return true;
+}
+
+void Interconnect::Hop::responded(bool /*is_ok*/, const sc_core::sc_time& delay) {
+  payload->set_extension(former);
+  owner.free_hops_.push_back(this);
+  owner.respond(initiator, *payload, delay);
 }
 
 }  // namespace attnvp

@@ -2,10 +2,7 @@
 // other access is a packet there and one back, each of a head flit and the data that go that way: of requests and data
 // of the DMA controllers, of registers, descriptors and events of other clusters.
 //
-// An initiator that can be told later (models/bus/completion.h) is; others wait for the way back. At the target a
-// packet is an access of this module's, which does not wait for it.
-//
-// With `interconnect.multicast` a read of DRAM that such an initiator makes is not made again where another cluster's
+// With `interconnect.multicast` an approximately timed read of DRAM is not made again where another cluster's
 // of the same bytes has not been answered yet: the answer is one packet for both.
 #include <algorithm>
 #include <cmath>
@@ -16,9 +13,8 @@
 #include <vector>
 
 #include "firmware/hal/registers.h"
-#include "models/bus/completion.h"
 #include "models/bus/initiator.h"
-#include "models/bus/stream.h"
+#include "models/bus/payload.h"
 #include "models/interconnect/interconnect.h"
 #include "models/network/config.h"
 #include "models/network/link_network.h"
@@ -38,7 +34,7 @@ Topology topology_of(const MachineConfig& m, bool mesh) {
   return Topology::mesh(nodes, columns > 0 ? columns : static_cast<std::uint32_t>(std::ceil(std::sqrt(nodes))));
 }
 
-class Network : public Interconnect, private Completions {
+class Network : public Interconnect {
  public:
   Network(sc_core::sc_module_name name, const Site& site, bool mesh)
       : Interconnect(name, site.context),
@@ -56,10 +52,9 @@ class Network : public Interconnect, private Completions {
     for (std::uint32_t n = 0; n < nodes; ++n) {
       if (!taken[n]) cluster_node_.push_back(n);
     }
-    payload_.set_extension(&completion_);
   }
 
-  bool never_waits() const override { return true; }
+  bool is_approximately_timed() const override { return true; }
 
   Counter packets{*this, "packets", "packets", "there and back"};
   Counter flit_hops{
@@ -76,7 +71,11 @@ class Network : public Interconnect, private Completions {
   }
 
  private:
-  struct Trip {
+  struct Trip final : PendingAccess {
+    Trip(Network& its_owner, std::size_t its_number) : owner(its_owner), number(its_number) {}
+    void responded(bool /*is_ok*/, const sc_core::sc_time& delay) override { owner.responded(number, delay); }
+    Network& owner;
+    const std::size_t number;
     enum Stage : std::uint8_t { kGoing, kThere, kBack };
     Stage stage = kGoing;
     std::uint32_t from = 0, to = 0;
@@ -84,17 +83,12 @@ class Network : public Interconnect, private Completions {
     std::uint64_t back_flits = 0;
     bool of_dram = false;                // reads or writes it
     SharedReads::Read* leads = nullptr;  // a read that others may join
-    Completions* later = nullptr;
-    std::uint64_t ticket = 0;
-    tlm::tlm_command command{};
-    std::uint64_t address = 0;
-    unsigned char* data = nullptr;
-    unsigned bytes = 0;
-    bool timing_only = false;
-    OriginExtension* origin = nullptr;
-    bool waits = false;             // its initiator, which makes the access at the target by itself
-    std::uint64_t more_cycles = 0;  // at the target, beyond what that tells
-    bool ok = true;                 // the target has not refused it
+    int initiator = 0;
+    tlm::tlm_generic_payload* payload = nullptr;
+    PendingAccess* former = nullptr;  // of the initiator
+    WaitingThread* thread = nullptr;  // which makes the access at the target by itself
+    std::uint64_t address() const { return payload->get_address(); }
+    unsigned bytes() const { return payload->get_data_length(); }
   };
 
   struct Multicast {
@@ -131,51 +125,56 @@ class Network : public Interconnect, private Completions {
   }
   std::uint64_t now() const { return link_cycles(ctx_.clock.now()); }
 
-  void carry(int initiator, int target, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) override {
+  // A trip to the target, whose packet is on its way.
+  std::size_t set_out(int initiator, int target, tlm::tlm_generic_payload& payload) {
     const int here = cluster_of_initiator(initiator), there = cluster_of_target(target);
-    if (here == there) return send(target, payload, delay);
-    arrive(ctx_.event_queue, delay);
     const std::size_t i = open();
     Trip& trip = trips_[i];
     const std::uint64_t address = payload.get_address(), bytes = payload.get_data_length();
+    trip.initiator = initiator;
+    trip.payload = &payload;
     trip.from = node_of(here, address);
     trip.to = node_of(there, address);
     trip.target = target;
     trip.of_dram = there == kShared && address < hal::kL2Base;
     trip.back_flits = flits(payload.is_read() ? bytes : 0);
-    const std::uint64_t going = flits(payload.is_write() ? bytes : 0);
-    trip.command = payload.get_command();
-    trip.address = address;
-    trip.data = payload.get_data_ptr();
-    trip.bytes = static_cast<unsigned>(bytes);
-    trip.timing_only = payload.get_extension<TimingOnlyExtension>() != nullptr;
-    trip.origin = payload.get_extension<OriginExtension>();
-    depart(i, now(), trip.from, trip.to, going);
-    auto* const completion = payload.get_extension<CompletionExtension>();
-    trip.waits = completion == nullptr;
-    if (completion != nullptr) {
-      trip.later = completion->to;
-      trip.ticket = completion->ticket;
-      completion->deferred = true;
-      payload.set_response_status(tlm::TLM_OK_RESPONSE);
-      return;
-    }
-    Waiting going_there(ctx_.event_queue), coming_back(ctx_.event_queue);
-    trip.later = &going_there;
+    depart(i, now(), trip.from, trip.to, flits(payload.is_write() ? bytes : 0));
+    return i;
+  }
+
+  void carry(int initiator, int target, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) override {
+    if (cluster_of_initiator(initiator) == cluster_of_target(target)) return send(target, payload, delay);
+    arrive(ctx_.event_queue, delay);
+    WaitingThread going_there(ctx_.event_queue), coming_back(ctx_.event_queue);
+    const std::size_t i = set_out(initiator, target, payload);
+    Trip& trip = trips_[i];
+    trip.thread = &going_there;
     going_there.wait();
-    if (multicast_ != nullptr && trip.of_dram && payload.is_write()) multicast_->reads.written(address, bytes);
+    if (multicast_ != nullptr && trip.of_dram && payload.is_write()) {
+      multicast_->reads.written(trip.address(), trip.bytes());
+    }
     send(target, payload, delay);
     arrive(ctx_.event_queue, delay);
     trip.stage = Trip::kBack;
-    trip.later = &coming_back;
+    trip.thread = &coming_back;
     depart(i, now(), trip.to, trip.from, trip.back_flits);
     coming_back.wait();
+  }
+
+  bool begin(int initiator, int target, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) override {
+    if (cluster_of_initiator(initiator) == cluster_of_target(target)) {
+      return Interconnect::begin(initiator, target, payload, delay);
+    }
+    Trip& trip = trips_[set_out(initiator, target, payload)];
+    trip.thread = nullptr;
+    trip.former = payload.get_extension<PendingAccess>();
+    return false;
   }
 
   std::size_t open() {
     if (free_trips_.empty()) {
       free_trips_.push_back(trips_.size());
-      trips_.emplace_back();
+      trips_.emplace_back(*this, trips_.size());
     }
     const std::size_t i = free_trips_.back();
     free_trips_.pop_back();
@@ -213,16 +212,21 @@ class Network : public Interconnect, private Completions {
       Trip& trip = trips_[arrival.tag];
       if (trip.stage == Trip::kGoing) {
         trip.stage = Trip::kThere;
-        if (trip.waits) {
-          trip.later->completed(0, ctx_.clock.now(), true);
+        if (trip.thread != nullptr) {
+          trip.thread->end(sc_core::SC_ZERO_TIME);
         } else if (!joins(arrival.tag)) {
           there_.push_back(arrival.tag);
         }
       } else {
-        if (trip.leads != nullptr) multicast_->reads.close(*trip.leads, trip.address, trip.bytes);
+        if (trip.leads != nullptr) multicast_->reads.close(*trip.leads, trip.address(), trip.bytes());
         trip.leads = nullptr;
         free_trips_.push_back(arrival.tag);
-        trip.later->completed(trip.ticket, ctx_.clock.now(), trip.ok);
+        if (trip.thread != nullptr) {
+          trip.thread->end(sc_core::SC_ZERO_TIME);
+        } else {
+          trip.payload->set_extension(trip.former);
+          respond(trip.initiator, *trip.payload, sc_core::SC_ZERO_TIME);
+        }
       }
     }
     for (; !there_.empty(); there_.pop_front()) deliver(there_.front());
@@ -236,18 +240,18 @@ class Network : public Interconnect, private Completions {
   bool joins(std::size_t i) {
     Trip& trip = trips_[i];
     if (multicast_ == nullptr || !trip.of_dram) return false;
-    if (trip.command != tlm::TLM_READ_COMMAND) {
-      multicast_->reads.written(trip.address, trip.bytes);
+    if (!trip.payload->is_read()) {
+      multicast_->reads.written(trip.address(), trip.bytes());
       return false;
     }
-    multicast_->most_read_bytes.raise_to(multicast_->read_bytes[trip.from] += trip.bytes);
-    SharedReads::Read* const read = multicast_->reads.find(trip.address, trip.bytes, trip.from, now());
+    multicast_->most_read_bytes.raise_to(multicast_->read_bytes[trip.from] += trip.bytes());
+    SharedReads::Read* const read = multicast_->reads.find(trip.address(), trip.bytes(), trip.from, now());
     if (read == nullptr) {
-      trip.leads = &multicast_->reads.open(trip.address, trip.bytes, trip.from, i);
+      trip.leads = &multicast_->reads.open(trip.address(), trip.bytes(), trip.from, i);
       return false;
     }
     multicast_->joined += 1;
-    multicast_->saved_bytes += trip.bytes;
+    multicast_->saved_bytes += trip.bytes();
     read->nodes.push_back(trip.from);
     if (read->leaves == UINT64_MAX) {
       read->others.push_back(i);
@@ -261,30 +265,24 @@ class Network : public Interconnect, private Completions {
   void answer_too(const SharedReads::Read& read, std::size_t i) {
     Trip& trip = trips_[i];
     trip.stage = Trip::kBack;
-    if (!trip.timing_only) std::copy_n(trips_[read.trip].data, trip.bytes, trip.data);
+    if (trip.payload->get_extension<TimingOnlyExtension>() == nullptr) {
+      std::copy_n(trips_[read.trip].payload->get_data_ptr(), trip.bytes(), trip.payload->get_data_ptr());
+    }
+    trip.payload->set_response_status(trips_[read.trip].payload->get_response_status());
     links_.join(read.packet, trip.to, trip.from, i);
     count_link(multicast_->flits_in, trip.from, trip.back_flits);
   }
 
   void deliver(std::size_t i) {
     Trip& trip = trips_[i];
-    fill_payload(payload_, trip.command, trip.address, trip.data, trip.bytes);
-    if (trip.timing_only) payload_.set_extension(&timing_only_);
-    payload_.set_extension(trip.origin);
-    completion_.ticket = i;
-    completion_.deferred = false;
     sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-    send(trip.target, payload_, delay);
-    if (trip.timing_only) payload_.clear_extension(&timing_only_);
-    trip.more_cycles = ctx_.clock.ceil_cycles(delay);
-    if (!completion_.deferred) completed(i, ctx_.clock.now(), payload_.is_response_ok());
+    if (socket_at(trip.target).begin(*trip.payload, trip, delay)) responded(i, delay);
   }
-  void completed(std::uint64_t ticket, std::uint64_t cycle, bool ok) override {
-    Trip& trip = trips_[ticket];
-    trip.ok = ok;
-    cycle += trip.more_cycles;
+  void responded(std::size_t i, const sc_core::sc_time& delay) {
+    Trip& trip = trips_[i];
+    const std::uint64_t cycle = ctx_.clock.now() + ctx_.clock.ceil_cycles(delay);
     trip.stage = Trip::kBack;
-    const std::size_t packet = depart(ticket, link_cycles(cycle), trip.to, trip.from, trip.back_flits);
+    const std::size_t packet = depart(i, link_cycles(cycle), trip.to, trip.from, trip.back_flits);
     if (trip.leads == nullptr) return;
     trip.leads->packet = packet;
     trip.leads->leaves = link_cycles(cycle);
@@ -300,10 +298,6 @@ class Network : public Interconnect, private Completions {
   std::vector<std::size_t> free_trips_;
   std::deque<std::size_t> there_;
   sim::Event tick_;
-  // Of what is delivered.
-  CompletionExtension completion_{*this};
-  TimingOnlyExtension timing_only_;
-  tlm::tlm_generic_payload payload_;
 };
 
 const bool kCrossbar = add_kind(

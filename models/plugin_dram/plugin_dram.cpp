@@ -5,15 +5,14 @@
 // if it had passed: the phase takes effect at its end. What the protocol does not allow is a fault, and ends the run.
 #include <fmt/format.h>
 #include <tlm_utils/simple_initiator_socket.h>
-#include <tlm_utils/simple_target_socket.h>
 
 #include <algorithm>
 #include <deque>
 #include <iterator>
 #include <utility>
 
-#include "models/bus/completion.h"
-#include "models/bus/stream.h"
+#include "models/bus/payload.h"
+#include "models/bus/transport.h"
 #include "models/endless.h"
 #include "models/memory.h"
 #include "models/plugin_dram/library.h"
@@ -38,7 +37,7 @@ constexpr Transition kLegal[] = {{State::kRequested, tlm::END_REQ, State::kAccep
                                  {State::kRequested, tlm::BEGIN_RESP, State::kAnswered},
                                  {State::kAccepted, tlm::BEGIN_RESP, State::kAnswered}};
 
-class PluginDram : public Memory, public Endless, private tlm::tlm_mm_interface {
+class PluginDram : public Memory, public Endless, private Target, private tlm::tlm_mm_interface {
  public:
   PluginDram(sc_core::sc_module_name name, const Site& site)
       : Memory(name, site.context),
@@ -47,15 +46,13 @@ class PluginDram : public Memory, public Endless, private tlm::tlm_mm_interface 
         contents_(site.base, size_bytes_),
         plugin_(make_plugin(site.machine.own<PluginConfig>().library, {"plugin", site.machine.clock_hz, size_bytes_})),
         scratch_(plugin_.piece_bytes) {
-    in_.register_b_transport(this, &PluginDram::b_transport);
-    in_.register_transport_dbg(this, &PluginDram::transport_dbg);
     out_.register_nb_transport_bw(this, &PluginDram::nb_transport_bw);
     out_.bind(*plugin_.socket);
     SC_HAS_PROCESS(PluginDram);
     SC_THREAD(send);
   }
   tlm::tlm_target_socket<>& in(std::uint32_t /*initiator*/) override { return in_; }
-  bool never_waits() const override { return true; }
+  bool is_approximately_timed() const override { return true; }
   std::uint64_t size_bytes() const override { return size_bytes_; }
   bool ends_later() const override { return last_end_ > ctx_.clock.now(); }
   std::string waiting_for() const override {
@@ -76,9 +73,8 @@ class PluginDram : public Memory, public Endless, private tlm::tlm_mm_interface 
   struct Access {
     std::uint64_t pieces = 0;  // not done yet
     std::uint64_t end_cycle = 0;
-    bool ok = true;
-    Completions* to = nullptr;
-    std::uint64_t ticket = 0;
+    tlm::tlm_generic_payload* payload;
+    Response response;
   };
   struct Piece {
     Access* access;
@@ -103,35 +99,25 @@ class PluginDram : public Memory, public Endless, private tlm::tlm_mm_interface 
     bool owes_end_resp = false;  // it was answered on the forward path's return
   };
 
-  void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
-    if (!contents_.accepts(payload)) return;
+  bool begin(std::uint32_t /*port*/, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay,
+             const Response& response) override {
+    if (!contents_.accepts(payload)) return true;
     const std::uint64_t bytes = payload.get_data_length(), most = scratch_.size();
     (payload.is_read() ? read_words : write_words).add_bytes(bytes);
     contents_.serve(payload);
 
     const std::uint64_t first = contents_.offset(payload) / most * most;
     const std::uint64_t end = contents_.offset(payload) + bytes;
-    auto* const access = new Access;
+    auto* const access = new Access{0, 0, &payload, response};
     access->pieces = (end - first + most - 1) / most;
     if (under_way_++ == 0) busy_since_ = ctx_.clock.now();
     for (std::uint64_t offset = first; offset < end; offset += most) {
       queue_.push_back({access, payload.is_read(), offset, static_cast<std::uint32_t>(most)});
     }
     ctx_.event_queue.notify(queued_, delay.value());
-    if (auto* const later = payload.get_extension<CompletionExtension>()) {
-      later->deferred = true;
-      delay = sc_core::SC_ZERO_TIME;
-      access->to = later->to;
-      access->ticket = later->ticket;
-      return;
-    }
-    Waiting waiting(ctx_.event_queue);
-    access->to = &waiting;
-    const std::uint64_t end_cycle = waiting.wait();
-    delay = ctx_.clock.cycles(end_cycle - std::min(end_cycle, ctx_.clock.now()));
-    if (!waiting.ok()) payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
+    return false;
   }
-  unsigned transport_dbg(tlm::tlm_generic_payload& payload) { return contents_.peek(payload); }
+  unsigned debug(std::uint32_t /*port*/, tlm::tlm_generic_payload& payload) override { return contents_.peek(payload); }
 
   void send() {
     while (true) {
@@ -226,14 +212,15 @@ class PluginDram : public Memory, public Endless, private tlm::tlm_mm_interface 
   void answered(const Transaction& t, std::uint64_t end_cycle) {
     Access* const access = t.piece.access;
     if (t.payload.is_response_error()) {
-      access->ok = false;
+      access->payload->set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
       refuse(t, "answered " + t.payload.get_response_string());
     }
     access->end_cycle = std::max(access->end_cycle, end_cycle);
     if (--access->pieces > 0) return;
     last_end_ = std::max(last_end_, access->end_cycle);
     if (--under_way_ == 0) busy_cycles += std::max(access->end_cycle, busy_since_) - busy_since_;
-    access->to->completed(access->ticket, access->end_cycle, access->ok);
+    const std::uint64_t now = ctx_.clock.now();
+    access->response.send(ctx_.clock.cycles(access->end_cycle - std::min(access->end_cycle, now)));
     delete access;
   }
 
@@ -290,7 +277,7 @@ class PluginDram : public Memory, public Endless, private tlm::tlm_mm_interface 
     return fmt::format("{}: its plug-in called exit(), which ends the process; allowed is an error response (cycle {})",
                        name(), ctx_.clock.now());
   }};
-  tlm_utils::simple_target_socket<PluginDram> in_{"in"};
+  TargetSocket in_{"in", ctx_.event_queue, *this};
   tlm_utils::simple_initiator_socket<PluginDram> out_{"out"};
 };
 

@@ -1,6 +1,5 @@
 #include "models/register_file/register_file.h"
 
-#include "models/bus/stream.h"
 #include "models/registry.h"
 #include "models/trace/activity.h"
 
@@ -14,33 +13,27 @@ const bool kRegistered = add_kind<Memory>(
 }
 
 RegisterFile::RegisterFile(sc_core::sc_module_name name, const Site& site)
-    : Memory(name, site.context), config_(site.machine.l0) {
-  mac_.register_b_transport(this, &RegisterFile::b_transport);
-  vec_.register_b_transport(this, &RegisterFile::b_transport);
-}
+    : Memory(name, site.context), config_(site.machine.l0) {}
 
-void RegisterFile::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& /*delay*/) {
-  auto* extension = payload.get_extension<StreamExtension>();
-  if (extension == nullptr) {
-    payload.set_response_status(tlm::TLM_COMMAND_ERROR_RESPONSE);
-    return;
-  }
+bool RegisterFile::begin(std::uint32_t /*engine*/, StreamTransaction& transaction, sc_core::sc_time& /*delay*/,
+                         const Response& /*response*/) {
   if (Activity* const activity = activity_of(ctx_)) {  // a descriptor is booked before it runs
     for (const Counter* counter : {&read_words, &write_words}) activity->will_tell(*counter);
   }
-  const Stream& stream = *extension->stream;
+  const Stream& stream = *transaction.stream;
   for (int i = 0; i < stream.regions; ++i) {
     const Region& region = stream.region[static_cast<std::size_t>(i)];
     if (region.end() > share_bytes(config_.size_bytes)) {
-      extension->fault = FaultCode::kL0TooSmall;
-      extension->fault_address = region.end();
-      payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
-      return;
+      transaction.fault = FaultCode::kL0TooSmall;
+      transaction.fault_address = region.end();
+      transaction.status = tlm::TLM_ADDRESS_ERROR_RESPONSE;
+      return true;
     }
     peak_bytes.raise_to(region.end());
     (region.write ? write_words : read_words).add_bytes(region.traffic_bytes);
   }
-  payload.set_response_status(tlm::TLM_OK_RESPONSE);
+  transaction.status = tlm::TLM_OK_RESPONSE;
+  return true;
 }
 
 }  // namespace attnvp

@@ -3,19 +3,16 @@
 // is the MAC engine's, half the VEC engine's; addresses start at 0 in each half.
 #pragma once
 
-#include <tlm_utils/simple_target_socket.h>
-
 #include "models/memory.h"
 #include "models/register_file/share.h"
 
 namespace attnvp {
 
-class RegisterFile : public Memory {
+class RegisterFile : public Memory, private StreamTarget {
  public:
   RegisterFile(sc_core::sc_module_name name, const Site& site);
 
-  bool never_waits() const override { return true; }
-  tlm::tlm_target_socket<>& in(std::uint32_t initiator) override { return initiator == 0 ? mac_ : vec_; }
+  StreamTargetSocket& stream(std::uint32_t engine) override { return engine == 0 ? mac_ : vec_; }
   std::uint64_t size_bytes() const override { return config_.size_bytes; }
   static std::uint64_t share_bytes(std::uint64_t l0_bytes) { return l0_share_bytes(l0_bytes); }
 
@@ -24,8 +21,9 @@ class RegisterFile : public Memory {
   Counter peak_bytes{*this, "peak_bytes", "bytes", "largest working set of one descriptor"};
 
  private:
-  void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
-  tlm_utils::simple_target_socket<RegisterFile> mac_{"mac"}, vec_{"vec"};
+  bool begin(std::uint32_t engine, StreamTransaction& transaction, sc_core::sc_time& delay,
+             const Response& response) override;
+  StreamTargetSocket mac_{"mac", *this, 0}, vec_{"vec", *this, 1};
   RegisterFileConfig config_;
 };
 

@@ -141,8 +141,9 @@ void Crossings::end(Crossing& crossing) {
   if (group != nullptr) --group->crossings;
   owner_.crossed(crossing, 1 - left);
   leave_lane(crossing);
+  const Response response = crossing.response;
   drop(crossing);
-  crossing.to->completed(crossing.ticket, now, true);
+  response.send(sc_core::SC_ZERO_TIME);
 }
 
 }  // namespace attnvp

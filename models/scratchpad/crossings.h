@@ -9,7 +9,6 @@
 #include <memory>
 #include <vector>
 
-#include "models/bus/completion.h"
 #include "models/bus/stream.h"
 #include "models/module.h"
 #include "models/scratchpad/arbiter.h"
@@ -30,12 +29,11 @@ class Crossings {
     std::uint64_t start = 0;  // cycle
     std::uint32_t port = 0;
     std::uint64_t bytes = 0, pace_cycles = 0;
-    StreamExtension* stream = nullptr;  // what bytes; nullptr: `run`, between here and `data`
+    StreamTransaction* stream = nullptr;  // what bytes; nullptr: `run`, between here and `data`
     Stream run;
     unsigned char* data = nullptr;
     Lane* lane = nullptr;  // of its initiator; nullptr: it is beside all others
-    Completions* to = nullptr;
-    std::uint64_t ticket = 0;
+    Response response;
 
     // While it is watched: bytes that had still to move, at cycles in which shares changed.
     struct Left {

@@ -37,18 +37,18 @@ Scratchpad::Scratchpad(sc_core::sc_module_name name, const Site& site, std::uniq
       base_(site.base),
       memory_(ctx_.full_data ? config_.size_bytes : 0),
       host_(std::string(Scratchpad::name())),
+      engines_(site.engines),
       port_bytes_(config_.ports),
       crossings_(*this, ctx_, config_.ports, std::move(arbiter)),
       lanes_(2 * std::size_t{site.initiators}) {
   control_.register_b_transport(this, &Scratchpad::control_transport);
+  for (std::uint32_t i = 0; i < site.engines; ++i) {
+    streams_.push_back(
+        std::make_unique<StreamTargetSocket>(("in" + std::to_string(i)).c_str(), static_cast<StreamTarget&>(*this), i));
+  }
   for (std::uint32_t i = 0; i < site.initiators; ++i) {
-    port_of_.push_back(i % config_.ports);
-    auto socket =
-        std::make_unique<tlm_utils::simple_target_socket_tagged<Scratchpad>>(("in" + std::to_string(i)).c_str());
-    socket->register_b_transport(this, &Scratchpad::b_transport, static_cast<int>(i));
-    socket->register_get_direct_mem_ptr(this, &Scratchpad::get_direct_mem_ptr, static_cast<int>(i));
-    socket->register_transport_dbg(this, &Scratchpad::transport_dbg, static_cast<int>(i));
-    sockets_.push_back(std::move(socket));
+    const std::string label = "in" + std::to_string(engines_ + i);
+    sockets_.push_back(std::make_unique<TargetSocket>(label.c_str(), ctx_.event_queue, static_cast<Target&>(*this), i));
   }
   for (const std::string& region : ctx_.l1_tags) {
     regions_.push_back(std::make_unique<Signal>(*this, std::string("regions.") + region + "_bytes", 40));
@@ -130,62 +130,61 @@ void Scratchpad::control_transport(tlm::tlm_generic_payload& payload, sc_core::s
 
 FaultCode Scratchpad::check(const Region& r) const { return check_region(r, base_, config_.size_bytes); }
 
-void Scratchpad::b_transport(int initiator, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
-  Crossings::Crossing& crossing = crossings_.make();
-  const FaultCode fault = describe(crossing, initiator, payload);
-  if (fault != FaultCode::kNone) {
+// Occupies the port from when the access comes. True: nothing is to be moved.
+bool Scratchpad::enter(Crossings::Crossing& crossing, std::uint32_t port, sc_core::sc_time& delay,
+                       const Response& response) {
+  if (crossing.bytes == 0 && crossing.pace_cycles == 0) {
     crossings_.drop(crossing);
-    payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
-    return;
+    return true;
   }
-  payload.set_response_status(tlm::TLM_OK_RESPONSE);
-  if (crossing.bytes == 0 && crossing.pace_cycles == 0) return crossings_.drop(crossing);
+  crossing.port = port % config_.ports;
   crossing.start = ctx_.clock.now() + ctx_.clock.ceil_cycles(delay);
-  delay = sc_core::SC_ZERO_TIME;
+  crossing.response = response;
   busiest_port_bytes.raise_to(port_bytes_[crossing.port] += crossing.bytes);
-  if (auto* const later = payload.get_extension<CompletionExtension>()) {
-    later->deferred = true;
-    crossing.to = later->to;
-    crossing.ticket = later->ticket;
-    return crossings_.enter(crossing);
-  }
-  Waiting waiting(ctx_.event_queue);
-  crossing.to = &waiting;
   crossings_.enter(crossing);
-  waiting.wait();
+  return false;
 }
 
-// What an access moves, or why it cannot.
-FaultCode Scratchpad::describe(Crossings::Crossing& crossing, int initiator, tlm::tlm_generic_payload& payload) {
-  crossing.port = port_of_[static_cast<std::size_t>(initiator)];
-  if (payload.get_command() != tlm::TLM_IGNORE_COMMAND) {
-    if (payload.get_byte_enable_ptr() != nullptr) return FaultCode::kBadAccess;
-    const std::uint64_t bytes = payload.get_data_length();
-    crossing.stream = nullptr;
-    crossing.run.regions = 1;
-    crossing.run.region[0] = {payload.get_address(), 1, bytes, 0, bytes, payload.is_write()};
-    crossing.data = payload.get_data_ptr();
-    crossing.lane = &lanes_[2 * static_cast<std::size_t>(initiator) + (payload.is_write() ? 1 : 0)];
-    crossing.bytes = bytes;
-    crossing.pace_cycles = 0;
-    return check(crossing.run.region[0]);
+bool Scratchpad::begin(std::uint32_t initiator, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay,
+                       const Response& response) {
+  const std::uint64_t bytes = payload.get_data_length();
+  const Region run{payload.get_address(), 1, bytes, 0, bytes, payload.is_write()};
+  const bool is_plain = payload.get_byte_enable_ptr() == nullptr && (payload.is_read() || payload.is_write());
+  if (!is_plain || check(run) != FaultCode::kNone) {
+    payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
+    return true;
   }
-  crossing.stream = payload.get_extension<StreamExtension>();
-  if (crossing.stream == nullptr) return FaultCode::kBadAccess;
-  const Stream& stream = *crossing.stream->stream;
-  crossing.lane = nullptr;
-  crossing.bytes = 0;
-  crossing.pace_cycles = stream.pace_cycles;
+  payload.set_response_status(tlm::TLM_OK_RESPONSE);
+  Crossings::Crossing& crossing = crossings_.make();
+  crossing.stream = nullptr;
+  crossing.run.regions = 1;
+  crossing.run.region[0] = run;
+  crossing.data = payload.get_data_ptr();
+  crossing.lane = &lanes_[2 * std::size_t{initiator} + (payload.is_write() ? 1 : 0)];
+  crossing.bytes = bytes;
+  crossing.pace_cycles = 0;
+  return enter(crossing, engines_ + initiator, delay, response);
+}
+
+bool Scratchpad::begin(std::uint32_t engine, StreamTransaction& transaction, sc_core::sc_time& delay,
+                       const Response& response) {
+  const Stream& stream = *transaction.stream;
   for (int i = 0; i < stream.regions; ++i) {
     const Region& region = stream.region[static_cast<std::size_t>(i)];
-    crossing.bytes += region.traffic_bytes;
     const FaultCode fault = check(region);
     if (fault == FaultCode::kNone) continue;
-    crossing.stream->fault = fault;
-    crossing.stream->fault_address = region.address;
-    return fault;
+    transaction.fault = fault;
+    transaction.fault_address = region.address;
+    transaction.status = tlm::TLM_ADDRESS_ERROR_RESPONSE;
+    return true;
   }
-  return FaultCode::kNone;
+  transaction.status = tlm::TLM_OK_RESPONSE;
+  Crossings::Crossing& crossing = crossings_.make();
+  crossing.stream = &transaction;
+  crossing.lane = nullptr;
+  crossing.bytes = stream.traffic();
+  crossing.pace_cycles = stream.pace_cycles;
+  return enter(crossing, engine, delay, response);
 }
 
 bool Scratchpad::watches() const { return active_.on() || activity_of(ctx_) != nullptr; }
@@ -243,7 +242,11 @@ void Scratchpad::crossed(const Crossings::Crossing& crossing, double share) {
   }
 }
 
-bool Scratchpad::get_direct_mem_ptr(int /*initiator*/, tlm::tlm_generic_payload& /*payload*/, tlm::tlm_dmi& dmi) {
+bool Scratchpad::direct(std::uint32_t engine, tlm::tlm_generic_payload& /*payload*/, tlm::tlm_dmi& dmi) {
+  return direct(engine, dmi);
+}
+
+bool Scratchpad::direct(std::uint32_t /*engine*/, tlm::tlm_dmi& dmi) {
   if (memory_.empty()) return false;
   dmi.set_dmi_ptr(memory_.data());
   dmi.set_start_address(base_);
@@ -252,7 +255,7 @@ bool Scratchpad::get_direct_mem_ptr(int /*initiator*/, tlm::tlm_generic_payload&
   return true;
 }
 
-unsigned Scratchpad::transport_dbg(int /*initiator*/, tlm::tlm_generic_payload& payload) {
+unsigned Scratchpad::debug(std::uint32_t /*initiator*/, tlm::tlm_generic_payload& payload) {
   const std::uint64_t bytes = payload.get_data_length();
   const std::uint64_t offset = payload.get_address() - base_;
   if (memory_.empty() || payload.get_address() < base_ || offset + bytes > memory_.size()) return 0;

@@ -1,6 +1,6 @@
 // L1: one cluster's scratchpad. Each initiator (an engine, the DMA controller) has a socket of its own; sockets are
 // spread over the memory's ports in turn, and ports and banks are shared as an Arbiter says. Addresses are those
-// of the platform's map. Plain payloads move data; streams (models/bus/stream.h) move time and counts only.
+// of the platform's map. Generic payloads move data; streams (models/bus/stream.h) move time and counts only.
 #pragma once
 
 #include <tlm_utils/simple_target_socket.h>
@@ -18,13 +18,14 @@ namespace attnvp {
 
 class Activity;
 
-class Scratchpad : public Memory, protected Crossings::Owner {
+class Scratchpad : public Memory, protected Crossings::Owner, private Target, private StreamTarget {
  public:
   Scratchpad(sc_core::sc_module_name name, const Site& site);  // shared fairly
   Scratchpad(sc_core::sc_module_name name, const Site& site, std::unique_ptr<Arbiter> arbiter);
 
-  bool never_waits() const override { return true; }
+  bool is_approximately_timed() const override { return true; }
   tlm::tlm_target_socket<>& in(std::uint32_t initiator) override { return *sockets_.at(initiator); }
+  StreamTargetSocket& stream(std::uint32_t engine) override { return *streams_.at(engine); }
   // Performance monitor: firmware's allocator writes how much it holds; the waveform and the report show it.
   tlm::tlm_target_socket<>* control() override { return &control_; }
 
@@ -38,12 +39,16 @@ class Scratchpad : public Memory, protected Crossings::Owner {
   Counter peak_bytes{*this, "peak_bytes", "bytes", "most bytes that firmware had allocated at once"};
 
  private:
-  void b_transport(int initiator, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
-  bool get_direct_mem_ptr(int initiator, tlm::tlm_generic_payload& payload, tlm::tlm_dmi& dmi);
-  unsigned transport_dbg(int initiator, tlm::tlm_generic_payload& payload);
+  bool begin(std::uint32_t initiator, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay,
+             const Response& response) override;
+  bool begin(std::uint32_t engine, StreamTransaction& transaction, sc_core::sc_time& delay,
+             const Response& response) override;
+  bool direct(std::uint32_t initiator, tlm::tlm_generic_payload& payload, tlm::tlm_dmi& dmi) override;
+  bool direct(std::uint32_t engine, tlm::tlm_dmi& dmi) override;
+  unsigned debug(std::uint32_t initiator, tlm::tlm_generic_payload& payload) override;
+  bool enter(Crossings::Crossing& crossing, std::uint32_t port, sc_core::sc_time& delay, const Response& response);
   void control_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   FaultCode check(const Region& region) const;
-  FaultCode describe(Crossings::Crossing& crossing, int initiator, tlm::tlm_generic_payload& payload);
   void crossed(const Crossings::Crossing& crossing, double share) override;
   void shares_changed(std::uint64_t cycle) override;
   bool watches() const override;
@@ -55,11 +60,12 @@ class Scratchpad : public Memory, protected Crossings::Owner {
   std::uint64_t base_;
   PagedMemory memory_;  // empty in timing mode
   host_memory::Share host_;
-  std::vector<std::uint32_t> port_of_;     // each initiator
+  const std::uint32_t engines_;            // initiators with streams; the others follow them
   std::vector<std::uint64_t> port_bytes_;  // that crossed each port
   Crossings crossings_;
-  std::vector<Crossings::Lane> lanes_;  // each initiator's reads, and writes; streams go beside each other
-  std::vector<std::unique_ptr<tlm_utils::simple_target_socket_tagged<Scratchpad>>> sockets_;
+  std::vector<Crossings::Lane> lanes_;  // reads and writes of initiators without streams; streams go beside each other
+  std::vector<std::unique_ptr<TargetSocket>> sockets_;
+  std::vector<std::unique_ptr<StreamTargetSocket>> streams_;
   void show_allocation(std::uint64_t bytes, std::uint64_t tag);
 
   Signal allocated_{*this, "allocated_bytes", 40};

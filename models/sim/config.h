@@ -9,6 +9,7 @@ namespace attnvp {
 
 struct SimulationConfig {
   std::string run_ahead = "on";
+  std::string protocol_check = "off";
 
   static void describe(config::Keys<SimulationConfig>& key) {
     using namespace config;
@@ -16,6 +17,10 @@ struct SimulationConfig {
                "models run ahead of the SystemC kernel's time while no SystemC process has activity; off: every event "
                "runs at its own kernel time. Results are equal for one cluster"),
         &SimulationConfig::run_ahead);
+    key(choice("protocol_check", {"on", "off"},
+               "a checker of the TLM-2.0 base protocol before every target: a breach ends the run with a sentence; no "
+               "result changes"),
+        &SimulationConfig::protocol_check);
   }
 };
 

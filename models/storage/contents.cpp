@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "models/bus/stream.h"
+#include "models/bus/payload.h"
 
 namespace attnvp {
 

@@ -4,12 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <numeric>
 #include <stdexcept>
 
 #include "firmware/hal/registers.h"
 #include "firmware/runtime/l1_region.h"
-#include "models/bus/stream.h"
+#include "models/bus/payload.h"
 #include "models/endless.h"
 #include "models/registry.h"
 
@@ -45,12 +46,8 @@ AddressRange l1_range(const MachineConfig& m, std::uint32_t c) {
 AddressRange dram_range(const MachineConfig& m) { return {hal::kDramBase, m.dram.size_bytes, "dram", true}; }
 AddressRange l2_range(const MachineConfig& m) { return {hal::kL2Base, m.l2.size_bytes, "l2", true}; }
 
-// Initiators of a cluster's L1, in the order of their sockets.
-std::uint32_t l1_socket_of_mac(std::uint32_t core) { return 2 * core; }
-std::uint32_t l1_socket_of_vec(std::uint32_t core) { return 2 * core + 1; }
-std::uint32_t l1_socket_of_dma(const MachineConfig& m) { return 2 * m.cores; }
-std::uint32_t l1_socket_of_bus(const MachineConfig& m) { return 2 * m.cores + 1; }
-std::uint32_t l1_sockets(const MachineConfig& m) { return 2 * m.cores + 2; }
+// A cluster's L1, sockets of the base protocol.
+constexpr std::uint32_t kL1SocketOfDma = 0, kL1SocketOfBus = 1, kL1Sockets = 2;
 
 }  // namespace
 
@@ -72,50 +69,58 @@ AddressMap address_map(const MachineConfig& m) {
   return map;
 }
 
-tlm::tlm_target_socket<>& Bridges::before(tlm::tlm_target_socket<>& target, bool never_waits) {
-  if (never_waits) return target;
-  Bridge& bridge = *all_.emplace_back(std::make_unique<Bridge>(sc_core::sc_gen_unique_name("bridge"), context_));
-  bridge.out.bind(target);
+Bindings::Bindings(Context& context, const MachineConfig& machine)
+    : context_(context),
+      are_checked_(machine.simulation.protocol_check == "on" || std::getenv("ATTNVP_PROTOCOL_CHECK") != nullptr) {}
+
+tlm::tlm_target_socket<>& Bindings::to(tlm::tlm_target_socket<>& target, bool is_approximately_timed) {
+  tlm::tlm_target_socket<>* socket = &target;
+  if (are_checked_) {
+    const char* const name = sc_core::sc_gen_unique_name("checker");
+    socket = &checkers_.emplace_back(std::make_unique<ProtocolChecker>(name, context_, target))->in;
+  }
+  if (is_approximately_timed) return *socket;
+  Bridge& bridge = *bridges_.emplace_back(std::make_unique<Bridge>(sc_core::sc_gen_unique_name("bridge"), context_));
+  bridge.out.bind(*socket);
   return bridge.in;
 }
 
 Core::Core(sc_core::sc_module_name name, Context& context, const MachineConfig& m, std::uint32_t cluster,
            std::uint32_t core)
     : sc_module(name),
-      l0(make<Memory>({"l0", "l0", context, m, 0, 2, cluster, core})),
-      mac(make<Engine>({"mac", "mac", context, m, hal::mac_base(cluster, core), 0, cluster, core})),
-      vec(make<Engine>({"vec", "vec", context, m, hal::vec_base(cluster, core), 0, cluster, core})),
-      bridges_(context) {
-  mac->l0.bind(bridges_.before(l0->in(0), l0->never_waits()));
-  vec->l0.bind(bridges_.before(l0->in(1), l0->never_waits()));
+      l0(make<Memory>({"l0", "l0", context, m, 0, 0, 2, cluster, core})),
+      mac(make<Engine>({"mac", "mac", context, m, hal::mac_base(cluster, core), 0, 0, cluster, core})),
+      vec(make<Engine>({"vec", "vec", context, m, hal::vec_base(cluster, core), 0, 0, cluster, core})) {
+  mac->l0.bind(l0->stream(0));
+  vec->l0.bind(l0->stream(1));
 }
 
 Cluster::Cluster(sc_core::sc_module_name name, Context& context, const MachineConfig& m, std::uint32_t cluster,
                  Interconnect& bus, const Firmware& firmware)
     : sc_module(name),
-      l1(make<Memory>({"l1", "l1", context, m, hal::l1_base(cluster), l1_sockets(m), cluster})),
+      l1(make<Memory>({"l1", "l1", context, m, hal::l1_base(cluster), kL1Sockets, 2 * m.cores, cluster})),
       events("events", context, m.events, hal::events_base(cluster)),
       dma("dma", context, m.dma,
           {hal::dma_base(cluster), hal::events_base(cluster), m.events.events, hal::l1_base(cluster), &bus.map(),
            context.partition_of(cluster)}),
-      cpu(make<Processor>({"control", "cpu", context, m, 0, 0, cluster, 0, &firmware})),
-      bridges_(context) {
+      cpu(make<Processor>({"control", "cpu", context, m, 0, 0, 0, cluster, 0, &firmware})),
+      bindings_(context, m) {
   const std::string at = fmt::format("cluster{}_", cluster);
   const int here = static_cast<int>(cluster);
-  bus.add_target(events_range(cluster), here).bind(events.in);
-  bus.add_target(dma_range(cluster), here).bind(dma.control);
-  if (l1->control() != nullptr) bus.add_target(l1_control_range(cluster), here).bind(*l1->control());
+  bus.add_target(events_range(cluster), here).bind(bindings_.to(events.in));
+  bus.add_target(dma_range(cluster), here).bind(bindings_.to(dma.control));
+  if (l1->control() != nullptr) bus.add_target(l1_control_range(cluster), here).bind(bindings_.to(*l1->control()));
   cpu->listen(events);
   const auto of_l1 = [this](std::uint32_t socket) -> tlm::tlm_target_socket<>& {
-    return bridges_.before(l1->in(socket), l1->never_waits());
+    return bindings_.to(l1->in(socket), l1->is_approximately_timed());
   };
   const auto on_bus = [&](const std::string& initiator) -> tlm::tlm_target_socket<>& {
-    return bridges_.before(bus.add_initiator(initiator, here), bus.never_waits());
+    return bindings_.to(bus.add_initiator(initiator, here), bus.is_approximately_timed());
   };
   cpu->bus.bind(on_bus(Platform::processor_name(cluster)));
-  bus.add_target(l1_range(m, cluster), here).bind(of_l1(l1_socket_of_bus(m)));
+  bus.add_target(l1_range(m, cluster), here).bind(of_l1(kL1SocketOfBus));
   dma.bus.bind(on_bus(Platform::dma_name(cluster)));
-  dma.l1.bind(of_l1(l1_socket_of_dma(m)));
+  dma.l1.bind(of_l1(kL1SocketOfDma));
   for (std::uint32_t i = 0; i < dma.channels(); ++i) {
     dma.events(i).out.bind(on_bus(fmt::format("{}dma{}_events", at, i)));
   }
@@ -123,10 +128,10 @@ Cluster::Cluster(sc_core::sc_module_name name, Context& context, const MachineCo
     cores.push_back(std::make_unique<Core>(fmt::format("core{}", k).c_str(), context, m, cluster, k));
     Core& core = *cores.back();
     const std::string of_core = fmt::format("{}core{}_", at, k);
-    bus.add_target(mac_range(cluster, k), here).bind(core.mac->control);
-    bus.add_target(vec_range(cluster, k), here).bind(core.vec->control);
-    core.mac->l1.bind(of_l1(l1_socket_of_mac(k)));
-    core.vec->l1.bind(of_l1(l1_socket_of_vec(k)));
+    bus.add_target(mac_range(cluster, k), here).bind(bindings_.to(core.mac->control));
+    bus.add_target(vec_range(cluster, k), here).bind(bindings_.to(core.vec->control));
+    core.mac->l1.bind(l1->stream(2 * k));
+    core.vec->l1.bind(l1->stream(2 * k + 1));
     core.mac->events.out.bind(on_bus(of_core + "mac_events"));
     core.vec->events.out.bind(on_bus(of_core + "vec_events"));
   }
@@ -143,9 +148,9 @@ Platform::Platform(sc_core::sc_module_name name, const MachineConfig& m, bool fu
       l2(m.has_l2() ? make<Memory>({"l2", "l2", context_, machine_, hal::kL2Base}) : nullptr) {
   context_.event_queue.set_run_ahead(m.simulation.run_ahead == "on");
   context_.l1_tags.assign(std::begin(firmware::kL1RegionNames), std::end(firmware::kL1RegionNames));
-  bus->add_target(mailbox_range(mailbox_pages(context_.partitions))).bind(mailbox.in);
-  bus->add_target(dram_range(m)).bind(bridges_.before(dram->in(0), dram->never_waits()));
-  if (l2 != nullptr) bus->add_target(l2_range(m)).bind(bridges_.before(l2->in(0), l2->never_waits()));
+  bus->add_target(mailbox_range(mailbox_pages(context_.partitions))).bind(bindings_.to(mailbox.in));
+  bus->add_target(dram_range(m)).bind(bindings_.to(dram->in(0), dram->is_approximately_timed()));
+  if (l2 != nullptr) bus->add_target(l2_range(m)).bind(bindings_.to(l2->in(0), l2->is_approximately_timed()));
   host_.bind(bus->add_initiator("host"));
   for (std::uint32_t c = 0; c < m.clusters; ++c) {
     clusters.push_back(

@@ -9,6 +9,7 @@
 
 #include "firmware/hal/job.h"
 #include "models/bus/bridge.h"
+#include "models/bus/protocol_checker.h"
 #include "models/dma_controller/dma_controller.h"
 #include "models/engine/engine.h"
 #include "models/event_unit/event_unit.h"
@@ -21,15 +22,18 @@
 
 namespace attnvp {
 
-// Where modules of steps reach a target: itself, or a bridge before one that may let them wait.
-class Bridges {
+// Where initiators reach targets: themselves, or what stands before them.
+class Bindings {
  public:
-  explicit Bridges(Context& context) : context_(context) {}
-  tlm::tlm_target_socket<>& before(tlm::tlm_target_socket<>& target, bool never_waits);
+  Bindings(Context& context, const MachineConfig& machine);
+  // A bridge, before a target that is not approximately timed; a protocol checker, where the machine asks for one.
+  tlm::tlm_target_socket<>& to(tlm::tlm_target_socket<>& target, bool is_approximately_timed = true);
 
  private:
   Context& context_;
-  std::vector<std::unique_ptr<Bridge>> all_;
+  bool are_checked_;
+  std::vector<std::unique_ptr<Bridge>> bridges_;
+  std::vector<std::unique_ptr<ProtocolChecker>> checkers_;
 };
 
 // MAC engine, VEC engine, L0.
@@ -39,9 +43,6 @@ class Core : public sc_core::sc_module {
        std::uint32_t core);
   std::unique_ptr<Memory> l0;
   std::unique_ptr<Engine> mac, vec;
-
- private:
-  Bridges bridges_;
 };
 
 // L1, DMA controller, event unit, control processor, cores.
@@ -56,7 +57,7 @@ class Cluster : public sc_core::sc_module {
   std::vector<std::unique_ptr<Core>> cores;
 
  private:
-  Bridges bridges_;
+  Bindings bindings_;
 };
 
 class Platform : public sc_core::sc_module {
@@ -96,7 +97,7 @@ class Platform : public sc_core::sc_module {
   MachineConfig machine_;
   std::uint64_t start_ = 0;  // cycle of the latest boot
   std::vector<Module*> modules_;
-  Bridges bridges_{context_};
+  Bindings bindings_{context_, machine_};
 
  public:
   std::unique_ptr<Interconnect> bus;

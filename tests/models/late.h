@@ -3,7 +3,13 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <tlm_utils/simple_initiator_socket.h>
+#include <tlm_utils/simple_target_socket.h>
 
+#include <memory>
+#include <vector>
+
+#include "models/bus/payload.h"
 #include "models/bus/stream.h"
 #include "models/control_processor/cpu.h"
 #include "models/interconnect/interconnect.h"
@@ -33,12 +39,39 @@ void pass(std::uint64_t cycles, const Clock& clock, sc_core::sc_time& delay) {
   delay = sc_core::SC_ZERO_TIME;
 }
 
+// An access that something behind has been handed; the response goes on a fixed time later.
+struct LateAccess final : PendingAccess {
+  void responded(bool /*is_ok*/, const sc_core::sc_time& delay) override {
+    payload->set_extension(former);
+    response.send(delay + more);
+    delete this;
+  }
+  // True: over, after `delay`.
+  static bool begin(InitiatorSocket& out, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay,
+                    const sc_core::sc_time& more, const Response& response) {
+    auto* const access = new LateAccess;
+    access->payload = &payload;
+    access->former = payload.get_extension<PendingAccess>();
+    access->more = more;
+    access->response = response;
+    if (!out.begin(payload, *access, delay)) return false;
+    payload.set_extension(access->former);
+    delete access;
+    delay += more;
+    return true;
+  }
+  tlm::tlm_generic_payload* payload = nullptr;
+  PendingAccess* former = nullptr;
+  sc_core::sc_time more;
+  Response response;
+};
+
 template <bool kWaits>
 class LateInterconnect : public Interconnect {
  public:
   LateInterconnect(sc_core::sc_module_name name, const Site& site)
       : Interconnect(name, site.context), config_(site.machine.own<LateConfig>()) {}
-  bool never_waits() const override { return !kWaits; }
+  bool is_approximately_timed() const override { return !kWaits; }
 
  private:
   void carry(int /*initiator*/, int target, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) override {
@@ -46,48 +79,124 @@ class LateInterconnect : public Interconnect {
     send(target, payload, delay);
     pass<kWaits>(config_.after_cycles, ctx_.clock, delay);
   }
+  bool begin(int initiator, int target, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) override {
+    struct Back {
+      LateInterconnect& owner;
+      int initiator;
+      tlm::tlm_generic_payload& payload;
+    };
+    auto* const back = new Back{*this, initiator, payload};
+    const Response response(
+        [](void* to, void* /*access*/, const sc_core::sc_time& after) {
+          const std::unique_ptr<Back> it(static_cast<Back*>(to));
+          it->owner.respond(it->initiator, it->payload, after);
+        },
+        back, nullptr);
+    delay += ctx_.clock.cycles(config_.before_cycles);
+    if (!LateAccess::begin(socket_at(target), payload, delay, ctx_.clock.cycles(config_.after_cycles), response)) {
+      return false;
+    }
+    delete back;
+    return true;
+  }
   LateConfig config_;
 };
 
 constexpr std::uint64_t kLateMemoryCycles = 7;
 
 template <class Inner, bool kWaits>
-class LateMemory : public Memory {
+class LateMemory : public Memory, private Target, private StreamTarget {
  public:
   LateMemory(sc_core::sc_module_name name, const Site& site) : Memory(name, site.context), inner_("inner", site) {
+    for (std::uint32_t i = 0; i < site.engines; ++i) {
+      streams_.push_back(std::make_unique<Streams>(("in" + std::to_string(i)).c_str(), *this, i));
+      streams_.back()->out.bind(inner_.stream(i));
+    }
     for (std::uint32_t i = 0; i < site.initiators; ++i) {
-      const int tag = static_cast<int>(i);
-      in_.push_back(std::make_unique<Target>(("in" + std::to_string(i)).c_str()));
-      in_.back()->register_b_transport(this, &LateMemory::b_transport, tag);
-      in_.back()->register_get_direct_mem_ptr(this, &LateMemory::get_direct_mem_ptr, tag);
-      in_.back()->register_transport_dbg(this, &LateMemory::transport_dbg, tag);
-      out_.push_back(std::make_unique<Initiator>(("out" + std::to_string(i)).c_str()));
-      out_.back()->bind(inner_.in(i));
+      ports_.push_back(std::make_unique<Port>("bus_in" + std::to_string(i), *this, i));
+      ports_.back()->out.bind(inner_.in(i));
     }
   }
-  tlm::tlm_target_socket<>& in(std::uint32_t initiator) override { return *in_.at(initiator); }
+  tlm::tlm_target_socket<>& in(std::uint32_t initiator) override { return ports_.at(initiator)->in(); }
+  StreamTargetSocket& stream(std::uint32_t engine) override { return streams_.at(engine)->in; }
   tlm::tlm_target_socket<>* control() override { return inner_.control(); }
-  bool never_waits() const override { return !kWaits; }
+  bool is_approximately_timed() const override { return !kWaits; }
 
  private:
-  using Target = tlm_utils::simple_target_socket_tagged<LateMemory>;
-  using Initiator = tlm_utils::simple_initiator_socket<LateMemory>;
+  struct Port {
+    Port(const std::string& name, LateMemory& its_owner, std::uint32_t number)
+        : owner(its_owner),
+          late((name + "_late").c_str(), owner.ctx_.event_queue, static_cast<Target&>(owner), number),
+          waiting((name + "_waiting").c_str()),
+          out((name + "_out").c_str()) {
+      waiting.register_b_transport(this, &Port::b_transport);
+      waiting.register_transport_dbg(this, &Port::debug);
+      unused.bind(kWaits ? static_cast<tlm::tlm_target_socket<>&>(late) : waiting);
+    }
+    tlm::tlm_target_socket<>& in() { return kWaits ? static_cast<tlm::tlm_target_socket<>&>(waiting) : late; }
+    void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
+      out->b_transport(payload, delay);
+      pass<true>(kLateMemoryCycles, owner.ctx_.clock, delay);
+    }
+    unsigned debug(tlm::tlm_generic_payload& payload) { return out->transport_dbg(payload); }
+    LateMemory& owner;
+    TargetSocket late;
+    tlm_utils::simple_target_socket<Port> waiting;
+    InitiatorSocket out;
+    tlm_utils::simple_initiator_socket<Port> unused{sc_core::sc_gen_unique_name("unused")};
+  };
+  struct Streams {
+    Streams(const char* name, LateMemory& its_owner, std::uint32_t number)
+        : owner(its_owner),
+          in(name, static_cast<StreamTarget&>(owner), number),
+          out(sc_core::sc_gen_unique_name("out")) {}
+    LateMemory& owner;
+    StreamTargetSocket in;
+    StreamInitiatorSocket out;
+  };
+  struct LateStream final : PendingAccess {
+    void responded(bool /*is_ok*/, const sc_core::sc_time& delay) override {
+      transaction->access = former;
+      response.send(delay + more);
+      delete this;
+    }
+    StreamTransaction* transaction = nullptr;
+    PendingAccess* former = nullptr;
+    sc_core::sc_time more;
+    Response response;
+  };
 
-  Initiator& out(int initiator) { return *out_[static_cast<std::size_t>(initiator)]; }
-  void b_transport(int initiator, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
-    out(initiator)->b_transport(payload, delay);
-    pass<kWaits>(kLateMemoryCycles, ctx_.clock, delay);
+  bool begin(std::uint32_t port, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay,
+             const Response& response) override {
+    return LateAccess::begin(ports_[port]->out, payload, delay, ctx_.clock.cycles(kLateMemoryCycles), response);
   }
-  bool get_direct_mem_ptr(int initiator, tlm::tlm_generic_payload& payload, tlm::tlm_dmi& dmi) {
-    return out(initiator)->get_direct_mem_ptr(payload, dmi);
+  bool begin(std::uint32_t engine, StreamTransaction& transaction, sc_core::sc_time& delay,
+             const Response& response) override {
+    auto* const access = new LateStream;
+    access->transaction = &transaction;
+    access->former = transaction.access;
+    access->more = ctx_.clock.cycles(kLateMemoryCycles);
+    access->response = response;
+    if (!streams_[engine]->out.begin(transaction, *access, delay)) return false;
+    transaction.access = access->former;
+    delay += access->more;
+    delete access;
+    return true;
   }
-  unsigned transport_dbg(int initiator, tlm::tlm_generic_payload& payload) {
-    return out(initiator)->transport_dbg(payload);
+  bool direct(std::uint32_t engine, tlm::tlm_dmi& dmi) override {
+    StreamTransaction transaction;
+    return streams_[engine]->out->get_direct_mem_ptr(transaction, dmi);
+  }
+  bool direct(std::uint32_t port, tlm::tlm_generic_payload& payload, tlm::tlm_dmi& dmi) override {
+    return ports_[port]->out->get_direct_mem_ptr(payload, dmi);
+  }
+  unsigned debug(std::uint32_t port, tlm::tlm_generic_payload& payload) override {
+    return ports_[port]->out->transport_dbg(payload);
   }
 
   Inner inner_;
-  std::vector<std::unique_ptr<Target>> in_;
-  std::vector<std::unique_ptr<Initiator>> out_;
+  std::vector<std::unique_ptr<Port>> ports_;
+  std::vector<std::unique_ptr<Streams>> streams_;
 };
 
 template <bool kWaits>

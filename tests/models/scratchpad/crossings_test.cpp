@@ -28,7 +28,7 @@ struct Ended {
 std::ostream& operator<<(std::ostream& out, const Ended& e) { return out << e.share << " until " << e.cycle; }
 
 // Lets them all cross; one that watches is told of every change.
-class Crowd : public Crossings::Owner, private Completions {
+class Crowd : public Crossings::Owner {
  public:
   Crowd(const std::vector<Given>& given, std::uint32_t ports, double port_rate, double total_rate, bool watches)
       : watches_(watches), lanes_(4), given_(given), ended_(given.size()) {
@@ -42,7 +42,7 @@ class Crowd : public Crossings::Owner, private Completions {
     }
     sc_core::sc_start();
   }
-  ~Crowd() override {
+  virtual ~Crowd() {
     enters_.clear();
     crossings_.reset();
     context_.reset();
@@ -65,36 +65,43 @@ class Crowd : public Crossings::Owner, private Completions {
     std::size_t i;
     sim::Event enter, back;
     Stream stream;
-    StreamExtension extension;
+    StreamTransaction transaction;
     Withdrawal withdrawal;
   };
   void enter(One& one) {
     const Given& given = given_[one.i];
     one.stream.pace_cycles = given.pace;
-    one.extension.stream = &one.stream;
+    one.transaction.stream = &one.stream;
     Crossings::Crossing& crossing = crossings_->make();
     crossing.start = context_->clock.now() + given.delay;
     crossing.port = given.port;
     crossing.bytes = given.bytes;
     crossing.pace_cycles = given.pace;
-    crossing.stream = &one.extension;
+    crossing.stream = &one.transaction;
     crossing.lane = given.lane < 0 ? nullptr : &lanes_[static_cast<std::size_t>(given.lane)];
-    crossing.to = this;
-    crossing.ticket = one.i;
+    crossing.response = Response(
+        [](void* to, void* of, const sc_core::sc_time& delay) {
+          static_cast<Crowd*>(to)->responded(static_cast<One*>(of)->i, delay);
+        },
+        this, &one);
     if (given.taken_back != UINT64_MAX) {
-      one.extension.withdrawal = &one.withdrawal;
+      one.transaction.withdrawal = &one.withdrawal;
       one.back.notify_at(context_->clock.begin_of(given.taken_back));
     }
     crossings_->enter(crossing);
   }
-  void crossed(const Crossings::Crossing& crossing, double share) override { ended_[crossing.ticket].share = share; }
+  void crossed(const Crossings::Crossing& crossing, double share) override {
+    for (const auto& one : enters_) {
+      if (crossing.stream == &one->transaction) ended_[one->i].share = share;
+    }
+  }
   void shares_changed(std::uint64_t /*cycle*/) override { ++told_; }
   bool watches() const override { return watches_; }
-  void completed(std::uint64_t ticket, std::uint64_t cycle, bool /*ok*/) override {
-    EXPECT_EQ(ended_[ticket].cycle, 0U) << "ended twice";
-    EXPECT_EQ(cycle, context_->clock.now());
-    ended_[ticket].cycle = cycle;
-    if (given_[ticket].taken_back != UINT64_MAX) enters_[ticket]->back.cancel();
+  void responded(std::size_t i, const sc_core::sc_time& delay) {
+    EXPECT_EQ(ended_[i].cycle, 0U) << "ended twice";
+    EXPECT_EQ(delay, sc_core::SC_ZERO_TIME);
+    ended_[i].cycle = context_->clock.now();
+    if (given_[i].taken_back != UINT64_MAX) enters_[i]->back.cancel();
   }
 
   bool watches_;

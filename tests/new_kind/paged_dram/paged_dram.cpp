@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "models/bus/stream.h"
+#include "models/bus/payload.h"
 #include "models/memory.h"
 #include "models/registry.h"
 #include "models/storage/paged_memory.h"
