@@ -197,6 +197,15 @@ holds ".cycles == $best" "$log/stdout"
 done_well run "${small[@]}" --tiling auto --data timing --json -
 holds ".cycles <= $best" "$log/stdout"
 done_well compare "${small[@]}" --tiling auto --data timing
+# A protocol checker before every target changes no result.
+for kind in dram.policy=fixed dram.policy=banked dram.policy=cached interconnect.kind=mesh l1.kind=banked dma.in_order=false; do
+  for check in off on; do
+    done_well run "${small[@]}" --set $kind --set simulation.protocol_check=$check --json checked.json
+    jq 'del(.simulation, .command, .overrides, .machine_hash)' checked.json >"$in/$check"
+    rm checked.json
+  done
+  same "$in/off" "$in/on"
+done
 # What one dataflow cannot do does not keep the others from it.
 run compare --net H=1,N=512,E=16 --set 'dram.size=1 MiB' --dataflow layerwise --dataflow flat --dataflow mas
 [[ $status -eq 1 ]] || failed "exit status $status, not 1"

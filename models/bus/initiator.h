@@ -1,6 +1,6 @@
 // How processes reach modules: every b_transport of a control processor is made here, so that the time a target takes
 // is honoured on every path, whether it passes within the call or is annotated. A target that leaves a payload
-// unanswered has refused it. Modules of steps have models/bus/posted.h.
+// unanswered has refused it. Approximately timed modules have models/bus/at_initiator.h.
 #pragma once
 
 #include <systemc>

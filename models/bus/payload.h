@@ -6,7 +6,7 @@
 
 namespace attnvp {
 
-// Marks a transaction whose bytes nobody will look at (timing mode): a target may skip the copy. Ignorable.
+// Marks a transaction without data (timing mode): a target may skip the copy. Ignorable.
 struct TimingOnlyExtension : tlm::tlm_extension<TimingOnlyExtension> {
   tlm::tlm_extension_base* clone() const override { return new TimingOnlyExtension(*this); }
   void copy_from(const tlm::tlm_extension_base& /*other*/) override {}
@@ -36,7 +36,7 @@ class OwnedPayload : public tlm::tlm_generic_payload {
   }
 };
 
-// The common part of a plain payload, for the many places that make one.
+// Sets every field of a payload for one access.
 inline void fill_payload(tlm::tlm_generic_payload& p, tlm::tlm_command command, std::uint64_t address, void* data,
                          std::size_t bytes) {
   p.set_command(command);

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 namespace attnvp {
 
 ProtocolChecker::ProtocolChecker(sc_core::sc_module_name name, Context& context, tlm::tlm_target_socket<>& target)
@@ -31,16 +29,12 @@ ProtocolChecker::Transaction* ProtocolChecker::find(const Payload& payload) {
   return found == under_way_.end() ? nullptr : &found->second;
 }
 
-bool ProtocolChecker::any(State state) const {
-  return std::any_of(under_way_.begin(), under_way_.end(), [&](const auto& t) { return t.second.state == state; });
-}
-
 void ProtocolChecker::begin_request(const Payload& payload) {
   if (!payload.has_mm() || payload.get_ref_count() < 1) {
     broken(payload, "a payload of nb_transport has no memory manager or no reference");
   } else if (find(payload) != nullptr) {
     broken(payload, "BEGIN_REQ of a payload that is under way");
-  } else if (any(State::kRequested)) {
+  } else if (request_ != nullptr) {
     broken(payload, "BEGIN_REQ before END_REQ of the request before");
   } else if (payload.get_response_status() != tlm::TLM_INCOMPLETE_RESPONSE) {
     broken(payload, "BEGIN_REQ with a response status that is not TLM_INCOMPLETE_RESPONSE");
@@ -49,6 +43,7 @@ void ProtocolChecker::begin_request(const Payload& payload) {
     broken(payload, "BEGIN_REQ without data, or with a streaming width of 0");
   }
   under_way_[&payload] = transaction_of(payload);
+  request_ = &payload;
 }
 
 void ProtocolChecker::check_response(const Payload& payload, const Transaction& begun) {
@@ -60,36 +55,45 @@ void ProtocolChecker::check_response(const Payload& payload, const Transaction& 
   }
 }
 
-void ProtocolChecker::end(const Payload& payload) { under_way_.erase(&payload); }
-
 tlm::tlm_sync_enum ProtocolChecker::nb_transport_fw(Payload& payload, tlm::tlm_phase& phase, sc_core::sc_time& delay) {
-  if (phase == tlm::BEGIN_REQ) {
-    begin_request(payload);
-  } else if (phase == tlm::END_RESP) {
-    Transaction* const t = find(payload);
-    if (t == nullptr || t->state != State::kResponded) broken(payload, "END_RESP without BEGIN_RESP");
-    end(payload);
+  if (phase == tlm::END_RESP) {
+    if (response_ != &payload) broken(payload, "END_RESP without BEGIN_RESP");
+    response_ = nullptr;
+    under_way_.erase(&payload);
     return out_->nb_transport_fw(payload, phase, delay);
-  } else {
-    broken(payload, fmt::format("{} on the forward path", phase.get_name()));
   }
+  if (phase != tlm::BEGIN_REQ) {
+    broken(payload, fmt::format("{} on the forward path", phase.get_name()));
+    return out_->nb_transport_fw(payload, phase, delay);
+  }
+  begin_request(payload);
   const tlm::tlm_sync_enum sync = out_->nb_transport_fw(payload, phase, delay);
   Transaction* const t = find(payload);
   if (t == nullptr) return sync;  // it has ended within the call
+  if (sync == tlm::TLM_ACCEPTED) return sync;
+  if (sync == tlm::TLM_UPDATED && phase != tlm::END_REQ && phase != tlm::BEGIN_RESP) {
+    broken(payload, fmt::format("TLM_UPDATED with {} to BEGIN_REQ", phase.get_name()));
+  }
+  if (t->state != State::kRequested) {
+    broken(payload, fmt::format("{} to BEGIN_REQ after a phase on the backward path",
+                                sync == tlm::TLM_COMPLETED ? "TLM_COMPLETED" : "TLM_UPDATED"));
+  }
+  request_ = nullptr;
+  t->state = State::kAccepted;
+  if (sync == tlm::TLM_UPDATED && phase == tlm::END_REQ) return sync;
+  check_response(payload, *t);
   if (sync == tlm::TLM_COMPLETED) {
-    check_response(payload, *t);
-    end(payload);
-  } else if (sync == tlm::TLM_UPDATED) {
-    if (phase == tlm::END_REQ && t->state == State::kRequested) {
-      t->state = State::kAccepted;
-    } else if (phase == tlm::BEGIN_RESP && t->state != State::kResponded) {
-      check_response(payload, *t);
-      t->state = State::kResponded;
-    } else {
-      broken(payload, fmt::format("TLM_UPDATED with {} to BEGIN_REQ", phase.get_name()));
-    }
+    under_way_.erase(&payload);
+  } else {
+    begin_response(payload, *t);
   }
   return sync;
+}
+
+void ProtocolChecker::begin_response(const Payload& payload, Transaction& transaction) {
+  if (response_ != nullptr) broken(payload, "BEGIN_RESP before END_RESP of the response before");
+  response_ = &payload;
+  transaction.state = State::kResponded;
 }
 
 tlm::tlm_sync_enum ProtocolChecker::nb_transport_bw(Payload& payload, tlm::tlm_phase& phase, sc_core::sc_time& delay) {
@@ -100,6 +104,7 @@ tlm::tlm_sync_enum ProtocolChecker::nb_transport_bw(Payload& payload, tlm::tlm_p
   }
   if (phase == tlm::END_REQ) {
     if (t->state != State::kRequested) broken(payload, "END_REQ twice, or after BEGIN_RESP");
+    if (request_ == &payload) request_ = nullptr;
     t->state = State::kAccepted;
     return in->nb_transport_bw(payload, phase, delay);
   }
@@ -111,14 +116,16 @@ tlm::tlm_sync_enum ProtocolChecker::nb_transport_bw(Payload& payload, tlm::tlm_p
     broken(payload, "BEGIN_RESP twice");
     return tlm::TLM_COMPLETED;
   }
-  if (any(State::kResponded)) broken(payload, "BEGIN_RESP before END_RESP of the response before");
   check_response(payload, *t);
-  t->state = State::kResponded;
-  const auto begun = *t;
-  under_way_.erase(&payload);  // its initiator may use it again within the call
+  if (request_ == &payload) request_ = nullptr;  // BEGIN_RESP implies END_REQ
+  begin_response(payload, *t);
+  const Transaction begun = *t;
+  under_way_.erase(&payload);  // the initiator may use it again within the call
+  response_ = nullptr;
   const tlm::tlm_sync_enum sync = in->nb_transport_bw(payload, phase, delay);
   if (sync == tlm::TLM_ACCEPTED) {
     under_way_[&payload] = begun;
+    response_ = &payload;
   } else if (sync == tlm::TLM_UPDATED && phase != tlm::END_RESP) {
     broken(payload, fmt::format("TLM_UPDATED with {} to BEGIN_RESP", phase.get_name()));
   }

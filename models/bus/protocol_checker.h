@@ -1,13 +1,12 @@
-// Put into a binding, it passes every call on and checks the rules of the TLM-2.0 base protocol (IEEE 1666-2011, 14.5,
-// 14.17, 15.2): order of phases, request and response exclusion, life of payloads, response status. A breach is a
-// fault of the module that stands behind: one sentence with the rule, and the run ends. `simulation.protocol_check: on`
-// puts one before every target of a platform; no result changes.
+// A protocol checker for any binding: it forwards every call and checks the rules of the TLM-2.0 base protocol (IEEE
+// 1666-2011, 14.5, 14.17, 15.2): order of phases, request and response exclusion, life of payloads, response status.
+// A breach ends the run with one sentence that names the binding's target, the rule and the time.
+// `simulation.protocol_check: on`, or ATTNVP_PROTOCOL_CHECK in the environment, puts one before every target of a
+// platform. No result changes.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <unordered_map>
-#include <vector>
 
 #include "models/bus/transport.h"
 #include "models/module.h"
@@ -44,16 +43,17 @@ class ProtocolChecker : public sc_core::sc_module,
 
   static Transaction transaction_of(const Payload& payload);
   void begin_request(const Payload& payload);
+  void begin_response(const Payload& payload, Transaction& transaction);
   void check_response(const Payload& payload, const Transaction& begun);
-  void end(const Payload& payload);
   Transaction* find(const Payload& payload);
-  bool any(State state) const;
   void broken(const Payload& payload, const std::string& what);
 
   Context& ctx_;
   std::string target_;  // name
   tlm::tlm_initiator_socket<> out_{"out"};
   std::unordered_map<const Payload*, Transaction> under_way_;
+  const Payload* request_ = nullptr;   // between BEGIN_REQ and END_REQ
+  const Payload* response_ = nullptr;  // between BEGIN_RESP and END_RESP
   bool is_broken_ = false;
 };
 

@@ -124,7 +124,7 @@ class StreamInitiatorSocket : public tlm::tlm_initiator_socket<kStreamBits, Stre
   } backward_;
 };
 
-// What a memory is that stands behind StreamTargetSockets.
+// The interface of a memory with StreamTargetSockets.
 class StreamTarget {
  public:
   // As Target::begin().
@@ -155,9 +155,7 @@ class StreamTargetSocket : public tlm::tlm_target_socket<kStreamBits, StreamProt
     };
     auto* const socket = static_cast<tlm::tlm_target_socket<kStreamBits, StreamProtocol>*>(this);
     if (owner_.begin(port_, transaction, delay, {respond, socket, &transaction})) return tlm::TLM_COMPLETED;
-    phase = tlm::END_REQ;
-    delay = sc_core::SC_ZERO_TIME;
-    return tlm::TLM_UPDATED;
+    return accept(phase, delay);
   }
   // Not part of the protocol: refused.
   void b_transport(StreamTransaction& transaction, sc_core::sc_time& /*delay*/) override {

@@ -123,7 +123,14 @@ class Response {
   void* access_ = nullptr;
 };
 
-// What a module is that stands behind TargetSockets.
+// A target's return from BEGIN_REQ where the response follows: END_REQ, now.
+inline tlm::tlm_sync_enum accept(tlm::tlm_phase& phase, sc_core::sc_time& delay) {
+  phase = tlm::END_REQ;
+  delay = sc_core::SC_ZERO_TIME;
+  return tlm::TLM_UPDATED;
+}
+
+// The interface of a module with TargetSockets.
 class Target {
  public:
   // An access that comes after `delay`. True: it is over, or refused, `delay` from now. False: the response is sent
@@ -153,9 +160,7 @@ class TargetSocket : public tlm::tlm_target_socket<>, private tlm::tlm_fw_transp
                                      sc_core::sc_time& delay) override {
     if (phase != tlm::BEGIN_REQ) return tlm::TLM_COMPLETED;  // END_RESP
     if (owner_.begin(port_, payload, delay, Response::over(*this, payload))) return tlm::TLM_COMPLETED;
-    phase = tlm::END_REQ;
-    delay = sc_core::SC_ZERO_TIME;
-    return tlm::TLM_UPDATED;
+    return accept(phase, delay);
   }
   void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) override {
     WaitingThread thread(event_queue_);

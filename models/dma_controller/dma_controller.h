@@ -18,7 +18,7 @@
 #include <memory>
 #include <vector>
 
-#include "models/bus/posted.h"
+#include "models/bus/at_initiator.h"
 #include "models/dma_controller/transfer.h"
 #include "models/engine/command_queue.h"
 #include "models/engine/descriptor_check.h"
@@ -174,7 +174,7 @@ class DmaController : public Module {
   bool is_open_ = false;         //   to which its target has yet to respond
   std::deque<BusAccess> accesses_;
   std::vector<BusAccess*> free_accesses_;
-  Posted l1_read_, write_access_;
+  AtInitiator l1_read_, write_access_;
   OwnedPayload l1_payload_, write_payload_;
   Signal busy_{*this, "busy", 1};
   Signal outstanding_{*this, "outstanding", 16};

@@ -22,7 +22,7 @@
 #include <string>
 
 #include "models/account/account.h"
-#include "models/bus/posted.h"
+#include "models/bus/at_initiator.h"
 #include "models/bus/stream.h"
 #include "models/engine/command_queue.h"
 #include "models/engine/descriptor_check.h"
@@ -107,7 +107,7 @@ class Engine : public Module {
     void crossed() { engine.crossed_by(*this); }
     void paced_out();
     Engine& engine;
-    Posted access, l0_access;
+    AtInitiator access, l0_access;
     StreamTransaction transaction, l0_transaction;
     sim::Event paced;  // where nothing crosses
     sim::Completion done;

@@ -7,7 +7,7 @@
 
 #include "firmware/hal/descriptor.h"
 #include "models/account/account.h"
-#include "models/bus/posted.h"
+#include "models/bus/at_initiator.h"
 #include "models/engine/descriptor_check.h"
 #include "models/module.h"
 #include "models/trace/journal.h"
@@ -44,7 +44,7 @@ class EventPort {
     explicit Side(Context& context) : access(context) {}
     sim::Semaphore requested;
     sim::Completion done;
-    Posted access;
+    AtInitiator access;
     OriginExtension origin;  // outlives the payload that it may be attached to
     OwnedPayload payload;
     const hal::Descriptor* descriptor = nullptr;

@@ -109,9 +109,7 @@ tlm::tlm_sync_enum EventUnit::nb_transport_fw(tlm::tlm_generic_payload& payload,
   } else if (access(payload, false)) {
     return tlm::TLM_COMPLETED;
   }
-  phase = tlm::END_REQ;
-  delay = sc_core::SC_ZERO_TIME;
-  return tlm::TLM_UPDATED;
+  return accept(phase, delay);
 }
 
 void EventUnit::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {

@@ -41,9 +41,7 @@ tlm::tlm_sync_enum Interconnect::In::nb_transport_fw(tlm::tlm_generic_payload& p
   if (phase != tlm::BEGIN_REQ) return tlm::TLM_COMPLETED;  // END_RESP
   const int target = target_of(payload);
   if (target < 0 || owner.begin(number, target, payload, delay)) return tlm::TLM_COMPLETED;
-  phase = tlm::END_REQ;
-  delay = sc_core::SC_ZERO_TIME;
-  return tlm::TLM_UPDATED;
+  return accept(phase, delay);
 }
 
 void Interconnect::In::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {

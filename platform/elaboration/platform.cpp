@@ -80,9 +80,10 @@ tlm::tlm_target_socket<>& Bindings::to(tlm::tlm_target_socket<>& target, bool is
     socket = &checkers_.emplace_back(std::make_unique<ProtocolChecker>(name, context_, target))->in;
   }
   if (is_approximately_timed) return *socket;
-  Bridge& bridge = *bridges_.emplace_back(std::make_unique<Bridge>(sc_core::sc_gen_unique_name("bridge"), context_));
-  bridge.out.bind(*socket);
-  return bridge.in;
+  LtAdaptor& adaptor =
+      *adaptors_.emplace_back(std::make_unique<LtAdaptor>(sc_core::sc_gen_unique_name("lt_adaptor"), context_));
+  adaptor.out.bind(*socket);
+  return adaptor.in;
 }
 
 Core::Core(sc_core::sc_module_name name, Context& context, const MachineConfig& m, std::uint32_t cluster,

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "firmware/hal/job.h"
-#include "models/bus/bridge.h"
+#include "models/bus/lt_adaptor.h"
 #include "models/bus/protocol_checker.h"
 #include "models/dma_controller/dma_controller.h"
 #include "models/engine/engine.h"
@@ -22,17 +22,18 @@
 
 namespace attnvp {
 
-// Where initiators reach targets: themselves, or what stands before them.
+// The sockets that initiators are bound to.
 class Bindings {
  public:
   Bindings(Context& context, const MachineConfig& machine);
-  // A bridge, before a target that is not approximately timed; a protocol checker, where the machine asks for one.
+  // The target itself, or what stands before it: an LT adaptor where it is not approximately timed, and a protocol
+  // checker where the machine asks for one.
   tlm::tlm_target_socket<>& to(tlm::tlm_target_socket<>& target, bool is_approximately_timed = true);
 
  private:
   Context& context_;
   bool are_checked_;
-  std::vector<std::unique_ptr<Bridge>> bridges_;
+  std::vector<std::unique_ptr<LtAdaptor>> adaptors_;
   std::vector<std::unique_ptr<ProtocolChecker>> checkers_;
 };
 

@@ -1,28 +1,26 @@
-#include "models/bus/bridge.h"
+#include "models/bus/lt_adaptor.h"
 
 namespace attnvp {
 
-Bridge::Bridge(sc_core::sc_module_name name, Context& context) : sc_module(name), ctx_(context) {
+LtAdaptor::LtAdaptor(sc_core::sc_module_name name, Context& context) : sc_module(name), ctx_(context) {
   in.bind(static_cast<tlm::tlm_fw_transport_if<>&>(*this));
 }
 
-tlm::tlm_sync_enum Bridge::nb_transport_fw(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
-                                           sc_core::sc_time& delay) {
+tlm::tlm_sync_enum LtAdaptor::nb_transport_fw(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+                                              sc_core::sc_time& delay) {
   if (phase != tlm::BEGIN_REQ) return tlm::TLM_COMPLETED;  // END_RESP
   waiting_.push_back({ctx_.clock.now_fs(), delay, &payload, Response::over(in, payload)});
   if (idle_ == 0) sc_core::sc_spawn([this] { carry(); }, sc_core::sc_gen_unique_name("carrier"));
   ctx_.event_queue.notify(work_);
-  phase = tlm::END_REQ;
-  delay = sc_core::SC_ZERO_TIME;
-  return tlm::TLM_UPDATED;
+  return accept(phase, delay);
 }
 
-void Bridge::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
+void LtAdaptor::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
   const sim::EventQueue::KernelTimeGuard halt(ctx_.event_queue);
   out->b_transport(payload, delay);
 }
 
-void Bridge::carry() {
+void LtAdaptor::carry() {
   while (true) {
     while (waiting_.empty()) {
       ++idle_;

@@ -1,5 +1,5 @@
-// Before a target that only has b_transport, or does not know the platform's time: approximately timed accesses are
-// made by SystemC processes, as many as are under way at a time.
+// LT adaptor: stands before a target that has b_transport only, or runs at the kernel's time. A SystemC process makes
+// each approximately timed access; there are as many processes as accesses are under way.
 #pragma once
 
 #include <tlm_utils/simple_initiator_socket.h>
@@ -11,12 +11,12 @@
 
 namespace attnvp {
 
-class Bridge : public sc_core::sc_module, private tlm::tlm_fw_transport_if<> {
+class LtAdaptor : public sc_core::sc_module, private tlm::tlm_fw_transport_if<> {
  public:
-  Bridge(sc_core::sc_module_name name, Context& context);
+  LtAdaptor(sc_core::sc_module_name name, Context& context);
 
   tlm::tlm_target_socket<> in{"in"};
-  tlm_utils::simple_initiator_socket<Bridge> out{"out"};
+  tlm_utils::simple_initiator_socket<LtAdaptor> out{"out"};
 
  private:
   struct Access {

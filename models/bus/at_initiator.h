@@ -1,4 +1,5 @@
-// An access that a process or a callback makes without blocking: it ends within the call or later. One at a time.
+// An approximately timed initiator: a process or a callback makes one access at a time by nb_transport, without
+// blocking.
 #pragma once
 
 #include <functional>
@@ -11,19 +12,19 @@
 
 namespace attnvp {
 
-class Posted : private PendingAccess {
+class AtInitiator : private PendingAccess {
  public:
   // `over`: called where an access that was made with begin() ends later.
-  explicit Posted(Context& context, sim::Callback over = {})
+  explicit AtInitiator(Context& context, sim::Callback over = {})
       : clock_(context.clock),
         jitter_(context.jitter),
         over_(over),
-        then_(context.event_queue, sim::Callback::of<&Posted::resume>(this)) {}
+        then_(context.event_queue, sim::Callback::of<&AtInitiator::resume>(this)) {}
 
   // co_await access.transport(socket, payload): until the access ends; whether it was accepted. The socket is an
   // InitiatorSocket or a StreamInitiatorSocket, and the payload what it takes.
   struct Awaiter : sim::Completion::Awaiter {
-    const Posted& access;
+    const AtInitiator& access;
     bool await_resume() const noexcept { return access.is_ok_; }
   };
   template <class Socket, class Payload>
