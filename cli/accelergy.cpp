@@ -37,7 +37,7 @@ std::string art_yaml(const MachineConfig& machine) {
   const energy::MachineModel model(machine, energy::technology_of(config::load_energy(machine.energy)));
   std::string out = fmt::format("# {}; um^2 of one of each\nART:\n  version: 0.4\n  tables:\n", machine.name);
   for (const energy::Part& part : model.parts()) {
-    out += fmt::format("    - {{name: 'attnvp.{}[1..{}]', area: {}}}\n", part.module, part.count,
+    out += fmt::format("    - {{name: 'attnvp.{}[1..{}]', area: {}}}\n", part.title(), part.count,
                        part.area_mm2 * kUm2PerMm2);
   }
   return out;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "explore/plot/svg.h"
 #include "explore/plot/treemap.h"
 #include "platform/config/energy.h"
@@ -17,9 +19,7 @@ energy::MachineModel model_of(const MachineConfig& machine) {
   return {machine, energy::technology_of(config::load_energy(machine.energy))};
 }
 
-double macs_per_second(const MachineConfig& m) {
-  return m.clock_hz * m.clusters * m.cores * m.mac.rows * m.mac.columns;
-}
+double macs_per_second(const MachineConfig& m) { return m.clock_hz * m.macs_per_cycle(); }
 
 }  // namespace
 
@@ -36,7 +36,7 @@ std::string area_text(const MachineConfig& machine) {
   };
   double leakage_mw = 0;
   for (const energy::Part& part : model.parts()) {
-    row(part.module, part.count, part.area_mm2, part.leakage_mw.value);
+    row(part.title(), part.count, part.area_mm2, part.leakage_mw.value);
     leakage_mw += part.leakage_mw.value * static_cast<double>(part.count);
   }
   row("between them", 1, model.spare_mm2(), 0);
@@ -52,16 +52,19 @@ std::string area_json(const MachineConfig& machine) {
   document["hardware"] = machine.name;
   document["tech"] = machine.technology.tech;
   document["area_mm2"]["total"] = model.area_mm2();
+  const auto add = [](nlohmann::ordered_json& to, double value) {  // modules of other cores among them
+    to = to.is_null() ? value : to.get<double>() + value;
+  };
   double leakage = 0;
   for (const energy::Part& part : model.parts()) {
     const auto count = static_cast<double>(part.count);
-    document["area_mm2"][part.module] = part.area_mm2 * count;
+    add(document["area_mm2"][part.module], part.area_mm2 * count);
     leakage += part.leakage_mw.value * count * 1e-3;
   }
   document["area_mm2"]["spare"] = model.spare_mm2();
   document["leakage_w"]["total"] = leakage;
   for (const energy::Part& part : model.parts()) {
-    document["leakage_w"][part.module] = part.leakage_mw.value * static_cast<double>(part.count) * 1e-3;
+    add(document["leakage_w"][part.module], part.leakage_mw.value * static_cast<double>(part.count) * 1e-3);
   }
   document["macs_per_second_mm2"] = macs_per_second(machine) / model.area_mm2();
   return report::json_text(document);
@@ -74,17 +77,24 @@ std::string area_svg(const MachineConfig& machine) {
   std::size_t color = 0;
   for (const energy::Part& part : model.parts()) {
     plot::TreeNode& place = part.in_core ? core : part.in_cluster ? cluster : whole;
-    place.parts.push_back({part.module, part.area_mm2, color++, {}});
+    if (!part.core) place.parts.push_back({part.module, part.area_mm2, color++, {}});
   }
+  std::size_t colors = color;
   for (std::uint32_t k = 0; k < machine.cores; ++k) {
-    core.name = fmt::format("core{}", k);
-    cluster.parts.push_back(core);
+    plot::TreeNode own = core;
+    std::size_t own_color = color;
+    for (const energy::Part& part : model.parts()) {
+      if (part.core == k) own.parts.push_back({part.module, part.area_mm2, own_color++, {}});
+    }
+    colors = std::max(colors, own_color);
+    own.name = fmt::format("core{}", k);
+    cluster.parts.push_back(own);
   }
   for (std::uint32_t c = 0; c < machine.clusters; ++c) {
     cluster.name = fmt::format("cluster{}", c);
     whole.parts.push_back(cluster);
   }
-  whole.parts.push_back({"between them", model.spare_mm2(), color, {}});
+  whole.parts.push_back({"between them", model.spare_mm2(), colors, {}});
   return plot::open_svg(kWidth, kHeight) + plot::treemap(whole, kWidth, kHeight, "mm2") + "</svg>\n";
 }
 

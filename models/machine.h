@@ -8,6 +8,7 @@
 #include <map>
 #include <string>
 #include <typeindex>
+#include <vector>
 
 #include "models/control_processor/config.h"
 #include "models/dma_controller/config.h"
@@ -28,14 +29,32 @@ struct MachineConfig;
 // Those of all kinds that may stand in a place, beyond the place's.
 void add_own_keys(config::Keys<MachineConfig>& key, const std::string& place);
 
+// What one core is built with.
+struct CoreConfig {
+  MacConfig mac;
+  VecConfig vec;
+  RegisterFileConfig l0;
+
+  static void describe(config::Keys<CoreConfig>& key) {
+    key.section("mac", &CoreConfig::mac);
+    key.section("vec", &CoreConfig::vec);
+    key.section("l0", &CoreConfig::l0);
+  }
+};
+const std::vector<config::Key<CoreConfig>>& core_keys();
+
 struct MachineConfig {
   std::string name = "edge";
   double clock_hz = 3.75e9;
   std::uint32_t clusters = 1;
   std::uint32_t cores = 2;  // per cluster
+  // Of every core, except for its overrides.
   MacConfig mac;
   VecConfig vec;
   RegisterFileConfig l0;
+  // By core of a cluster, then by path of core_keys(): values in the place of mac's, vec's and l0's. May be shorter
+  // than `cores`.
+  std::vector<std::map<std::string, config::Value>> core_overrides;
   ScratchpadConfig l1;
   DmaConfig dma;
   DramConfig dram;
@@ -58,7 +77,10 @@ struct MachineConfig {
         &C::clock_hz);
     key(number("clusters", Unit::kCount, 1, 1024, "clusters, each with its own L1, DMA and control processor"),
         &C::clusters);
-    key(number("cores", Unit::kCount, 1, 64, "cores per cluster, each with a MAC engine, a VEC engine and an L0"),
+    key(number("cores", Unit::kCount, 1, 64,
+               "cores per cluster, each with a MAC engine, a VEC engine and an L0; or a list of them, each with the "
+               "keys of "
+               "mac, vec and l0 in which it differs"),
         &C::cores);
     const auto place = [&key](const char* place_name, auto part) {
       key.section(place_name, part);
@@ -77,6 +99,26 @@ struct MachineConfig {
     key.section("simulation", &C::simulation);
     key(config::text("energy", "energy table: a name under configs/energy, or a path"), &C::energy);
     key.members(&C::technology);
+  }
+
+  // Core `k` of any cluster, with its overrides.
+  CoreConfig core(std::uint32_t k) const;
+  // The same machine, with mac, vec and l0 of that core.
+  MachineConfig with_core(std::uint32_t k) const;
+  // Cores have the same value of every key.
+  bool has_equal_cores() const;
+  // Over all cores of all clusters.
+  template <class Value>
+  double sum_of_cores(const Value& value) const {
+    double sum = 0;
+    for (std::uint32_t k = 0; k < cores; ++k) sum += static_cast<double>(value(core(k)));
+    return sum * clusters;
+  }
+  double macs_per_cycle() const {  // of FP16
+    return sum_of_cores([](const CoreConfig& c) { return 1.0 * c.mac.rows * c.mac.columns; });
+  }
+  double vec_lanes() const {
+    return sum_of_cores([](const CoreConfig& c) { return 1.0 * c.vec.lanes; });
   }
 
   bool has_l2() const { return l2.kind != "none"; }  // beside DRAM, in the address map

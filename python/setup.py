@@ -26,7 +26,7 @@ class WithProgram(build_py):
         shutil.copy2(PROGRAM, package / "bin/attnvp")
         shutil.copytree(ROOT / "configs", share / "configs")
         shutil.copytree(ROOT / "firmware", share / "firmware")
-        for elf in PROGRAM.resolve().parents[1].glob("firmware/riscv/attnvp.elf"):
+        for elf in PROGRAM.resolve().parents[1].glob("firmware/riscv/attnvp*.elf"):
             shutil.copy2(elf, share / "firmware")
         for module in PROGRAM.resolve().parents[1].glob("python/_attnvp_native*.so"):  # for the Python that it was built for
             shutil.copy2(module, package)

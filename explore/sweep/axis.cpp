@@ -37,7 +37,7 @@ std::vector<std::string> split_names(const std::string& text) {
 void check_name(const std::string& key, const Origin& origin) {
   if (std::find(kChoices.begin(), kChoices.end(), key) != kChoices.end()) return;
   if (key == "name") fail(origin, "key 'name' is no axis: it changes no result");
-  if (config::hardware_schema().find(key) != nullptr) return;
+  if (config::find_key(key) != nullptr) return;
   std::vector<std::string> known = config::hardware_schema().paths();
   known.insert(known.end(), kChoices.begin(), kChoices.end());
   fail(origin, config::unknown_path(key, known, false));
@@ -113,7 +113,7 @@ std::vector<std::string> Axis::at(double share) const {
 std::string Axis::name() const { return fmt::format("{}", fmt::join(keys, ", ")); }
 
 void check_axis_value(const std::string& key, const std::string& text, const Origin& origin) {
-  if (const auto* found = config::hardware_schema().find(key)) {
+  if (const auto* found = config::find_key(key)) {
     config::parse_setting(*found, {key, text, origin});
     return;
   }
@@ -134,7 +134,7 @@ Axis parse_axis(const config::Document& d, const YAML::Node& name, const YAML::N
   axis.keys = split_names(d.scalar(name, "an axis"));
   for (const std::string& key : axis.keys) check_name(key, axis.origin);
   if (value.IsMap()) {
-    const config::KeyInfo* key = config::hardware_schema().find(axis.keys.front());
+    const config::KeyInfo* key = config::find_key(axis.keys.front());
     if (axis.keys.size() > 1 || key == nullptr) {
       fail(axis.origin, fmt::format("axis '{}': found a range; allowed is a list of values", axis.name()));
     }

@@ -11,6 +11,7 @@
 #include "explore/sweep/plan.h"
 #include "explore/tuning/cache.h"
 #include "platform/config/error.h"
+#include "platform/config/hardware.h"
 #include "platform/config/words.h"
 #include "platform/files/input.h"
 #include "platform/text/version.h"
@@ -201,7 +202,8 @@ void Database::read_meta() {
     if (name == "version") continue;
     if (name == "simulator") {
       simulator_ = value;
-    } else if (name.rfind("axis ", 0) == 0 && find_column(name.substr(5)) != nullptr) {
+    } else if (name.rfind("axis ", 0) == 0 &&  // a key of one core has no column
+               (find_column(name.substr(5)) != nullptr || config::find_key(name.substr(5)) != nullptr)) {
       axes.insert(name.substr(5));
     } else if (name.rfind("sweep ", 0) == 0) {
       sweeps_[name.substr(6)] = value;

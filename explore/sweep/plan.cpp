@@ -111,7 +111,7 @@ class Planner {
   std::uint32_t machine_of(const std::string& hardware, const SweepPoint& point) {
     std::string text = hardware;
     for (std::size_t i = 0; i < keys_.size(); ++i) {
-      if (config::hardware_schema().find(keys_[i]) != nullptr) text += "\n" + point[i];
+      if (config::find_key(keys_[i]) != nullptr) text += "\n" + point[i];
     }
     const auto [known, inserted] = machine_numbers_.emplace(text, plan_.machines.size());
     if (!inserted) return known->second;
@@ -120,9 +120,11 @@ class Planner {
     if (base == bases_.end()) base = bases_.emplace(hardware, config::load_hardware(hardware)).first;
     PlannedMachine m{hardware, base->second, {}, {}};
     for (const config::Setting& s : sweep_.settings) config::apply_setting(m.config, s);
-    for (std::size_t i = 0; i < keys_.size(); ++i) {
-      if (config::hardware_schema().find(keys_[i]) == nullptr) continue;
-      config::apply_setting(m.config, {keys_[i], point[i], {sweep_.source}});
+    for (const bool number : {true, false}) {  // of cores before the keys of single ones
+      for (std::size_t i = 0; i < keys_.size(); ++i) {
+        if (config::find_key(keys_[i]) == nullptr || (keys_[i] == "cores") != number) continue;
+        config::apply_setting(m.config, {keys_[i], point[i], {sweep_.source}});
+      }
     }
     for (const Derived& derived : sweep_.derived) apply(derived, m);
     try {
@@ -130,10 +132,18 @@ class Planner {
     } catch (const config::ConfigError& problem) {
       m.problem = problem.what();
     }
+    const bool anew = m.config.core_overrides.empty() && !base->second.core_overrides.empty();
     for (const auto& key : config::hardware_schema().keys()) {
       const config::Value value = key.get(m.config);
-      if (value == key.get(base->second)) continue;
+      if (value == key.get(base->second) && !(anew && key.path == "cores")) continue;
       m.settings += " --set " + shell_word(fmt::format("{}={}", key.path, config::format_value(key, value)));
+    }
+    for (std::uint32_t k = 0; k < m.config.core_overrides.size(); ++k) {
+      for (const auto& [path, value] : m.config.core_overrides[k]) {
+        const auto* key = config::find_key(fmt::format("cores.{}.{}", k, path));
+        if (value == key->get(base->second) && m.config.cores == base->second.cores) continue;
+        m.settings += " --set " + shell_word(fmt::format("{}={}", key->path, config::format_value(*key, value)));
+      }
     }
     plan_.machines.push_back(std::move(m));
     return known->second;
@@ -141,13 +151,13 @@ class Planner {
 
   void apply(const Derived& derived, PlannedMachine& m) const {
     const auto values = [&](const std::string& name) -> Quantity {
-      const auto* key = config::hardware_schema().find(name);
+      const auto* key = config::find_key(name);
       if (key != nullptr) return key_quantity(*key, m.config);
       if (name == "hardware") return m.hardware;
       fail(derived.origin,
            fmt::format("key '{}': '{}' is not known of a machine; allowed are its keys", derived.key, name));
     };
-    const auto* key = config::hardware_schema().find(derived.key);
+    const auto* key = config::find_key(derived.key);
     const double value = derived.expression.value(values);
     const auto refuse = [&](const std::string& why) {
       fail(derived.origin, fmt::format("key '{}': {} is {:.6g} for{}; {}", derived.key, derived.expression.text(),
@@ -191,7 +201,7 @@ class Planner {
     const config::Network& n = plan_.networks[job.network];
     const PlannedSchedule& s = plan_.schedules[job.schedule];
     const auto values = [&](const std::string& name) -> Quantity {
-      if (const auto* key = config::hardware_schema().find(name)) return key_quantity(*key, m.config);
+      if (const auto* key = config::find_key(name)) return key_quantity(*key, m.config);
       if (name == "hardware") return m.hardware;
       if (name == "network") return plan_.network_texts[job.network];
       if (name == "dataflow") return s.schedule.text;

@@ -55,13 +55,19 @@ std::size_t choice(const Document& d, const char* key, const std::vector<std::st
 void read_settings(const Document& d, SweepFile& sweep) {
   const YAML::Node node = d.root()["set"];
   if (!node) return;
-  d.require_keys(node, "key 'set'", config::hardware_schema().paths());
+  std::vector<std::string> allowed = config::hardware_schema().paths();
+  for (const auto& entry : node) {  // keys of single cores, too
+    if (entry.first.IsScalar() && config::find_key(entry.first.Scalar()) != nullptr) {
+      allowed.push_back(entry.first.Scalar());
+    }
+  }
+  d.require_keys(node, "key 'set'", allowed);
   for (const auto& entry : node) {
     const std::string key = entry.first.Scalar();
     const config::Origin origin = d.origin(entry.first);
     const std::string text = d.scalar(entry.second, fmt::format("key '{}'", key));
     const std::string_view trimmed = config::trimmed(text);
-    const config::KeyInfo& info = *config::hardware_schema().find(key);
+    const config::KeyInfo& info = *config::find_key(key);
     if (trimmed.empty() || trimmed[0] != '=') {
       config::parse_setting(info, {key, text, origin});
       sweep.settings.push_back({key, text, origin});

@@ -62,7 +62,7 @@ struct Dimension {
 };
 
 const config::Key<MachineConfig>& number_key(const std::string& name) {
-  const auto* key = config::hardware_schema().find(name);
+  const auto* key = config::find_key(name);
   if (key == nullptr) throw ConfigError(fmt::format("--key {}: a machine has no such key", config::in_quotes(name)));
   if (key->type != config::Type::kInteger && key->type != config::Type::kReal) {
     throw ConfigError(

@@ -66,7 +66,7 @@ const Dataflow kFlat = {"flat",
                         kOptions,
                         nullptr,
                         hal::kScoresOnChip,
-                        kChain};
+                        kChain | kUnlikeCores};
 ATTNVP_DATAFLOW(kFlat);
 
 }  // namespace

@@ -34,9 +34,10 @@ void run(Runtime& rt) {
     return rt.tell_need_of(build);
   }
   uint64_t need = rt.need_of(build);
-  if (overwrite == kOn) need += rt.cores() * score_block_bytes(rt, tiling);
+  if (overwrite == kOn && !rt.unlike()) need += rt.cores() * score_block_bytes(rt, tiling);
   const uint64_t l1_bytes = rt.machine().l1_bytes;
-  const bool guarded = overwrite != kOff && can_overwrite(tiling) && (need > l1_bytes || l1_bytes == hal::kEndlessL1);
+  const bool may_guard = overwrite != kOff && can_overwrite(tiling) && !rt.unlike();
+  const bool guarded = may_guard && (need > l1_bytes || l1_bytes == hal::kEndlessL1);
   if (guarded) {
     run_mas_overwrite(rt, work, tiling);
   } else if (rt.has_space(need)) {
@@ -44,9 +45,14 @@ void run(Runtime& rt) {
   }
 }
 
-const Dataflow kMas = {"mas",    "MAS-Attention: MAC and VEC streams side by side, never drained between heads",
-                       run,      kRowParameters,
-                       kOptions, kStatistics};
+const Dataflow kMas = {"mas",
+                       "MAS-Attention: MAC and VEC streams side by side, never drained between heads",
+                       run,
+                       kRowParameters,
+                       kOptions,
+                       kStatistics,
+                       hal::kScoresOnChip,
+                       kUnlikeCores};
 ATTNVP_DATAFLOW(kMas);
 
 }  // namespace

@@ -50,9 +50,11 @@ constexpr std::uint32_t kAddedJob = 512;     // biases as a tensor: Addends are 
 constexpr std::uint32_t kAppends = 256;  // new tokens' K and V are where Append says, and are to be put into the cache
 constexpr std::uint32_t kListed = 2048;  // made beforehand: what there is to do is a command list (list.h)
 constexpr std::uint32_t kStaged = 1024;  // K and V that are streamed are to be staged where Stage says
+constexpr std::uint32_t kUnlike = 4096;  // cores are not equally fast: Cores is at kCoresAddress
 constexpr std::uint32_t kTyped = 8;  // the layer's Types are at kTypesAddress; otherwise all is FP16, and of one width
 
-// What firmware must know of the machine; a ROM table on a real device.
+// What firmware must know of the machine; a ROM table on a real device. Of unlike cores: mac_rows, mac_columns and
+// softmax_rate are those of the fastest, resident_tiles and l0_bytes the least of any.
 struct MachineInfo {
   std::uint32_t clusters, cores;
   std::uint32_t mac_rows, mac_columns;
@@ -114,6 +116,19 @@ struct Scratch {  // DRAM behind the tensors, for partial results
   std::uint64_t address, bytes;
 };
 constexpr std::uint64_t kScratchAddress = kJobAddress + 0x3'0000;
+// Cores of a cluster that are not equally fast.
+constexpr std::uint32_t kMostCores = 64;
+struct Cores {
+  std::uint16_t weight[kMostCores];                    // work of the layer that a core does in some time, at least 1
+  std::uint16_t rows[kMostCores];                      // of its MAC array
+  std::uint32_t least_rows, most_rows, least_columns;  // of any array
+  std::uint32_t reserved;
+};
+static_assert(sizeof(Cores) == 272, "the same bytes on every processor");
+constexpr std::uint64_t kCoresAddress = kJobAddress + 0x2'1000;
+static_assert(kResultAddress + 1024 * kResultStride <= kCoresAddress &&
+                  kCoresAddress + sizeof(Cores) <= kScratchAddress,
+              "Cores do not overlap");
 // What is not every layer's.
 struct Rules {
   Mask mask;

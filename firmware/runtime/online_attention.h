@@ -67,6 +67,10 @@ class OnlineAttention {
   bool comes(const Tile& tile) const;  // rather than being there since an earlier row block of the head
   Tile at_or_after(Tile tile) const;
 
+#if ATTNVP_UNLIKE_CORES
+  // Of unlike cores rows_ has the rows of a slab of each core; a core without any of these has no slab.
+  Item slab_of(uint32_t core, uint32_t block, uint32_t place) const;
+#endif
   void load_tiles(uint32_t until, uint32_t head_now);
   void load_slabs(uint32_t core, uint32_t until);
   void step(uint32_t core, const Tile& tile, uint32_t index, bool takes_tile, bool leaves_tile);
@@ -92,6 +96,9 @@ class OnlineAttention {
   OnlinePlan plan_;
   KeyBlocks cut_;
   bool resident_ = false;  // a head's tiles stay until its last row block is done
+#if ATTNVP_UNLIKE_CORES
+  Window window_;
+#endif
   RowBlocks rows_;
   uint32_t emb_, value_emb_, slabs_, slabs_per_block_, blocks_per_head_;
   uint32_t first_block_ = 0, last_block_ = 0;  // this cluster's, over all heads

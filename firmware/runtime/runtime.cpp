@@ -142,6 +142,12 @@ Runtime::Runtime(hal::Cpu& cpu, uint32_t cluster)
     this->read(hal::kMapAddress, map_, static_cast<uint32_t>(round_up(words, 2)) * sizeof map_[0]);
   }
   if (ok() && added()) this->read(hal::kBiasAddress, &addends_.dram, sizeof(hal::Addends));
+#if ATTNVP_UNLIKE_CORES
+  if (ok() && unlike()) {
+    hal::Cores cores{};
+    if (this->read(hal::kCoresAddress, &cores, sizeof cores)) deal_ = Deal(cores, cores_);
+  }
+#endif
   if (!ok() || !typed()) return;
   this->read(hal::kTypesAddress, &types_, sizeof types_);
   bytes_ = hal::element_bytes(types_.operand);
@@ -176,6 +182,9 @@ void Runtime::begin_again(uint32_t cores, uint32_t first_event) {
   stage_used_ = 0;
   lock_step_ = {};
   cores_ = cores;
+#if ATTNVP_UNLIKE_CORES
+  if (unlike()) deal_.use(cores);
+#endif
 }
 
 void Runtime::run(const Dataflow& dataflow) {

@@ -7,6 +7,7 @@
 #include "firmware/hal/cpu.h"
 #include "firmware/hal/job.h"
 #include "firmware/runtime/command.h"
+#include "firmware/runtime/deal.h"
 #include "firmware/runtime/l1_region.h"
 #include "firmware/runtime/tiling.h"
 
@@ -93,6 +94,14 @@ class Runtime {
   Command& place_values(Command& command, const Place& at);
   uint32_t cluster() const { return cluster_; }
   uint32_t cores() const { return cores_; }  // that take part: all, unless L1 has no room for the buffers of so many
+  // Cores are not equally fast, and get work in proportion.
+#if ATTNVP_UNLIKE_CORES
+  bool unlike() const { return (job_.flags & hal::kUnlike) != 0; }
+  const Deal& deal() const { return deal_; }
+#else
+  static constexpr bool unlike() { return false; }
+  static Deal deal() { return {}; }
+#endif
   bool ok() const { return status_ == Status::kDone; }
   bool sketch() const { return sketch_; }  // within need_of
   // The schedule is made, its work is not done: whatever deals out work has none.
@@ -298,6 +307,9 @@ class Runtime {
     std::uint8_t turn[kMostLanes];
   } addends_;
   uint32_t map_[hal::kMostBlockWords];  // last, as few layers have one
+#if ATTNVP_UNLIKE_CORES
+  Deal deal_;
+#endif
 };
 
 }  // namespace attnvp::firmware

@@ -208,6 +208,26 @@ void StreamK::deal_in_waves(bool handed_out) {
   }
 }
 
+#if ATTNVP_UNLIKE_CORES
+void StreamK::deal_by_weight(const Deal& deal, uint32_t clusters, uint32_t cores) {
+  const uint32_t all = contexts_.heads() * contexts_.count();
+  if (splits_ != 1 || all > kMostDealt || clusters * cores > kMostInWaves) return;
+  workers_ = clusters * cores;
+  dealt_ = all;
+  uint64_t done[kMostInWaves] = {};  // tiles
+  for (uint32_t i = 0; i < all; ++i) {
+    const uint64_t tiles = piece(i).tiles;
+    uint32_t first = 0;
+    for (uint32_t w = 1; w < workers_; ++w) {
+      const uint64_t here = deal.weight(w / clusters), there = deal.weight(first / clusters);
+      if ((done[w] + tiles) * there < (done[first] + tiles) * here) first = w;
+    }
+    done[first] += tiles;
+    worker_of_item_[i] = static_cast<std::uint8_t>(first);
+  }
+}
+#endif
+
 uint32_t StreamK::first_tile(uint32_t worker) const { return worker * (most_ - 1) + min(worker, high_load_); }
 
 uint32_t StreamK::worker_of(uint32_t tile) const {

@@ -97,6 +97,11 @@ class StreamK {
   // `waves`: each piece to the worker that is done first, in the order of a GPU's grid; otherwise in turn.
   StreamK(const Contexts& contexts, uint32_t slots, uint32_t splits, bool waves = false);
 
+#if ATTNVP_UNLIKE_CORES
+  // Each context, whole, to the worker that is done with it first. More contexts than kMostDealt stay in turn.
+  void deal_by_weight(const Deal& deal, uint32_t clusters, uint32_t cores);
+#endif
+
   uint32_t workers() const { return workers_; }
   // The n-th piece of a worker, in the order in which it computes them; not valid behind the last.
   Segment segment(uint32_t worker, uint32_t n) const;

@@ -44,11 +44,88 @@ uint32_t rows_of_a_unit(const Runtime& rt, const RowTiling& t, uint32_t lanes) {
 
 }  // namespace
 
+#if ATTNVP_UNLIKE_CORES
+// Keys of a row, the mean over some rows.
+static uint64_t mean_keys(const Runtime& rt, uint32_t rows) {
+  const uint32_t keys = rt.layer().seq_kv;
+  if (!rt.mask().any()) return keys;
+  const uint32_t some = min(rows, uint32_t{16});
+  uint64_t sum = 0;
+  for (uint32_t i = 0; i < some; ++i) {
+    sum += hal::visible_rows(rt.mask(), static_cast<uint32_t>(uint64_t{rows} * i / some), 1, keys).count();
+  }
+  return max<uint64_t>(sum / some, 1);
+}
+
+Window window_of(const Runtime& rt, uint32_t nq, uint32_t nkv, uint32_t fetched) {
+  constexpr uint32_t kLooked = 8;  // windows, one behind the other
+  const hal::MachineInfo& m = rt.machine();
+  const hal::Layer& l = rt.layer();
+  const Deal& deal = rt.deal();
+  const uint32_t cores = rt.cores(), columns = l.emb + rt.value_emb();
+  const uint32_t rows = rt.mask().any() && nq < rt.mask().queries ? rt.mask().queries : l.seq_q;
+  const uint64_t keys = mean_keys(rt, rows);
+  // Of a row on the fastest core, in 256ths.
+  const uint64_t array = 256 * keys * columns / (m.mac_rows * m.mac_columns);
+  const uint64_t row_cycles = max(array, rt.plain() ? 0 : 256 * keys * 16 / m.softmax_rate);
+  const uint64_t key_cycles = m.dram_rate == 0 ? 0 : uint64_t{l.seq_kv} * columns * rt.bytes() * 16 / m.dram_rate;
+  const uint32_t commands = cores * (2 * static_cast<uint32_t>(ceil_div(l.seq_kv, nkv)) + 3);
+  // In whole passes of the arrays.
+  const auto cycles = [&](const Window& w) {
+    const uint32_t units = w.rows / w.unit, windows = static_cast<uint32_t>(ceil_div(rows, w.rows));
+    uint64_t of_core[hal::kMostCores] = {}, engine = 0;
+    for (uint32_t i = 0; i < kLooked; ++i) {
+      uint32_t begin[hal::kMostCores + 1];
+      deal.split(uint64_t{i} * units, units, nq / w.unit, begin);
+      for (uint32_t k = 0; k < cores; ++k) of_core[k] += round_up((begin[k + 1] - begin[k]) * w.unit, deal.rows(k));
+    }
+    for (uint32_t k = 0; k < cores; ++k) {
+      engine = max(engine, of_core[k] * row_cycles / 256 * deal.most_weight() / deal.weight(k) / kLooked);
+    }
+    const uint64_t loads = fetched == 0 ? 0 : ceil_div(windows, fetched) * key_cycles;
+    return max(max(windows * engine, loads), uint64_t{windows} * commands * kCyclesOfACommand);
+  };
+  Window best{};
+  uint64_t least = 0;
+  const uint32_t grains[] = {min(nq, deal.most_rows()), min(nq, deal.least_rows())};
+  for (const uint32_t unit : grains) {
+    const uint32_t units = static_cast<uint32_t>(ceil_div(rows, unit)), room = nq / unit;
+    const uint32_t sizes[] = {room * cores, min(deal.full_window(room), room * cores)};
+    for (const uint32_t most : sizes) {
+      const Window w{unit, static_cast<uint32_t>(ceil_div(units, ceil_div(units, most))) * unit};
+      const uint64_t here = cycles(w);
+      if (best.unit != 0 && here >= least) continue;
+      best = w;
+      least = here;
+    }
+  }
+  return best;
+}
+
+void narrow(const Runtime& rt, Item& item, uint32_t nq, uint32_t unit, uint32_t core, uint64_t from, bool back) {
+  const uint32_t rows = item.rows, units = ceil_div(rows, unit);
+  uint32_t begin[hal::kMostCores + 1];
+  rt.deal().split(from, units, nq / unit, begin);
+  const uint32_t first = back ? units - begin[core + 1] : begin[core];
+  const uint32_t end = back ? units - begin[core] : begin[core + 1];
+  if (first == end) {
+    item.valid = false;
+    item.row = item.rows = item.key = item.keys = item.head_keys = item.main_key = 0;
+    return;
+  }
+  item.row += first * unit;
+  item.rows = min(end * unit, rows) - first * unit;
+  item.block = item.block * rt.cores() + core;
+}
+
+#endif
+
 uint32_t row_blocks(uint32_t seq_q, uint32_t nq, uint32_t unit, uint32_t workers) {
   return blocks_of(ceil_div(seq_q, unit), nq, unit, workers);
 }
 
 uint32_t most_items(const Runtime& rt, const RowTiling& t) {
+  if (rt.unlike()) return hal::kMostCores;  // so that none of the fastest is left out
   const hal::Layer& l = rt.layer();
   const uint32_t passes = ceil_div(l.seq_q, min(t.nq, rt.machine().mac_rows));
   return l.batch * l.heads * min(passes + rt.rules().group, l.seq_q);  // query heads may be cut for themselves
@@ -254,7 +331,14 @@ Work::Work(Runtime& rt, const RowTiling& t, uint32_t lanes)
       heads_(rt.layer().heads),
       bb_(t.bb),
       hh_(t.hh),
+#if ATTNVP_UNLIKE_CORES
+      window_(rt.unlike() ? window_of(rt, t.nq, t.nkv, t.kv_buffers == hal::kWord ? 1 : 0) : Window{}),
+      nq_(t.nq),
+      cut_(rt, rt.unlike() ? window_.rows : t.nq, rt.unlike() ? window_.unit : rows_of_a_unit(rt, t, lanes_),
+           !rt.unlike() && bb_ * hh_ == 1 ? lanes_ : 1),
+#else
       cut_(rt, t.nq, rows_of_a_unit(rt, t, lanes_), bb_ * hh_ == 1 ? lanes_ : 1),
+#endif
       blocks_(cut_.count()) {
   head_groups_ = hh_ == 1 ? heads_ : ceil_div(heads_, hh_);
   all_groups_ = (bb_ == 1 ? batch_ : ceil_div(batch_, bb_)) * head_groups_;
@@ -302,7 +386,7 @@ uint32_t Work::begin_of_part(uint32_t part, uint32_t parts, const Scores& scores
 }
 
 uint32_t Work::parts_of_a_group(const RowTiling& t) const {
-  if (rt_.machine().dram_rate == 0) return 0;
+  if (rt_.machine().dram_rate == 0 || rt_.unlike()) return 0;
   const hal::Layer& l = rt_.layer();
   SharedGroups g;
   g.groups = all_groups_;
@@ -366,7 +450,8 @@ void Work::look_up(Group& g, uint32_t group) const {
   g.last = min(last_item_, g.after) - g.before;
   const uint32_t items = g.last - g.first;
   g.rounds = items == lanes_ ? 1 : items == 2 * lanes_ ? 2 : ceil_div(items, lanes_);
-  g.full = g.rounds * lanes_ == items;
+  if (rt_.unlike()) g.rounds = items;
+  g.full = !rt_.unlike() && g.rounds * lanes_ == items;
   g.whole = g.last - g.first == g.members * blocks_;
   g.head = g.batch * heads_ + g.first_head;
   g.back = (global & 1) != 0;
@@ -399,7 +484,33 @@ Item Work::item(uint32_t group, uint32_t round, uint32_t lane) const {
   return item;
 }
 
+#if ATTNVP_UNLIKE_CORES
+// The sequence of units goes on from round to round and from head to head, so that all that a core has is its share.
+void Work::make_unlike(Item& item, const Group& g, uint32_t round, uint32_t lane) const {
+  uint32_t place = g.first + round;
+  item.lane = lane;
+  item.valid = true;
+  item.member = 0;
+  item.head = g.head;
+  if (g.members > 1) {
+    item.member = place % g.members;
+    place /= g.members;
+    item.head = head_of(g.number, item.member);
+  }
+  cut_.fill(item, block_at(place));
+  const uint32_t unit = window_.unit;
+  const uint64_t from = item.head * ceil_div(uint64_t{rt_.layer().seq_q}, uint64_t{unit}) + item.row / unit;
+  narrow(rt_, item, nq_, unit, lane, from, cut_.uneven() && g.back != ((round & 1) != 0));
+  if (!item.valid) item.head = item.member = item.block = 0;
+  if (!item.valid || !cut_.uneven()) return;
+  cut_.see(item, rt_.mask().padded != 0 ? rt_.valid_keys(item.head / heads_) : rt_.layer().seq_kv);
+}
+#endif
+
 void Work::make(Item& item, const Group& g, uint32_t round, uint32_t lane) const {
+#if ATTNVP_UNLIKE_CORES
+  if (rt_.unlike()) return make_unlike(item, g, round, lane);
+#endif
   uint32_t turn = lane;
   if (cut_.uneven()) {
     if (g.back != ((round & 1) != 0)) turn = lanes_ - 1 - lane;
@@ -430,8 +541,8 @@ void Work::make(Item& item, const Group& g, uint32_t round, uint32_t lane) const
 uint32_t Work::last_round(uint32_t group, uint32_t lane) const {
   const Group& g = group_at(group);
   const uint32_t n = g.rounds;
-  if (g.full) return n - 1;                         // of none at all, kNoRound
-  for (uint32_t r = n; r > 0 && r + 1 >= n; --r) {  // only the last round may have gaps
+  if (g.full) return n - 1;                                           // of none at all, kNoRound
+  for (uint32_t r = n; r > 0 && (rt_.unlike() || r + 1 >= n); --r) {  // of equal cores only the last round has gaps
     if (item(group, r - 1, lane).valid) return r - 1;
   }
   return kNoRound;

@@ -5,6 +5,9 @@
 // one item for each lane. Clusters share all items evenly, or whole groups, or equal parts of groups: every cluster
 // with items of a group fetches its K and V, so that it may take less time where some clusters have nothing to do.
 //
+// Where cores are not equally fast, row blocks are cut for all cores together, a round each, and a core's item is its
+// part of the round's rows (deal.h), which may be none.
+//
 // Under a mask an item has the keys that some of its rows attend to, and a row block lies within one query head (but
 // where it has room for all queries of one). Row blocks at the same place of the query heads that share K and V follow
 // one another, those with most keys first; lanes take turns forth and back and clusters share the scores, so that all
@@ -194,6 +197,19 @@ uint32_t parts_of_a_group_for(const Runtime& rt, const SharedGroups& groups);
 
 uint32_t most_items(const Runtime& rt, const RowTiling& tiling);  // that there can be, of all clusters
 
+// Of unlike cores: rows of a head that they take side by side, in units that are dealt. Up to as many as the cores have
+// room for, or fewer, so that the slower cores have no more than their share, in units of one array's rows or
+// another's: whichever takes the fewest cycles, counted.
+struct Window {
+  uint32_t unit = 0, rows = 0;
+};
+// Row blocks of a core have at most nq rows. `fetched`: K and V are loaded once for so many windows; 0: for all of a
+// head.
+Window window_of(const Runtime& rt, uint32_t nq, uint32_t nkv, uint32_t fetched);
+// The item of all cores, to that of core `core`: begins at unit `from` of all that are dealt. `back`: the cores are in
+// reverse order of rows. Not valid where the core has no rows.
+void narrow(const Runtime& rt, Item& item, uint32_t nq, uint32_t unit, uint32_t core, uint64_t from, bool back);
+
 class Work {
  public:
   // Cores that would have no item take no part.
@@ -298,12 +314,13 @@ class Work {
     r.group = group, r.round = round, r.index = index;
     r.kept = &item_[(index & (kept_ - 1)) * lanes_];
     r.valid = true;
-    r.full = g.full || round + 2 < g.rounds;
+    r.full = !rt_.unlike() && (g.full || round + 2 < g.rounds);
     r.ends = round + 1 >= g.rounds;
   }
   [[gnu::noinline]] void look_up(Group& g, uint32_t group) const;
   [[gnu::noinline]] void keep(const Round& r) const;
   void make(Item& item, const Group& g, uint32_t round, uint32_t lane) const;
+  void make_unlike(Item& item, const Group& g, uint32_t round, uint32_t lane) const;
   uint32_t block_at(uint32_t place) const { return cut_.uneven() ? blocks_ - 1 - place : place; }
   uint32_t items_before(uint32_t group) const;  // global
   uint32_t parts_of_a_group(const RowTiling& tiling) const;
@@ -312,6 +329,10 @@ class Work {
 
   Runtime& rt_;
   uint32_t lanes_, batch_, heads_, bb_, hh_;
+#if ATTNVP_UNLIKE_CORES
+  Window window_;
+  uint32_t nq_;
+#endif
   RowBlocks cut_;
   uint32_t blocks_;
   uint32_t head_groups_;  // groups along the head dimension

@@ -11,18 +11,16 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* kName = "attnvp.elf";
-
 // Installed: bin/attnvp and share/attnvp/firmware; in a build folder: firmware/riscv. A program elsewhere knows the
 // folder that it was built in.
-std::string shipped() {
+std::string shipped(const std::string& name) {
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
   const fs::path up = program.parent_path().parent_path();
-  for (const fs::path& path : {up / "share/attnvp/firmware" / kName, up / "firmware/riscv" / kName}) {
+  for (const fs::path& path : {up / "share/attnvp/firmware" / name, up / "firmware/riscv" / name}) {
     if (fs::exists(path, error)) return path.string();
   }
-  return (fs::path(ATTNVP_FIRMWARE_DIR) / kName).string();
+  return (fs::path(ATTNVP_FIRMWARE_DIR) / name).string();
 }
 
 // Only for what it throws: that the program fits.
@@ -38,7 +36,8 @@ class Nowhere final : public Port {
 }  // namespace
 
 std::string program_path(const RiscvConfig& config) {
-  return config.firmware == RiscvConfig::kShipped ? shipped() : config.firmware;
+  if (config.firmware != RiscvConfig::kShipped) return config.firmware;
+  return shipped(config.unlike_cores ? "attnvp-unlike.elf" : "attnvp.elf");
 }
 
 std::shared_ptr<const ElfFile> open_program(const RiscvConfig& config) {

@@ -27,6 +27,7 @@ const bool kRegistered =
     add_kind(Kind<Processor>("control", "riscv", "runs it as a program of a RISC-V hart (RV32IMC)", {},
                              [](const Site& site) { return std::make_unique<RiscvProcessor>(site.name, site); })
                  .with_keys<RiscvConfig>()
+                 .with_settling([](MachineConfig& m) { m.own<RiscvConfig>().unlike_cores = !m.has_equal_cores(); })
                  .with_problem([](const MachineConfig& m) { return riscv::program_problem(m.own<RiscvConfig>()); }));
 
 // Of a queue in a cluster's control window.

@@ -165,10 +165,10 @@ void Document::require_keys(const YAML::Node& node, const std::string& what,
   }
 }
 
-std::vector<Setting> Document::settings(const std::vector<std::string>& known) const {
+std::vector<Setting> Document::settings(const std::vector<std::string>& known, const ListKeys& lists) const {
   require_map(root_, "the file");
   std::vector<Setting> out;
-  flatten(root_, "", known, out);
+  flatten(root_, "", known, lists, out);
   std::map<std::string, int> lines;
   for (const Setting& setting : out) {
     const auto [first, inserted] = lines.emplace(setting.path, setting.origin.line);
@@ -181,7 +181,7 @@ std::vector<Setting> Document::settings(const std::vector<std::string>& known) c
 
 // Ends for any input, self-referring aliases too: each level must be a section of a known path.
 void Document::flatten(const YAML::Node& node, const std::string& prefix, const std::vector<std::string>& known,
-                       std::vector<Setting>& out) const {
+                       const ListKeys& lists, std::vector<Setting>& out) const {
   const std::vector<std::string> all = with_sections(known);
   for (const auto& entry : node) {
     const YAML::Node& key_node = entry.first;
@@ -197,11 +197,29 @@ void Document::flatten(const YAML::Node& node, const std::string& prefix, const 
         fail(at, fmt::format("key '{}' is a section, found {}; allowed are its keys {}", path, kind_of(value),
                              fmt::join(siblings(path + ".", all), ", ")));
       }
-      flatten(value, path + ".", known, out);
+      flatten(value, path + ".", known, lists, out);
+      continue;
+    }
+    const auto list = lists.find(path);
+    if (list != lists.end() && value.IsSequence()) {
+      out.push_back({path, std::to_string(value.size()), at});
+      flatten_list(value, path, list->second, out);
       continue;
     }
     if (!value.IsScalar()) fail(at, fmt::format("key '{}' must have one value, found {}", path, kind_of(value)));
     out.push_back({path, value.Scalar(), at});
+  }
+}
+
+void Document::flatten_list(const YAML::Node& node, const std::string& path, const std::vector<std::string>& item_paths,
+                            std::vector<Setting>& out) const {
+  for (std::size_t i = 0; i < node.size(); ++i) {
+    const std::string item = fmt::format("{}.{}", path, i);
+    require_map(node[i], fmt::format("key '{}'", item));
+    std::vector<std::string> known;
+    known.reserve(item_paths.size());
+    for (const std::string& of_item : item_paths) known.push_back(item + "." + of_item);
+    flatten(node[i], item + ".", known, {}, out);
   }
 }
 

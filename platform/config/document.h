@@ -3,6 +3,7 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,6 +27,9 @@ std::string read_text_file(const std::string& path);
 // A path as messages show it: relative to the working directory when it lies below it.
 std::string shown_path(const std::string& path);
 
+// Keys whose value may be a list of maps, with the paths that a map may have: {"cores", {"mac.rows"}}.
+using ListKeys = std::map<std::string, std::vector<std::string>>;
+
 class Document {
  public:
   // Throws ConfigError: not readable, not YAML, more than one document, empty.
@@ -47,13 +51,16 @@ class Document {
 
   // The root map flattened to dotted paths, in file order. `known` holds every allowed path, and "x.*" for a section
   // that is read elsewhere: unknown keys and sections are refused with the nearest known one, as are keys given
-  // twice, values under a section's own name and maps or lists under a key.
-  std::vector<Setting> settings(const std::vector<std::string>& known) const;
+  // twice, values under a section's own name and maps or lists under a key. A list under a key of `lists` becomes the
+  // key with the number of its items, "cores" with "2", followed by the items' settings, "cores.1.mac.rows".
+  std::vector<Setting> settings(const std::vector<std::string>& known, const ListKeys& lists = {}) const;
 
  private:
   Document(const YAML::Node& root, std::string source) : root_(root), source_(std::move(source)) {}
   void flatten(const YAML::Node& node, const std::string& prefix, const std::vector<std::string>& known,
-               std::vector<Setting>& out) const;
+               const ListKeys& lists, std::vector<Setting>& out) const;
+  void flatten_list(const YAML::Node& node, const std::string& path, const std::vector<std::string>& item_paths,
+                    std::vector<Setting>& out) const;
 
   YAML::Node root_;
   std::string source_;

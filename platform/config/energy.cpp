@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "platform/config/accelergy.h"
 #include "platform/config/catalog.h"
@@ -105,6 +106,16 @@ bool EnergyTable::has(std::string_view component, std::string_view action) const
 
 EnergyTable::Action EnergyTable::range(std::string_view component, std::string_view action) const {
   return entry(component, action);
+}
+
+const EnergyTable& EnergyTable::of_module(std::string_view module) const {
+  constexpr std::string_view kCore = ".core";
+  const std::size_t at = cores_.empty() ? std::string_view::npos : module.find(kCore);
+  std::size_t core = 0;
+  if (at == std::string_view::npos) return *this;
+  const char* const number = module.data() + at + kCore.size();
+  if (std::from_chars(number, module.data() + module.size(), core).ec != std::errc()) return *this;
+  return core < cores_.size() ? cores_[core] : *this;
 }
 
 double EnergyTable::pj(std::string_view component, std::string_view action, std::uint64_t instance_size_bytes) const {

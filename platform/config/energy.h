@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace attnvp::config {
@@ -36,6 +37,11 @@ class EnergyTable {
   using Components = std::map<std::string, std::map<std::string, Action, std::less<>>, std::less<>>;
   const Components& components() const { return components_; }
 
+  // Modules of cores that are not alike: each core's own table, and that of a module by its name in the module tree.
+  void set_cores(std::vector<EnergyTable> cores) { cores_ = std::move(cores); }
+  const std::vector<EnergyTable>& cores() const { return cores_; }
+  const EnergyTable& of_module(std::string_view module) const;
+
   const std::string& source() const { return source_; }  // the file, for messages and reports
 
  private:
@@ -47,6 +53,7 @@ class EnergyTable {
   std::string source_;
   bool model_ = false;
   Components components_;
+  std::vector<EnergyTable> cores_;
 };
 
 // A name under configs/energy or a path. Throws ConfigError with file and line.

@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <stdexcept>
 
@@ -22,6 +24,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kCores = "cores";
+constexpr std::uint32_t kMostCores = 64;
 constexpr const char* kDramPart = "dram.part";
 constexpr const char* kPlugin = "plugin:";            // before a library's name, as a policy
 constexpr std::size_t kLongestChain = 32;             // of bases
@@ -40,11 +44,8 @@ MachineConfig load_file(const std::string& path, std::vector<std::string> chain)
   const Document document = Document::load(path);
   chain.push_back(fs::weakly_canonical(path).string());
 
-  std::vector<std::string> known = hardware_schema().paths();
-  known.emplace_back("base");
-  known.emplace_back(kProvenanceSection);
-  const std::vector<Setting> settings = document.settings(known);
-  read_provenance(document, hardware_schema().paths());  // refuses what is wrong with it
+  const std::vector<Setting> settings = machine_settings(document);
+  read_provenance(document, paths_of(settings));  // refuses what is wrong with it
   const std::string folder = fs::path(path).parent_path().string();
 
   MachineConfig machine;
@@ -115,6 +116,99 @@ const Schema<MachineConfig>& hardware_schema() {
   return schema;
 }
 
+namespace {
+
+std::string core_path(std::uint32_t k, const std::string& path) { return fmt::format("{}.{}.{}", kCores, k, path); }
+
+// The core that a path is of: "cores.1.mac.rows"; of any other path none.
+std::optional<std::uint32_t> core_of(const std::string& path) {
+  const std::string prefix = std::string(kCores) + ".";
+  if (path.rfind(prefix, 0) != 0) return {};
+  std::uint32_t k = 0;
+  const char* const end = path.data() + std::min(path.find('.', prefix.size()), path.size());
+  const auto [stop, error] = std::from_chars(path.data() + prefix.size(), end, k);
+  if (error != std::errc() || stop != end) return {};
+  return k;
+}
+
+std::vector<Key<MachineConfig>> keys_of_cores() {
+  std::vector<Key<MachineConfig>> all;
+  for (std::uint32_t k = 0; k < kMostCores; ++k) {
+    for (const Key<CoreConfig>& of_core : core_keys()) {
+      Key<MachineConfig> key;
+      static_cast<KeyInfo&>(key) = of_core;
+      key.path = core_path(k, of_core.path);
+      key.get = [k, get = of_core.get](const MachineConfig& machine) { return get(machine.core(k)); };
+      key.set = [k, path = of_core.path](MachineConfig& machine, const Value& value) {
+        if (machine.core_overrides.size() <= k) machine.core_overrides.resize(k + 1);
+        machine.core_overrides[k].insert_or_assign(path, value);
+      };
+      all.push_back(std::move(key));
+    }
+  }
+  return all;
+}
+
+// Which of a core's keys have other values than the machine's own.
+std::vector<const Key<CoreConfig>*> differences(const MachineConfig& machine, std::uint32_t k) {
+  std::vector<const Key<CoreConfig>*> keys;
+  const CoreConfig common{machine.mac, machine.vec, machine.l0}, core = machine.core(k);
+  for (const Key<CoreConfig>& key : core_keys()) {
+    if (key.get(core) != key.get(common)) keys.push_back(&key);
+  }
+  return keys;
+}
+
+bool is_list(const MachineConfig& machine) {
+  for (std::uint32_t k = 0; k < machine.cores && !machine.core_overrides.empty(); ++k) {
+    if (!differences(machine, k).empty()) return true;
+  }
+  return false;
+}
+
+void check_l0(const CoreConfig& core, const ScratchpadConfig& l1, const std::string& path, const Origin& origin) {
+  if (core.l0.size_bytes < l1.size_bytes) return;
+  fail(origin,
+       fmt::format("key '{}': found '{}'; allowed is less than l1.size, {}", path,
+                   format_integer(Unit::kBytes, core.l0.size_bytes), format_integer(Unit::kBytes, l1.size_bytes)));
+}
+
+}  // namespace
+
+const Key<MachineConfig>* find_key(const std::string& path) {
+  if (!core_of(path)) return hardware_schema().find(path);
+  static const std::vector<Key<MachineConfig>> all = keys_of_cores();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const auto& key) { return key.path == path; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> core_paths(std::uint32_t k) {
+  std::vector<std::string> paths;
+  for (const Key<CoreConfig>& key : core_keys()) paths.push_back(core_path(k, key.path));
+  return paths;
+}
+
+std::vector<Setting> machine_settings(const Document& file) {
+  std::vector<std::string> known = hardware_schema().paths();
+  known.emplace_back("base");
+  known.emplace_back(kProvenanceSection);
+  std::vector<std::string> of_core;
+  for (const Key<CoreConfig>& key : core_keys()) of_core.push_back(key.path);
+  return file.settings(known, {{kCores, of_core}});
+}
+
+std::vector<std::string> paths_of(const std::vector<Setting>& settings) {
+  std::vector<std::string> paths = hardware_schema().paths();
+  std::set<std::uint32_t> cores;
+  for (const Setting& setting : settings) {
+    const auto core = core_of(setting.path);
+    if (!core || !cores.insert(*core).second) continue;
+    const std::vector<std::string> of_core = core_paths(*core);
+    paths.insert(paths.end(), of_core.begin(), of_core.end());
+  }
+  return paths;
+}
+
 MachineConfig load_hardware(const std::string& name_or_path, const std::vector<std::string>& overrides) {
   const std::string path = find_config(Folder::kHardware, name_or_path);
   MachineConfig machine = load_file(path, {});
@@ -135,7 +229,17 @@ void apply_setting(MachineConfig& machine, const Setting& setting) {
     apply_setting(machine, {"dram.policy", "plugin", setting.origin});
     return;
   }
+  if (const auto k = core_of(setting.path)) {
+    const Key<MachineConfig>* key = find_key(setting.path);
+    if (*k >= machine.cores) {
+      fail(setting.origin, fmt::format("key '{}': the machine has no core {}; allowed are cores 0 to {}", setting.path,
+                                       *k, machine.cores - 1));
+    }
+    if (key == nullptr) refuse_unknown(setting, core_paths(*k));
+    return key->set(machine, parse_setting(*key, setting));
+  }
   hardware_schema().apply(machine, setting);
+  if (setting.path == kCores) machine.core_overrides.clear();
   auto& dram = machine.own<BankedConfig>();
   try {
     if (setting.path == kDramPart) apply_dram_part(dram, dram.part);
@@ -155,9 +259,15 @@ void check_machine(const MachineConfig& machine, const Origin& origin) {
   hardware_schema().check(machine, origin);
   const auto bytes = [](std::uint64_t value) { return format_integer(Unit::kBytes, value); };
   const ScratchpadConfig& l1 = machine.l1;
-  if (machine.l0.size_bytes >= l1.size_bytes) {
-    fail(origin, fmt::format("key 'l0.size': found '{}'; allowed is less than l1.size, {}",
-                             bytes(machine.l0.size_bytes), bytes(l1.size_bytes)));
+  check_l0({machine.mac, machine.vec, machine.l0}, l1, "l0.size", origin);
+  for (std::uint32_t k = 0; k < machine.cores && k < machine.core_overrides.size(); ++k) {
+    if (machine.core_overrides[k].empty()) continue;
+    for (const auto& [path, value] : machine.core_overrides[k]) {
+      check_setting(*find_key(core_path(k, path)), value, origin);
+    }
+    check_l0(machine.core(k), l1, core_path(k, "l0.size"), origin);
+    const std::string problem = kind_problem(machine.with_core(k));
+    if (!problem.empty()) fail(origin, fmt::format("key '{}.{}': {}", kCores, k, problem));
   }
   if (machine.clusters * l1.size_bytes > kMostL1Bytes) {
     fail(origin, fmt::format("key 'l1.size': found '{}' in each of {} clusters, {} together; allowed is {} together",
@@ -191,11 +301,50 @@ void note_machine(const MachineConfig& machine, const std::vector<std::string>& 
   files::note("overrides", overrides.empty() ? "none" : fmt::format("{}", fmt::join(overrides, " ")));
 }
 
-std::string to_yaml(const MachineConfig& machine, const Provenances& provenance) {
+namespace {
+
+std::string commented(const std::string& line, const std::string& path, const Provenances& provenance) {
   constexpr std::size_t kCommentColumn = 30;
+  if (provenance.empty()) return line;
+  const auto stated = provenance.find(path);
+  return fmt::format("{:<{}} # {}", line, kCommentColumn,
+                     stated == provenance.end() ? "default" : stated->second.text());
+}
+
+// What single cores differ in.
+std::string cores_yaml(const MachineConfig& machine, const Provenances& provenance) {
+  std::string out = commented(fmt::format("{}:", kCores), kCores, provenance) + "\n";
+  for (std::uint32_t k = 0; k < machine.cores; ++k) {
+    const CoreConfig core = machine.core(k);
+    const std::vector<const Key<CoreConfig>*> keys = differences(machine, k);
+    if (keys.empty()) out += "  - {}\n";
+    std::string section;
+    for (const Key<CoreConfig>* key : keys) {
+      const std::size_t dot = key->path.find('.');
+      if (key->path.substr(0, dot) != section) {
+        out += fmt::format("  {} {}:\n", section.empty() ? "-" : " ", key->path.substr(0, dot));
+        section = key->path.substr(0, dot);
+      }
+      const std::string line =
+          fmt::format("      {}: {}", key->path.substr(dot + 1), format_value(*key, key->get(core)));
+      out += commented(line, core_path(k, key->path), provenance) + "\n";
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string to_yaml(const MachineConfig& machine, const Provenances& provenance) {
   std::string out;
   std::vector<std::string> open;  // sections around the line before
+  const bool list = is_list(machine);
   for (const auto& key : hardware_schema().keys()) {
+    if (list && key.path == kCores) {
+      out += cores_yaml(machine, provenance);
+      open.clear();
+      continue;
+    }
     std::vector<std::string> parts;
     for (std::size_t start = 0, dot = 0; dot != std::string::npos; start = dot + 1) {
       dot = key.path.find('.', start);
@@ -210,11 +359,7 @@ std::string to_yaml(const MachineConfig& machine, const Provenances& provenance)
     const std::string value = format_value(key, key.get(machine));
     std::string line = fmt::format("{}{}: {}", std::string(2 * open.size(), ' '), parts.back(),
                                    key.type == Type::kString ? yaml_string(value) : value);
-    if (!provenance.empty() && key.path != "name") {
-      const auto stated = provenance.find(key.path);
-      line = fmt::format("{:<{}} # {}", line, kCommentColumn,
-                         stated == provenance.end() ? "default" : stated->second.text());
-    }
+    if (key.path != "name") line = commented(line, key.path, provenance);
     out += line + "\n";
   }
   return out;

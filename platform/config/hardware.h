@@ -11,6 +11,15 @@ namespace attnvp::config {
 
 // The one table of hardware keys: what the models declare.
 const Schema<MachineConfig>& hardware_schema();
+// One of them, or a key of one core, "cores.1.mac.rows"; nullptr: there is none. Whether a machine has that core is for
+// apply_setting to say.
+const Key<MachineConfig>* find_key(const std::string& path);
+// Paths of core `k`'s keys.
+std::vector<std::string> core_paths(std::uint32_t k);
+// The settings of a machine's file: `base`, its keys and those of single cores.
+std::vector<Setting> machine_settings(const Document& file);
+// All paths that such settings may be stated of (provenance.h).
+std::vector<std::string> paths_of(const std::vector<Setting>& settings);
 
 // A name under configs/hardware or a path, then the overrides in order ("l1.size=2 MiB"; of equal keys the
 // last wins), then check_machine. Keys the file leaves out have the base's values if it has a `base:` key (a

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
@@ -15,21 +16,28 @@
 namespace attnvp::config {
 namespace {
 
+// Another number, or list, of cores leaves nothing of those before.
+void drop_cores(Provenances& of_keys) {
+  const auto first = of_keys.lower_bound("cores.");
+  auto last = first;
+  while (last != of_keys.end() && last->first.rfind("cores.", 0) == 0) ++last;
+  of_keys.erase(first, last);
+}
+
 // Of a machine's file, which load_hardware has found to be right, and of those below it.
 Provenances of_file(const std::string& path) {
   const Document document = Document::load(path);
-  const std::vector<std::string>& paths = hardware_schema().paths();
-  std::vector<std::string> known = paths;
-  known.emplace_back("base");
-  known.emplace_back(kProvenanceSection);
+  const std::vector<Setting> settings = machine_settings(document);
   Provenances of_keys;
   std::vector<std::string> set;
-  for (const Setting& setting : document.settings(known)) {
+  for (const Setting& setting : settings) {
     set.push_back(setting.path);
     if (setting.path != "base") continue;
     set.pop_back();
     of_keys = of_file(find_config(Folder::kHardware, setting.text, std::filesystem::path(path).parent_path().string()));
   }
+  if (std::find(set.begin(), set.end(), "cores") != set.end()) drop_cores(of_keys);
+  const std::vector<std::string> paths = paths_of(settings);
   take_statements(of_keys, read_provenance(document, paths), paths, set);
   return of_keys;
 }
@@ -40,7 +48,9 @@ Provenances hardware_provenance(const std::string& name_or_path, const std::vect
   load_hardware(name_or_path, overrides);  // refuses what is wrong with it
   Provenances of_keys = of_file(find_config(Folder::kHardware, name_or_path));
   for (const std::string& assignment : overrides) {
-    of_keys.insert_or_assign(parse_override(assignment).path, Provenance{Provenance::Kind::kSet, {}, {}});
+    const std::string path = parse_override(assignment).path;
+    if (path == "cores") drop_cores(of_keys);
+    of_keys.insert_or_assign(path, Provenance{Provenance::Kind::kSet, {}, {}});
   }
   return of_keys;
 }

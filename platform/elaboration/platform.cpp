@@ -126,7 +126,7 @@ Cluster::Cluster(sc_core::sc_module_name name, Context& context, const MachineCo
     dma.events(i).out.bind(on_bus(fmt::format("{}dma{}_events", at, i)));
   }
   for (std::uint32_t k = 0; k < m.cores; ++k) {
-    cores.push_back(std::make_unique<Core>(fmt::format("core{}", k).c_str(), context, m, cluster, k));
+    cores.push_back(std::make_unique<Core>(fmt::format("core{}", k).c_str(), context, m.with_core(k), cluster, k));
     Core& core = *cores.back();
     const std::string of_core = fmt::format("{}core{}_", at, k);
     bus.add_target(mac_range(cluster, k), here).bind(bindings_.to(core.mac->control));

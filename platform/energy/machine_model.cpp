@@ -1,5 +1,7 @@
 #include "platform/energy/machine_model.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -50,8 +52,6 @@ MachineModel::MachineModel(const MachineConfig& machine, const Technology& techn
       nm_(std::atof(keys_.tech.c_str())),
       volts_(0) {
   volts_ = keys_.volts > 0 ? keys_.volts : nominal_volts(nm_);
-  const auto l0_bytes = static_cast<double>(machine.l0.size_bytes);
-  l0_ = l0_bytes < kSmallestSram ? registers(l0_bytes) : sram(l0_bytes, 1, kWidestMacro);
   l1_ = sram(static_cast<double>(machine.l1.size_bytes), machine.l1.banks,
              machine.l1.bank_bytes_per_cycle * kBitsPerByte);
   const bool cached = machine.dram.policy == "cached";
@@ -100,6 +100,34 @@ Part MachineModel::logic(const char* module, double mm2, double register_bits) c
   return part;
 }
 
+std::string Part::title() const { return core ? fmt::format("core{}.{}", *core, module) : module; }
+
+MachineModel::Memory MachineModel::l0(const CoreConfig& core) const {
+  const auto bytes = static_cast<double>(core.l0.size_bytes);
+  return bytes < kSmallestSram ? registers(bytes) : sram(bytes, 1, kWidestMacro);
+}
+
+void MachineModel::lay_out_core(const CoreConfig& core, std::optional<std::uint32_t> number) {
+  const auto mm2 = [this](const char* name) { return technology_.mm2(name, nm_); };
+  const auto place = [&](Part part) {
+    part.core = number;
+    part.in_cluster = part.in_core = true;
+    part.count = machine_.clusters * std::uint64_t{number ? 1 : machine_.cores};
+    parts_.push_back(part);
+  };
+  const double pes = double{1} * core.mac.rows * core.mac.columns;
+  const double pe_bits = kPeBits + (core.mac.accumulators == "pe" ? kSumBits : 0) + core.mac.resident_tiles * kWordBits;
+  const double lane = mm2("fp32_multiply") + mm2("fp32_add") + mm2("int16_add");
+  const Memory l0 = this->l0(core);
+  Part memory;
+  memory.module = "l0";
+  memory.area_mm2 = l0.area_mm2;
+  memory.leakage_mw = l0.leakage_mw;
+  place(memory);
+  place(logic("mac", pes * (mm2("fp16_multiply") + mm2("fp32_add")), pes * pe_bits));
+  place(logic("vec", core.vec.lanes * lane, core.vec.lanes * kLaneBits));
+}
+
 void MachineModel::lay_out() {
   const MachineConfig& m = machine_;
   const auto mm2 = [this](const char* name) { return technology_.mm2(name, nm_); };
@@ -110,23 +138,21 @@ void MachineModel::lay_out() {
     part.leakage_mw = of.leakage_mw;
     return part;
   };
-  const double pes = double{1} * m.mac.rows * m.mac.columns;
-  const double pe_bits = kPeBits + (m.mac.accumulators == "pe" ? kSumBits : 0) + m.mac.resident_tiles * kWordBits;
-  const double lane = mm2("fp32_multiply") + mm2("fp32_add") + mm2("int16_add");
-  const auto place = [&](Part part, bool in_cluster, bool in_core) {
+  const auto place = [&](Part part, bool in_cluster) {
     part.in_cluster = in_cluster;
-    part.in_core = in_core;
-    part.count = (in_cluster ? m.clusters : 1) * std::uint64_t{in_core ? m.cores : 1};
+    part.count = in_cluster ? m.clusters : 1;
     parts_.push_back(part);
   };
-  if (l2_.area_mm2 > 0) place(memory("l2", l2_), false, false);
-  place(memory("l1", l1_), true, false);
-  place(logic("events", 0, m.events.events * kEventBits), true, false);
-  place(logic("dma", m.dma.channels * mm2("dma_channel"), 0), true, false);
-  place(logic("cpu", mm2("core"), 0), true, false);
-  place(memory("l0", l0_), true, true);
-  place(logic("mac", pes * (mm2("fp16_multiply") + mm2("fp32_add")), pes * pe_bits), true, true);
-  place(logic("vec", m.vec.lanes * lane, m.vec.lanes * kLaneBits), true, true);
+  if (l2_.area_mm2 > 0) place(memory("l2", l2_), false);
+  place(memory("l1", l1_), true);
+  place(logic("events", 0, m.events.events * kEventBits), true);
+  place(logic("dma", m.dma.channels * mm2("dma_channel"), 0), true);
+  place(logic("cpu", mm2("core"), 0), true);
+  if (m.has_equal_cores()) {
+    lay_out_core(m.core(0), {});
+  } else {
+    for (std::uint32_t k = 0; k < m.cores; ++k) lay_out_core(m.core(k), k);
+  }
 
   const Replaced& replaced = technology_.replaced();
   const double mw_per_pj = machine_.clock_hz / kPjPerMwSecond;  // of a cycle
@@ -153,8 +179,10 @@ double MachineModel::spare_mm2() const { return area_mm2_ * (1 - technology_.fac
 // On average half of the side of the square in which both ends lie.
 Figure MachineModel::words_over(double side_mm2) const { return pj("wire") * (kWordBits * std::sqrt(side_mm2) / 2); }
 
-void MachineModel::fill(config::EnergyTable& table) const {
+void MachineModel::fill(config::EnergyTable& table, std::uint32_t number) const {
   const MachineConfig& m = machine_;
+  const CoreConfig core = m.core(number);
+  const Memory l0 = this->l0(core);
   const auto set = [&table](const char* component, const std::string& name, const Figure& f) {
     table.set(component, name, action(f));
   };
@@ -169,7 +197,7 @@ void MachineModel::fill(config::EnergyTable& table) const {
   set("attnvp.mac", "accumulate", (pj("register_read") + pj("register_write")) * kSumBits);
   set("attnvp.mac", "max", pj("int16_add"));
   set("attnvp.mac", "add", add);
-  set("attnvp.mac", "exp", step * std::max(1U, m.mac.exp_cycles));
+  set("attnvp.mac", "exp", step * std::max(1U, core.mac.exp_cycles));
   set("attnvp.vec", "max", pj("int16_add"));
   set("attnvp.vec", "add", add);
   set("attnvp.vec", "multiply", pj("fp32_multiply"));
@@ -178,11 +206,11 @@ void MachineModel::fill(config::EnergyTable& table) const {
   // A lane's cycle of softmax: maximum, difference, exponential, sum and product with the sum's reciprocal, in all its
   // cycles.
   set("attnvp.vec", "compute",
-      (pj("int16_add") + add * 2 + pj("exponential") + pj("fp32_multiply")) * (1.0 / m.vec.softmax_lane_cycles));
+      (pj("int16_add") + add * 2 + pj("exponential") + pj("fp32_multiply")) * (1.0 / core.vec.softmax_lane_cycles));
 
   const Figure to_l1 = words_over(cluster_mm2_);
-  set("attnvp.l0", "read", l0_.read_pj);
-  set("attnvp.l0", "write", l0_.write_pj);
+  set("attnvp.l0", "read", l0.read_pj);
+  set("attnvp.l0", "write", l0.write_pj);
   set("attnvp.l1", "read", l1_.read_pj + to_l1);
   set("attnvp.l1", "write", l1_.write_pj + to_l1);
 
@@ -214,9 +242,10 @@ void MachineModel::fill(config::EnergyTable& table) const {
   set("attnvp.network", "byte", words_over(area_mm2_) * (kBitsPerByte / kWordBits));
   constexpr double kWokenTogether = 1000;
   set("attnvp.gating", "wake",
-      pj("wake") * (std::max<double>(double{1} * m.mac.rows * m.mac.columns, m.vec.lanes) / kWokenTogether));
+      pj("wake") * (std::max<double>(double{1} * core.mac.rows * core.mac.columns, core.vec.lanes) / kWokenTogether));
 
   for (const Part& part : parts_) {
+    if (part.core && *part.core != number) continue;
     set(kLeakage, part.module, part.leakage_mw * (cycle_s * kPjPerMwSecond));
     if (part.clock_pj.value > 0) set(kClock, part.module, part.clock_pj);
   }
@@ -270,7 +299,11 @@ const Technology& technology_of(const config::EnergyTable& table) {
 
 config::EnergyTable resolved(config::EnergyTable table, const MachineConfig& machine) {
   if (table.is_model()) {
-    MachineModel(machine, Technology::of(table.source())).fill(table);
+    const MachineModel model(machine, Technology::of(table.source()));
+    std::vector<config::EnergyTable> cores(machine.has_equal_cores() ? 0 : machine.cores, table);
+    for (std::uint32_t k = 0; k < cores.size(); ++k) model.fill(cores[k], k);
+    model.fill(table);
+    table.set_cores(std::move(cores));
     return table;
   }
   const config::EnergyTable::Components as_given = table.components();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,13 +20,16 @@ constexpr const char* kClock = "attnvp.clock";
 // Whether the action's energy is that of a time, whatever is done in it: leakage, DRAM's background.
 bool stands_for_time(const std::string& component, const std::string& action);
 
-// All modules of one name; figures are of one of them.
+// All modules of one name, or those of one core of every cluster, where cores are not alike; figures are of one of
+// them.
 struct Part {
   std::string module;  // its name in the module tree: "l1"
+  std::optional<std::uint32_t> core{};
   std::uint64_t count = 1;
   bool in_core = false, in_cluster = false;  // a core is in a cluster, too
   double area_mm2 = 0;
   Figure leakage_mw, clock_pj;  // of a cycle
+  std::string title() const;    // "l1", "core0.mac"
 };
 
 class MachineModel {
@@ -36,8 +40,8 @@ class MachineModel {
   // Parts and what the floorplan leaves between them.
   double area_mm2() const { return area_mm2_; }
   double spare_mm2() const;  // between the parts
-  // Energy of every action, leakage, clock and DRAM's background.
-  void fill(config::EnergyTable& table) const;
+  // Energy of every action, leakage, clock and DRAM's background; of modules of cores, those of core `core`.
+  void fill(config::EnergyTable& table, std::uint32_t core = 0) const;
 
  private:
   struct Memory {
@@ -49,6 +53,8 @@ class MachineModel {
   Memory sram(double bytes, double banks, double width_bits) const;
   Memory registers(double bytes) const;
   Part logic(const char* module, double mm2, double register_bits) const;
+  void lay_out_core(const CoreConfig& core, std::optional<std::uint32_t> number);
+  Memory l0(const CoreConfig& core) const;
   void fill_dram(config::EnergyTable& table) const;
   void lay_out();
   Figure words_over(double mm) const;  // a 16-bit word along a wire
@@ -59,7 +65,7 @@ class MachineModel {
   double nm_, volts_;
   std::vector<Part> parts_;
   double area_mm2_ = 0, cluster_mm2_ = 0;
-  Memory l0_, l1_, l2_;
+  Memory l1_, l2_;
 };
 
 // The table with everything that the model says of the machine; as it is, where it is no model.

@@ -62,8 +62,9 @@ std::vector<Candidate> candidates(const MachineConfig& m) {
 // The machine with the changes; false where there is no such machine.
 bool change(MachineConfig& machine, const std::vector<Change>& changes, std::vector<Advice::Setting>& settings) {
   for (const auto& [path, factor] : changes) {
-    const auto* const key = config::hardware_schema().find(path);
+    const auto* const key = config::find_key(path);
     if (key == nullptr) return false;
+    if (!machine.core_overrides.empty() && config::find_key("cores.0." + path) != nullptr) return false;  // one of many
     const config::Value before = key->get(machine);
     config::Value value = before;
     if (auto* const whole = std::get_if<std::uint64_t>(&value)) {

@@ -51,16 +51,20 @@ config::EnergyTable for_type(const config::EnergyTable& table, hal::ElementType 
   if (type == hal::ElementType::kFp16 || !table.has(kMac, action)) return table;
   config::EnergyTable own = table;
   own.set(kMac, "compute", table.components().find(kMac)->second.find(action)->second);
+  std::vector<config::EnergyTable> cores;
+  for (const config::EnergyTable& core : table.cores()) cores.push_back(for_type(core, type));
+  own.set_cores(std::move(cores));
   return own;
 }
 
 namespace {
 
 // `technology` and `cycles`: of a machine whose modules are powered; nothing stands by the cycle without one.
-std::vector<CounterValue> walk(const std::vector<Module*>& modules, const config::EnergyTable& energy,
+std::vector<CounterValue> walk(const std::vector<Module*>& modules, const config::EnergyTable& table,
                                const TechnologyConfig* technology, std::uint64_t cycles) {
   std::vector<CounterValue> values;
   const auto add = [&](CounterValue value, const Module& module, const char* component, const std::string& action) {
+    const config::EnergyTable& energy = table.of_module(module.name());
     value.component = component;
     value.action = action;
     if (value.value > 0) {  // a table need only have what happens
@@ -73,6 +77,7 @@ std::vector<CounterValue> walk(const std::vector<Module*>& modules, const config
   };
   for (const Module* each : modules) {
     const Module& module = *each;
+    const config::EnergyTable& energy = table.of_module(module.name());
     for (const Counter* counter : module.counters()) {
       CounterValue value{module.name(), counter->name(), counter->unit(), counter->description(), counter->value()};
       if (has_energy(energy, counter->action())) {

@@ -33,7 +33,14 @@ Floorplan floorplan_of(const MachineConfig& machine, const config::EnergyTable& 
   const energy::MachineModel model(machine, energy::technology_of(table));
   Floorplan plan;
   for (const energy::Part& part : model.parts()) {
-    plan.parts.emplace_back(part.module, part.area_mm2 * static_cast<double>(part.count));
+    const double mm2 = part.area_mm2 * static_cast<double>(part.count);
+    const auto known = std::find_if(plan.parts.begin(), plan.parts.end(),
+                                    [&](const auto& other) { return other.first == part.module; });
+    if (known == plan.parts.end()) {
+      plan.parts.emplace_back(part.module, mm2);
+    } else {  // of another core
+      known->second += mm2;
+    }
   }
   plan.spare_mm2 = model.spare_mm2();
   return plan;
@@ -173,8 +180,8 @@ void Runner::collect(Result& result) {
   };
   const MachineConfig& m = p.machine();
   const std::uint32_t cores = m.clusters * m.cores;
-  result.peak.macs_per_cycle = std::uint64_t{cores} * m.mac.rows * m.mac.columns;
-  result.peak.vec_lanes = std::uint64_t{cores} * m.vec.lanes;
+  result.peak.macs_per_cycle = static_cast<std::uint64_t>(m.macs_per_cycle());
+  result.peak.vec_lanes = static_cast<std::uint64_t>(m.vec_lanes());
   result.peak.l1_bytes = m.clusters * m.l1.size_bytes;
   result.peak.dram_bytes_per_cycle = m.dram.bytes_per_second / m.clock_hz;
   const std::uint64_t ports = std::uint64_t{m.l1.ports} * m.l1.port_bytes_per_cycle;

@@ -4,14 +4,17 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <optional>
 
 #include "models/arith/number.h"
+#include "models/mac_engine/mac_rate.h"
 #include "models/network/config.h"
 #include "platform/config/error.h"
 #include "platform/config/operations.h"
 #include "platform/config/step.h"
 #include "platform/job/schedule.h"
 #include "platform/job/steps.h"
+#include "platform/schedule/bound.h"
 #include "platform/schedule/programs.h"
 
 namespace attnvp::job {
@@ -44,23 +47,76 @@ void add_dram_rate(hal::MachineInfo& info, const MachineConfig& m) {
   info.dram_sharers = static_cast<std::uint8_t>(std::clamp(std::round(16 * all / own), 16.0, 255.0));
 }
 
+// Cycles that core `k` takes for a score: of its MAC array or of its VEC engine, as they work side by side.
+double score_cycles(const CoreConfig& core, const config::Network& n) {
+  const double depth = 1.0 * n.emb + (n.value_emb > 0 ? n.value_emb : n.emb);
+  const auto rate = static_cast<double>(mac_rate(core.mac, n.type));
+  const double array = depth / (1.0 * core.mac.rows * core.mac.columns * rate);
+  return n.softmax ? std::max(array, 1.0 * core.vec.softmax_lane_cycles / core.vec.lanes) : array;
+}
+
+// Cores in proportion to their speed on the layer; nothing where they are equally fast. None is faster than its even
+// share of DRAM lets it be, `dram_cycles` of all for a score.
+std::optional<hal::Cores> unlike_cores(const MachineConfig& m, const config::Network& n, double dram_cycles) {
+  if (m.has_equal_cores()) return {};
+  const double share_cycles = dram_cycles * m.clusters * m.cores;
+  constexpr double kFastest = 4096;  // a weight
+  double least = score_cycles(m.core(0), n);
+  for (std::uint32_t k = 1; k < m.cores; ++k) least = std::min(least, score_cycles(m.core(k), n));
+  hal::Cores cores{};
+  cores.least_rows = cores.least_columns = UINT32_MAX;
+  bool unlike = false;
+  for (std::uint32_t k = 0; k < m.cores; ++k) {
+    const MacConfig mac = m.core(k).mac;
+    const double cycles = score_cycles(m.core(k), n);
+    const double weight = std::round(kFastest * std::max(share_cycles, least) / std::max(share_cycles, cycles));
+    const double slower = cycles > least && weight == kFastest ? 1 : 0;  // comes behind where all else is equal
+    cores.weight[k] = static_cast<std::uint16_t>(std::max(1.0, weight - slower));
+    cores.rows[k] = static_cast<std::uint16_t>(mac.rows);
+    cores.least_rows = std::min(cores.least_rows, mac.rows);
+    cores.most_rows = std::max(cores.most_rows, mac.rows);
+    cores.least_columns = std::min(cores.least_columns, mac.columns);
+    unlike = unlike || cores.weight[k] != cores.weight[0] || mac.rows != m.core(0).mac.rows ||
+             mac.columns != m.core(0).mac.columns;
+  }
+  if (!unlike) return {};
+  return cores;
+}
+
+// The fastest core, of equal ones the first; with the least that any of them has.
+CoreConfig core_for_firmware(const MachineConfig& m, const config::Network& n) {
+  CoreConfig fastest = m.core(0);
+  std::uint32_t resident_tiles = fastest.mac.resident_tiles;
+  std::uint64_t l0_bytes = fastest.l0.size_bytes;
+  for (std::uint32_t k = 1; k < m.cores && !m.core_overrides.empty(); ++k) {
+    const CoreConfig core = m.core(k);
+    if (score_cycles(core, n) < score_cycles(fastest, n)) fastest = core;
+    resident_tiles = std::min(resident_tiles, core.mac.resident_tiles);
+    l0_bytes = std::min(l0_bytes, core.l0.size_bytes);
+  }
+  fastest.mac.resident_tiles = resident_tiles;
+  fastest.l0.size_bytes = l0_bytes;
+  return fastest;
+}
+
 // The machine as firmware sees it.
-hal::MachineInfo machine_info(const MachineConfig& m) {
+hal::MachineInfo machine_info(const MachineConfig& m, const config::Network& n) {
+  const CoreConfig core = core_for_firmware(m, n);
   hal::MachineInfo info{};
   info.clusters = m.clusters;
   info.cores = m.cores;
-  info.mac_rows = m.mac.rows;
-  info.mac_columns = m.mac.columns;
+  info.mac_rows = core.mac.rows;
+  info.mac_columns = core.mac.columns;
   info.dma_channels = static_cast<std::uint16_t>(m.dma.channels);
   info.dma_queue_depth = static_cast<std::uint16_t>(m.dma.queue_depth);
   info.events = m.events.events;
-  info.resident_tiles = static_cast<std::uint16_t>(m.mac.resident_tiles);
+  info.resident_tiles = static_cast<std::uint16_t>(core.mac.resident_tiles);
   info.softmax_rate = static_cast<std::uint16_t>(
-      std::clamp<std::uint64_t>(std::uint64_t{m.vec.lanes} * 16 / m.vec.softmax_lane_cycles, 1, 0xFFFF));
+      std::clamp<std::uint64_t>(std::uint64_t{core.vec.lanes} * 16 / core.vec.softmax_lane_cycles, 1, 0xFFFF));
   info.slow_control = m.control.cpu == "riscv" && !m.control.lists ? 1 : 0;
   add_dram_rate(info, m);
   info.l1_bytes = m.l1.size_bytes;
-  info.l0_bytes = m.l0.size_bytes;
+  info.l0_bytes = core.l0.size_bytes;
   return info;
 }
 
@@ -90,6 +146,21 @@ void check_step(const config::Network& n, const Schedule& schedule, const firmwa
                                                  : "the dataflow makes one step of a layer, such as gemm:512x2304x768 "
                                                    "or softmax:4096x512, no attention",
                                         fmt::join(names, ", ")));
+}
+
+// Which dataflows deal work to cores by their speed.
+void check_unlike(const config::Network& n, const Schedule& schedule, const firmware::Dataflow& dataflow) {
+  if (!dataflow.is(firmware::kUnlikeCores)) {
+    throw config::ConfigError(fmt::format(
+        "{} with {}: the machine's cores are not alike, and that dataflow deals equal work to all; allowed: {}", n.name,
+        schedule.text, dataflows_with(firmware::kUnlikeCores)));
+  }
+  for (std::size_t i = 0; i < schedule.options.size() && dataflow.options != nullptr; ++i) {
+    const std::string option = dataflow.options[i].name;
+    if (schedule.options[i] == 0 || (option != "grid" && option != "share")) continue;
+    throw config::ConfigError(fmt::format("{} with {}: the machine's cores are not alike; allowed is {}={}", n.name,
+                                          schedule.text, option, dataflow.options[i].values[0]));
+  }
 }
 
 // What a step does to rows, for firmware.
@@ -166,7 +237,7 @@ schedule::Job make_job(const MachineConfig& machine, const config::Network& n, c
   for (std::size_t i = 0; i < schedule.options.size() && i < hal::kMaxOptions; ++i) {
     job.option[i] = schedule.options[i];
   }
-  job.machine = machine_info(machine);
+  job.machine = machine_info(machine, n);
   hal::Layer& l = job.layer;
   const config::Network folded = n.folded();
   l.batch = folded.batch;
@@ -295,6 +366,14 @@ schedule::Job make_job(const MachineConfig& machine, const config::Network& n, c
   }
   const std::vector<std::uint32_t> words = words_of(schedule.tiling, dataflow);
   std::copy(words.begin(), words.end(), job.parameter);
+  const double dram_cycles = schedule::layer_demand(made, machine).bus / std::max(made.scores(), 1.0);
+  if (const auto cores = unlike_cores(machine, n, dram_cycles)) {
+    check_unlike(n, schedule, dataflow);
+    schedule::Job::Table table{hal::kCoresAddress, std::vector<std::uint32_t>(sizeof *cores / sizeof(std::uint32_t))};
+    std::memcpy(table.words.data(), &*cores, sizeof *cores);
+    made.tables.push_back(std::move(table));
+    job.flags |= hal::kUnlike;
+  }
   check_extents(made, dataflow);
   return made;
 }

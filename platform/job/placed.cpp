@@ -264,7 +264,7 @@ std::string Placed::what() const {
 
 double ideal_cycles(const config::Network& n, const MachineConfig& m) {
   const auto queries = static_cast<double>(n.query_elements()), keys = static_cast<double>(n.key_elements());
-  const double macs = 1.0 * m.clusters * m.cores * m.mac.rows * m.mac.columns;
+  const double macs = m.macs_per_cycle();
   const double bytes = 2 * sizeof(arith::Half) * (queries + keys);
   return 2 * queries * n.seq_kv / macs + bytes / m.dram.bytes_per_second * m.clock_hz;
 }

@@ -11,16 +11,37 @@ namespace attnvp::schedule {
 
 namespace {
 
-// Lane-cycles that softmax takes of the VEC engines, each row in the cheaper way: whole, or in one pass, which leaves a
-// quotient for each element of O (models/vec_engine/row_ops.h). As a quotient is shared by a row's scores, of no score
-// it is less than of one of the longest row there can be.
-double least_lane_cycles(const Job& job, const MachineConfig& m, std::uint32_t value_emb) {
+// Multiply-accumulates of all arrays in a cycle.
+double macs_per_cycle(const MachineConfig& m, hal::ElementType type) {
+  return m.sum_of_cores([&](const CoreConfig& c) {
+    return 1.0 * c.mac.rows * c.mac.columns * static_cast<double>(mac_rate(c.mac, type));
+  });
+}
+
+// Cycles of all VEC engines together, each of which takes `lane_cycles` of its lanes for an element.
+template <class LaneCycles>
+double vec_cycles(const MachineConfig& m, double elements, const LaneCycles& lane_cycles) {
+  if (m.has_equal_cores()) return elements * lane_cycles(m.core(0)) / m.vec_lanes();
+  double rate = 0;  // elements in a cycle
+  for (std::uint32_t k = 0; k < m.cores; ++k) {
+    const CoreConfig core = m.core(k);
+    const double each = lane_cycles(core);
+    if (each == 0) return 0;
+    rate += core.vec.lanes / each * m.clusters;
+  }
+  return elements / rate;
+}
+
+// Lane-cycles that softmax of a score takes of a core's VEC engine, each row in the cheaper way: whole, or in one pass,
+// which leaves a quotient for each element of O (models/vec_engine/row_ops.h). As a quotient is shared by a row's
+// scores, of no score it is less than of one of the longest row there can be.
+double least_lane_cycles(const Job& job, const CoreConfig& m, std::uint32_t value_emb) {
   if ((job.block.flags & hal::kPlain) != 0 || m.mac.resident_tiles > 0) return 0;  // the arrays can take it
   std::uint32_t longest = std::max(job.block.layer.seq_kv, 1U);
   for (const std::uint32_t keys : job.contexts) longest = std::max(longest, keys);
   const double quotients = 1.0 * m.vec.div_lane_cycles * value_emb / longest;
   const auto online = static_cast<double>(kOnlineSoftmaxOfAScore.lane_cycles(m.vec));
-  return job.scores() * std::min<double>(m.vec.softmax_lane_cycles, online + quotients);
+  return std::min<double>(m.vec.softmax_lane_cycles, online + quotients);
 }
 
 LayerDemand product_demand(const Job& job, const MachineConfig& m) {
@@ -29,17 +50,16 @@ LayerDemand product_demand(const Job& job, const MachineConfig& m) {
   const double in = products * (rows + columns) * depth * hal::element_bytes(job.types.operand);
   const double out = products * rows * columns * hal::element_bytes(job.types.out);
   const double macs = products * rows * columns * depth;
-  const auto rate = static_cast<double>(mac_rate(m.mac, job.types.operand));
-  return {bus_cycles(m, in, out), macs / (1.0 * m.clusters * m.cores * m.mac.rows * m.mac.columns * rate), 0, macs};
+  return {bus_cycles(m, in, out), macs / macs_per_cycle(m, job.types.operand), 0, macs};
 }
 
 // Rows that are read, worked on and written: what is read beside them is left out.
 LayerDemand row_demand(const Job& job, const MachineConfig& m, bool is_softmax) {
   const hal::Layer& l = job.block.layer;
   const double elements = 1.0 * l.batch * l.heads * l.seq_q * l.seq_kv;
-  const double lanes = is_softmax ? elements * static_cast<double>(m.vec.softmax_lane_cycles) : 0;
+  const auto lane_cycles = [](const CoreConfig& c) { return static_cast<double>(c.vec.softmax_lane_cycles); };
   return {bus_cycles(m, elements * hal::element_bytes(job.types.operand), elements * hal::element_bytes(job.types.out)),
-          0, lanes / (1.0 * m.clusters * m.cores * m.vec.lanes), 0};
+          0, is_softmax ? vec_cycles(m, elements, lane_cycles) : 0, 0};
 }
 
 }  // namespace
@@ -61,15 +81,14 @@ LayerDemand layer_demand(const Job& job, const MachineConfig& m) {
     return row_demand(job, m, !dataflow.is(firmware::kRowStep));
   }
   const hal::Layer& l = job.block.layer;
-  const double cores = 1.0 * m.clusters * m.cores;
   const std::uint32_t value_emb = job.types.value_emb > 0 ? job.types.value_emb : l.emb;
   const double macs = job.scores() * (1.0 * l.emb + value_emb);
   const double bytes_in = hal::element_bytes(job.types.operand), bytes_out = hal::element_bytes(job.types.out);
   const double in = bytes_in * (job.query_rows() * l.emb + job.key_rows() * (1.0 * l.emb + value_emb));
   const double out = bytes_out * job.query_rows() * value_emb;
-  const auto rate = static_cast<double>(mac_rate(m.mac, job.types.operand));
-  const double lanes = least_lane_cycles(job, m, value_emb) / (cores * m.vec.lanes);
-  return {bus_cycles(m, in, out), macs / (cores * m.mac.rows * m.mac.columns * rate), lanes, macs};
+  const double lanes =
+      vec_cycles(m, job.scores(), [&](const CoreConfig& c) { return least_lane_cycles(job, c, value_emb); });
+  return {bus_cycles(m, in, out), macs / macs_per_cycle(m, job.types.operand), lanes, macs};
 }
 
 }  // namespace attnvp::schedule

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "models/dma_controller/transfer.h"
-#include "models/register_file/share.h"
+#include "platform/schedule/planners.h"
 
 namespace attnvp::schedule {
 
@@ -12,8 +12,7 @@ namespace {
 
 class Counter final : public Reader {
  public:
-  Counter(const MachineConfig& m, Counts& counts)
-      : counts_(counts), mac_(m.cores, MacPlanner(m.mac)), vec_(m.vec, l0_share_bytes(m.l0.size_bytes)) {}
+  Counter(const MachineConfig& m, Counts& counts) : counts_(counts), mac_(mac_planners(m)), vec_(vec_planners(m)) {}
 
   void command(const Queue& queue, const hal::Descriptor& d) override {
     ++counts_.commands;
@@ -25,8 +24,9 @@ class Counter final : public Reader {
       if (mac.plan(d, plan).any()) return refuse();
       counts_.mac += mac.work(d);
     } else {
-      if (vec_.plan(d, plan).any()) return refuse();
-      counts_.vec += vec_.work(d);
+      const VecPlanner& vec = vec_[queue.index % vec_.size()];
+      if (vec.plan(d, plan).any()) return refuse();
+      counts_.vec += vec.work(d);
     }
     (queue.unit == Unit::kMac ? counts_.mac_cycles : counts_.vec_cycles) +=
         plan.body.pace_cycles + plan.last.pace_cycles;
@@ -57,7 +57,7 @@ class Counter final : public Reader {
 
   Counts& counts_;
   std::vector<MacPlanner> mac_;  // of each core: tiles stay in an array between two commands
-  VecPlanner vec_;
+  std::vector<VecPlanner> vec_;  // of each core, or of equal ones
 };
 
 }  // namespace

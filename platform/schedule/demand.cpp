@@ -8,10 +8,8 @@
 #include <vector>
 
 #include "models/dma_controller/transfer.h"
-#include "models/mac_engine/mac_plan.h"
-#include "models/register_file/share.h"
-#include "models/vec_engine/vec_plan.h"
 #include "platform/schedule/bound.h"
+#include "platform/schedule/planners.h"
 
 namespace attnvp::schedule {
 
@@ -37,9 +35,9 @@ std::uint64_t hash_of(const hal::Descriptor& d) {
 class DemandReader final : public Reader {
  public:
   explicit DemandReader(const MachineConfig& m)
-      : keeps_tiles_(m.mac.resident_tiles > 0),
-        mac_(m.cores, MacPlanner(m.mac)),
-        vec_(m.vec, l0_share_bytes(m.l0.size_bytes)),
+      : by_shape_(m.mac.resident_tiles == 0 && m.has_equal_cores()),
+        mac_(mac_planners(m)),
+        vec_(vec_planners(m)),
         busy_(2 * m.cores, 0) {}
 
   void begin() {
@@ -84,7 +82,7 @@ class DemandReader final : public Reader {
 
   // By the command's shape, where that is all it depends on.
   std::uint64_t cycles_of(bool is_mac, std::uint32_t core, const hal::Descriptor& d) {
-    if (is_mac && keeps_tiles_) return planned(is_mac, core, d);
+    if (!by_shape_ && (is_mac || vec_.size() > 1)) return planned(is_mac, core, d);
     hal::Descriptor shape = d;
     shape.head = 0;
     shape.row_block = shape.remote = 0;
@@ -97,13 +95,13 @@ class DemandReader final : public Reader {
   }
   std::uint64_t planned(bool is_mac, std::uint32_t core, const hal::Descriptor& d) {
     Plan plan;
-    const bool is_refused = is_mac ? mac_[core].plan(d, plan).any() : vec_.plan(d, plan).any();
+    const bool is_refused = is_mac ? mac_[core].plan(d, plan).any() : vec_[core % vec_.size()].plan(d, plan).any();
     return is_refused ? 0 : plan.body.pace_cycles + plan.last.pace_cycles;
   }
 
-  bool keeps_tiles_;
+  bool by_shape_;
   std::vector<MacPlanner> mac_;  // of each core: tiles stay in an array between two commands
-  VecPlanner vec_;
+  std::vector<VecPlanner> vec_;  // of each core, or of equal ones
   std::vector<std::uint64_t> busy_;
   std::uint64_t busiest_ = 0;
   std::unordered_map<std::uint64_t, std::uint64_t> cycles_;

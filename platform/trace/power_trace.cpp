@@ -42,7 +42,8 @@ PowerTrace::PowerTrace(Platform& platform, const config::EnergyTable& energy,
   most_windows_ = std::max<std::size_t>(kMostCells / scopes_.size(), 1024);
 }
 
-void PowerTrace::add_module(Module& module, std::size_t series, const config::EnergyTable& energy) {
+void PowerTrace::add_module(Module& module, std::size_t series, const config::EnergyTable& table) {
+  const config::EnergyTable& energy = table.of_module(module.name());
   const auto add_term = [&](const Counter& counter, double pj) {
     terms_.push_back({&counter, series, pj, most_per_fs(counter)});
   };

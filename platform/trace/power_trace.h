@@ -65,7 +65,7 @@ class PowerTrace : public Activity {
     std::size_t series;
     double pj_per_cycle;
   };
-  void add_module(Module& module, std::size_t series, const config::EnergyTable& energy);
+  void add_module(Module& module, std::size_t series, const config::EnergyTable& table);
   double most_per_fs(const Counter& counter) const;
   std::uint64_t now() const;
   void add(std::size_t series, double pj, std::uint64_t from, std::uint64_t to);

@@ -127,6 +127,28 @@ TEST(Plan, GridTakesEveryPointOnce) {
       "--dataflow mas --data timing");
 }
 
+TEST(Plan, AxesMayBeKeysOfSingleCores) {
+  const TemporaryFolder folder;
+  const Plan plan = make_plan(sweep_of(folder,
+                                       "network: H=2,N=48,E=16\n"
+                                       "axes:\n"
+                                       "  cores.2.mac.rows: [8, 32]\n"
+                                       "  cores: [3, 4]\n"
+                                       "set:\n  cores.0.vec.lanes: = 4 * vec.lanes\n"));
+  ASSERT_EQ(plan.machines.size(), 4U);
+  std::set<std::string> keys;
+  for (const Job& job : plan.jobs) {
+    const PlannedMachine& m = plan.machines[job.machine];
+    const std::uint32_t rows = m.config.core(2).mac.rows;
+    EXPECT_TRUE(rows == 8 || rows == 32);
+    EXPECT_EQ(m.config.core(0).vec.lanes, 1024U);
+    EXPECT_EQ(m.config.core(1).vec.lanes, 256U);
+    EXPECT_NE(m.settings.find(" --set cores.2.mac.rows=" + std::to_string(rows)), std::string::npos) << m.settings;
+    keys.insert(job.key);
+  }
+  EXPECT_EQ(keys.size(), 4U);
+}
+
 TEST(Plan, KeysSayWhatResultsDependOn) {
   const TemporaryFolder folder;
   const auto key = [&](const std::string& text) { return make_plan(sweep_of(folder, text)).jobs.at(0).key; };

@@ -107,6 +107,58 @@ TEST_F(Hardware, OverridesComeLastAndTheLastWins) {
   EXPECT_EQ(machine.dma.arbitration, DmaArbitration::kRoundRobin);
 }
 
+TEST_F(Hardware, CoresMayBeAListOfWhatTheyDifferIn) {
+  const std::string text = "mac: {columns: 8}\ncores:\n  - mac: {rows: 32}\n    l0.size: 128 KiB\n  - {}\n";
+  const MachineConfig machine = load(text);
+  EXPECT_EQ(machine.cores, 2u);
+  EXPECT_EQ(machine.core(0).mac.rows, 32u);
+  EXPECT_EQ(machine.core(0).mac.columns, 8u);
+  EXPECT_EQ(machine.core(0).l0.size_bytes, 128u << 10);
+  EXPECT_EQ(machine.core(1).mac.rows, 16u);
+  EXPECT_EQ(machine.macs_per_cycle(), 32 * 8 + 16 * 8);
+  const std::string yaml = to_yaml(machine);
+  EXPECT_NE(yaml.find("cores:\n  - mac:\n      rows: 32\n    l0:\n      size: 128 KiB\n  - {}\nmac:\n"),
+            std::string::npos)
+      << yaml;
+  EXPECT_TRUE(same(load(yaml), machine));
+  EXPECT_NE(machine_hash(machine), machine_hash(load("mac: {columns: 8}\n")));
+  EXPECT_TRUE(same(load("cores: [{}, {mac: {rows: 16}}, {}]\n"), load("cores: 3\n")));
+}
+
+TEST_F(Hardware, KeysOfSingleCoresCanBeSetByTheirPath) {
+  const std::string two = "cores: [{mac: {rows: 32}}, {}]\n";
+  const MachineConfig machine = load(two, {"cores.1.mac.rows=8", "mac.rows=64", "mac.columns=4"});
+  EXPECT_EQ(machine.core(0).mac.rows, 32u);
+  EXPECT_EQ(machine.core(1).mac.rows, 8u);
+  EXPECT_EQ(machine.core(1).mac.columns, 4u);
+  EXPECT_TRUE(same(load(two, {"cores=3"}), load("cores: 3\n"))) << "a number makes all alike";
+  EXPECT_EQ(refusal(two, {"cores.2.mac.rows=8"}),
+            "--set cores.2.mac.rows=8: key 'cores.2.mac.rows': the machine has no core 2; allowed are cores 0 to 1");
+  EXPECT_EQ(refusal(two, {"cores.1.mac.rowz=8"}),
+            "--set cores.1.mac.rowz=8: key 'cores.1.mac.rowz' is unknown; did you mean 'cores.1.mac.rows'?");
+  EXPECT_NE(refusal(two, {"cores.1.l1.size=1 MiB"}).find("key 'cores.1.l1.size' is unknown"), std::string::npos);
+  EXPECT_NE(refusal(two, {"cores.x.mac.rows=8"}).find("key 'cores.x.mac.rows' is unknown"), std::string::npos);
+}
+
+TEST_F(Hardware, RefusesListsOfCoresThatMakeNoSense) {
+  const auto at = [&](const std::string& text) {
+    const std::string message = refusal(text);
+    return message.substr(message.find("my.yaml"));
+  };
+  EXPECT_EQ(at("cores:\n  - {}\n  - mac: {rowz: 3}\n"),
+            "my.yaml:3: key 'cores.1.mac.rowz' is unknown; did you mean 'cores.1.mac.rows'?");
+  EXPECT_EQ(at("cores: [{mac: {rows: 0}}]\n"), "my.yaml:1: key 'cores.0.mac.rows': found '0'; allowed is 1 to 1024");
+  EXPECT_EQ(at("cores: []\n"), "my.yaml:1: key 'cores': found '0'; allowed is 1 to 64");
+  EXPECT_EQ(at("cores: [1, 2]\n"), "my.yaml:1: key 'cores.0' must be a map of keys, found '1'");
+  EXPECT_EQ(at("cores: {mac: {rows: 3}}\n"), "my.yaml:1: key 'cores' must have one value, found a map");
+  EXPECT_EQ(at("clusters: [{}, {}]\n"), "my.yaml:1: key 'clusters' must have one value, found a list");
+  EXPECT_EQ(at("l1: {size: 96 KiB}\ncores: [{l0: {size: 96 KiB}}]\n"),
+            "my.yaml: key 'cores.0.l0.size': found '96 KiB'; allowed is less than l1.size, 96 KiB");
+  std::string many = "cores: [{}";
+  for (int k = 0; k < 64; ++k) many += ", {}";
+  EXPECT_EQ(at(many + "]\n"), "my.yaml:1: key 'cores': found '65'; allowed is 1 to 64");
+}
+
 TEST_F(Hardware, EveryKeyCanBeSetByItsPath) {
   for (const auto& key : hardware_schema().keys()) {
     MachineConfig machine;
@@ -157,11 +209,12 @@ TEST_F(Hardware, RefusesUnknownKeysNamingTheNearest) {
   EXPECT_EQ(refusal("l0: {ports: 2}\n"), "my.yaml:1: key 'l0.ports' is unknown; did you mean 'l1.ports'?");
   EXPECT_EQ(refusal("l0: {associativity: 2}\n"),
             "my.yaml:1: key 'l0.associativity' is unknown; allowed: l0.size, l0.kind");
-  EXPECT_EQ(refusal("frobnicate: 2\n"),
-            "my.yaml:1: key 'frobnicate' is unknown; allowed: name, clock, clusters, cores, mac, vec, l0, "
-            "l1, dma, dram, "
-            "l2, events, control, interconnect, simulation, energy, tech, voltage, sram_cell, dram_type, gating, gate_after, "
-            "wake_cycles, tdp, power_window, base, provenance");
+  EXPECT_EQ(
+      refusal("frobnicate: 2\n"),
+      "my.yaml:1: key 'frobnicate' is unknown; allowed: name, clock, clusters, cores, mac, vec, l0, "
+      "l1, dma, dram, "
+      "l2, events, control, interconnect, simulation, energy, tech, voltage, sram_cell, dram_type, gating, gate_after, "
+      "wake_cycles, tdp, power_window, base, provenance");
 }
 
 TEST_F(Hardware, RefusesDuplicates) {
@@ -179,7 +232,7 @@ TEST_F(Hardware, RefusesTheWrongShape) {
             "l1.ports, l1.port_bandwidth, l1.kind, l1.interleave, l1.swizzle");
   EXPECT_EQ(refusal("l0:\n"), "my.yaml:1: key 'l0' is a section, found nothing; allowed are its keys l0.size, l0.kind");
   EXPECT_EQ(refusal("clock: {hz: 1}\n"), "my.yaml:1: key 'clock' must have one value, found a map");
-  EXPECT_EQ(refusal("cores: [1, 2]\n"), "my.yaml:1: key 'cores' must have one value, found a list");
+  EXPECT_EQ(refusal("cores: [1, 2]\n"), "my.yaml:1: key 'cores.0' must be a map of keys, found '1'");
   EXPECT_EQ(refusal("cores:\n"), "my.yaml:1: key 'cores' must have one value, found nothing");
   EXPECT_EQ(refusal("- cores\n"), "my.yaml:1: the file must be a map of keys, found a list");
   EXPECT_EQ(refusal("edge\n"), "my.yaml:1: the file must be a map of keys, found 'edge'");
@@ -286,7 +339,7 @@ TEST_F(Hardware, RefusesBadBases) {
   EXPECT_EQ(refusal("base: ./none.yaml\n"), "my.yaml:1: key 'base': none.yaml: no such file");
   EXPECT_EQ(refusal("base: edge\nbase: edge\n"), "my.yaml:2: key 'base' is given twice, first in line 1");
   EXPECT_NE(refusal("base: egde\n")
-                .find("did you mean 'edge'? There are: a100, a100-40gb, a100-80gb, cluster3, davinci, edge, "),
+                .find("did you mean 'edge'? There are: a100, a100-40gb, a100-80gb, big-little, cluster3, davinci, edge, "),
             std::string::npos);
 }
 

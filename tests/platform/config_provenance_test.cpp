@@ -55,7 +55,7 @@ TEST_F(ProvenanceTest, EveryValueOfAShippedFileSaysWhereItComesFrom) {
     }
   };
   for (const CatalogEntry& e : list(Folder::kHardware)) {
-    check(e.path, hardware_provenance(e.name), hardware_schema().paths());
+    check(e.path, hardware_provenance(e.name), paths_of(machine_settings(Document::load(e.path))));
   }
   for (const CatalogEntry& e : list(Folder::kNetworks)) {
     check(e.path, network_provenance(e.name), network_schema().paths());
@@ -95,6 +95,20 @@ TEST_F(ProvenanceTest, TheLongestPathWinsAndBasesAreInherited) {
   EXPECT_EQ(all.count("mac.rows"), 0U);
   EXPECT_EQ(all.count("name"), 0U);
   EXPECT_EQ(of("name: x\ncores: 1\nprovenance: published Here\n").at("cores").text(), "published Here");
+}
+
+TEST_F(ProvenanceTest, KeysOfSingleCoresHaveTheirOwn) {
+  folder_.write(
+      "parent.yaml",
+      "cores: [{mac: {rows: 32, columns: 8}}, {}]\nprovenance: {cores: assumed, cores.0.mac.rows: published A}\n");
+  const Provenances all = of("base: ./parent.yaml\nclock: 1 GHz\n", {"cores.1.mac.rows=8"});
+  EXPECT_EQ(all.at("cores.0.mac.rows").text(), "published A");
+  EXPECT_EQ(all.at("cores.0.mac.columns").text(), "assumed");
+  EXPECT_EQ(all.at("cores.1.mac.rows").text(), "set on the command line");
+  EXPECT_EQ(of("base: ./parent.yaml\ncores: 2\n").count("cores.0.mac.rows"), 0U);
+  EXPECT_NE(to_yaml(load_hardware("big-little"), hardware_provenance("big-little"))
+                .find("      pipeline_cycles: 62      # derived from the skew of a 32 x 32 array, 31 + 31\n"),
+            std::string::npos);
 }
 
 TEST_F(ProvenanceTest, StandsBesideTheValues) {

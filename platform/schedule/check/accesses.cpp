@@ -7,8 +7,8 @@
 #include "firmware/hal/registers.h"
 #include "models/bus/region_check.h"
 #include "models/engine/row_mask.h"
-#include "models/register_file/share.h"
 #include "models/trace/operation.h"
+#include "platform/schedule/planners.h"
 
 namespace attnvp::schedule::check {
 
@@ -101,10 +101,7 @@ std::vector<Access> visible(const hal::Descriptor& d, const Access& all) {
 }  // namespace
 
 Accesses::Accesses(const MachineConfig& m)
-    : machine_(m),
-      memories_(memories_of(m)),
-      mac_(std::size_t{m.clusters} * m.cores, MacPlanner(m.mac)),
-      vec_(m.vec, l0_share_bytes(m.l0.size_bytes)) {}
+    : machine_(m), memories_(memories_of(m)), mac_(mac_planners(m, m.clusters)), vec_(vec_planners(m)) {}
 
 Refusal Accesses::check_events(const hal::Descriptor& d) const {
   for (const auto& refs : {d.wait, d.signal}) {
@@ -158,7 +155,7 @@ Refusal Accesses::of_engine(std::uint32_t cluster, const Queue& queue, const hal
   in_memory.flags &= static_cast<std::uint16_t>(~(hal::kForwarded | hal::kKept));
   Refusal refusal = queue.unit == Unit::kMac
                         ? mac_[std::size_t{cluster} * machine_.cores + queue.index].plan(in_memory, plan)
-                        : vec_.plan(in_memory, plan);
+                        : vec_[queue.index % vec_.size()].plan(in_memory, plan);
   if (refusal.any()) return refusal;
   step.after_previous = plan.after_previous;
   const std::size_t first = accesses.size();

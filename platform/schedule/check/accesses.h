@@ -27,7 +27,7 @@ class Accesses {
   const MachineConfig& machine_;
   AddressMap memories_;
   std::vector<MacPlanner> mac_;  // of every core
-  VecPlanner vec_;
+  std::vector<VecPlanner> vec_;  // of each core, or of equal ones
 };
 
 }  // namespace attnvp::schedule::check

@@ -21,7 +21,8 @@ Trace::Trace(const MachineConfig& m)
     line.processor = false;
     for (std::uint32_t i = 0; i < 2 * m.cores; ++i) {
       line.queue = {i % 2 == 0 ? Unit::kMac : Unit::kVec, i / 2};
-      line.depth = i % 2 == 0 ? m.mac.queue_depth : m.vec.queue_depth;
+      const CoreConfig core = m.core(i / 2);
+      line.depth = i % 2 == 0 ? core.mac.queue_depth : core.vec.queue_depth;
       lines.push_back(line);
     }
     for (std::uint32_t i = 0; i < m.dma.channels; ++i) {

@@ -99,6 +99,31 @@ TEST(Model, AreaFollowsTheMachine) {
   EXPECT_NEAR(parts + model.spare_mm2(), model.area_mm2(), 1e-9);
 }
 
+TEST(Model, AreaOfUnlikeCoresIsTheirSum) {
+  MachineConfig small = at("16nm"), large = at("16nm"), both = at("16nm");
+  small.cores = large.cores = 1;
+  large.mac.rows = large.mac.columns = 32;
+  large.vec.lanes = 1024;
+  large.l0.size_bytes *= 2;
+  both.cores = 3;
+  both.core_overrides = {{{"mac.rows", std::uint64_t{32}},
+                          {"mac.columns", std::uint64_t{32}},
+                          {"vec.lanes", std::uint64_t{1024}},
+                          {"l0.size", std::uint64_t{large.l0.size_bytes}}}};
+  const auto of_cores = [](const MachineConfig& m) {
+    double mm2 = 0;
+    const MachineModel model(m, Technology::cmos());
+    for (const Part& part : model.parts()) mm2 += part.in_core ? part.area_mm2 * static_cast<double>(part.count) : 0;
+    return mm2;
+  };
+  EXPECT_GT(of_cores(large), 2 * of_cores(small));
+  EXPECT_NEAR(of_cores(both), of_cores(large) + 2 * of_cores(small), 1e-12);
+  double parts = 0;
+  const MachineModel model(both, Technology::cmos());
+  for (const Part& part : model.parts()) parts += part.area_mm2 * static_cast<double>(part.count);
+  EXPECT_NEAR(parts + model.spare_mm2(), model.area_mm2(), 1e-9);
+}
+
 TEST(Model, AnL2TakesAreaAndEnergyWhereThereIsOne) {
   MachineConfig machine = at("16nm");
   const double without = MachineModel(machine, Technology::cmos()).area_mm2();

@@ -1,0 +1,68 @@
+#include "firmware/runtime/deal.h"
+
+#if ATTNVP_UNLIKE_CORES
+
+namespace attnvp::firmware {
+
+void Deal::use(uint32_t count) {
+  count_ = count;
+  most_weight_ = all_weights_ = 0;
+  for (uint32_t k = 0; k < count; ++k) {
+    all_weights_ += weight(k);
+    if (weight(k) > most_weight_) most_weight_ = weight(k);
+  }
+}
+
+// The whole parts of the cores' shares are theirs whatever the order; fewer units than cores are left.
+void Deal::first(uint64_t units, uint64_t* of_core) const {
+  uint64_t left = units;
+  for (uint32_t k = 0; k < count_; ++k) {
+    of_core[k] = units * weight(k) / all_weights_;
+    left -= of_core[k];
+  }
+  for (; left > 0; --left) {
+    uint32_t next = 0;
+    for (uint32_t k = 1; k < count_; ++k) {
+      if ((of_core[k] + 1) * weight(next) < (of_core[next] + 1) * weight(k)) next = k;
+    }
+    ++of_core[next];
+  }
+}
+
+void Deal::split(uint64_t from, uint32_t units, uint32_t room, uint32_t* begin) const {
+  uint64_t before[hal::kMostCores], behind[hal::kMostCores];
+  first(from, before);
+  first(from + units, behind);
+  uint32_t left = units;
+  for (uint32_t k = 0; k < count_; ++k) {
+    const auto wanted = static_cast<uint32_t>(behind[k] - before[k]);
+    begin[k] = wanted < room ? wanted : room;
+    left -= begin[k];
+  }
+  while (left > 0) {  // what had no room, to whoever would be done with it first
+    uint32_t next = count_;
+    for (uint32_t k = 0; k < count_; ++k) {
+      if (begin[k] == room) continue;
+      if (next == count_ || (begin[k] + 1) * weight(next) < (begin[next] + 1) * weight(k)) next = k;
+    }
+    if (next == count_) break;
+    ++begin[next];
+    --left;
+  }
+  uint32_t at = 0;
+  for (uint32_t k = 0; k < count_; ++k) {
+    const uint32_t own = begin[k];
+    begin[k] = at;
+    at += own;
+  }
+  begin[count_] = at;
+}
+
+uint32_t Deal::full_window(uint32_t room) const {
+  const auto units = static_cast<uint32_t>((uint64_t{room} * all_weights_ + most_weight_ / 2) / most_weight_);
+  return units > 0 ? units : 1;
+}
+
+}  // namespace attnvp::firmware
+
+#endif
