@@ -34,6 +34,7 @@ struct RunArguments {
   std::string instruction_trace;
   int gdb_port = -1;  // -1: no debugger; 0: a free one
   bool gdb_wait = false;
+  std::uint64_t max_cycles = 0;         // of firmware; 0: the default
   bool check = false;                   // the commands, whatever takes how long
   std::optional<std::uint64_t> jitter;  // seed of random delays
   std::string action_counts;            // Accelergy's form
@@ -64,9 +65,10 @@ struct ScheduleArguments {
   std::string tiling;
   std::uint64_t tuning_budget = 0;  // as in RunArguments
   bool no_cache = false;
-  std::string firmware;         // an ELF file
-  std::uint64_t most = 100000;  // lines, or findings
-  std::string json;             // "-" is stdout, alone
+  std::string firmware;          // an ELF file
+  std::uint64_t max_cycles = 0;  // of firmware; 0: the default
+  std::uint64_t most = 100000;   // lines, or findings
+  std::string json;              // "-" is stdout, alone
 };
 int schedule(const ScheduleArguments& arguments);
 int check(const ScheduleArguments& arguments);  // 1 with findings

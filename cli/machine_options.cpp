@@ -1,7 +1,6 @@
 #include "cli/machine_options.h"
 
 #include "cli/validators.h"
-#include "models/cycle_limit.h"
 #include "models/registry.h"
 #include "models/storage/host_memory.h"
 #include "platform/config/error.h"
@@ -58,9 +57,9 @@ void add_memory_limit(CLI::App& command) {
       "memory of the host that may be taken, e.g. '4 GiB' (default: nine tenths of what it and its containers have)");
 }
 
-void add_cycle_limit(CLI::App& command, const std::string& otherwise) {
+void add_cycle_limit(CLI::App& command, std::uint64_t& most, const std::string& otherwise) {
   command
-      .add_option("--max-cycles", cycle_limit::by_user,
+      .add_option("--max-cycles", most,
                   "give up when firmware has not ended after so many cycles (default: " + otherwise + ")")
       ->check(within(1, UINT64_MAX));
 }

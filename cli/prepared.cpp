@@ -11,6 +11,7 @@ namespace attnvp::cli {
 Prepared prepare(const RunArguments& a) {
   Prepared p;
   p.machine = config::load_hardware(a.hardware, a.settings);
+  p.machine.simulation.max_cycles = a.max_cycles;
   const auto choose = [&p](const char* option, const std::string& kind, std::string& place) {
     if (kind.empty()) return;
     place = kind;

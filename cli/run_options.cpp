@@ -68,7 +68,7 @@ void add_run(CLI::App& app, int& status) {
       ->allow_extra_args(false);
   add_energy_range(*command, *a);
   add_memory_limit(*command);
-  add_cycle_limit(*command, "twenty billion, and a thousand times what the layer takes at best");
+  add_cycle_limit(*command, a->max_cycles, "twenty billion, and a thousand times what the layer takes at best");
   command->callback([a, dataflow, &status] {
     a->dataflows = {*dataflow};
     status = run(*a);

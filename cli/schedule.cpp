@@ -50,6 +50,7 @@ nlohmann::ordered_json to_json(const schedule::Line& l) {
 Chosen read_job(const ScheduleArguments& a) {
   Chosen chosen;
   chosen.machine = config::load_hardware(a.hardware, a.settings);
+  chosen.machine.simulation.max_cycles = a.max_cycles;
   use_firmware(chosen.machine, a.firmware);
   chosen.network = config::load_network(a.network);
   chosen.schedule = job::parse_dataflow(default_dataflow(a.dataflow, chosen.network));

@@ -46,7 +46,7 @@ void add_check(CLI::App& app, int& status) {
   a->most = 20;
   command->add_option("--most", a->most, "findings at most")->check(whole_number())->capture_default_str();
   add_memory_limit(*command);
-  add_cycle_limit(*command, "ten billion of the control processor");
+  add_cycle_limit(*command, a->max_cycles, "ten billion of the control processor");
   command->callback([a, &status] { status = check(*a); });
 }
 

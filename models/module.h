@@ -12,6 +12,7 @@
 #include "models/account/account.h"
 #include "models/bus/jitter.h"
 #include "models/counters/counter.h"
+#include "models/cycle_limit.h"
 #include "models/fault.h"
 #include "models/partition.h"
 #include "models/sim/event_queue.h"
@@ -86,6 +87,7 @@ struct Context {
   Clock clock;
   bool full_data;  // tensors are moved and computed; otherwise time and counts only
   FaultLog faults;
+  CycleLimit cycle_limit;
   // The fault line: every blocking register access ends with an error once a fault was raised. What processes wait for
   // is registered here at construction.
   std::vector<sim::Condition*> fault_line;

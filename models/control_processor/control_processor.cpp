@@ -43,21 +43,20 @@ ControlProcessor::ControlProcessor(sc_core::sc_module_name name, const Site& sit
   address_.set_none();
   SC_HAS_PROCESS(ControlProcessor);
   SC_THREAD(run);
-  sensitive << start_.event();
-  dont_initialize();
 }
 
 void ControlProcessor::start() {
   finished_ = false;
-  ctx_.event_queue.notify(start_.event());
+  start_.notify();
 }
 
 void ControlProcessor::run() {
-  ctx_.event_queue.allow_run_ahead();
+  while (finished_) start_.wait();
+  const sim::EventQueue::RunAheadGuard ahead(ctx_.event_queue);
   while (true) {
     running_.set(1);
     show(kRun);
-    const std::uint64_t now = ctx_.clock.now_fs(), most = cycle_limit::cycles(), period = ctx_.clock.period_fs();
+    const std::uint64_t now = ctx_.clock.now_fs(), most = ctx_.cycle_limit.cycles(), period = ctx_.clock.period_fs();
     end_fs_ = most > (UINT64_MAX - now) / period ? UINT64_MAX : now + most * period;
     if (launch_cycles_ > 0) ctx_.event_queue.wait_until(ctx_.clock.after(launch_cycles_));
     firmware_(*this, cluster_);
@@ -91,7 +90,7 @@ std::uint64_t ControlProcessor::dispatch_cycles(const void* data, std::size_t by
 
 bool ControlProcessor::access(bool write, std::uint64_t address, void* data, std::size_t bytes) {
   if (ctx_.clock.now_fs() + local_.value() >= end_fs_) {
-    if (!ctx_.faults.any()) fault(FaultCode::kNone, address, cycle_limit::sentence());
+    if (!ctx_.faults.any()) fault(FaultCode::kNone, address, ctx_.cycle_limit.sentence());
     return false;
   }
   const std::uint64_t beats = (bytes + config_.bus_bytes - 1) / config_.bus_bytes;

@@ -58,17 +58,16 @@ RiscvProcessor::RiscvProcessor(sc_core::sc_module_name name, const Site& site)
   address_.set_none();
   SC_HAS_PROCESS(RiscvProcessor);
   SC_THREAD(run);
-  sensitive << start_.event();
-  dont_initialize();
 }
 
 void RiscvProcessor::start() {
   finished_ = false;
-  ctx_.event_queue.notify(start_.event());
+  start_.notify();
 }
 
 void RiscvProcessor::run() {
-  ctx_.event_queue.allow_run_ahead();
+  while (finished_) start_.wait();
+  const sim::EventQueue::RunAheadGuard ahead(ctx_.event_queue);
   while (true) {
     core_.reset();
     line_.clear();
@@ -110,7 +109,7 @@ void RiscvProcessor::show(std::uint64_t state, const sc_core::sc_time& ahead) {
 // Until firmware has finished, or cannot go on, or has had its cycles.
 void RiscvProcessor::execute() {
   riscv::Hart& hart = core_.hart();
-  const __uint128_t most = __uint128_t{cycle_limit::cycles()} * ctx_.clock.period_fs() / hart_clock_.period_fs();
+  const __uint128_t most = __uint128_t{ctx_.cycle_limit.cycles()} * ctx_.clock.period_fs() / hart_clock_.period_fs();
   const auto end = most > UINT64_MAX ? UINT64_MAX : static_cast<std::uint64_t>(most);
   while (hart.cycle() < end) {
     core_.set_lines(external());
@@ -135,7 +134,7 @@ void RiscvProcessor::execute() {
     return;
   }
   if (!core_.finished() && hart.cycle() >= end) {
-    return fault(FaultCode::kNone, hart.pc(), fmt::format("{}, {}", cycle_limit::sentence(), core_.place()));
+    return fault(FaultCode::kNone, hart.pc(), fmt::format("{}, {}", ctx_.cycle_limit.sentence(), core_.place()));
   }
   fault(FaultCode::kBadAccess, hart.pc(), core_.complaint());
 }

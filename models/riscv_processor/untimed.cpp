@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "models/cycle_limit.h"
-
 namespace attnvp::riscv {
 
 namespace {
@@ -25,21 +23,21 @@ class Direct final : public Port {
 
 }  // namespace
 
-std::uint64_t run_untimed(const ElfFile& program, const CoreConfig& config, hal::Cpu& cpu, Observer* observer) {
+std::uint64_t run_untimed(const ElfFile& program, const CoreConfig& config, hal::Cpu& cpu, std::uint64_t most_cycles,
+                          Observer* observer) {
   Direct port(cpu);
   ControlCore core(config, port);
   core.load(program);
   Hart& hart = core.hart();
   hart.set_observer(observer);
-  const std::uint64_t most = cycle_limit::untimed_cycles();
   Stop stop = Stop::kLimit;
   core.set_lines(false);
   while (!core.finished() && stop != Stop::kLost) {
-    stop = hart.run(most);
+    stop = hart.run(most_cycles);
     if (core.finished()) break;
     if (stop == Stop::kWait) {  // whatever it waits for is done, and time is nobody's
       core.set_lines(true);
-      if (!hart.csrs().wakes() && hart.csrs().hears(kTimerInterrupt) && core.clint().deadline() < most) {
+      if (!hart.csrs().wakes() && hart.csrs().hears(kTimerInterrupt) && core.clint().deadline() < most_cycles) {
         hart.sleep_until(std::max(hart.cycle(), core.clint().deadline()));
         core.set_lines(true);
       }
@@ -47,9 +45,9 @@ std::uint64_t run_untimed(const ElfFile& program, const CoreConfig& config, hal:
       throw ProgramError(
           fmt::format("{}: hart {} waits for an interrupt, {}", program.path(), config.hart, core.place()));
     }
-    if (hart.cycle() >= most) {
+    if (hart.cycle() >= most_cycles) {
       throw ProgramError(fmt::format("{}: hart {} has not ended after {} cycles, {}; --max-cycles allows more",
-                                     program.path(), config.hart, most, core.place()));
+                                     program.path(), config.hart, most_cycles, core.place()));
     }
   }
   if (!core.mistake().empty()) {

@@ -15,8 +15,9 @@ struct ProgramError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Runs to its end; the cycles of its clock that took, bus accesses not counted. Throws ProgramError, ElfError.
-std::uint64_t run_untimed(const ElfFile& program, const CoreConfig& config, hal::Cpu& cpu,
+// Runs to its end; the cycles of its clock that took, bus accesses not counted. Throws ProgramError, also after
+// `most_cycles`; ElfError.
+std::uint64_t run_untimed(const ElfFile& program, const CoreConfig& config, hal::Cpu& cpu, std::uint64_t most_cycles,
                           Observer* observer = nullptr);
 
 }  // namespace attnvp::riscv

@@ -7,7 +7,7 @@ namespace attnvp::sim {
 
 EventQueue::EventQueue(sc_core::sc_module_name name) : sc_module(name) {
   SC_HAS_PROCESS(EventQueue);
-  SC_METHOD(run);
+  SC_METHOD(run_in_kernel);
   sensitive << due_;
   dont_initialize();
 }
@@ -29,20 +29,43 @@ void EventQueue::notify(sc_core::sc_event& event, std::uint64_t after_fs) {
   limit_ = std::min(limit_, then);
 }
 
-void EventQueue::run() {
-  woken_ = UINT64_MAX;
+void EventQueue::look_ahead() {
   limit_ = kernel_now() + (allows_run_ahead_ ? sc_core::sc_time_to_pending_activity(kernel_).value() : 0);
-  run_until(UINT64_MAX, nullptr);
-  return_to_kernel();
 }
 
-// Runs events, as far as no SystemC process has activity: up to a time, or until the number of notifications changes.
-// Returns whether it came to that.
-bool EventQueue::run_until(std::uint64_t until_fs, const std::uint64_t* notified) {
-  const std::uint64_t before = notified != nullptr ? *notified : 0;
+void EventQueue::run_in_kernel() {
+  woken_ = UINT64_MAX;
+  look_ahead();
+  Thread* const next = run(nullptr);
+  return_to_kernel();
+  if (next != nullptr) next->resumed.notify();
+}
+
+// Events of this time that are in the heap.
+void EventQueue::run_at_this_time() {
+  if (alone_in_front()) {  // the usual case
+    Event& event = *heap_.front().event;
+    event.place_ = Event::kNowhere;
+    ++done_;
+    vacant_ = true;  // it stays in front: nothing is before it
+    event.run();
+    if (std::exchange(vacant_, false)) remove(0);
+    return;
+  }
+  while (!heap_.empty() && heap_.front().time <= time_ && !is_of_thread(heap_.front())) {
+    Event* const event = heap_.front().event;
+    remove(0);
+    event->place_ = Event::kDelta;
+    delta_.push_back(event);
+  }
+}
+
+// Runs events until a thread's wait is over, and returns that thread. nullptr: the kernel has to go on first.
+// `self`: the thread that runs the queue; it is not in the heap.
+EventQueue::Thread* EventQueue::run(Thread* self) {
   time_ = now_fs();
   running_ = true;
-  bool reached = false;
+  Thread* next = nullptr;
   while (true) {
     for (; next_ < delta_.size(); ++next_) {
       Event* const event = delta_[next_];
@@ -54,54 +77,91 @@ bool EventQueue::run_until(std::uint64_t until_fs, const std::uint64_t* notified
     }
     delta_.clear();
     next_ = 0;
-    reached = notified != nullptr && *notified != before;
-    if (reached) break;
-    const std::uint64_t next = heap_.empty() ? UINT64_MAX : heap_.front().time;
-    reached = next > until_fs && until_fs < limit_;  // at equal times, the process that waited first runs first
-    if (reached) time_ = std::max(time_, until_fs);
-    if (reached || next > limit_ || heap_.empty()) break;
-    time_ = next;
-    if (alone_in_front()) {  // the usual case
-      Event& event = *heap_.front().event;
-      event.place_ = Event::kNowhere;
-      ++done_;
-      vacant_ = true;  // it stays in front: nothing is before it
-      event.run();
-      if (std::exchange(vacant_, false)) remove(0);
-      continue;
+    const std::uint64_t front = heap_.empty() ? UINT64_MAX : heap_.front().time;
+    if (front > time_ || is_of_thread(heap_.front())) {  // all events of this time have run
+      next = thread_of_this_time(self);
+      if (next != nullptr) {
+        // Processes of this time that wait through the kernel run first.
+        if (time_ > kernel_now() && (time_ >= limit_ || !next->runs_ahead)) next = nullptr;
+        break;
+      }
+      const std::uint64_t then = self == nullptr ? front : std::min(front, self->until);
+      if (then > limit_ || then == UINT64_MAX) break;
+      time_ = then;
+      if (then < front || is_of_thread(heap_.front())) continue;
     }
-    while (!heap_.empty() && heap_.front().time == time_) {
-      Event* const event = heap_.front().event;
-      remove(0);
-      event->place_ = Event::kDelta;
-      delta_.push_back(event);
-    }
+    run_at_this_time();
   }
   running_ = false;
-  return reached;
+  if (next != nullptr) end_wait(*next);
+  return next;
 }
 
-bool EventQueue::may_run_ahead() const {
-  return std::find(run_ahead_.begin(), run_ahead_.end(), sc_core::sc_get_current_process_b()) != run_ahead_.end();
-}
-
-// Runs the queue in place of a thread's wait. False: the thread has to wait, as it may not run ahead, or another
-// process has activity first.
-bool EventQueue::run_ahead(std::uint64_t until_fs, const std::uint64_t* notified) {
-  if (!may_run_ahead()) return false;
-  if (!is_ahead_) {
-    if (woken_ != UINT64_MAX) due_.cancel();
-    woken_ = UINT64_MAX;
-    limit_ = kernel_now() + (allows_run_ahead_ ? sc_core::sc_time_to_pending_activity(kernel_).value() : 0);
-    is_ahead_ = true;
+// The next one whose wait is over. All events of this time have run.
+EventQueue::Thread* EventQueue::thread_of_this_time(Thread* self) const {
+  Thread* next = self != nullptr && self->until <= time_ ? self : nullptr;
+  if (!heap_.empty() && heap_.front().time <= time_) {
+    Event& timer = *heap_.front().event;
+    if (next == nullptr || timer.order_ < next->timer.order_) next = static_cast<Thread*>(timer.callback_.object);
   }
-  return run_until(until_fs, notified);
+  return next != nullptr || ready_.empty() ? next : ready_.front();
+}
+
+void EventQueue::end_wait(Thread& thread) {
+  if (!ready_.empty() && ready_.front() == &thread) ready_.pop_front();
+  if (thread.condition != nullptr) {
+    auto& waiting = thread.condition->waiting_;
+    waiting.erase(std::find(waiting.begin(), waiting.end(), &thread));
+    thread.condition = nullptr;
+  }
+  thread.timer.cancel();
+  thread.until = UINT64_MAX;
+}
+
+void EventQueue::make_ready(Thread& thread) {
+  thread.condition = nullptr;
+  thread.timer.cancel();
+  thread.until = UINT64_MAX;
+  ready_.push_back(&thread);
+  if (!running_ && !is_ahead_) wake_at(now_fs());
+}
+
+EventQueue::Thread& EventQueue::this_thread() {
+  const void* const process = sc_core::sc_get_current_process_b();
+  if (last_ == nullptr || last_->process != process) {
+    std::unique_ptr<Thread>& thread = threads_[process];
+    if (thread == nullptr) thread = std::make_unique<Thread>(*this, process);
+    last_ = thread.get();
+  }
+  return *last_;
+}
+
+// A thread that runs ahead runs the queue until its own wait is over. Where it is another thread's turn, that one does.
+void EventQueue::block(Thread& thread, std::uint64_t until_fs, Condition* condition) {
+  thread.until = until_fs;
+  thread.condition = condition;
+  thread.timer.order_ = kThreads + scheduled_++;
+  Thread* next = nullptr;
+  if (thread.runs_ahead) {
+    if (!is_ahead_) {
+      if (woken_ != UINT64_MAX) due_.cancel();
+      woken_ = UINT64_MAX;
+      look_ahead();
+      is_ahead_ = true;
+    }
+    next = run(&thread);
+    if (next == &thread) return;
+  }
+  if (thread.until != UINT64_MAX) insert(thread.timer, thread.until);
+  if (thread.runs_ahead && (next == nullptr || !next->runs_ahead)) return_to_kernel();
+  if (next != nullptr) next->resumed.notify();
+  sc_core::wait(thread.resumed);
 }
 
 // From here on the kernel resumes the queue.
 void EventQueue::return_to_kernel() {
   is_ahead_ = false;
-  if (!delta_.empty()) {
+  if (!delta_.empty() || !ready_.empty()) {
     wake_at(now_fs());
   } else if (!heap_.empty()) {
     wake_at(heap_.front().time);
@@ -111,35 +171,37 @@ void EventQueue::return_to_kernel() {
 }
 
 void EventQueue::wait_until(std::uint64_t time_fs) {
-  if (time_fs <= now_fs() || run_ahead(time_fs, nullptr)) return;
-  return_to_kernel();
-  sc_core::wait(sc_core::sc_time::from_value(time_fs - kernel_now()));
+  if (time_fs > now_fs()) block(this_thread(), time_fs, nullptr);
 }
 
-EventQueue::KernelTimeGuard::KernelTimeGuard(EventQueue& event_queue)
-    : event_queue_(event_queue), was_ahead_(event_queue.may_run_ahead()) {
-  if (!was_ahead_) return;
-  event_queue_.run_ahead_.erase(
-      std::find(event_queue_.run_ahead_.begin(), event_queue_.run_ahead_.end(), sc_core::sc_get_current_process_b()));
-  const std::uint64_t ahead = event_queue_.now_fs() - event_queue_.kernel_now();
+EventQueue::RunAheadGuard::RunAheadGuard(EventQueue& event_queue) : event_queue_(event_queue) {
+  event_queue.this_thread().runs_ahead = true;
+}
+
+EventQueue::RunAheadGuard::~RunAheadGuard() {
+  event_queue_.this_thread().runs_ahead = false;
   event_queue_.return_to_kernel();
-  if (ahead > 0) sc_core::wait(sc_core::sc_time::from_value(ahead));
 }
 
-EventQueue::KernelTimeGuard::~KernelTimeGuard() {
-  if (was_ahead_) event_queue_.allow_run_ahead();
+// Nothing of the queue runs while the kernel catches up with the thread: it comes first without run-ahead, too.
+EventQueue::KernelTimeGuard::KernelTimeGuard(EventQueue& event_queue)
+    : event_queue_(event_queue), was_ahead_(std::exchange(event_queue.this_thread().runs_ahead, false)) {
+  if (!was_ahead_) return;
+  const std::uint64_t ahead = event_queue_.now_fs() - event_queue_.kernel_now();
+  if (ahead > 0) sc_core::wait(sc_core::sc_time::from_value(ahead));
+  event_queue_.return_to_kernel();
 }
+
+EventQueue::KernelTimeGuard::~KernelTimeGuard() { event_queue_.this_thread().runs_ahead = was_ahead_; }
 
 void Condition::wait_until(std::uint64_t time_fs) {
-  if (event_queue_.run_ahead(time_fs, &notified_)) return;
-  event_queue_.return_to_kernel();
-  ++parked_;
-  if (time_fs == UINT64_MAX) {
-    sc_core::wait(event_);
-  } else {
-    sc_core::wait(sc_core::sc_time::from_value(time_fs - event_queue_.kernel_now()), event_);
-  }
-  --parked_;
+  EventQueue::Thread& thread = event_queue_.this_thread();
+  waiting_.push_back(&thread);
+  event_queue_.block(thread, time_fs, this);
+}
+
+void Condition::notify_all() {
+  for (EventQueue::Thread* thread : std::exchange(waiting_, {})) event_queue_.make_ready(*thread);
 }
 
 void EventQueue::wake_at(std::uint64_t time_fs) {
@@ -157,6 +219,10 @@ void EventQueue::add_delta(Event& event) {
 
 void EventQueue::schedule(Event& event, std::uint64_t time_fs) {
   event.order_ = scheduled_++;
+  insert(event, time_fs);
+}
+
+void EventQueue::insert(Event& event, std::uint64_t time_fs) {
   const Entry entry{time_fs, &event};
   if (event.place_ == Event::kNowhere && std::exchange(vacant_, false)) {
     sift_down(0, entry);

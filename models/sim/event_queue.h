@@ -1,16 +1,21 @@
 // The event queue of a platform: models schedule events on it, each a callback or a waiting process (process.h).
 //
 // The queue runs inside the SystemC kernel. It may run ahead of the kernel's time up to the next activity of a SystemC
-// process (temporal decoupling): a control processor that calls allow_run_ahead() runs the queue while it waits, so
-// that the kernel has nothing to do where that processor is the only one. Without run-ahead every event is executed at
-// its own kernel time. Results are equal but for the order of threads that become ready at one time.
+// process (temporal decoupling): a thread with a RunAheadGuard runs the queue while it waits, without the kernel.
+// Without run-ahead every event is executed at its own kernel time. Results are equal.
 //
-// Order: events of one time run in the order in which they were scheduled; SystemC processes run after them.
+// Order at one time: events, in the order in which they were scheduled. After them the SystemC threads that wait
+// through the queue, one by one: first those that wait for this time, in the order in which they began to wait, then
+// those whose condition was notified, in the order of the notifications. Events that a thread schedules for this time
+// run before the next thread. Processes that wait through the kernel alone run before the threads of their time.
 #pragma once
 
 #include <coroutine>
 #include <cstdint>
+#include <deque>
+#include <memory>
 #include <systemc>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -75,8 +80,10 @@ class Event {
   Callback callback_;
   std::coroutine_handle<> waiter_ = nullptr;
   std::size_t place_ = kNowhere;  // in the heap, or kDelta
-  std::uint64_t order_ = 0;       // of equal times the lower one is first
+  std::uint64_t order_ = 0;       // of equal times the lower one is first; a thread's timer is after all events
 };
+
+class Condition;
 
 class EventQueue : public sc_core::sc_module {
  public:
@@ -95,9 +102,19 @@ class EventQueue : public sc_core::sc_module {
 
   // The rest is for SystemC threads. Blocks the calling thread until that time.
   void wait_until(std::uint64_t time_fs);
-  // The calling thread runs the queue while it waits, ahead of the kernel. It may wait through the queue only,
-  void allow_run_ahead() { run_ahead_.push_back(sc_core::sc_get_current_process_b()); }
-  // and not at all ahead of the kernel during the life of one of these.
+  // During its life the calling thread runs the queue while it waits, ahead of the kernel. It may wait through the
+  // queue only.
+  class RunAheadGuard {
+   public:
+    explicit RunAheadGuard(EventQueue& event_queue);
+    ~RunAheadGuard();
+    RunAheadGuard(const RunAheadGuard&) = delete;
+    RunAheadGuard& operator=(const RunAheadGuard&) = delete;
+
+   private:
+    EventQueue& event_queue_;
+  };
+  // During its life the calling thread is not ahead of the kernel, and may wait through the kernel.
   class KernelTimeGuard {
    public:
     explicit KernelTimeGuard(EventQueue& event_queue);
@@ -120,20 +137,42 @@ class EventQueue : public sc_core::sc_module {
     Event* event;
     bool operator<(const Entry& o) const { return time != o.time ? time < o.time : event->order_ < o.event->order_; }
   };
+  // A SystemC thread that waits through the queue.
+  struct Thread {
+    Thread(EventQueue& event_queue, const void* its_process)
+        : process(its_process), timer(event_queue, Callback{nullptr, this}) {}
+    const void* process;
+    sc_core::sc_event resumed;
+    Event timer;                       // in the heap while another runs the queue; its order is that of the wait
+    std::uint64_t until = UINT64_MAX;  // it waits for this time,
+    Condition* condition = nullptr;    //   or for this condition
+    bool runs_ahead = false;
+  };
 
   std::uint64_t kernel_now() const { return kernel_->time_stamp().value(); }
-  void run();
-  bool may_run_ahead() const;
-  bool run_ahead(std::uint64_t until_fs, const std::uint64_t* notified);
-  bool run_until(std::uint64_t until_fs, const std::uint64_t* notified);
+  void run_in_kernel();
+  Thread* run(Thread* self);
+  void run_at_this_time();
+  Thread* thread_of_this_time(Thread* self) const;
+  void end_wait(Thread& thread);
+  Thread& this_thread();
+  void block(Thread& thread, std::uint64_t until_fs, Condition* condition);
+  void make_ready(Thread& thread);
+  void look_ahead();
   void return_to_kernel();
   void wake_at(std::uint64_t time_fs);
   void add_delta(Event& event);
+  // Threads are after all events of their time.
+  static constexpr std::uint64_t kThreads = std::uint64_t{1} << 63;
+  static bool is_of_thread(const Entry& entry) { return entry.event->order_ >= kThreads; }
   bool alone_in_front() const {
-    const auto later = [this](std::size_t place) { return place >= heap_.size() || heap_[place].time > time_; };
+    const auto later = [this](std::size_t place) {
+      return place >= heap_.size() || heap_[place].time > time_ || is_of_thread(heap_[place]);
+    };
     return later(1) && later(2);
   }
   void schedule(Event& event, std::uint64_t time_fs);
+  void insert(Event& event, std::uint64_t time_fs);
   void remove(std::size_t place);
   void sift_up(std::size_t place, const Entry& entry);
   void sift_down(std::size_t place, const Entry& entry);
@@ -144,7 +183,7 @@ class EventQueue : public sc_core::sc_module {
 
   const sc_core::sc_simcontext* kernel_ = sc_core::sc_get_curr_simcontext();
   std::uint64_t time_ = 0;            // of the last event
-  std::uint64_t limit_ = 0;           // no SystemC process has activity before
+  std::uint64_t limit_ = 0;           // no process that waits through the kernel has activity before
   bool running_ = false;              // an event is executed,
   bool is_ahead_ = false;             //   or a thread that runs ahead is: the kernel need not be asked
   std::uint64_t woken_ = UINT64_MAX;  // the time for which the kernel was asked
@@ -154,28 +193,29 @@ class EventQueue : public sc_core::sc_module {
   std::vector<Event*> delta_;  // from next_ on; nullptr: cancelled
   std::size_t next_ = 0;
   bool allows_run_ahead_ = true;
-  std::vector<const void*> run_ahead_;  // threads
+  std::deque<Thread*> ready_;                                         // their condition was notified
+  std::unordered_map<const void*, std::unique_ptr<Thread>> threads_;  // by SystemC process
+  Thread* last_ = nullptr;                                            // that was looked up
   sc_core::sc_event due_;
 };
 
 // A condition that SystemC threads wait for: `while (!condition) changed.wait();` on one side, change it and
-// `changed.notify()` on the other. As an event notified in the next delta cycle, without cost while no thread waits.
+// `changed.notify()` on the other. Threads that wait go on after all that is scheduled for this time.
 class Condition {
  public:
   explicit Condition(EventQueue& event_queue) : event_queue_(event_queue) {}
   void wait() { wait_until(UINT64_MAX); }
   void wait_until(std::uint64_t time_fs);  // or that time
   void notify() {
-    ++notified_;
-    if (parked_ > 0) event_queue_.notify(event_);
+    if (!waiting_.empty()) notify_all();
   }
-  sc_core::sc_event& event() { return event_; }  // for sensitivity, before a thread waits
 
  private:
+  friend class EventQueue;
+  void notify_all();
+
   EventQueue& event_queue_;
-  sc_core::sc_event event_;
-  std::uint64_t notified_ = 0;
-  int parked_ = 0;  // threads that wait for the event
+  std::vector<EventQueue::Thread*> waiting_;  // in the order in which they came
 };
 
 inline void Event::notify_delta() {

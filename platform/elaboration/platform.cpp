@@ -148,6 +148,7 @@ Platform::Platform(sc_core::sc_module_name name, const MachineConfig& m, bool fu
       dram(make<Memory>({"dram", "dram", context_, machine_, hal::kDramBase})),
       l2(m.has_l2() ? make<Memory>({"l2", "l2", context_, machine_, hal::kL2Base}) : nullptr) {
   context_.event_queue.set_run_ahead(m.simulation.run_ahead == "on");
+  context_.cycle_limit.set_by_user(m.simulation.max_cycles);
   context_.l1_tags.assign(std::begin(firmware::kL1RegionNames), std::end(firmware::kL1RegionNames));
   bus->add_target(mailbox_range(mailbox_pages(context_.partitions))).bind(bindings_.to(mailbox.in));
   bus->add_target(dram_range(m)).bind(bindings_.to(dram->in(0), dram->is_approximately_timed()));
@@ -204,7 +205,10 @@ void simulate_endless(Platform& platform, const Endless& endless) {
   for (int quiet = 0; quiet < kQuietSteps; ++quiet) {
     if (quiet > 0 && platform.all_finished() && platform.waiting().empty()) return;
     const sc_core::sc_time left = sc_core::sc_max_time() - sc_core::sc_time_stamp();
-    sc_core::sc_start(std::min(left, std::max(least, sc_core::sc_time_to_pending_activity())));
+    // Before the first start no process has run, and none is known to have activity.
+    const bool has_begun = sc_core::sc_get_status() != sc_core::SC_ELABORATION;
+    const sc_core::sc_time next = has_begun ? sc_core::sc_time_to_pending_activity() : sc_core::SC_ZERO_TIME;
+    sc_core::sc_start(std::min(left, std::max(least, next)));
     if (sc_core::sc_get_status() == sc_core::SC_STOPPED) {
       return stop_by(platform, "its plug-in called sc_stop(), which ends the simulation; allowed is an error response");
     }

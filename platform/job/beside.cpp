@@ -7,7 +7,6 @@
 #include <set>
 
 #include "firmware/hal/registers.h"
-#include "models/cycle_limit.h"
 #include "platform/elaboration/platform.h"
 #include "platform/energy/machine_model.h"
 #include "platform/job/placed.h"
@@ -117,7 +116,6 @@ SideBySide run_beside(const MachineConfig& machine, const config::EnergyTable& t
   const config::EnergyTable energy = energy::resolved(table, machine);
   double ideal = 0;
   for (std::size_t i = 0; i < jobs.size(); ++i) ideal += ideal_cycles(jobs[i].network, parts[i].machine);
-  const cycle_limit::OfJob limit(ideal);
   const std::vector<Partition> partitions = partitions_of(machine, parts);
   std::vector<Schedule> schedules;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
@@ -129,6 +127,7 @@ SideBySide run_beside(const MachineConfig& machine, const config::EnergyTable& t
   {
     Elaborated elaborated(machine, full_data, partitions);
     Platform& platform = elaborated.platform();
+    platform.context().cycle_limit.set_for_job(ideal);
     std::vector<std::unique_ptr<Placed>> placed;
     std::vector<std::uint32_t> booted;
     std::vector<DramMeter> meters(jobs.size());
@@ -173,6 +172,7 @@ SideBySide run_beside(const MachineConfig& machine, const config::EnergyTable& t
       break;
     }
     Elaborated elaborated(machine, false, partitions);
+    elaborated.platform().context().cycle_limit.set_for_job(ideal);
     const Placed placed(elaborated.platform(), parts[i].partition, parts[i].machine, jobs[i].network, schedules[i],
                         nullptr);
     simulate(elaborated.platform(), numbers(parts[i].clusters), placed.what());

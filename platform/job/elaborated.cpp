@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "firmware/runtime/boot.h"
@@ -22,6 +23,12 @@ std::string elaborated_part(const MachineConfig& m) {
   return fmt::format("a machine of {} clusters of {} cores", m.clusters, m.cores);
 }
 
+// Those that live, in the order in which they were made. SystemC's current simulation is of the process, too.
+std::vector<sc_core::sc_simcontext*>& simulations() {
+  static std::vector<sc_core::sc_simcontext*> all = {sc_core::sc_get_curr_simcontext()};
+  return all;
+}
+
 }  // namespace
 
 Elaborated::Elaborated(const MachineConfig& machine, bool full_data, std::vector<Partition> partitions)
@@ -40,16 +47,30 @@ Elaborated::Elaborated(const MachineConfig& machine, bool full_data, std::vector
   }
 }
 
-Elaborated::~Elaborated() = default;
+Elaborated::~Elaborated() {
+  const Current current(*this);
+  platform_.reset();
+}
 
-Elaborated::Simulation::Simulation()
-    : outer_(sc_core::sc_curr_simcontext), own_(std::make_unique<sc_core::sc_simcontext>()) {
+Elaborated::Current::Current(Elaborated& elaborated)
+    : before_(std::exchange(sc_core::sc_curr_simcontext, elaborated.simulation_.context())) {}
+
+Elaborated::Current::~Current() { sc_core::sc_curr_simcontext = before_; }
+
+Elaborated::Simulation::Simulation() {
+  simulations();  // with the one before
+  own_ = std::make_unique<sc_core::sc_simcontext>();
+  simulations().push_back(own_.get());
   sc_core::sc_curr_simcontext = own_.get();
 }
 
 Elaborated::Simulation::~Simulation() {
+  auto& all = simulations();
+  all.erase(std::find(all.begin(), all.end(), own_.get()));
+  sc_core::sc_simcontext* const before = std::exchange(sc_core::sc_curr_simcontext, own_.get());
+  sc_core::sc_simcontext* const own = own_.get();
   own_.reset();
-  sc_core::sc_curr_simcontext = outer_;
+  sc_core::sc_curr_simcontext = before == own ? all.back() : before;
 }
 
 }  // namespace attnvp::job

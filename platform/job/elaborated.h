@@ -1,5 +1,5 @@
-// A platform for as long as this lives, in a simulation of its own. Of several in a process the last one that was made
-// is the one that runs, until it is gone.
+// A platform for as long as this lives, in a simulation of its own. There may be several in a process. SystemC knows
+// one current simulation: the latest one that lives, or the one of an Elaborated::Current.
 #pragma once
 
 #include <memory>
@@ -27,18 +27,29 @@ class Elaborated {
   Elaborated& operator=(const Elaborated&) = delete;
   Platform& platform() { return *platform_; }
 
+  // During its life the simulation of that platform is SystemC's current one, in which it can run.
+  class Current {
+   public:
+    explicit Current(Elaborated& elaborated);
+    ~Current();
+    Current(const Current&) = delete;
+    Current& operator=(const Current&) = delete;
+
+   private:
+    sc_core::sc_simcontext* before_;
+  };
+
  private:
   host_memory::Share share_;
-  // The one that SystemC's objects belong to from here on.
   class Simulation {
    public:
     Simulation();
     ~Simulation();
     Simulation(const Simulation&) = delete;
     Simulation& operator=(const Simulation&) = delete;
+    sc_core::sc_simcontext* context() { return own_.get(); }
 
    private:
-    sc_core::sc_simcontext* outer_;
     std::unique_ptr<sc_core::sc_simcontext> own_;
   } simulation_;
   std::unique_ptr<Platform> platform_;

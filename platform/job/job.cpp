@@ -6,7 +6,6 @@
 #include <chrono>
 #include <optional>
 
-#include "models/cycle_limit.h"
 #include "models/storage/host_memory.h"
 #include "platform/config/error.h"
 #include "platform/config/units.h"
@@ -111,7 +110,8 @@ Platform& Runner::platform() { return elaborated_->platform(); }
 
 Result Runner::run(const config::Network& network, const Schedule& schedule, const Tensors* tensors,
                    const RunOptions& options) {
-  const cycle_limit::OfJob limit(ideal_cycles(network, platform().machine()), options.most_cycles);
+  std::optional<Elaborated::Current> current(std::in_place, *elaborated_);
+  platform().context().cycle_limit.set_for_job(ideal_cycles(network, platform().machine()), options.most_cycles);
   check_complete(schedule);
   const bool fresh = sc_core::sc_time_stamp() == sc_core::SC_ZERO_TIME;
   const auto time_has_run_out = [this]() -> bool& { return platform().context().event_queue.time_has_run_out; };
@@ -134,6 +134,7 @@ Result Runner::run(const config::Network& network, const Schedule& schedule, con
   // It was the jobs before that took the time away.
   const MachineConfig machine = platform().machine();
   const bool full = platform().context().full_data;
+  current.reset();
   elaborated_.reset();
   elaborated_.emplace(machine, full);
   return run(network, schedule, tensors, options);

@@ -108,7 +108,8 @@ struct RunOptions {
   std::uint64_t most_cycles = 0;           // a run that takes longer is stopped, which is an error; 0: any
 };
 
-// A machine ready to run jobs, one after the other, without elaborating again. After a RunError it is spent.
+// A machine ready to run jobs, one after the other, without elaborating again. After a RunError it is spent. Several in
+// a process do not disturb each other.
 class Runner {
  public:
   Runner(const MachineConfig& machine, config::EnergyTable energy, bool full_data);

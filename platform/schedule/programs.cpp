@@ -10,6 +10,7 @@
 
 #include "firmware/riscv/declaration.h"
 #include "firmware/runtime/boot.h"
+#include "models/cycle_limit.h"
 #include "models/riscv/call_stack.h"
 #include "models/riscv_processor/program.h"
 #include "models/riscv_processor/untimed.h"
@@ -24,8 +25,8 @@ using firmware::Parameter;
 // An ELF file's dataflows, as the compiled-in ones are: structs that point to each other.
 class Program {
  public:
-  Program(std::shared_ptr<const riscv::ElfFile> file, const RiscvConfig& config)
-      : file_(std::move(file)), config_(config) {
+  Program(std::shared_ptr<const riscv::ElfFile> file, const RiscvConfig& config, std::uint64_t max_cycles)
+      : file_(std::move(file)), config_(config), most_cycles_(max_cycles != 0 ? max_cycles : CycleLimit::kUntimed) {
     std::uint32_t at = 0, version = 0;
     file_->section("attnvp_abi", &at);
     if (at == 0 || !file_->read(at, &version, sizeof version) || version != riscv::kDeclarationVersion) {
@@ -43,7 +44,7 @@ class Program {
   void run(hal::Cpu& cpu, std::uint32_t cluster) {
     riscv::CallStack calls;
     calls_ = follows_ ? &calls : nullptr;
-    riscv::run_untimed(*file_, riscv::core_config(config_, cluster), cpu, calls_);
+    riscv::run_untimed(*file_, riscv::core_config(config_, cluster), cpu, most_cycles_, calls_);
     calls_ = nullptr;
   }
   void follow(bool calls) { follows_ = calls; }
@@ -162,6 +163,7 @@ class Program {
 
   std::shared_ptr<const riscv::ElfFile> file_;
   RiscvConfig config_;
+  std::uint64_t most_cycles_;
   bool follows_ = false;
   riscv::CallStack* calls_ = nullptr;  // of the run at hand
   std::map<std::uint32_t, std::vector<std::string>> lines_;
@@ -187,7 +189,7 @@ std::optional<Program>& chosen() {
 void use_firmware_of(const MachineConfig& machine) {
   const auto& config = machine.own<RiscvConfig>();
   if (machine.control.cpu == "riscv" && config.firmware != RiscvConfig::kShipped) {
-    chosen().emplace(riscv::open_program(config), config);
+    chosen().emplace(riscv::open_program(config), config, machine.simulation.max_cycles);
   } else {
     chosen().reset();
   }

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <utility>
@@ -171,7 +172,7 @@ TEST_F(EventQueueTest, RandomSchedulesAgainstASortedList) {
 TEST_F(EventQueueTest, AThreadThatRunsAheadRunsTheQueue) {
   step("step").notify_at(10);
   process([&] {
-    event_queue_->allow_run_ahead();
+    const sim::EventQueue::RunAheadGuard ahead(*event_queue_);
     event_queue_->wait_until(10);  // steps of a time come before processes
     note("process");
     step("planned by it").notify_at(15);
@@ -199,7 +200,8 @@ TEST_F(EventQueueTest, ThreadsOfOneQueueTakeTurns) {
   for (const bool drive : {false, true}) {
     for (const std::uint64_t every : {2, 5}) {
       process([&, drive, every] {
-        if (drive) event_queue_->allow_run_ahead();
+        std::optional<sim::EventQueue::RunAheadGuard> ahead;
+        if (drive) ahead.emplace(*event_queue_);
         for (int i = 0; i < 3; ++i) {
           event_queue_->wait_until(event_queue_->now_fs() + every + (drive ? 100 : 0));
           note("every " + std::to_string(every));
@@ -241,7 +243,7 @@ TEST_F(EventQueueTest, TheQueueDoesNotRunAheadOfOtherProcesses) {
     EXPECT_EQ(kernel_fs(), 22U);
   });
   process([&] {
-    event_queue_->allow_run_ahead();
+    const sim::EventQueue::RunAheadGuard ahead(*event_queue_);
     for (const std::uint64_t time : {4, 12, 40}) {
       event_queue_->wait_until(time);
       EXPECT_EQ(seen, std::min<std::uint64_t>(time, 30));
@@ -253,12 +255,75 @@ TEST_F(EventQueueTest, TheQueueDoesNotRunAheadOfOtherProcesses) {
   EXPECT_EQ(seen, 30U);
 }
 
+// Threads that are ready at one time: those that wait for it, in the order of their waits, then those whose condition
+// was notified. Events that one of them schedules come before the next.
+class OrderOfThreads : public EventQueueTest, public testing::WithParamInterface<bool> {};
+
+TEST_P(OrderOfThreads, IsThatOfTheirWaitsWithAndWithoutRunAhead) {
+  event_queue_->set_run_ahead(GetParam());
+  sim::Condition changed(*event_queue_);
+  sim::Event& soon = step("planned by it");
+  const auto waits = [&](const std::string& name, std::uint64_t begin) {
+    process([&, name, begin] {
+      const sim::EventQueue::RunAheadGuard ahead(*event_queue_);
+      event_queue_->wait_until(begin);
+      event_queue_->wait_until(20);
+      if (name == "b") soon.notify_delta();
+      note(name);
+    });
+  };
+  for (const char* name : {"told first", "told last"}) {
+    process([&, name] {
+      const sim::EventQueue::RunAheadGuard ahead(*event_queue_);
+      if (name == std::string("told last")) event_queue_->wait_until(2);
+      changed.wait();
+      note(name);
+    });
+  }
+  waits("c", 7);
+  waits("a", 3);
+  waits("b", 5);
+  step([&] { changed.notify(); }).notify_at(20);
+  step("step").notify_at(20);
+  std::vector<std::uint64_t> kernel_times;
+  step([&] { kernel_times.push_back(kernel_fs()); }).notify_at(21);
+  sc_core::sc_start();
+  EXPECT_EQ(done_, (Times{{"step", 20},
+                          {"a", 20},
+                          {"b", 20},
+                          {"planned by it", 20},
+                          {"c", 20},
+                          {"told first", 20},
+                          {"told last", 20}}));
+  EXPECT_EQ(kernel_times.front() == 21, !GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(EventQueue, OrderOfThreads, testing::Bool());
+
+// A thread that ends leaves the queue to the kernel.
+TEST_F(EventQueueTest, EventsRunAfterTheThreadThatRanTheQueueHasEnded) {
+  process([&] {
+    const sim::EventQueue::RunAheadGuard ahead(*event_queue_);
+    event_queue_->wait_until(4);
+  });
+  process([&] {
+    const sim::EventQueue::RunAheadGuard ahead(*event_queue_);
+    event_queue_->wait_until(9);
+    note("other");
+  });
+  step("step").notify_at(6);
+  step("last").notify_at(12);
+  sc_core::sc_start();
+  EXPECT_EQ(done_, (Times{{"step", 6}, {"other", 9}, {"last", 12}}));
+}
+
 TEST_F(EventQueueTest, AConditionWakesWaitingThreads) {
   sim::Condition wake(*event_queue_);
   bool open = false;
   const auto waiter = [&](const std::string& name) {
     return [&, name] {
-      if (name == "one") event_queue_->allow_run_ahead();
+      std::optional<sim::EventQueue::RunAheadGuard> ahead;
+      if (name == "one") ahead.emplace(*event_queue_);
       while (!open) wake.wait();
       note(name);
     };

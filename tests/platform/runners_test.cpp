@@ -1,0 +1,183 @@
+// Several platforms of different machines in one process: each gives the results that it gives alone.
+#include <fmt/format.h>
+
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "explore/tuning/tuner.h"
+#include "firmware/runtime/boot.h"
+#include "models/riscv_processor/program.h"
+#include "platform/elaboration/platform.h"
+#include "platform/job/elaborated.h"
+#include "platform/job/placed.h"
+#include "tests/platform/runs.h"
+
+namespace attnvp::runs {
+namespace {
+
+// A job on a machine of its own, with random delays of a seed, or none.
+struct Case {
+  std::string hardware;
+  std::vector<std::string> keys;
+  std::string network, dataflow;
+  std::uint64_t seed = 0;
+
+  MachineConfig machine() const { return config::load_hardware(hardware, keys); }
+  config::Network layer() const { return config::load_network(network); }
+  job::Schedule schedule() const { return explore::first_fit(machine(), layer(), job::parse_dataflow(dataflow)); }
+};
+
+std::vector<Case> cases() {
+  std::vector<Case> all = {
+      {"edge", {}, "H=3,N=128,E=64", "mas"},
+      {"cluster3", {"clock=1 GHz", "dram.policy=banked", "dram.part=lpddr4-3200"}, "H=5,N=96,E=32", "flat", 3},
+      {"edge-large", {"simulation.run_ahead=off", "interconnect.kind=mesh"}, "H=4,N=160,E=48", "fusemax", 8},
+  };
+  if (riscv::program_problem(RiscvConfig()).empty()) {
+    all.push_back({"edge-large", {"control.cpu=riscv"}, "H=4,N=64,E=64", "softpipe"});
+  }
+  return all;
+}
+
+void set_jitter(Platform& platform, std::uint64_t seed) {
+  Context& context = platform.context();
+  if (seed != 0) context.jitter = std::make_unique<Jitter>(seed, context.clock.period_fs());
+}
+
+// Two jobs after each other, step by step.
+class Sequence {
+ public:
+  explicit Sequence(const Case& of)
+      : layer_(of.layer()),
+        schedule_(of.schedule()),
+        tensors_(job::random_tensors(layer_, 5)),
+        runner_(of.machine(), config::load_energy("fusemax-45nm"), true) {
+    set_jitter(runner_.platform(), of.seed);
+  }
+  job::Result run() { return runner_.run(layer_, schedule_, &tensors_, {}); }
+
+ private:
+  config::Network layer_;
+  job::Schedule schedule_;
+  job::Tensors tensors_;
+  job::Runner runner_;
+};
+
+void expect_equal(const job::Result& a, const job::Result& b) {
+  expect_same_counts(a, b);
+  EXPECT_TRUE(a.output == b.output);
+  EXPECT_TRUE(a.golden.passed);
+  EXPECT_TRUE(b.golden.passed);
+}
+
+TEST(Runners, UsedInTurnsGiveTheResultsOfEachAlone) {
+  std::vector<std::vector<job::Result>> alone;
+  for (const Case& c : cases()) {
+    Sequence sequence(c);
+    alone.push_back({sequence.run(), sequence.run()});
+  }
+  std::vector<std::unique_ptr<Sequence>> together;
+  for (const Case& c : cases()) together.push_back(std::make_unique<Sequence>(c));
+  for (std::size_t round = 0; round < 2; ++round) {
+    for (std::size_t i = 0; i < together.size(); ++i) {
+      SCOPED_TRACE(fmt::format("case {}, round {}", i, round));
+      expect_equal(together[i]->run(), alone[i][round]);
+    }
+    if (round == 0) {
+      std::swap(together.front(), together.back());
+      std::swap(alone.front(), alone.back());
+    }
+  }
+  together.front().reset();  // not in the order in which they were made
+}
+
+TEST(Runners, CycleLimitsBelongToTheRun) {
+  const Case c = cases().front();
+  MachineConfig limited = c.machine();
+  limited.simulation.max_cycles = 1000;
+  const config::Network layer = c.layer();
+  job::RunOptions options;
+  options.full_data = false;
+  job::Runner few(limited, config::load_energy("fusemax-45nm"), false);
+  job::Runner all(c.machine(), config::load_energy("fusemax-45nm"), false);
+  try {
+    few.run(layer, c.schedule(), nullptr, options);
+    FAIL() << "no limit";
+  } catch (const job::RunError& e) {
+    EXPECT_NE(std::string(e.what()).find("has not ended after 1000 cycles"), std::string::npos) << e.what();
+  }
+  options.most_cycles = 2000;
+  job::Runner once(c.machine(), config::load_energy("fusemax-45nm"), false);
+  EXPECT_THROW(once.run(layer, c.schedule(), nullptr, options), job::RunError);
+  EXPECT_GT(all.run(layer, c.schedule(), nullptr, {}).cycles, 2000U);
+}
+
+// A platform in SystemC's current simulation, with a job at its place.
+class Placement {
+ public:
+  Placement(const std::string& name, const Case& of, std::uint64_t max_cycles)
+      : machine_(of.machine()), layer_(of.layer()), schedule_(of.schedule()) {
+    machine_.simulation.max_cycles = max_cycles;
+    platform_ = std::make_unique<Platform>(name.c_str(), machine_, false, firmware::boot);
+    set_jitter(*platform_, of.seed);
+    placed_.emplace(*platform_, Partition{}, machine_, layer_, schedule_, nullptr);
+  }
+  Platform& platform() { return *platform_; }
+  void start() {
+    for (const auto& cluster : platform_->clusters) cluster->cpu->start();
+  }
+  job::Result result() {
+    job::Result r;
+    const std::uint32_t clusters = machine_.clusters;
+    for (std::uint32_t c = 0; c < clusters; ++c) r.cycles = std::max(r.cycles, platform_->cycles_of(c));
+    r.counters = job::read_counters(platform_->modules(), energy_, machine_.technology, r.cycles);
+    placed_->read_answers(r);
+    return r;
+  }
+
+ private:
+  MachineConfig machine_;
+  config::Network layer_;
+  job::Schedule schedule_;
+  config::EnergyTable energy_ = config::load_energy("fusemax-45nm");
+  std::unique_ptr<Platform> platform_;
+  std::optional<job::Placed> placed_;
+};
+
+// A simulation of its own for platforms that are put into it.
+struct Kernel {
+  job::Elaborated host{config::load_hardware("edge", {}), false};
+};
+
+// Two module trees in one kernel, whose events are at interleaved times.
+TEST(Platforms, OfOneKernelGiveTheResultsOfEachAlone) {
+  const std::vector<Case> all = cases();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Case &a = all[i], &b = all[(i + 1) % all.size()];
+    SCOPED_TRACE(fmt::format("{} and {}", a.hardware, b.hardware));
+    const auto alone = [](const std::string& name, const Case& of) {
+      const Kernel kernel;
+      Placement one(name, of, 0);
+      one.platform().run();
+      return one.result();
+    };
+    const job::Result first = alone("first", a), second = alone("second", b);
+    const Kernel kernel;
+    Placement one("first", a, 0), two("second", b, 0), short_lived("third", a, 500);
+    two.start();
+    short_lived.start();
+    one.platform().run();
+    EXPECT_EQ(one.result().cycles, first.cycles);
+    EXPECT_EQ(two.result().cycles, second.cycles);
+    expect_same_counts(one.result(), first);
+    expect_same_counts(two.result(), second);
+    EXPECT_TRUE(short_lived.platform().context().faults.any());
+  }
+}
+
+}  // namespace
+}  // namespace attnvp::runs
