@@ -100,15 +100,16 @@ void refuse_others(const RunArguments& a) {
 
 job::Schedule schedule_of(const Asked& asked, const job::Part& part, const config::EnergyTable& energy,
                           explore::TuningOptions tuning) {
-  const std::string wanted = default_dataflow(asked.dataflow, asked.network);
+  const std::string wanted = default_dataflow(asked.dataflow, asked.network, part.machine);
   const bool searched = asked.tiling == "auto";
   if (searched) tuning.search_longer();
-  const job::Tiling tiling = searched ? job::Tiling{} : job::parse_tiling(asked.tiling);
+  const schedule::FirmwareImage& firmware = schedule::firmware_of(part.machine);
+  const job::Tiling tiling = searched ? job::Tiling(firmware) : job::parse_tiling(asked.tiling, firmware);
   job::Schedule schedule;
   if (wanted == "auto") {
     return explore::pick_dataflow(part.machine, asked.network, tiling, energy, tuning).best().schedule;
   }
-  schedule = job::parse_dataflow(wanted);
+  schedule = job::parse_dataflow(wanted, firmware);
   schedule.tiling = tiling;
   return explore::tune(part.machine, asked.network, schedule, energy, tuning);
 }

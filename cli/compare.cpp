@@ -74,8 +74,7 @@ Outcome run_one(const Prepared& p, const Entry& entry, const RunArguments& a, co
   const MachineConfig& machine = *of_entry;
   Outcome outcome;
   try {
-    schedule::use_firmware_of(machine);
-    job::Schedule schedule = job::parse_dataflow(dataflow);
+    job::Schedule schedule = job::parse_dataflow(dataflow, schedule::firmware_of(machine));
     schedule.tiling = p.tiling;
     schedule = explore::tune(machine, p.network, schedule, p.energy, tuning_options(a));
     job::Runner runner(machine, p.energy, p.full);
@@ -127,9 +126,8 @@ std::vector<std::string> names_in(const std::vector<std::string>& texts) {
 std::vector<Entry> entries_of(const std::vector<std::string>& names, bool given, const MachineConfig& own,
                               const MachineConfig& shipped) {
   const auto known = [](const MachineConfig& machine) {
-    schedule::use_firmware_of(machine);
     std::vector<std::string> known_names;
-    for (const firmware::Dataflow* d : schedule::dataflows()) known_names.emplace_back(d->name);
+    for (const firmware::Dataflow* d : schedule::firmware_of(machine).dataflows()) known_names.emplace_back(d->name);
     return known_names;
   };
   const std::string& elf = own.own<RiscvConfig>().firmware;
@@ -151,10 +149,8 @@ std::vector<Entry> entries_of(const std::vector<std::string>& names, bool given,
     if (!has(of_own)) config::check_machine(shipped, {fmt::format("--dataflow {}", name)});
     if (has(of_own) && has(of_shipped)) both += (both.empty() ? "" : ", ") + name;
     entries.push_back({text, has(of_own) ? &own : &shipped});
-    schedule::use_firmware_of(*entries.back().machine);
-    job::parse_dataflow(text);  // its options, before anything is run
+    job::parse_dataflow(text, schedule::firmware_of(*entries.back().machine));  // its options, before anything is run
   }
-  schedule::use_firmware_of(own);
   if (given && !both.empty()) {
     text::complain(fmt::format("--dataflow {} runs from {}; the shipped firmware has that name, too", both, elf));
   }
@@ -169,7 +165,8 @@ int compare(const RunArguments& a) {
   std::vector<std::string> names = names_in(a.dataflows);
   const bool all = names.empty();
   if (all) {
-    for (const firmware::Dataflow* d : job::dataflows_for(p.network)) names.emplace_back(d->name);
+    for (const firmware::Dataflow* d : job::dataflows_for(p.network, schedule::firmware_of(p.machine)))
+      names.emplace_back(d->name);
   }
   MachineConfig shipped = p.machine;
   shipped.own<RiscvConfig>().firmware = RiscvConfig::kShipped;

@@ -55,12 +55,12 @@ std::string options_text(const firmware::Dataflow& dataflow) {
   return text;
 }
 
-void list_dataflows() {
+void list_dataflows(const schedule::FirmwareImage& firmware = schedule::compiled_firmware()) {
   Table table;
   table.column("dataflow", Table::Align::kLeft);
   table.column("options", Table::Align::kLeft);
   table.column("description", Table::Align::kLeft);
-  for (const firmware::Dataflow* d : schedule::dataflows()) {
+  for (const firmware::Dataflow* d : firmware.dataflows()) {
     table.row({d->name, options_text(*d), d->description});
   }
   print(table.text(text::line_width()));
@@ -217,7 +217,7 @@ std::vector<Kind> kinds_of(const std::string& what) {
   if (config::is_path(what)) return {kind_of_file(what)};
   std::vector<Kind> kinds;
   std::vector<std::string> names;
-  for (const firmware::Dataflow* d : schedule::dataflows()) {
+  for (const firmware::Dataflow* d : schedule::compiled_firmware().dataflows()) {
     if (what == d->name) kinds.push_back(Kind::kDataflow);
     names.emplace_back(d->name);
   }
@@ -237,6 +237,17 @@ std::vector<Kind> kinds_of(const std::string& what) {
   const bool like_a_key = config::nearest(what, names).empty() && !config::nearest(what, keys).empty();
   throw config::ConfigError(fmt::format("{} is no machine, network, dataflow, streaming graph, energy table or key{}",
                                         config::in_quotes(what), config::hint(what, like_a_key ? keys : names)));
+}
+
+// Of an ELF file, whatever the machine.
+void describe_program(const std::string& elf) {
+  MachineConfig machine;
+  const schedule::FirmwareImage& firmware = use_firmware(machine, elf);
+  list_dataflows(firmware);
+  for (const firmware::Dataflow* d : firmware.dataflows()) {
+    print("\n");
+    describe_dataflow(*d);
+  }
 }
 
 void describe_as(Kind kind, const DescribeArguments& a) {
@@ -263,12 +274,7 @@ void describe_as(Kind kind, const DescribeArguments& a) {
       describe_energy(a.what);
       break;
     case Kind::kProgram:
-      use_program(a.what);
-      list_dataflows();
-      for (const firmware::Dataflow* d : schedule::dataflows()) {
-        print("\n");
-        describe_dataflow(*d);
-      }
+      describe_program(a.what);
       break;
     case Kind::kMachine:
       describe_machine(config::load_hardware(a.what, a.settings), config::hardware_provenance(a.what, a.settings));

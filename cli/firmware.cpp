@@ -10,18 +10,13 @@
 
 namespace attnvp::cli {
 
-void use_firmware(MachineConfig& machine, const std::string& elf) {
+const schedule::FirmwareImage& use_firmware(MachineConfig& machine, const std::string& elf) {
   if (!elf.empty()) {
     machine.control.cpu = "riscv";
     machine.own<RiscvConfig>().firmware = elf;
     config::check_machine(machine, {"--firmware"});
   }
-  schedule::use_firmware_of(machine);
-}
-
-void use_program(const std::string& elf) {
-  MachineConfig machine;
-  use_firmware(machine, elf);
+  return schedule::firmware_of(machine);
 }
 
 bool is_program(const std::string& path) {
@@ -35,12 +30,13 @@ bool is_program(const std::string& path) {
                      "ELF";
 }
 
-std::string default_dataflow(const std::string& asked, const config::Network& network) {
+std::string default_dataflow(const std::string& asked, const config::Network& network, const MachineConfig& machine) {
   if (!asked.empty()) return asked;
   const bool one_step = network.step != config::Step::kAttention;
-  const auto fit = job::dataflows_for(network);
+  const schedule::FirmwareImage& firmware = schedule::firmware_of(machine);
+  const auto fit = job::dataflows_for(network, firmware);
   if (one_step && !fit.empty()) return fit.front()->name;
-  return schedule::find_dataflow("mas") != nullptr ? "mas" : schedule::dataflows().front()->name;
+  return firmware.find("mas") != nullptr ? "mas" : firmware.dataflows().front()->name;
 }
 
 }  // namespace attnvp::cli

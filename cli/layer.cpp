@@ -49,7 +49,8 @@ int run_layer(const RunArguments& a, const Prepared& p) {
     };
     const std::string& dataflow = a.dataflows.front();
     run = explore::run_layer(p.machine, p.network,
-                             dataflow == "auto" ? dataflow : default_dataflow(dataflow, p.network), p.energy, options);
+                             dataflow == "auto" ? dataflow : default_dataflow(dataflow, p.network, p.machine), p.energy,
+                             options);
   }
   const std::string json = explore::to_json(run, p.machine.name, config::machine_hash(p.machine), a.settings);
   if (json_file != nullptr) json_file->write(json, files::Form::kOwn);

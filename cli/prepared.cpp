@@ -19,7 +19,7 @@ Prepared prepare(const RunArguments& a) {
   };
   choose("--vec", a.vec, p.machine.vec.kind);
   choose("--cpu", a.cpu, p.machine.control.cpu);
-  use_firmware(p.machine, a.firmware);
+  const schedule::FirmwareImage& firmware = use_firmware(p.machine, a.firmware);
   if (!a.requests.empty()) {
     for (const auto& [option, value] : {std::pair{"--q", &a.q}, {"--k", &a.k}, {"--v", &a.v}, {"--out", &a.out}}) {
       if (!value->empty()) throw config::ConfigError(fmt::format("{} does not go with --requests", option));
@@ -27,7 +27,7 @@ Prepared prepare(const RunArguments& a) {
   }
   p.network = a.requests.empty() ? config::load_network(a.network) : config::load_network(a.network, a.requests);
   p.energy = config::load_energy(p.machine.energy);
-  if (a.tiling != "auto") p.tiling = job::parse_tiling(a.tiling);
+  if (a.tiling != "auto") p.tiling = job::parse_tiling(a.tiling, firmware);
   p.full = a.data == "full";
   return p;
 }

@@ -101,7 +101,7 @@ int run(const RunArguments& a) {
   const Prepared p = prepare(a);
   if (!a.clusters.empty() || !a.beside.empty()) return run_side_by_side(a, p);
   if (p.network.scope != config::Scope::kAttention) return run_layer(a, p);
-  const std::string wanted = default_dataflow(a.dataflows.front(), p.network);
+  const std::string wanted = default_dataflow(a.dataflows.front(), p.network, p.machine);
   explore::Portfolio picked;
   // Firmware that is debugged has stderr for itself.
   std::optional<Waiting> waiting;
@@ -112,7 +112,7 @@ int run(const RunArguments& a) {
     picked = explore::pick_dataflow(p.machine, p.network, p.tiling, p.energy, tuning);
     schedule = picked.best().schedule;
   } else {
-    schedule = job::parse_dataflow(wanted);
+    schedule = job::parse_dataflow(wanted, schedule::firmware_of(p.machine));
     schedule.tiling = p.tiling;
     schedule = explore::tune(p.machine, p.network, schedule, p.energy, tuning);
   }

@@ -51,10 +51,10 @@ Chosen read_job(const ScheduleArguments& a) {
   Chosen chosen;
   chosen.machine = config::load_hardware(a.hardware, a.settings);
   chosen.machine.simulation.max_cycles = a.max_cycles;
-  use_firmware(chosen.machine, a.firmware);
+  const schedule::FirmwareImage& firmware = use_firmware(chosen.machine, a.firmware);
   chosen.network = config::load_network(a.network);
-  chosen.schedule = job::parse_dataflow(default_dataflow(a.dataflow, chosen.network));
-  chosen.schedule.tiling = job::parse_tiling(a.tiling);
+  chosen.schedule = job::parse_dataflow(default_dataflow(a.dataflow, chosen.network, chosen.machine), firmware);
+  chosen.schedule.tiling = job::parse_tiling(a.tiling, firmware);
   return chosen;
 }
 

@@ -101,9 +101,10 @@ std::string to_text(const explore::Problem& p, Objective objective, const explor
 int search(const SearchArguments& a) {
   const Objective objective = objective_of(a.objective);
   MachineConfig machine = config::load_hardware(a.hardware, a.settings);
-  use_firmware(machine, {});
+  const schedule::FirmwareImage& firmware = use_firmware(machine, {});
   const config::Network network = config::load_network(a.network).folded();
-  const explore::Problem problem{machine, network, job::parse_dataflow(default_dataflow(a.dataflow, network)),
+  const explore::Problem problem{machine, network,
+                                 job::parse_dataflow(default_dataflow(a.dataflow, network, machine), firmware),
                                  config::load_energy(machine.energy)};
   files::Outputs outputs;
   files::Output* const csv_file = outputs.open("--csv", a.csv);

@@ -25,11 +25,13 @@ auto sum_of(const LayerRun& run, const Part& part) {
 
 job::Schedule schedule_of(const MachineConfig& machine, const config::Network& n, const std::string& dataflow,
                           const config::EnergyTable& energy, const job::Tiling& tiling, const TuningOptions& options) {
+  const schedule::FirmwareImage& firmware = schedule::firmware_of(machine);
   if (n.step != config::Step::kAttention) {
-    return tune(machine, n, job::parse_dataflow(job::dataflows_for(n).front()->name), energy, options);
+    return tune(machine, n, job::parse_dataflow(job::dataflows_for(n, firmware).front()->name, firmware), energy,
+                options);
   }
   if (dataflow == "auto") return pick_dataflow(machine, n, tiling, energy, options).best().schedule;
-  job::Schedule schedule = job::parse_dataflow(dataflow);
+  job::Schedule schedule = job::parse_dataflow(dataflow, firmware);
   schedule.tiling = tiling;
   return tune(machine, n, schedule, energy, options);
 }

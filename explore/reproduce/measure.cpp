@@ -19,9 +19,7 @@ constexpr std::uint32_t kRowsOfTiles = 8192;       // query rows in it where sco
 
 std::uint32_t heads_of(std::uint32_t tokens) { return std::clamp(kWholeHeads / tokens, 1U, 16U); }
 
-bool unfused(const job::Schedule& schedule) {
-  return schedule::find_dataflow(schedule.dataflow)->scores != hal::kScoresOnChip;
-}
+bool unfused(const job::Schedule& schedule) { return schedule.declaration().scores != hal::kScoresOnChip; }
 
 std::uint32_t rows_of(const job::Schedule& schedule, std::uint32_t tokens) {
   return unfused(schedule) || tokens > kWholeRows ? kRowsOfTiles : kScoresOfRows / tokens;

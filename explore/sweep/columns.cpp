@@ -67,7 +67,7 @@ void add_results(std::vector<Column>& all) {
   const auto count = [&](const std::string& name, const char* meaning, const Dimension& d = kPlain) {
     all.push_back(whole(name, Role::kResult, d, meaning));
   };
-  for (const firmware::Parameter* p : job::all_parameters()) {
+  for (const firmware::Parameter* p : schedule::compiled_firmware().parameters()) {
     const std::string name = std::string("tiling.") + p->name;
     if (job::has_words(p->name)) {
       all.push_back({name,

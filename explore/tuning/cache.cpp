@@ -93,12 +93,12 @@ Cache::Cache(bool use) {
 
 Cache::~Cache() = default;
 
-std::optional<job::Tiling> Cache::find(const std::string& key) const {
+std::optional<job::Tiling> Cache::find(const std::string& key, const schedule::FirmwareImage& firmware) const {
   if (database_ == nullptr || key.empty()) return std::nullopt;
   try {
     SQLite::Statement query(*database_, "SELECT tiling FROM tilings WHERE key = ?");
     query.bind(1, key);
-    if (query.executeStep()) return job::parse_tiling(query.getColumn(0).getString());
+    if (query.executeStep()) return job::parse_tiling(query.getColumn(0).getString(), firmware);
   } catch (const std::exception&) {  // damaged, or locked for long: as if there were none
   }
   return std::nullopt;

@@ -29,7 +29,7 @@ class Cache {
  public:
   explicit Cache(bool use);
   ~Cache();
-  std::optional<job::Tiling> find(const std::string& key) const;
+  std::optional<job::Tiling> find(const std::string& key, const schedule::FirmwareImage& firmware) const;
   void store(const std::string& key, const Problem& problem, const job::Tiling& tiling, double cycles) const;
 
   struct Entry {

@@ -34,7 +34,7 @@ std::string convergence_csv(const TuningResult& r) {
   const auto number = [](double v) { return std::isfinite(v) ? fmt::format("{:.17g}", v) : std::string(); };
   for (std::size_t i = 0; i < r.log.size(); ++i) {
     out += fmt::format("{},{},{}", i + 1, number(r.log[i].cost), number(r.log[i].best));
-    for (const auto& [name, value] : columns.entries()) out += "," + job::value_text(name, r.log[i].tiling[name]);
+    for (const auto& [name, value] : columns.entries()) out += "," + job::value_text(r.log[i].tiling, name);
     out += "\n";
   }
   return out;

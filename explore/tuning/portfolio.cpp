@@ -50,13 +50,13 @@ std::uint64_t budget_of(const TuningOptions& options, std::uint64_t steps) {
 }  // namespace
 
 bool has_open_parameters(const job::Schedule& schedule) {
-  const firmware::Dataflow& dataflow = *schedule::find_dataflow(schedule.dataflow);
+  const firmware::Dataflow& dataflow = schedule.declaration();
   const std::vector<std::uint32_t> words = job::words_of(schedule.tiling, dataflow);
   return std::count(words.begin(), words.end(), 0U) > 0;
 }
 
 std::vector<job::Schedule> variants_of(const job::Schedule& schedule) {
-  const firmware::Dataflow& dataflow = *schedule::find_dataflow(schedule.dataflow);
+  const firmware::Dataflow& dataflow = schedule.declaration();
   std::vector<job::Schedule> all;
   for (const firmware::Parameter* const* p = dataflow.parameters; *p != nullptr; ++p) {
     if ((*p)->named == nullptr || schedule.tiling[(*p)->name] != 0) continue;
@@ -190,8 +190,9 @@ Portfolio choose_from(const std::vector<job::Schedule>& schedules, const Machine
 Portfolio pick_dataflow(const MachineConfig& machine, const config::Network& network, const job::Tiling& tiling,
                         const config::EnergyTable& energy, const TuningOptions& options) {
   std::vector<job::Schedule> all;
-  for (const firmware::Dataflow* dataflow : job::dataflows_for(network)) {
-    job::Schedule schedule = job::parse_dataflow(dataflow->name);
+  const schedule::FirmwareImage& image = schedule::firmware_of(machine);
+  for (const firmware::Dataflow* dataflow : job::dataflows_for(network, image)) {
+    job::Schedule schedule = job::parse_dataflow(dataflow->name, image);
     schedule.tiling = tiling;
     for (job::Schedule& variant : variants_of(schedule)) all.push_back(std::move(variant));
   }

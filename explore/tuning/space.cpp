@@ -137,7 +137,7 @@ Room room_of(const Parameter& p) {
 
 Space::Space(const Problem& problem, std::uint32_t most_rows, std::uint32_t most_columns)
     : problem_(problem),
-      dataflow_(*schedule::find_dataflow(problem.schedule.dataflow)),
+      dataflow_(problem.schedule.declaration()),
       job_(job::make_job(problem.machine, problem.network, problem.schedule)),
       extents_(job_),
       given_(job::words_of(problem.schedule.tiling, dataflow_)) {
@@ -389,7 +389,9 @@ std::vector<Space::Neighbour> Space::neighbours(const ParameterVector& vector) {
   return all;
 }
 
-job::Tiling Space::tiling(const ParameterVector& vector) const { return job::tiling_of(vector, dataflow_); }
+job::Tiling Space::tiling(const ParameterVector& vector) const {
+  return job::tiling_of(vector, dataflow_, *problem_.schedule.firmware);
+}
 ParameterVector Space::vector(const job::Tiling& tiling) const { return job::words_of(tiling, dataflow_); }
 
 void Space::refuse() const {

@@ -142,7 +142,7 @@ job::Schedule tune(const MachineConfig& machine, const config::Network& network,
   }
   const Cache cache(options.use_cache);
   const std::string key = cache_key(problem, options);
-  if (std::optional<job::Tiling> known = cache.find(key)) {
+  if (std::optional<job::Tiling> known = cache.find(key, *schedule.firmware)) {
     job::Schedule chosen = schedule;
     chosen.tiling = *known;
     return chosen;

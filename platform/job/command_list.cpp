@@ -116,7 +116,7 @@ constexpr std::uint64_t kListAlignment = 64;
 
 Made make_list(const schedule::Job& job, const MachineConfig& machine, std::uint32_t cluster) {
   Maker maker(job, machine, cluster);
-  schedule::run_firmware(maker, cluster);
+  schedule::run_firmware(job, maker, cluster);
   if (maker.refused()) return {};
   if (maker.asked()) {
     throw RunError(

@@ -29,9 +29,9 @@ std::uint64_t score_bytes(const config::Network& n) {
   return std::uint64_t{n.batch} * n.heads * n.seq_q * n.seq_kv * sizeof(arith::Half);
 }
 
-std::string dataflows_with(firmware::Trait trait) {
+std::string dataflows_with(firmware::Trait trait, const schedule::FirmwareImage& firmware) {
   std::vector<std::string> names;
-  for (const firmware::Dataflow* d : schedule::dataflows()) {
+  for (const firmware::Dataflow* d : firmware.dataflows()) {
     if (d->is(trait)) names.emplace_back(d->name);
   }
   return fmt::format("{}", fmt::join(names, ", "));
@@ -140,7 +140,7 @@ void check_step(const config::Network& n, const Schedule& schedule, const firmwa
   const unsigned traits = dataflow.traits & (firmware::kOneStep | firmware::kRowStep);
   if (traits == step_traits(n) && (!one_step || n.softmax != dataflow.is(firmware::kChain))) return;
   std::vector<std::string> names;
-  for (const firmware::Dataflow* d : dataflows_for(n)) names.emplace_back(d->name);
+  for (const firmware::Dataflow* d : dataflows_for(n, *schedule.firmware)) names.emplace_back(d->name);
   throw config::ConfigError(fmt::format("{} with {}: {}; allowed: {}", n.name, schedule.text,
                                         one_step ? "that is one step of a layer, which the dataflow does not make"
                                                  : "the dataflow makes one step of a layer, such as gemm:512x2304x768 "
@@ -211,8 +211,9 @@ void add_places(schedule::Job& made, const config::Network& n) {
 
 }  // namespace
 
-std::vector<const firmware::Dataflow*> dataflows_for(const config::Network& n) {
-  return schedule::dataflows_for(n.softmax, step_traits(n));
+std::vector<const firmware::Dataflow*> dataflows_for(const config::Network& n,
+                                                     const schedule::FirmwareImage& firmware) {
+  return firmware.dataflows_for(n.softmax, step_traits(n));
 }
 
 TensorBytes tensor_bytes(const config::Network& n) {
@@ -228,8 +229,10 @@ TensorBytes tensor_bytes(const config::Network& n) {
 }
 
 schedule::Job make_job(const MachineConfig& machine, const config::Network& n, const Schedule& schedule) {
-  const firmware::Dataflow& dataflow = *schedule::find_dataflow(schedule.dataflow);
+  const firmware::Dataflow& dataflow = schedule.declaration();
   schedule::Job made;
+  made.image = schedule.firmware;
+  made.firmware = schedule::untimed(*schedule.firmware, machine);
   hal::JobBlock& job = made.block;
   job.magic = hal::kJobMagic;
   job.bytes = sizeof job;
@@ -288,7 +291,7 @@ schedule::Job make_job(const MachineConfig& machine, const config::Network& n, c
       throw config::ConfigError(
           fmt::format("{} with {}: the layer has no softmax, which that dataflow does not take; "
                       "allowed: {}",
-                      n.name, schedule.text, dataflows_with(firmware::kChain)));
+                      n.name, schedule.text, dataflows_with(firmware::kChain, *schedule.firmware)));
     }
     job.flags |= hal::kPlain;
   } else if (dataflow.is(firmware::kOnlyChain)) {
@@ -339,11 +342,11 @@ schedule::Job make_job(const MachineConfig& machine, const config::Network& n, c
   if (n.ragged() && !dataflow.is(firmware::kRagged)) {
     throw config::ConfigError(fmt::format(
         "{} with {}: the batches have contexts of different lengths, which that dataflow does not take; allowed: {}",
-        n.name, schedule.text, dataflows_with(firmware::kRagged)));
+        n.name, schedule.text, dataflows_with(firmware::kRagged, *schedule.firmware)));
   }
   if (n.page > 0 && !dataflow.is(firmware::kRagged)) {
     throw config::ConfigError(fmt::format("{} with {}: that dataflow takes no cache of pages; allowed: {}", n.name,
-                                          schedule.text, dataflows_with(firmware::kRagged)));
+                                          schedule.text, dataflows_with(firmware::kRagged, *schedule.firmware)));
   }
   if (std::any_of(made.pages.begin(), made.pages.end(), [&](std::uint32_t page) { return page >= n.pages(); })) {
     throw config::ConfigError(fmt::format("{}: its cache has {} pages of {} tokens; the batches need {}", n.name,
@@ -379,7 +382,7 @@ schedule::Job make_job(const MachineConfig& machine, const config::Network& n, c
 }
 
 std::uint64_t result_bytes(const config::Network& n, const Schedule& schedule) {
-  const bool whole = !schedule::find_dataflow(schedule.dataflow)->is(firmware::kOneStep);
+  const bool whole = !schedule.declaration().is(firmware::kOneStep);
   return whole ? n.query_elements() * sizeof(arith::Half) : 0;
 }
 

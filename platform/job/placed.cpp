@@ -210,7 +210,7 @@ void Placed::tag() const {
 }
 
 void Placed::read_answers(Result& result) const {
-  const firmware::Dataflow& dataflow = *schedule::find_dataflow(schedule_.dataflow);
+  const firmware::Dataflow& dataflow = schedule_.declaration();
   for (std::uint32_t c = 0; c < machine_.clusters; ++c) {
     hal::JobResult answer{};
     read(hal::result_address(c), &answer, sizeof answer);
@@ -237,7 +237,7 @@ void Placed::read_answers(Result& result) const {
 void Placed::read_output(Result& result, bool check_golden) const {
   if (!platform_.context().full_data) return;
   const hal::Layer& layer = made_.block.layer;
-  const firmware::Dataflow& dataflow = *schedule::find_dataflow(schedule_.dataflow);
+  const firmware::Dataflow& dataflow = schedule_.declaration();
   const bool attention = network_.step == config::Step::kAttention;
   result.output.resize(attention ? network_.output_elements() : network_.visible_scores());
   read(attention ? layer.o : result_address(network_, layer), result.output.data(),

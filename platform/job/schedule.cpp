@@ -36,18 +36,20 @@ std::vector<Setting> split_settings(std::string_view list, const Origin& origin)
   return settings;
 }
 
-Schedule parse_dataflow(const std::string& text) {
+Schedule parse_dataflow(const std::string& text, const schedule::FirmwareImage& firmware) {
   const Origin origin = config::option_origin("--dataflow", text);
   const std::size_t colon = text.find(':');
   const std::string name = text.substr(0, colon);
-  const firmware::Dataflow* dataflow = schedule::find_dataflow(name);
+  const firmware::Dataflow* dataflow = firmware.find(name);
   if (dataflow == nullptr || name != dataflow->name) {
     std::vector<std::string> names;
-    for (const firmware::Dataflow* d : schedule::dataflows()) names.emplace_back(d->name);
+    for (const firmware::Dataflow* d : firmware.dataflows()) names.emplace_back(d->name);
     throw config::ConfigError(
         fmt::format("dataflow {} is unknown{}", config::in_quotes(name), config::hint(name, names)));
   }
   Schedule schedule;
+  schedule.firmware = &firmware;
+  schedule.tiling = Tiling(firmware);
   schedule.dataflow = name;
   schedule.text = text;
   std::vector<std::string> options;
@@ -77,7 +79,7 @@ Schedule parse_dataflow(const std::string& text) {
 }
 
 void check_complete(const Schedule& schedule) {
-  const firmware::Dataflow& dataflow = *schedule::find_dataflow(schedule.dataflow);
+  const firmware::Dataflow& dataflow = schedule.declaration();
   const std::vector<std::uint32_t> words = words_of(schedule.tiling, dataflow);
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (words[i] != 0) continue;
@@ -87,7 +89,7 @@ void check_complete(const Schedule& schedule) {
 }
 
 bool has(const Schedule& schedule, firmware::Trait trait) {
-  const firmware::Dataflow& dataflow = *schedule::find_dataflow(schedule.dataflow);
+  const firmware::Dataflow& dataflow = schedule.declaration();
   return (schedule::traits_of(dataflow, words_of(schedule.tiling, dataflow)) & trait) != 0;
 }
 

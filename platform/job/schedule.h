@@ -12,6 +12,7 @@
 #include "platform/config/network.h"
 #include "platform/job/tiling.h"
 #include "platform/schedule/bus.h"
+#include "platform/schedule/programs.h"
 
 namespace attnvp::job {
 
@@ -26,19 +27,24 @@ struct TilingError : config::ConfigError {
 };
 
 struct Schedule {
+  const schedule::FirmwareImage* firmware = &schedule::compiled_firmware();  // that has the dataflow
   std::string dataflow;
   std::vector<std::uint32_t> options;  // index of the value per option, in the dataflow's order
   std::string text;                    // as given: "flat:prefetch=off"
   Tiling tiling;
+
+  const firmware::Dataflow& declaration() const { return *firmware->find(dataflow); }
 };
 // "NAME" or "NAME:option=value,...". Throws config::ConfigError naming what exists.
-Schedule parse_dataflow(const std::string& text);
+Schedule parse_dataflow(const std::string& text,
+                        const schedule::FirmwareImage& firmware = schedule::compiled_firmware());
 
 // Whether the schedule's dataflow is that, with the values that its parameters have.
 bool has(const Schedule& schedule, firmware::Trait trait);
 
 // Those that make what that network is: attention, a chain, or that step of a layer.
-std::vector<const firmware::Dataflow*> dataflows_for(const config::Network& network);
+std::vector<const firmware::Dataflow*> dataflows_for(
+    const config::Network& network, const schedule::FirmwareImage& firmware = schedule::compiled_firmware());
 
 // What a layer's or a step's tensors take in DRAM; without the result of a step, and scores.
 struct TensorBytes {

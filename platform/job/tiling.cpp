@@ -21,22 +21,24 @@ using firmware::Parameter;
 
 constexpr double kLargest = 4194304;
 
-const Parameter* find(std::string_view name) {
-  for (const Parameter* p : all_parameters()) {
+using schedule::FirmwareImage;
+
+const Parameter* find(const FirmwareImage& firmware, std::string_view name) {
+  for (const Parameter* p : firmware.parameters()) {
     if (name == p->name) return p;
   }
   return nullptr;
 }
 
-std::size_t position(std::string_view name) {
-  const auto& all = all_parameters();
+std::size_t position(const FirmwareImage& firmware, std::string_view name) {
+  const auto& all = firmware.parameters();
   const auto at = std::find_if(all.begin(), all.end(), [&](const Parameter* p) { return name == p->name; });
   return static_cast<std::size_t>(at - all.begin());
 }
 
 // The word that a parameter of that name has in some dataflow; nullptr: none.
-const char* word_of(std::string_view name) {
-  for (const firmware::Dataflow* d : schedule::dataflows()) {
+const char* word_of(const FirmwareImage& firmware, std::string_view name) {
+  for (const firmware::Dataflow* d : firmware.dataflows()) {
     for (const Parameter* const* p = d->parameters; *p != nullptr; ++p) {
       if (name == (*p)->name && (*p)->none != nullptr) return (*p)->none;
     }
@@ -45,9 +47,9 @@ const char* word_of(std::string_view name) {
 }
 
 // The most that some dataflow takes.
-double most_of(std::string_view name) {
+double most_of(const FirmwareImage& firmware, std::string_view name) {
   double most = 1;
-  for (const firmware::Dataflow* d : schedule::dataflows()) {
+  for (const firmware::Dataflow* d : firmware.dataflows()) {
     for (const Parameter* const* p = d->parameters; *p != nullptr; ++p) {
       if (name != (*p)->name) continue;
       most = std::max(most, (*p)->extent == firmware::Extent::kCount ? (*p)->most : kLargest);
@@ -56,14 +58,14 @@ double most_of(std::string_view name) {
   return most;
 }
 
-std::vector<std::string> names() {
+std::vector<std::string> names(const FirmwareImage& firmware) {
   std::vector<std::string> all;
-  for (const Parameter* p : all_parameters()) all.emplace_back(p->name);
+  for (const Parameter* p : firmware.parameters()) all.emplace_back(p->name);
   return all;
 }
 
-config::KeyInfo key_of(const Parameter& p) {
-  config::KeyInfo key = config::number(p.name, config::Unit::kCount, 1, most_of(p.name), p.meaning);
+config::KeyInfo key_of(const FirmwareImage& firmware, const Parameter& p) {
+  config::KeyInfo key = config::number(p.name, config::Unit::kCount, 1, most_of(firmware, p.name), p.meaning);
   if (p.named != nullptr) {
     std::vector<std::string> values;
     for (const firmware::NamedValue* v = p.named; v->name != nullptr; ++v) values.emplace_back(v->name);
@@ -73,11 +75,12 @@ config::KeyInfo key_of(const Parameter& p) {
   return key;
 }
 
-std::uint32_t value_of(const Parameter& p, const Setting& setting) {
-  const char* const word = word_of(p.name);
+std::uint32_t value_of(const FirmwareImage& firmware, const Parameter& p, const Setting& setting) {
+  const char* const word = word_of(firmware, p.name);
   if (word != nullptr && config::trimmed(setting.text) == word) return hal::kWord;
   if ((word != nullptr || p.named != nullptr) && config::trimmed(setting.text) == "auto") return 0;
-  const auto value = static_cast<std::uint32_t>(std::get<std::uint64_t>(config::parse_setting(key_of(p), setting)));
+  const auto value =
+      static_cast<std::uint32_t>(std::get<std::uint64_t>(config::parse_setting(key_of(firmware, p), setting)));
   return p.named != nullptr ? value + 1 : value;
 }
 
@@ -103,59 +106,51 @@ void Tiling::set(std::string_view name, std::uint32_t value) {
   const auto at = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) { return e.first == name; });
   if (at != entries_.end()) entries_.erase(at);
   if (value == 0) return;
-  const auto before = std::find_if(entries_.begin(), entries_.end(),
-                                   [&](const Entry& e) { return position(e.first) > position(name); });
+  const auto before = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) {
+    return position(*firmware_, e.first) > position(*firmware_, name);
+  });
   entries_.insert(before, {std::string(name), value});
 }
 
-const std::vector<const Parameter*>& all_parameters() {
-  static const std::vector<const Parameter*> all = [] {
-    std::vector<const Parameter*> list;
-    for (const firmware::Dataflow* d : schedule::dataflows()) {
-      for (const Parameter* const* p = d->parameters; *p != nullptr; ++p) {
-        const auto same = [&](const Parameter* o) { return std::string_view(o->name) == (*p)->name; };
-        if (std::none_of(list.begin(), list.end(), same)) list.push_back(*p);
-      }
-    }
-    return list;
-  }();
-  return all;
+bool has_words(std::string_view name) {
+  const FirmwareImage& firmware = schedule::compiled_firmware();
+  return word_of(firmware, name) != nullptr || find(firmware, name)->named != nullptr;
 }
-
-bool has_words(std::string_view name) { return word_of(name) != nullptr || find(name)->named != nullptr; }
 
 std::vector<config::KeyInfo> tiling_keys() {
   std::vector<config::KeyInfo> keys;
-  for (const Parameter* p : all_parameters()) keys.push_back(key_of(*p));
+  const FirmwareImage& firmware = schedule::compiled_firmware();
+  for (const Parameter* p : firmware.parameters()) keys.push_back(key_of(firmware, *p));
   return keys;
 }
 
-Tiling parse_tiling(const std::string& text) {
-  Tiling tiling;
+Tiling parse_tiling(const std::string& text, const FirmwareImage& firmware) {
+  Tiling tiling(firmware);
   if (text.empty() || text == "default") return tiling;
   const std::vector<Setting> settings =
       text.find('=') != std::string::npos && !config::is_path(text)
           ? split_settings(text, config::option_origin("--tiling", text))
-          : config::Document::load(config::find_config(config::Folder::kTilings, text)).settings(names());
+          : config::Document::load(config::find_config(config::Folder::kTilings, text)).settings(names(firmware));
   for (const Setting& s : settings) {
-    const Parameter* p = find(s.path);
-    if (p == nullptr) config::refuse_unknown(s, names());
-    tiling.set(s.path, value_of(*p, s));
+    const Parameter* p = find(firmware, s.path);
+    if (p == nullptr) config::refuse_unknown(s, names(firmware));
+    tiling.set(s.path, value_of(firmware, *p, s));
   }
   return tiling;
 }
 
 TilingText tiling_text(const Tiling& tiling) {
   TilingText out;
-  for (const auto& [name, value] : tiling.entries()) out.emplace_back(name, value_text(name, value));
+  for (const auto& entry : tiling.entries()) out.emplace_back(entry.first, value_text(tiling, entry.first));
   return out;
 }
 
 TilingText tiling_in_short(const Tiling& tiling) {
   TilingText out;
   for (const auto& [name, value] : tiling.entries()) {
-    const bool unused = value == hal::kWord && find(name)->extent != firmware::Extent::kCount;
-    if (!unused) out.emplace_back(name, value_text(name, value));
+    const Parameter* const p = find(tiling.firmware(), name);
+    const bool unused = value == hal::kWord && p != nullptr && p->extent != firmware::Extent::kCount;
+    if (!unused) out.emplace_back(name, value_text(tiling, name));
   }
   return out;
 }
@@ -167,10 +162,12 @@ std::string tiling_line(const Tiling& tiling) {
   return line;
 }
 
-std::string value_text(std::string_view name, std::uint32_t value) {
-  const Parameter& p = *find(name);
-  if (p.named != nullptr && value >= 1 && value <= p.most) return p.named[value - 1].name;
-  return value == hal::kWord ? word_of(name) : std::to_string(value);
+std::string value_text(const Tiling& tiling, std::string_view name) {
+  const Parameter* const p = find(tiling.firmware(), name);
+  const std::uint32_t value = tiling[name];
+  if (p != nullptr && p->named != nullptr && value >= 1 && value <= p->most) return p->named[value - 1].name;
+  const char* const word = value == hal::kWord ? word_of(tiling.firmware(), name) : nullptr;
+  return word != nullptr ? word : std::to_string(value);
 }
 
 std::vector<std::uint32_t> words_of(const Tiling& tiling, const firmware::Dataflow& dataflow) {
@@ -193,8 +190,9 @@ std::vector<std::uint32_t> words_of(const Tiling& tiling, const firmware::Datafl
   return words;
 }
 
-Tiling tiling_of(const std::vector<std::uint32_t>& words, const firmware::Dataflow& dataflow) {
-  Tiling tiling;
+Tiling tiling_of(const std::vector<std::uint32_t>& words, const firmware::Dataflow& dataflow,
+                 const FirmwareImage& firmware) {
+  Tiling tiling(firmware);
   for (std::size_t i = 0; i < words.size(); ++i) tiling.set(dataflow.parameters[i]->name, words[i]);
   return tiling;
 }

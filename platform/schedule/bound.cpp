@@ -75,7 +75,7 @@ double bus_cycles(const MachineConfig& m, double in, double out) {
 }
 
 LayerDemand layer_demand(const Job& job, const MachineConfig& m) {
-  const firmware::Dataflow& dataflow = *find_dataflow(job.block.dataflow);
+  const firmware::Dataflow& dataflow = *dataflow_of(job);
   if (dataflow.is(firmware::kOneStep)) {
     if (!dataflow.is(firmware::kRowStep) && dataflow.is(firmware::kChain)) return product_demand(job, m);
     return row_demand(job, m, !dataflow.is(firmware::kRowStep));

@@ -226,7 +226,7 @@ bool Bus::write_queue(const Queue& queue, std::uint64_t offset, const void* data
 
 hal::JobResult read_stream(const Job& job, std::uint32_t cluster, Reader& reader) {
   Bus bus(job, cluster, reader);
-  run_firmware(bus, cluster);
+  run_firmware(job, bus, cluster);
   return bus.result();
 }
 

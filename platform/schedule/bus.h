@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "firmware/hal/descriptor.h"
@@ -12,8 +13,14 @@
 
 namespace attnvp::schedule {
 
-// A job as the host leaves it in the mailbox.
+class FirmwareImage;
+// Firmware of a cluster, run at once against a bus.
+using FirmwareRun = std::function<void(hal::Cpu& cpu, std::uint32_t cluster)>;
+
+// A job as the host leaves it in the mailbox, and the firmware that does it.
 struct Job {
+  const FirmwareImage* image = nullptr;  // whose dataflow it has; nullptr: the compiled firmware
+  FirmwareRun firmware;                  // none: the compiled one
   hal::JobBlock block{};
   hal::Scratch scratch{};                       // DRAM behind the tensors
   std::vector<std::uint32_t> contexts;          // keys of each batch, where they differ

@@ -6,7 +6,7 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <optional>
+#include <string_view>
 
 #include "firmware/riscv/declaration.h"
 #include "firmware/runtime/boot.h"
@@ -23,10 +23,9 @@ using firmware::Dataflow;
 using firmware::Parameter;
 
 // An ELF file's dataflows, as the compiled-in ones are: structs that point to each other.
-class Program {
+class Program final : public FirmwareImage {
  public:
-  Program(std::shared_ptr<const riscv::ElfFile> file, const RiscvConfig& config, std::uint64_t max_cycles)
-      : file_(std::move(file)), config_(config), most_cycles_(max_cycles != 0 ? max_cycles : CycleLimit::kUntimed) {
+  explicit Program(std::shared_ptr<const riscv::ElfFile> file) : FirmwareImage(true), file_(std::move(file)) {
     std::uint32_t at = 0, version = 0;
     file_->section("attnvp_abi", &at);
     if (at == 0 || !file_->read(at, &version, sizeof version) || version != riscv::kDeclarationVersion) {
@@ -39,25 +38,9 @@ class Program {
     const std::size_t count = file_->section("attnvp_dataflows", &first).size() / 4;
     for (std::uint32_t i = 0; i < count; ++i) add(word(first + 4 * i));
     if (all_.empty()) refuse("it has no dataflows (section attnvp_dataflows is empty)");
+    set_dataflows(all_);
   }
-  const std::vector<const Dataflow*>& all() const { return all_; }
-  void run(hal::Cpu& cpu, std::uint32_t cluster) {
-    riscv::CallStack calls;
-    calls_ = follows_ ? &calls : nullptr;
-    riscv::run_untimed(*file_, riscv::core_config(config_, cluster), cpu, most_cycles_, calls_);
-    calls_ = nullptr;
-  }
-  void follow(bool calls) { follows_ = calls; }
-  std::vector<std::string> lines() {
-    std::vector<std::string> all;
-    if (calls_ == nullptr) return all;
-    for (const std::uint32_t pc : calls_->now()) {
-      const auto [known, fresh] = lines_.try_emplace(pc);
-      if (fresh) known->second = file_->lines_at(pc);
-      all.insert(all.end(), known->second.begin(), known->second.end());
-    }
-    return all;
-  }
+  const riscv::ElfFile& file() const { return *file_; }
 
  private:
   static constexpr std::uint32_t kMostEntries = 64, kMostText = 4096;
@@ -162,11 +145,6 @@ class Program {
   }
 
   std::shared_ptr<const riscv::ElfFile> file_;
-  RiscvConfig config_;
-  std::uint64_t most_cycles_;
-  bool follows_ = false;
-  riscv::CallStack* calls_ = nullptr;  // of the run at hand
-  std::map<std::uint32_t, std::vector<std::string>> lines_;
   // What is pointed to stays where it is.
   std::deque<std::string> texts_;
   std::deque<Parameter> parameters_;
@@ -179,31 +157,26 @@ class Program {
   std::vector<const Dataflow*> all_;
 };
 
-std::optional<Program>& chosen() {
-  static std::optional<Program> program;
-  return program;
-}
+class Compiled final : public FirmwareImage {
+ public:
+  Compiled() : FirmwareImage(false) { set_dataflows({firmware::dataflows().begin(), firmware::dataflows().end()}); }
+};
 
 }  // namespace
 
-void use_firmware_of(const MachineConfig& machine) {
-  const auto& config = machine.own<RiscvConfig>();
-  if (machine.control.cpu == "riscv" && config.firmware != RiscvConfig::kShipped) {
-    chosen().emplace(riscv::open_program(config), config, machine.simulation.max_cycles);
-  } else {
-    chosen().reset();
+void FirmwareImage::set_dataflows(std::vector<const Dataflow*> all) {
+  dataflows_ = std::move(all);
+  for (const Dataflow* d : dataflows_) {
+    for (const Parameter* const* p = d->parameters; *p != nullptr; ++p) {
+      const auto same = [&](const Parameter* o) { return std::string_view(o->name) == (*p)->name; };
+      if (std::none_of(parameters_.begin(), parameters_.end(), same)) parameters_.push_back(*p);
+    }
   }
 }
 
-const std::vector<const Dataflow*>& dataflows() {
-  if (chosen().has_value()) return chosen()->all();
-  static const std::vector<const Dataflow*> compiled(firmware::dataflows().begin(), firmware::dataflows().end());
-  return compiled;
-}
-
-std::vector<const Dataflow*> dataflows_for(bool softmax, unsigned step) {
+std::vector<const Dataflow*> FirmwareImage::dataflows_for(bool softmax, unsigned step) const {
   std::vector<const Dataflow*> some;
-  for (const Dataflow* d : dataflows()) {
+  for (const Dataflow* d : dataflows_) {
     if ((d->traits & (firmware::kOneStep | firmware::kRowStep)) != step) continue;
     const bool chain = d->is(firmware::kChain);
     if (step != 0 ? chain != softmax : softmax ? !d->is(firmware::kOnlyChain) : chain) some.push_back(d);
@@ -211,11 +184,24 @@ std::vector<const Dataflow*> dataflows_for(bool softmax, unsigned step) {
   return some;
 }
 
-const Dataflow* find_dataflow(const std::string& name) {
-  for (const Dataflow* d : dataflows()) {
+const Dataflow* FirmwareImage::find(const std::string& name) const {
+  for (const Dataflow* d : dataflows_) {
     if (name == d->name) return d;
   }
   return nullptr;
+}
+
+const FirmwareImage& compiled_firmware() {
+  static const Compiled compiled;
+  return compiled;
+}
+
+const FirmwareImage& firmware_of(const MachineConfig& machine) {
+  const auto& config = machine.own<RiscvConfig>();
+  if (machine.control.cpu != "riscv" || config.firmware == RiscvConfig::kShipped) return compiled_firmware();
+  static std::map<std::shared_ptr<const riscv::ElfFile>, const Program> read;  // all that there were
+  std::shared_ptr<const riscv::ElfFile> file = riscv::open_program(config);
+  return read.try_emplace(file, file).first->second;
 }
 
 unsigned traits_of(const Dataflow& dataflow, const std::vector<std::uint32_t>& words) {
@@ -251,21 +237,43 @@ std::uint32_t largest(const firmware::Parameter& p, const Job& job) {
   return std::max(extent(), 1U);
 }
 
-void run_firmware(hal::Cpu& cpu, std::uint32_t cluster) {
-  if (chosen().has_value()) {
-    chosen()->run(cpu, cluster);
-  } else {
-    firmware::boot(cpu, cluster);
-  }
+FirmwareRun untimed(const FirmwareImage& image, const MachineConfig& machine, riscv::CallStack* calls) {
+  if (!image.is_program()) return firmware::boot;
+  const std::uint64_t most = machine.simulation.max_cycles;
+  return [&file = static_cast<const Program&>(image).file(), core = riscv::core_config(machine.own<RiscvConfig>(), 0),
+          most = most != 0 ? most : CycleLimit::kUntimed, calls](hal::Cpu& cpu, std::uint32_t cluster) {
+    riscv::CoreConfig of_cluster = core;
+    of_cluster.hart = of_cluster.clusters_l1 = cluster;
+    if (calls != nullptr) *calls = {};
+    riscv::run_untimed(file, of_cluster, cpu, most, calls);
+  };
 }
 
-ProgramCalls::ProgramCalls() {
-  if (any()) chosen()->follow(true);
+const Dataflow* dataflow_of(const Job& job) {
+  return (job.image != nullptr ? *job.image : compiled_firmware()).find(job.block.dataflow);
 }
-ProgramCalls::~ProgramCalls() {
-  if (any()) chosen()->follow(false);
+
+void run_firmware(const Job& job, hal::Cpu& cpu, std::uint32_t cluster) {
+  if (job.firmware == nullptr) return firmware::boot(cpu, cluster);
+  job.firmware(cpu, cluster);
 }
-bool ProgramCalls::any() const { return chosen().has_value(); }
-std::vector<std::string> ProgramCalls::lines() const { return any() ? chosen()->lines() : std::vector<std::string>(); }
+
+ProgramCalls::ProgramCalls(const Job& job, const MachineConfig& machine)
+    : job_(job), calls_(std::make_unique<riscv::CallStack>()) {
+  if (any()) job_.firmware = untimed(*job_.image, machine, calls_.get());
+}
+ProgramCalls::~ProgramCalls() = default;
+bool ProgramCalls::any() const { return job_.image != nullptr && job_.image->is_program(); }
+std::vector<std::string> ProgramCalls::lines() const {
+  std::vector<std::string> all;
+  if (!any()) return all;
+  const riscv::ElfFile& file = static_cast<const Program*>(job_.image)->file();
+  for (const std::uint32_t pc : calls_->now()) {
+    const auto [known, fresh] = lines_.try_emplace(pc);
+    if (fresh) known->second = file.lines_at(pc);
+    all.insert(all.end(), known->second.begin(), known->second.end());
+  }
+  return all;
+}
 
 }  // namespace attnvp::schedule

@@ -11,9 +11,12 @@
 #include "explore/tuning/tuner.h"
 #include "firmware/runtime/boot.h"
 #include "models/riscv_processor/program.h"
+#include "models/riscv_processor/untimed.h"
 #include "platform/elaboration/platform.h"
 #include "platform/job/elaborated.h"
 #include "platform/job/placed.h"
+#include "platform/schedule/counter.h"
+#include "platform/schedule/programs.h"
 #include "tests/platform/runs.h"
 
 namespace attnvp::runs {
@@ -28,8 +31,13 @@ struct Case {
 
   MachineConfig machine() const { return config::load_hardware(hardware, keys); }
   config::Network layer() const { return config::load_network(network); }
-  job::Schedule schedule() const { return explore::first_fit(machine(), layer(), job::parse_dataflow(dataflow)); }
+  job::Schedule schedule() const {
+    return explore::first_fit(machine(), layer(), job::parse_dataflow(dataflow, schedule::firmware_of(machine())));
+  }
 };
+
+// The shipped firmware as a file of the user's, which tells its dataflows itself.
+std::string program() { return riscv::program_path(RiscvConfig()); }
 
 std::vector<Case> cases() {
   std::vector<Case> all = {
@@ -39,6 +47,7 @@ std::vector<Case> cases() {
   };
   if (riscv::program_problem(RiscvConfig()).empty()) {
     all.push_back({"edge-large", {"control.cpu=riscv"}, "H=4,N=64,E=64", "softpipe"});
+    all.push_back({"edge", {"control.cpu=riscv", "control.firmware=" + program()}, "H=2,N=64,E=32", "mas"});
   }
   return all;
 }
@@ -114,6 +123,30 @@ TEST(Runners, CycleLimitsBelongToTheRun) {
   job::Runner once(c.machine(), config::load_energy("fusemax-45nm"), false);
   EXPECT_THROW(once.run(layer, c.schedule(), nullptr, options), job::RunError);
   EXPECT_GT(all.run(layer, c.schedule(), nullptr, {}).cycles, 2000U);
+}
+
+TEST(Firmware, BelongsToTheMachine) {
+  if (!riscv::program_problem(RiscvConfig()).empty()) GTEST_SKIP() << "no firmware for RISC-V is built";
+  const MachineConfig own = config::load_hardware("edge", {"control.cpu=riscv", "control.firmware=" + program()});
+  const MachineConfig native = config::load_hardware("edge", {});
+  const config::Network layer = config::load_network("H=2,N=64,E=32");
+  for (const MachineConfig* machine : {&native, &own, &native}) {
+    const schedule::FirmwareImage& firmware = schedule::firmware_of(*machine);
+    EXPECT_EQ(firmware.is_program(), machine == &own);
+    const job::Schedule s = explore::first_fit(*machine, layer, job::parse_dataflow("weave", firmware));
+    EXPECT_EQ(&s.tiling.firmware(), &firmware);
+    EXPECT_EQ(job::make_job(*machine, layer, s).image, &firmware);
+    EXPECT_FALSE(job::tiling_line(s.tiling).empty());
+    MachineConfig limited = *machine;  // the limit of a program that is run at once
+    limited.simulation.max_cycles = 10;
+    const auto run = [&] { schedule::count(job::make_job(limited, layer, s), limited); };
+    if (machine == &own) {
+      EXPECT_THROW(run(), riscv::ProgramError);
+    } else {
+      EXPECT_NO_THROW(run());
+    }
+  }
+  EXPECT_EQ(&schedule::firmware_of(own), &schedule::firmware_of(own));
 }
 
 // A platform in SystemC's current simulation, with a job at its place.

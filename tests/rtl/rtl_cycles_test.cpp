@@ -57,7 +57,7 @@ std::uint64_t most_longer(const MachineConfig& machine, const config::Network& n
   for (std::uint32_t cluster = 0; cluster < machine.clusters; ++cluster) {
     Longest longest(machine);
     schedule::Bus bus(job, cluster, longest);
-    schedule::run_firmware(bus, cluster);
+    schedule::run_firmware(job, bus, cluster);
     most = std::max(most, longest.cycles());
   }
   return most;

@@ -134,16 +134,15 @@ TEST(CheckSources, NamesStoresThatNobodyWaitsFor) {
     auto& control = machine.own<RiscvConfig>();
     if (program && !riscv::program_problem(control).empty()) GTEST_SKIP() << "no firmware for RISC-V is built";
     if (program) control.firmware = riscv::program_path(control);
-    schedule::use_firmware_of(machine);
+    const schedule::FirmwareImage& firmware = schedule::firmware_of(machine);
     for (const char* dataflow : {"mas", "softpipe", "flash2"}) {
-      const job::Schedule schedule = runs::complete(machine, network, job::parse_dataflow(dataflow));
+      const job::Schedule schedule = runs::complete(machine, network, job::parse_dataflow(dataflow, firmware));
       const schedule::check::Finding f =
           unfinished(job::make_job(machine, network, schedule), machine, job::result_bytes(network, schedule));
       ASSERT_EQ(f.kind, schedule::check::Kind::kUnfinished) << dataflow;
       EXPECT_EQ(f.parties[0].source.rfind("firmware/dataflows/", 0), 0U) << to_text(f);
     }
   }
-  schedule::use_firmware_of(config::load_hardware("edge", {}));
 }
 
 // All tokens that firmware waits for come from other stores; the last one waits for one that nobody gives.

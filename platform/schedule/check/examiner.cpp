@@ -256,7 +256,7 @@ void Examiner::memories() {
     low = rows.high;
   }
   shadow_.initialise({low, l.o});
-  const firmware::Dataflow* const dataflow = find_dataflow(job_.block.dataflow);
+  const firmware::Dataflow* const dataflow = dataflow_of(job_);
   if (dataflow != nullptr && dataflow->is(firmware::kOneStep) && l.c != 0) {  // the step is what is made of C
     const std::uint64_t scores = std::uint64_t{l.batch} * l.heads * l.seq_q * l.seq_kv;
     shadow_.initialise({l.c, l.c + scores * hal::element_bytes(hal::ElementType::kFp16)});

@@ -109,10 +109,10 @@ void name_sources(Report& report, const Job& job, const MachineConfig& machine) 
     }
   }
   if (wanted.empty()) return;
-  const ProgramCalls program;
+  const ProgramCalls program(job, machine);
   std::optional<OwnLines> own;
   if (!program.any()) own.emplace();
-  check_changed(job, machine, {},
+  check_changed(program.job(), machine, {},
                 [&](std::uint32_t cluster, const Queue& queue, std::uint64_t number, hal::Descriptor& d) {
                   const auto parties = wanted.find({cluster, name_of(queue), number});
                   if (parties == wanted.end()) return;
