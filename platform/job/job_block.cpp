@@ -153,7 +153,7 @@ void check_unlike(const config::Network& n, const Schedule& schedule, const firm
   if (!dataflow.is(firmware::kUnlikeCores)) {
     throw config::ConfigError(fmt::format(
         "{} with {}: the machine's cores are not alike, and that dataflow deals equal work to all; allowed: {}", n.name,
-        schedule.text, dataflows_with(firmware::kUnlikeCores)));
+        schedule.text, dataflows_with(firmware::kUnlikeCores, *schedule.firmware)));
   }
   for (std::size_t i = 0; i < schedule.options.size() && dataflow.options != nullptr; ++i) {
     const std::string option = dataflow.options[i].name;
