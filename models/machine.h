@@ -17,6 +17,7 @@
 #include "models/interconnect/config.h"
 #include "models/l2/config.h"
 #include "models/mac_engine/config.h"
+#include "models/mailbox/config.h"
 #include "models/register_file/config.h"
 #include "models/scratchpad/config.h"
 #include "models/sim/config.h"
@@ -60,6 +61,7 @@ struct MachineConfig {
   DramConfig dram;
   L2Config l2;
   EventUnitConfig events;
+  MailboxConfig mailbox;
   ControlConfig control;
   InterconnectConfig interconnect;
   SimulationConfig simulation;
@@ -94,6 +96,7 @@ struct MachineConfig {
     place("dram", &C::dram);
     place("l2", &C::l2);
     place("events", &C::events);
+    place("mailbox", &C::mailbox);
     place("control", &C::control);
     place("interconnect", &C::interconnect);
     key.section("simulation", &C::simulation);

@@ -23,8 +23,6 @@ class Memory : public Module {
   virtual StreamTargetSocket& stream(std::uint32_t /*engine*/) { throw std::logic_error("a memory without streams"); }
   // Registers on the control network; nullptr for none.
   virtual tlm::tlm_target_socket<>* control() { return nullptr; }
-  // That in() takes nb_transport at the platform's time. Otherwise processes call b_transport (models/bus/lt_adaptor.h).
-  virtual bool is_approximately_timed() const { return false; }
 };
 
 }  // namespace attnvp

@@ -114,6 +114,9 @@ class Module : public sc_core::sc_module, public CounterOwner {
   virtual std::vector<Ledger> ledgers() const { return {}; }
   // A time, in femtoseconds, from which on its signals may still be told to have changed, though it is over by now.
   virtual std::uint64_t tells_from() const { return UINT64_MAX; }
+  // Its target sockets take nb_transport at the platform's time. Otherwise processes call b_transport, at SystemC's
+  // time (models/bus/lt_adaptor.h).
+  virtual bool is_approximately_timed() const { return false; }
   // Back to the state after elaboration, between two jobs.
   virtual void reset() {}
 

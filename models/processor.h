@@ -1,7 +1,7 @@
 // What every control processor is, whatever its kind.
 #pragma once
 
-#include <tlm_utils/simple_initiator_socket.h>
+#include <tlm>
 
 #include "models/module.h"
 #include "models/place.h"
@@ -13,7 +13,7 @@ class EventUnit;
 class Processor : public Module {
  public:
   using Module::Module;
-  tlm_utils::simple_initiator_socket<Processor> bus{"bus"};
+  virtual tlm::tlm_initiator_socket<>& bus() = 0;
 
   // Boots its firmware at the current time; finished() once that has come to its end.
   virtual void start() = 0;

@@ -25,14 +25,17 @@ const std::vector<Place>& places() {
   using M = MachineConfig;
   using Name = const std::string&;
   static const std::vector<Place> all = {
-      {"interconnect", Role::kInterconnect, [](const M& m) -> Name { return m.interconnect.kind; }},
-      {"dram", Role::kMainMemory, [](const M& m) -> Name { return m.dram.policy; }},
-      {"l2", Role::kMainMemory, [](const M& m) -> Name { return m.l2.kind; }},
-      {"l1", Role::kOnChipMemory, [](const M& m) -> Name { return m.l1.kind; }},
-      {"control", Role::kProcessor, [](const M& m) -> Name { return m.control.cpu; }},
-      {"l0", Role::kOnChipMemory, [](const M& m) -> Name { return m.l0.kind; }},
-      {"mac", Role::kEngine, [](const M& m) -> Name { return m.mac.kind; }},
-      {"vec", Role::kEngine, [](const M& m) -> Name { return m.vec.kind; }}};
+      {"interconnect", "kind", Role::kInterconnect, [](const M& m) -> Name { return m.interconnect.kind; }},
+      {"mailbox", "kind", Role::kMailbox, [](const M& m) -> Name { return m.mailbox.kind; }},
+      {"dram", "policy", Role::kMainMemory, [](const M& m) -> Name { return m.dram.policy; }},
+      {"l2", "kind", Role::kMainMemory, [](const M& m) -> Name { return m.l2.kind; }},
+      {"l1", "kind", Role::kOnChipMemory, [](const M& m) -> Name { return m.l1.kind; }},
+      {"events", "kind", Role::kEvents, [](const M& m) -> Name { return m.events.kind; }},
+      {"dma", "kind", Role::kDma, [](const M& m) -> Name { return m.dma.kind; }},
+      {"control", "cpu", Role::kProcessor, [](const M& m) -> Name { return m.control.cpu; }},
+      {"l0", "kind", Role::kOnChipMemory, [](const M& m) -> Name { return m.l0.kind; }},
+      {"mac", "kind", Role::kEngine, [](const M& m) -> Name { return m.mac.kind; }},
+      {"vec", "kind", Role::kEngine, [](const M& m) -> Name { return m.vec.kind; }}};
   return all;
 }
 

@@ -1,12 +1,12 @@
 #!/bin/bash
-# Someone else's DRAM behind the platform's: plugin_test.sh ATTNVP SOURCE_DIR
+# Modules of a shared library in the platform's places: plugin_test.sh ATTNVP SOURCE_DIR
 # shellcheck source=harness.sh
 . "$(dirname -- "$0")/harness.sh"
 source=$(dirname -- "$configs")
 
 wrong "key 'dram.library': found 'nowhere.so': " run --set dram.policy=plugin:nowhere.so
 printf 'int nothing;\n' | g++ -shared -fPIC -x c++ - -o "$in/nothing.so" || exit 1
-wrong "allowed is a library with ATTNVP_DRAM_PLUGIN" run --set "dram.policy=plugin:$in/nothing.so"
+wrong "allowed is a library with ATTNVP_MEMORY_PLUGIN" run --set "dram.policy=plugin:$in/nothing.so"
 
 # The example, by b_transport and in four phases.
 build() { # LIBRARY OPTION...
@@ -114,6 +114,90 @@ done
 unusable null 'which made no plug-in'
 for bytes in 0 48 2097152; do
   unusable bytes_$bytes "whose most_bytes\(\) is $bytes; allowed is a power of two up to 1048576"
+done
+
+# The other places, with the examples.
+compile() { # SOURCE LIBRARY
+  # shellcheck disable=SC2046
+  g++ -std=c++20 -DSC_CPLUSPLUS=201703L -O1 -shared -fPIC -I "$source" "$1" -o "$2" $(pkg-config --cflags --libs systemc) || exit 1
+}
+for example in lt_memory at_memory lt_interconnect clocked_dma lt_mac; do
+  compile "$source/examples/plugins/$example.cpp" "$in/$example.so"
+done
+# placed FROM TO ARG...: right values; equal cycles with and without data, with and without run-ahead; FROM to TO of them.
+placed() {
+  local from=$1 to=$2
+  shift 2
+  done_well run "$@" --json plugin.json
+  holds ".golden.passed and .cycles >= $from and .cycles <= $to" plugin.json
+  jq .cycles plugin.json >"$in/full"
+  for more in "--data timing" "--set simulation.run_ahead=off --set simulation.protocol_check=on"; do
+    # shellcheck disable=SC2086
+    done_well run "$@" $more --json other.json
+    jq .cycles other.json >"$in/other"
+    same "$in/full" "$in/other"
+  done
+  rm -f plugin.json other.json
+}
+done_well run "${small[@]}" --json base.json
+base=$(jq .cycles base.json)
+rm base.json
+placed "$base" $((2 * base)) "${small[@]}" --set "l1.kind=plugin:$in/lt_memory.so"
+placed "$base" $((4 * base)) "${small[@]}" --set "interconnect.kind=plugin:$in/lt_interconnect.so"
+placed "$base" $((20 * base)) "${small[@]}" --set "dma.kind=plugin:$in/clocked_dma.so"
+placed $((base / 2)) $((4 * base)) "${small[@]}" --set "mac.kind=plugin:$in/lt_mac.so"
+placed "$base" $((40 * base)) "${small[@]}" --set "l1.kind=plugin:$in/lt_memory.so" \
+  --set "interconnect.kind=plugin:$in/lt_interconnect.so" --set "dma.kind=plugin:$in/clocked_dma.so" \
+  --set "mac.kind=plugin:$in/lt_mac.so" --set "dram.policy=plugin:$in/libclock.so"
+staged=(--hw cluster3 --net H=3,N=96,E=32 --dataflow mas --tiling nq=16,nkv=32,kv=stream --set l2.size=1MiB --set l2.staging=true)
+placed 1000 1000000 "${staged[@]}" --set "l2.kind=plugin:$in/at_memory.so"
+
+# The same mistakes in other places.
+for place in l1 l2; do
+  name='attnvp\.cluster0\.l1'
+  modes=("${small[@]}" --set "l1.kind=plugin:$in/modes.so")
+  if [[ $place == l2 ]]; then
+    name='attnvp\.l2'
+    modes=("${staged[@]}" --set "l2.kind=plugin:$in/modes.so")
+  fi
+  broken b_error "$name: its plug-in answered TLM_ADDRESS_ERROR_RESPONSE to $piece $at"
+  broken b_throw "$name: its plug-in threw an exception \"thrown in b_transport\\\\nsecond line\" \($piece\) $at"
+  broken twice "$name: its plug-in sent BEGIN_RESP after its answer; allowed is nothing .*$at"
+  broken never "deadlock at cycle .*$name: its plug-in has not answered $piece at 0x[0-9a-f]+ since cycle [0-9]+"
+  broken b_exit "$name: its plug-in called exit\(\), .*cycle [0-9]+\)$"
+done
+
+# What an interconnect may do (plugin/network_modes.cpp): equal times over different paths give equal cycles.
+compile "$source/tests/plugin/network_modes.cpp" "$in/network.so"
+# At 1 GHz the 2 ns that it takes are whole cycles.
+modes=("${small[@]}" --set clock=1GHz --set "interconnect.kind=plugin:$in/network.so")
+done_well run "${small[@]}" --set clock=1GHz --json base.json
+base=$(jq .cycles base.json)
+rm base.json
+for mode in wait annotate both at_annotate; do
+  cycles_of "$mode"
+  same "$in/wait" "$in/$mode"
+done
+for mode in pass at_pass; do
+  cycles_of "$mode"
+  [[ $(<"$in/$mode") -eq $base ]] || failed "$(<"$in/$mode") cycles without time of its own, $base on the ideal one"
+done
+# And what it may not.
+bus='attnvp\.bus: its plug-in'
+access='a (read|write) of [0-9]+ bytes'
+broken wrong_output "$bus sent to output [0-9]+; allowed is output [0-9]+: $access $at"
+broken twice "$bus passed on twice $access $at"
+broken swallow "$bus answered without passing on $access $at"
+broken at_early "$bus answered without passing on $access $at"
+broken error "$bus answered TLM_BURST_ERROR_RESPONSE to $access $at"
+broken foreign "$bus sent a payload that it was not given to output [0-9]+ $at"
+broken throw "$bus threw an exception \"thrown in b_transport\" \($access\) $at"
+broken stop "$bus called sc_stop\(\), .*$at"
+broken exit "$bus called exit\(\), .*cycle [0-9]+\)$"
+broken max "$bus annotated a delay of .*; simulated time ends .*$at"
+broken at_twice "$bus sent BEGIN_RESP after its answer; allowed is nothing .*$at"
+for mode in never at_never; do
+  broken $mode "deadlock at cycle .*$bus has not passed on $access at 0x[0-9a-f]+ since cycle [0-9]+"
 done
 
 finish

@@ -8,6 +8,7 @@
 #include <map>
 #include <string_view>
 
+#include "models/registry.h"
 #include "models/riscv_processor/config.h"
 #include "platform/config/catalog.h"
 #include "platform/config/hardware.h"
@@ -146,9 +147,11 @@ std::string settled(const std::string& key, const std::string& text, const std::
   if (one_of({"hardware", "tiling", "energy", "dram.part"}) && config::is_path(text)) return absolute(folder, text);
   if (key == "control.firmware" && text != RiscvConfig::kShipped) return absolute(folder, text);
   if (text.find('/') == std::string::npos) return text;  // a library that the host's loader finds
-  if (key == "dram.library") return absolute(folder, text);
-  if (key == "dram.policy" && text.compare(0, kPlugin.size(), kPlugin) == 0) {
-    return std::string(kPlugin) + absolute(folder, text.substr(kPlugin.size()));
+  for (const Place& place : places()) {
+    if (key == fmt::format("{}.library", place.name)) return absolute(folder, text);
+    if (key == fmt::format("{}.{}", place.name, place.key) && text.compare(0, kPlugin.size(), kPlugin) == 0) {
+      return std::string(kPlugin) + absolute(folder, text.substr(kPlugin.size()));
+    }
   }
   return text;
 }

@@ -3,12 +3,14 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/uuid/name_generator.hpp>
 #include <boost/uuid/uuid_io.hpp>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
 
+#include "models/registry.h"
 #include "models/riscv_processor/config.h"
 #include "platform/config/hardware.h"
 #include "platform/files/input.h"
@@ -44,7 +46,9 @@ std::string text_of(const job::Tiling& tiling) {
 }
 
 // What a library or a program outside this one computes is not known to be the same tomorrow.
-bool has_plugin(const MachineConfig& m) { return config::to_yaml(m).find("plugin:") != std::string::npos; }
+bool has_plugin(const MachineConfig& m) {
+  return std::any_of(places().begin(), places().end(), [&](const Place& place) { return place.kind(m) == "plugin"; });
+}
 
 }  // namespace
 

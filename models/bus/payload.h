@@ -36,6 +36,21 @@ class OwnedPayload : public tlm::tlm_generic_payload {
   }
 };
 
+// The payload itself where it has a memory manager, as nb_transport demands; otherwise `own`, for the same access.
+inline tlm::tlm_generic_payload& managed(tlm::tlm_generic_payload& payload, OwnedPayload& own) {
+  if (payload.has_mm()) return payload;
+  own.set_command(payload.get_command());
+  own.set_address(payload.get_address());
+  own.set_data_ptr(payload.get_data_ptr());
+  own.set_data_length(payload.get_data_length());
+  own.set_streaming_width(payload.get_streaming_width());
+  own.set_byte_enable_ptr(payload.get_byte_enable_ptr());
+  own.set_byte_enable_length(payload.get_byte_enable_length());
+  own.set_dmi_allowed(false);
+  own.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
+  return own;
+}
+
 // Sets every field of a payload for one access.
 inline void fill_payload(tlm::tlm_generic_payload& p, tlm::tlm_command command, std::uint64_t address, void* data,
                          std::size_t bytes) {

@@ -111,7 +111,7 @@ bool ControlProcessor::access(bool write, std::uint64_t address, void* data, std
   fill_payload(payload_, write ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND, address, data, bytes);
   show(kStall);
   const sc_core::sc_time asked = local_;
-  const bool ok = request(ctx_, bus, payload_, local_);
+  const bool ok = request(ctx_, bus_, payload_, local_);
   if (!ok || local_ != asked || in_step_) arrive(ctx_.event_queue, local_);  // the target takes part in time
   current_address_ = 0;
   show(kRun);

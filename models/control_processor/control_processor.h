@@ -2,6 +2,8 @@
 // the machine goes over its bus socket, and every access costs bus cycles.
 #pragma once
 
+#include <tlm_utils/simple_initiator_socket.h>
+
 #include "models/control_processor/cpu.h"
 #include "models/processor.h"
 
@@ -24,6 +26,7 @@ class ControlProcessor : public Processor, private hal::Cpu {
  public:
   ControlProcessor(sc_core::sc_module_name name, const Site& site);
 
+  tlm::tlm_initiator_socket<>& bus() override { return bus_; }
   void start() override;
   bool finished() const override { return finished_; }
   std::uint64_t finish_cycle() const override { return finish_cycle_; }
@@ -33,6 +36,7 @@ class ControlProcessor : public Processor, private hal::Cpu {
   Counter busy_cycles{*this, "busy_cycles", "cycles", "cycles spent on bus accesses, stalls not counted"};
 
  private:
+  tlm_utils::simple_initiator_socket<ControlProcessor> bus_{"bus"};
   void run();
   void show(std::uint64_t state);
   bool read(std::uint64_t address, void* data, std::size_t bytes) override {

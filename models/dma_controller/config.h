@@ -14,6 +14,7 @@ enum class DmaArbitration : std::uint8_t { kAge, kPriority, kRoundRobin };
 enum class DmaCounts : std::uint8_t { kBursts, kBytes };
 
 struct DmaConfig {
+  std::string kind = "model";
   std::uint32_t channels = 4;
   std::uint32_t burst_bytes = 1024;       // largest piece of one transfer sent to DRAM as one transaction
   std::uint32_t outstanding = 4;          // bursts under way at once, over all channels
@@ -37,6 +38,7 @@ struct DmaConfig {
   static void describe(config::Keys<DmaConfig>& key) {
     using namespace config;
     using C = DmaConfig;
+    key(config::kind("kind", "dma", "the DMA controller of a cluster"), &C::kind);
     key(number("channels", Unit::kCount, 2, 16, "channels of a cluster's DMA controller, each with a queue"),
         &C::channels);
     key(power_of_two("burst", Unit::kBytes, 16, kMiB, "largest piece sent to DRAM as one transaction"),

@@ -1,11 +1,11 @@
 // What a channel shows of itself, and its account of time.
-#include "models/dma_controller/dma_controller.h"
+#include "models/dma_controller/multi_channel_dma.h"
 #include "models/trace/operation.h"
 
 namespace attnvp {
 
 // The oldest descriptor under way, or nothing.
-void DmaController::Channel::show() {
+void MultiChannelDma::Channel::show() {
   const UnderWay* now = under_way.empty() ? nullptr : &under_way.front();
   operation.set(static_cast<std::uint64_t>(now != nullptr ? operation_of(now->descriptor) : Operation::kNone));
   number.set(now != nullptr ? now->number : Signal::kNone);
@@ -13,13 +13,13 @@ void DmaController::Channel::show() {
   row_block.set(now != nullptr ? now->descriptor.row_block : Signal::kNone);
 }
 
-void DmaController::Channel::begun() {
+void MultiChannelDma::Channel::begun() {
   if (!operation.on()) return;
   under_way.push_back({current, taken_up});
   show();
 }
 
-void DmaController::Channel::settle(std::uint64_t now) {
+void MultiChannelDma::Channel::settle(std::uint64_t now) {
   const bool is_busy = ready || !ending.empty();
   if (is_busy == busy) return;
   busy = is_busy;
@@ -28,7 +28,7 @@ void DmaController::Channel::settle(std::uint64_t now) {
   account.unit(busy ? Account::kBusy : Account::kIdle, now);
 }
 
-void DmaController::Channel::done() {
+void MultiChannelDma::Channel::done() {
   if (under_way.empty()) return;
   under_way.pop_front();
   show();

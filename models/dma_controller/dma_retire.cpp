@@ -4,12 +4,12 @@
 #include <algorithm>
 
 #include "models/bus/initiator.h"
-#include "models/dma_controller/dma_controller.h"
+#include "models/dma_controller/multi_channel_dma.h"
 #include "models/trace/activity.h"
 
 namespace attnvp {
 
-void DmaController::responded(BusAccess& access, bool is_ok, const sc_core::sc_time& delay) {
+void MultiChannelDma::responded(BusAccess& access, bool is_ok, const sc_core::sc_time& delay) {
   InFlight& entry = *access.burst;
   if (!is_ok) return stop_with(*entry.channel, {FaultCode::kUnmapped, entry.destination, kRefused});
   entry.open = false;
@@ -19,7 +19,7 @@ void DmaController::responded(BusAccess& access, bool is_ok, const sc_core::sc_t
 }
 
 // The burst to retire next, when its turn has come; its read may be annotated to end later.
-DmaController::InFlight* DmaController::next_done() {
+MultiChannelDma::InFlight* MultiChannelDma::next_done() {
   if (config_.in_order) return in_flight_.empty() || in_flight_.front().open ? nullptr : &in_flight_.front();
   InFlight* first = nullptr;
   for (InFlight& entry : in_flight_) {
@@ -31,7 +31,7 @@ DmaController::InFlight* DmaController::next_done() {
   return nullptr;
 }
 
-sim::Process DmaController::retire_stage() {
+sim::Process MultiChannelDma::retire_stage() {
   for (;;) {
     InFlight* const next = next_done();
     if (next == nullptr) {
@@ -51,10 +51,10 @@ sim::Process DmaController::retire_stage() {
       bool is_ok = true;
       if (entry.to_l1) {
         const auto arrival = ctx_.clock.cycles(entry.done_cycle - std::min(entry.done_cycle, now));
-        is_ok = co_await write_access_.transport_after(l1, write_payload_, arrival);
+        is_ok = co_await write_access_.transport_after(l1_, write_payload_, arrival);
       } else {
         write_bytes += entry.bytes;
-        is_ok = co_await write_access_.transport_after(bus, write_payload_, sc_core::SC_ZERO_TIME);
+        is_ok = co_await write_access_.transport_after(bus_, write_payload_, sc_core::SC_ZERO_TIME);
       }
       if (!is_ok) {
         stop_with(channel, {FaultCode::kUnmapped, entry.destination, kRefused});
@@ -78,7 +78,7 @@ sim::Process DmaController::retire_stage() {
 }
 
 // Bursts end one after the other: a burst's bytes pass between the end of the one before and its own.
-void DmaController::end_burst(InFlight& entry) {
+void MultiChannelDma::end_burst(InFlight& entry) {
   const std::uint64_t from = std::max(entry.issued_fs, last_end_fs_);
   last_end_fs_ = ctx_.clock.now_fs();
   if (Activity* const activity = activity_of(ctx_)) {
@@ -95,7 +95,7 @@ void DmaController::end_burst(InFlight& entry) {
 }
 
 // Its events have been given.
-void DmaController::end_descriptor(Channel& channel) {
+void MultiChannelDma::end_descriptor(Channel& channel) {
   const Channel::Ending& ending = channel.ending.front();
   if (ctx_.journal != nullptr && ending.id != Journal::kNobody) {
     Journal::Entry& journal = ctx_.journal->of(ending.id);
@@ -110,7 +110,7 @@ void DmaController::end_descriptor(Channel& channel) {
 }
 
 // The burst's place among those under way is free.
-void DmaController::leave(InFlight& entry) {
+void MultiChannelDma::leave(InFlight& entry) {
   --live_;
   counted_ -= config_.counted(entry.bytes);
   while (!in_flight_.empty() && in_flight_.front().retired) in_flight_.pop_front();

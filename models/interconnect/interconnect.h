@@ -24,8 +24,7 @@ class Interconnect : public Module {
   InitiatorSocket& add_target(AddressRange range, int cluster = kShared);
 
   const AddressMap& map() const { return map_; }
-  // As Memory has it.
-  virtual bool is_approximately_timed() const { return false; }
+  std::uint32_t initiators() const { return static_cast<std::uint32_t>(in_.size()); }
 
   // Hears an initiator's accesses before they are carried, and may put other data in their place.
   class Listener {

@@ -15,7 +15,8 @@ const bool kRegistered = add_kind<Engine>({"mac", "model", "is in SystemC", {"at
 }  // namespace
 
 MacEngine::MacEngine(sc_core::sc_module_name name, const Site& site)
-    : Engine(name, site, site.machine.mac.queue_depth, site.machine.mac.pipeline_cycles), planner_(site.machine.mac) {}
+    : PipelinedEngine(name, site, site.machine.mac.queue_depth, site.machine.mac.pipeline_cycles),
+      planner_(site.machine.mac) {}
 
 Refusal MacEngine::plan(const hal::Descriptor& d, Plan& plan) {
   Refusal refusal = planner_.plan(d, plan);

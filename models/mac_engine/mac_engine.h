@@ -12,12 +12,12 @@
 
 #include "models/arith/matmul.h"
 #include "models/arith/workspace.h"
-#include "models/engine/engine.h"
+#include "models/engine/pipelined_engine.h"
 #include "models/mac_engine/mac_plan.h"
 
 namespace attnvp {
 
-class MacEngine : public Engine {
+class MacEngine : public PipelinedEngine {
  public:
   MacEngine(sc_core::sc_module_name name, const Site& site);
 

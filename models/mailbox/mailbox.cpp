@@ -3,13 +3,20 @@
 #include <cstring>
 
 #include "models/bus/initiator.h"
+#include "models/registry.h"
 
 namespace attnvp {
 
-Mailbox::Mailbox(sc_core::sc_module_name name, Context& context, std::uint64_t base, std::uint64_t bytes)
-    : Module(name, context), base_(base), memory_(bytes) {
-  in.register_b_transport(this, &Mailbox::b_transport);
-  in.register_transport_dbg(this, &Mailbox::transport_dbg);
+namespace {
+const bool kRegistered = add_kind<Memory>({"mailbox", "model", "is in SystemC", {}, [](const Site& site) {
+                                             return std::make_unique<Mailbox>(site.name, site);
+                                           }});
+}  // namespace
+
+Mailbox::Mailbox(sc_core::sc_module_name name, const Site& site)
+    : Memory(name, site.context), base_(site.base), memory_(site.size_bytes) {
+  in_.register_b_transport(this, &Mailbox::b_transport);
+  in_.register_transport_dbg(this, &Mailbox::transport_dbg);
 }
 
 void Mailbox::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {

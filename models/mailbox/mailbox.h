@@ -5,22 +5,23 @@
 
 #include <tlm_utils/simple_target_socket.h>
 
-#include "models/module.h"
+#include "models/memory.h"
 #include "models/storage/paged_memory.h"
 
 namespace attnvp {
 
-class Mailbox : public Module {
+class Mailbox : public Memory {
  public:
-  Mailbox(sc_core::sc_module_name name, Context& context, std::uint64_t base, std::uint64_t bytes);
-
-  tlm_utils::simple_target_socket<Mailbox> in{"in"};
+  Mailbox(sc_core::sc_module_name name, const Site& site);
+  tlm::tlm_target_socket<>& in(std::uint32_t /*initiator*/) override { return in_; }
+  bool is_approximately_timed() const override { return true; }
 
  private:
   void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   unsigned transport_dbg(tlm::tlm_generic_payload& payload);
   bool move(tlm::tlm_generic_payload& payload);
 
+  tlm_utils::simple_target_socket<Mailbox> in_{"in"};
   std::uint64_t base_;
   PagedMemory memory_;
 };

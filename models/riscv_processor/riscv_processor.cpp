@@ -151,7 +151,7 @@ bool RiscvProcessor::watch(std::uint32_t event) {
 }
 
 bool RiscvProcessor::external() const {
-  return ctx_.faults.any() || (watched_ > 0 && events_->count(watched_ - 1) > 0);
+  return ctx_.faults.any() || (watched_ > 0 && events_->tokens(watched_ - 1) > 0);
 }
 
 void RiscvProcessor::wait_until(std::uint64_t cycle) { ctx_.event_queue.wait_until(time_of(cycle)); }
@@ -196,7 +196,7 @@ bool RiscvProcessor::transfer(bool write, std::uint64_t address, void* data, std
   fill_payload(payload_, write ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND, address, data, bytes);
   show(kStall, local);
   const sc_core::sc_time asked = local;
-  const bool ok = request(ctx_, bus, payload_, local);
+  const bool ok = request(ctx_, bus_, payload_, local);
   if (!ok || local != asked || in_step_) arrive(ctx_.event_queue, local);  // the target takes part in time
   cycle = cycle_at(ctx_.clock.now_fs() + local.value());
   current_address_ = 0;

@@ -2,6 +2,8 @@
 // quantum, and by nothing where anybody could notice.
 #pragma once
 
+#include <tlm_utils/simple_initiator_socket.h>
+
 #include <memory>
 
 #include "models/processor.h"
@@ -14,6 +16,7 @@ class RiscvProcessor : public Processor, private riscv::Port {
  public:
   RiscvProcessor(sc_core::sc_module_name name, const Site& site);
 
+  tlm::tlm_initiator_socket<>& bus() override { return bus_; }
   void start() override;
   bool finished() const override { return finished_; }
   std::uint64_t finish_cycle() const override { return finish_cycle_; }
@@ -54,6 +57,7 @@ class RiscvProcessor : public Processor, private riscv::Port {
   Counter hart_stalls{*this, "hart_stalls", "cycles", "of these, in which it waited for the bus"};
 
  private:
+  tlm_utils::simple_initiator_socket<RiscvProcessor> bus_{"bus"};
   void run();
   void show(std::uint64_t state, const sc_core::sc_time& ahead = sc_core::SC_ZERO_TIME);
   void execute();

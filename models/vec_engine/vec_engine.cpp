@@ -19,7 +19,7 @@ const bool kRegistered = add_kind<Engine>({"vec", "model", "is in SystemC", {"at
 }  // namespace
 
 VecEngine::VecEngine(sc_core::sc_module_name name, const Site& site)
-    : Engine(name, site, site.machine.vec.queue_depth, site.machine.vec.pipeline_cycles),
+    : PipelinedEngine(name, site, site.machine.vec.queue_depth, site.machine.vec.pipeline_cycles),
       lanes_(site.machine.vec.lanes),
       planner_(site.machine.vec, l0_share_bytes(site.machine.l0.size_bytes)) {}
 

@@ -5,12 +5,12 @@
 #pragma once
 
 #include "models/arith/workspace.h"
-#include "models/engine/engine.h"
+#include "models/engine/pipelined_engine.h"
 #include "models/vec_engine/vec_plan.h"
 
 namespace attnvp {
 
-class VecEngine : public Engine {
+class VecEngine : public PipelinedEngine {
  public:
   VecEngine(sc_core::sc_module_name name, const Site& site);
 

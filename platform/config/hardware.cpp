@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 constexpr const char* kCores = "cores";
 constexpr std::uint32_t kMostCores = 64;
 constexpr const char* kDramPart = "dram.part";
-constexpr const char* kPlugin = "plugin:";            // before a library's name, as a policy
+constexpr const char* kPlugin = "plugin:";            // before a library's name, as a kind
 constexpr std::size_t kLongestChain = 32;             // of bases
 constexpr std::uint64_t kMostL1Bytes = 256ULL << 30;  // all clusters together
 
@@ -224,10 +224,14 @@ void apply_override(MachineConfig& machine, const std::string& assignment) {
 }
 
 void apply_setting(MachineConfig& machine, const Setting& setting) {
-  if (setting.path == "dram.policy" && setting.text.rfind(kPlugin, 0) == 0) {
-    apply_setting(machine, {"dram.library", setting.text.substr(std::string(kPlugin).size()), setting.origin});
-    apply_setting(machine, {"dram.policy", "plugin", setting.origin});
-    return;
+  if (setting.text.rfind(kPlugin, 0) == 0) {
+    for (const Place& place : places()) {
+      if (setting.path != fmt::format("{}.{}", place.name, place.key)) continue;
+      const std::string library = setting.text.substr(std::string(kPlugin).size());
+      apply_setting(machine, {fmt::format("{}.library", place.name), library, setting.origin});
+      apply_setting(machine, {setting.path, "plugin", setting.origin});
+      return;
+    }
   }
   if (const auto k = core_of(setting.path)) {
     const Key<MachineConfig>* key = find_key(setting.path);

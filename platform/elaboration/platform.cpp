@@ -49,6 +49,14 @@ AddressRange l2_range(const MachineConfig& m) { return {hal::kL2Base, m.l2.size_
 // A cluster's L1, sockets of the base protocol.
 constexpr std::uint32_t kL1SocketOfDma = 0, kL1SocketOfBus = 1, kL1Sockets = 2;
 
+// A clock below an object, which never rests.
+bool has_clock(const sc_core::sc_object& object) {
+  const auto& children = object.get_child_objects();
+  return std::any_of(children.begin(), children.end(), [](const sc_core::sc_object* child) {
+    return dynamic_cast<const sc_core::sc_clock*>(child) != nullptr || has_clock(*child);
+  });
+}
+
 }  // namespace
 
 AddressMap address_map(const MachineConfig& m) {
@@ -89,52 +97,93 @@ tlm::tlm_target_socket<>& Bindings::to(tlm::tlm_target_socket<>& target, bool is
 Core::Core(sc_core::sc_module_name name, Context& context, const MachineConfig& m, std::uint32_t cluster,
            std::uint32_t core)
     : sc_module(name),
-      l0(make<Memory>({"l0", "l0", context, m, 0, 0, 2, cluster, core})),
-      mac(make<Engine>({"mac", "mac", context, m, hal::mac_base(cluster, core), 0, 0, cluster, core})),
-      vec(make<Engine>({"vec", "vec", context, m, hal::vec_base(cluster, core), 0, 0, cluster, core})) {
-  mac->l0.bind(l0->stream(0));
-  vec->l0.bind(l0->stream(1));
+      l0(make<Memory>({.place = "l0",
+                       .name = "l0",
+                       .context = context,
+                       .machine = m,
+                       .engines = 2,
+                       .cluster = cluster,
+                       .core = core})),
+      mac(make<Engine>({.place = "mac",
+                        .name = "mac",
+                        .context = context,
+                        .machine = m,
+                        .base = hal::mac_base(cluster, core),
+                        .cluster = cluster,
+                        .core = core})),
+      vec(make<Engine>({.place = "vec",
+                        .name = "vec",
+                        .context = context,
+                        .machine = m,
+                        .base = hal::vec_base(cluster, core),
+                        .cluster = cluster,
+                        .core = core})) {
+  mac->l0().bind(l0->stream(0));
+  vec->l0().bind(l0->stream(1));
 }
 
 Cluster::Cluster(sc_core::sc_module_name name, Context& context, const MachineConfig& m, std::uint32_t cluster,
                  Interconnect& bus, const Firmware& firmware)
     : sc_module(name),
-      l1(make<Memory>({"l1", "l1", context, m, hal::l1_base(cluster), kL1Sockets, 2 * m.cores, cluster})),
-      events("events", context, m.events, hal::events_base(cluster)),
-      dma("dma", context, m.dma,
-          {hal::dma_base(cluster), hal::events_base(cluster), m.events.events, hal::l1_base(cluster), &bus.map(),
-           context.partition_of(cluster)}),
-      cpu(make<Processor>({"control", "cpu", context, m, 0, 0, 0, cluster, 0, &firmware})),
+      l1(make<Memory>({.place = "l1",
+                       .name = "l1",
+                       .context = context,
+                       .machine = m,
+                       .base = hal::l1_base(cluster),
+                       .initiators = kL1Sockets,
+                       .engines = 2 * m.cores,
+                       .cluster = cluster})),
+      events(make<EventUnit>({.place = "events",
+                              .name = "events",
+                              .context = context,
+                              .machine = m,
+                              .base = hal::events_base(cluster),
+                              .cluster = cluster})),
+      dma(make<DmaController>({.place = "dma",
+                               .name = "dma",
+                               .context = context,
+                               .machine = m,
+                               .base = hal::dma_base(cluster),
+                               .map = &bus.map(),
+                               .cluster = cluster})),
+      cpu(make<Processor>({.place = "control",
+                           .name = "cpu",
+                           .context = context,
+                           .machine = m,
+                           .cluster = cluster,
+                           .firmware = &firmware})),
       bindings_(context, m) {
   const std::string at = fmt::format("cluster{}_", cluster);
   const int here = static_cast<int>(cluster);
-  bus.add_target(events_range(cluster), here).bind(bindings_.to(events.in));
-  bus.add_target(dma_range(cluster), here).bind(bindings_.to(dma.control));
+  bus.add_target(events_range(cluster), here).bind(bindings_.to(events->in(), events->is_approximately_timed()));
+  bus.add_target(dma_range(cluster), here).bind(bindings_.to(dma->control(), dma->is_approximately_timed()));
   if (l1->control() != nullptr) bus.add_target(l1_control_range(cluster), here).bind(bindings_.to(*l1->control()));
-  cpu->listen(events);
+  cpu->listen(*events);
   const auto of_l1 = [this](std::uint32_t socket) -> tlm::tlm_target_socket<>& {
     return bindings_.to(l1->in(socket), l1->is_approximately_timed());
   };
   const auto on_bus = [&](const std::string& initiator) -> tlm::tlm_target_socket<>& {
     return bindings_.to(bus.add_initiator(initiator, here), bus.is_approximately_timed());
   };
-  cpu->bus.bind(on_bus(Platform::processor_name(cluster)));
+  cpu->bus().bind(on_bus(Platform::processor_name(cluster)));
   bus.add_target(l1_range(m, cluster), here).bind(of_l1(kL1SocketOfBus));
-  dma.bus.bind(on_bus(Platform::dma_name(cluster)));
-  dma.l1.bind(of_l1(kL1SocketOfDma));
-  for (std::uint32_t i = 0; i < dma.channels(); ++i) {
-    dma.events(i).out.bind(on_bus(fmt::format("{}dma{}_events", at, i)));
+  dma->bus().bind(on_bus(Platform::dma_name(cluster)));
+  dma->l1().bind(of_l1(kL1SocketOfDma));
+  for (std::uint32_t i = 0; i < m.dma.channels; ++i) {
+    dma->events(i).bind(on_bus(fmt::format("{}dma{}_events", at, i)));
   }
   for (std::uint32_t k = 0; k < m.cores; ++k) {
     cores.push_back(std::make_unique<Core>(fmt::format("core{}", k).c_str(), context, m.with_core(k), cluster, k));
     Core& core = *cores.back();
     const std::string of_core = fmt::format("{}core{}_", at, k);
-    bus.add_target(mac_range(cluster, k), here).bind(bindings_.to(core.mac->control));
-    bus.add_target(vec_range(cluster, k), here).bind(bindings_.to(core.vec->control));
-    core.mac->l1.bind(l1->stream(2 * k));
-    core.vec->l1.bind(l1->stream(2 * k + 1));
-    core.mac->events.out.bind(on_bus(of_core + "mac_events"));
-    core.vec->events.out.bind(on_bus(of_core + "vec_events"));
+    bus.add_target(mac_range(cluster, k), here)
+        .bind(bindings_.to(core.mac->control(), core.mac->is_approximately_timed()));
+    bus.add_target(vec_range(cluster, k), here)
+        .bind(bindings_.to(core.vec->control(), core.vec->is_approximately_timed()));
+    core.mac->l1().bind(l1->stream(2 * k));
+    core.vec->l1().bind(l1->stream(2 * k + 1));
+    core.mac->events().bind(on_bus(of_core + "mac_events"));
+    core.vec->events().bind(on_bus(of_core + "vec_events"));
   }
 }
 
@@ -143,14 +192,23 @@ Platform::Platform(sc_core::sc_module_name name, const MachineConfig& m, bool fu
     : sc_module(name),
       context_(m.clock_hz, full_data, std::move(partitions)),
       machine_(m),
-      bus(make<Interconnect>({"interconnect", "bus", context_, machine_})),
-      mailbox("mailbox", context_, hal::kMailboxBase, mailbox_range(mailbox_pages(context_.partitions)).bytes),
-      dram(make<Memory>({"dram", "dram", context_, machine_, hal::kDramBase})),
-      l2(m.has_l2() ? make<Memory>({"l2", "l2", context_, machine_, hal::kL2Base}) : nullptr) {
+      bus(make<Interconnect>({.place = "interconnect", .name = "bus", .context = context_, .machine = machine_})),
+      mailbox(make<Memory>({.place = "mailbox",
+                            .name = "mailbox",
+                            .context = context_,
+                            .machine = machine_,
+                            .base = hal::kMailboxBase,
+                            .size_bytes = mailbox_range(mailbox_pages(context_.partitions)).bytes})),
+      dram(make<Memory>(
+          {.place = "dram", .name = "dram", .context = context_, .machine = machine_, .base = hal::kDramBase})),
+      l2(m.has_l2() ? make<Memory>(
+                          {.place = "l2", .name = "l2", .context = context_, .machine = machine_, .base = hal::kL2Base})
+                    : nullptr) {
   context_.event_queue.set_run_ahead(m.simulation.run_ahead == "on");
   context_.cycle_limit.set_by_user(m.simulation.max_cycles);
   context_.l1_tags.assign(std::begin(firmware::kL1RegionNames), std::end(firmware::kL1RegionNames));
-  bus->add_target(mailbox_range(mailbox_pages(context_.partitions))).bind(bindings_.to(mailbox.in));
+  bus->add_target(mailbox_range(mailbox_pages(context_.partitions)))
+      .bind(bindings_.to(mailbox->in(0), mailbox->is_approximately_timed()));
   bus->add_target(dram_range(m)).bind(bindings_.to(dram->in(0), dram->is_approximately_timed()));
   if (l2 != nullptr) bus->add_target(l2_range(m)).bind(bindings_.to(l2->in(0), l2->is_approximately_timed()));
   host_.bind(bus->add_initiator("host"));
@@ -158,7 +216,11 @@ Platform::Platform(sc_core::sc_module_name name, const MachineConfig& m, bool fu
     clusters.push_back(
         std::make_unique<Cluster>(fmt::format("cluster{}", c).c_str(), context_, machine_, c, *bus, firmware));
   }
-  for_each_module(*this, [this](Module& module) { modules_.push_back(&module); });
+  for_each_module(*this, [this](Module& module) {
+    modules_.push_back(&module);
+    if (dynamic_cast<Endless*>(&module) != nullptr) foreign_.push_back(&module);
+  });
+  is_endless_ = !foreign_.empty() || has_clock(*this);
 }
 
 std::string Platform::processor_name(std::uint32_t cluster) { return fmt::format("cluster{}_cpu", cluster); }
@@ -189,53 +251,66 @@ void Platform::read(std::uint64_t address, void* data, std::size_t bytes) {
 
 namespace {
 
-// Someone else's module ends the run: one sentence of the memory that it is.
-void stop_by(Platform& platform, const std::string& what) {
-  Context& context = platform.context();
-  context.faults.report({platform.dram->name(), context.clock.now(), FaultCode::kNone, hal::kDramBase, what});
+// The module below which a process is; nullptr: it is none of `modules`.
+Module* module_of(const std::vector<Module*>& modules, const std::string& process) {
+  for (Module* module : modules) {
+    if (process.rfind(std::string(module->name()) + ".", 0) == 0) return module;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+// One sentence of a module that is someone else's and has ended the run: of the one that has the process, or of the
+// first.
+void Platform::stop_by(const Module* module, const std::string& what) {
+  if (module == nullptr) module = foreign_.empty() ? dram.get() : foreign_.front();
+  context_.faults.report({module->name(), context_.clock.now(), FaultCode::kNone, 0, what});
 }
 
 // Until firmware has ended and nobody waits, or something is wrong: a fault, nothing that is still to happen, or
 // nothing that was counted for longer than any command takes.
-void simulate_endless(Platform& platform, const Endless& endless) {
+void Platform::simulate_endless() {
   const sc_core::sc_time least(10, sc_core::SC_US);
   constexpr int kQuietSteps = 10'000;  // a tenth of a second
-  const Context& context = platform.context();
   std::uint64_t counted = 0;
   for (int quiet = 0; quiet < kQuietSteps; ++quiet) {
-    if (quiet > 0 && platform.all_finished() && platform.waiting().empty()) return;
+    if (quiet > 0 && all_finished() && waiting().empty()) return;
     const sc_core::sc_time left = sc_core::sc_max_time() - sc_core::sc_time_stamp();
     // Before the first start no process has run, and none is known to have activity.
     const bool has_begun = sc_core::sc_get_status() != sc_core::SC_ELABORATION;
     const sc_core::sc_time next = has_begun ? sc_core::sc_time_to_pending_activity() : sc_core::SC_ZERO_TIME;
     sc_core::sc_start(std::min(left, std::max(least, next)));
     if (sc_core::sc_get_status() == sc_core::SC_STOPPED) {
-      return stop_by(platform, "its plug-in called sc_stop(), which ends the simulation; allowed is an error response");
+      return stop_by(nullptr, "its plug-in called sc_stop(), which ends the simulation; allowed is an error response");
     }
-    if (context.faults.any() || !sc_core::sc_pending_activity()) return;
+    if (context_.faults.any() || !sc_core::sc_pending_activity()) return;
     std::uint64_t now = 0;
-    for (const Module* module : platform.modules()) {
+    for (const Module* module : modules_) {
       for (const Counter* counter : module->counters()) now += counter->value();
     }
-    if (now != counted || endless.ends_later()) quiet = -1;
+    const bool ends_later = std::any_of(foreign_.begin(), foreign_.end(), [](const Module* module) {
+      const auto* const endless = dynamic_cast<const Endless*>(module);
+      return endless != nullptr && endless->ends_later();
+    });
+    if (now != counted || ends_later) quiet = -1;
     counted = now;
   }
 }
 
-}  // namespace
-
 // Until nothing happens any more.
 void Platform::simulate() {
-  const auto* const endless = dynamic_cast<const Endless*>(dram.get());
-  if (endless == nullptr) return sc_core::sc_start();
+  if (!is_endless_) return sc_core::sc_start();
   try {
-    simulate_endless(*this, *endless);
+    simulate_endless();
   } catch (const sc_core::sc_report& e) {
     const std::string process = e.get_process_name() == nullptr ? "" : e.get_process_name();
-    if (!process.empty() && process.rfind(dram->name(), 0) != 0) throw;
-    stop_by(*this, fmt::format("its plug-in threw an exception \"{}\"", e.get_msg()));
+    const Module* const module = module_of(foreign_, process);
+    if (!process.empty() && module == nullptr) throw;
+    stop_by(module, fmt::format("its plug-in threw an exception \"{}\"", e.get_msg()));
   } catch (const std::exception& e) {  // at the end of elaboration
-    stop_by(*this, fmt::format("its plug-in threw an exception \"{}\"", e.what()));
+    if (foreign_.empty()) throw;
+    stop_by(nullptr, fmt::format("its plug-in threw an exception \"{}\"", e.what()));
   }
 }
 

@@ -15,7 +15,6 @@
 #include "models/event_unit/event_unit.h"
 #include "models/interconnect/interconnect.h"
 #include "models/machine.h"
-#include "models/mailbox/mailbox.h"
 #include "models/memory.h"
 #include "models/module.h"
 #include "models/processor.h"
@@ -52,8 +51,8 @@ class Cluster : public sc_core::sc_module {
   Cluster(sc_core::sc_module_name name, Context& context, const MachineConfig& machine, std::uint32_t cluster,
           Interconnect& bus, const Firmware& firmware);
   std::unique_ptr<Memory> l1;
-  EventUnit events;
-  DmaController dma;
+  std::unique_ptr<EventUnit> events;
+  std::unique_ptr<DmaController> dma;
   std::unique_ptr<Processor> cpu;
   std::vector<std::unique_ptr<Core>> cores;
 
@@ -94,15 +93,19 @@ class Platform : public sc_core::sc_module {
 
  private:
   void simulate();
+  void simulate_endless();
+  void stop_by(const Module* module, const std::string& what);
   Context context_;
   MachineConfig machine_;
   std::uint64_t start_ = 0;  // cycle of the latest boot
   std::vector<Module*> modules_;
+  std::vector<Module*> foreign_;  // of them, with events of their own (models/endless.h)
+  bool is_endless_ = false;       // something never rests
   Bindings bindings_{context_, machine_};
 
  public:
   std::unique_ptr<Interconnect> bus;
-  Mailbox mailbox;
+  std::unique_ptr<Memory> mailbox;
   std::unique_ptr<Memory> dram;
   std::unique_ptr<Memory> l2;  // where there is one
   std::vector<std::unique_ptr<Cluster>> clusters;

@@ -61,9 +61,9 @@ std::string monitor_engines(Platform& platform) {
 std::string monitor_events(Platform& platform) {
   std::string text;
   for (std::size_t c = 0; c < platform.clusters.size(); ++c) {
-    const EventUnit& events = platform.clusters[c]->events;
+    const EventUnit& events = *platform.clusters[c]->events;
     for (std::uint32_t e = 0; e < platform.machine().events.events; ++e) {
-      if (events.count(e) > 0) text += fmt::format("cluster {} event {}: {} tokens\n", c, e, events.count(e));
+      if (events.tokens(e) > 0) text += fmt::format("cluster {} event {}: {} tokens\n", c, e, events.tokens(e));
     }
   }
   for (const std::string& clause : platform.waiting()) text += clause + "\n";

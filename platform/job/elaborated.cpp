@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "firmware/runtime/boot.h"
-#include "models/plugin_dram/library.h"
+#include "models/plugin/library.h"
 #include "platform/config/error.h"
 #include "platform/elaboration/platform.h"
 

@@ -203,7 +203,7 @@ class Bench {
   void debug(tlm::tlm_command command, std::uint64_t address, void* data, std::size_t bytes) {
     tlm::tlm_generic_payload payload;
     fill_payload(payload, command, address, data, bytes);
-    EXPECT_EQ(cluster().dma.l1->transport_dbg(payload), bytes);
+    EXPECT_EQ(cluster().dma->l1()->transport_dbg(payload), bytes);
   }
 
   std::unique_ptr<Platform> platform_;

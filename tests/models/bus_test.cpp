@@ -212,7 +212,7 @@ std::uint64_t dram_delay(Bench& b, tlm::tlm_command command, unsigned bytes, tlm
   tlm::tlm_generic_payload payload;
   fill_payload(payload, command, address, data.data(), bytes);
   sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-  b.cluster().dma.bus->b_transport(payload, delay);
+  b.cluster().dma->bus()->b_transport(payload, delay);
   if (status != nullptr) *status = payload.get_response_status();
   return b.platform().context().clock.ceil_cycles(delay);
 }

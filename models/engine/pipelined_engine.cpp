@@ -1,4 +1,4 @@
-#include "models/engine/engine.h"
+#include "models/engine/pipelined_engine.h"
 
 #include <fmt/format.h>
 
@@ -21,9 +21,10 @@ enum State : std::uint64_t { kIdle, kRun, kLastTile, kHalted, kBlocked, kFault }
 const char* const kStateNames[] = {"idle", "run", "last_tile", "halted", "blocked", "fault", nullptr};
 }  // namespace
 
-Engine::Engine(sc_core::sc_module_name name, const Site& site, std::uint32_t queue_depth, std::uint32_t pipeline_cycles)
-    : Module(name, site.context),
-      events("events", ctx_, hal::events_base(site.cluster), site.machine.events.events),
+PipelinedEngine::PipelinedEngine(sc_core::sc_module_name name, const Site& site, std::uint32_t queue_depth,
+                                 std::uint32_t pipeline_cycles)
+    : Engine(name, site.context),
+      events_("events", ctx_, hal::events_base(site.cluster), site.machine.events.events),
       control_base_(site.base),
       pipeline_cycles_(pipeline_cycles),
       technology_(site.machine.technology),
@@ -43,34 +44,34 @@ Engine::Engine(sc_core::sc_module_name name, const Site& site, std::uint32_t que
       operation_(*this, "operation", kOperationNames),
       front_state_(*this, "fetch_state", kFrontNames) {
   queue_.show_level_in(&queue_level_);
-  events.show_waiting_in(&waits_for_);
-  events.account_in([this](std::uint64_t event, const hal::Descriptor& descriptor) {
+  events_.show_waiting_in(&waits_for_);
+  events_.account_in([this](std::uint64_t event, const hal::Descriptor& descriptor) {
     if (account_.pends(ctx_.clock.now())) account_.resolve(ctx_.givers.cause(event, descriptor));
   });
   halts_.sparse();
-  control.register_b_transport(this, &Engine::control_transport);
-  control.register_transport_dbg(this, &Engine::control_peek);
+  control_.register_b_transport(this, &PipelinedEngine::control_transport);
+  control_.register_transport_dbg(this, &PipelinedEngine::control_peek);
   execute_path_.transaction.withdrawal = &halt_;
   fetch_process_ = fetch_stage();
   execute_process_ = execute_stage();
   drain_process_ = drain_stage();
 }
 
-void Engine::control_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
+void PipelinedEngine::control_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
   const std::uint64_t offset = payload.get_address() - control_base_;
   if (!CommandQueue::builds(payload, offset)) arrive(ctx_.event_queue, delay);
   if (!control_access(payload, offset)) queue_.access(payload, offset);
 }
 
 // Reading registers has no effects.
-unsigned Engine::control_peek(tlm::tlm_generic_payload& payload) {
+unsigned PipelinedEngine::control_peek(tlm::tlm_generic_payload& payload) {
   if (!payload.is_read()) return 0;
   const std::uint64_t offset = payload.get_address() - control_base_;
   if (!control_access(payload, offset)) queue_.access(payload, offset);
   return payload.is_response_ok() ? payload.get_data_length() : 0;
 }
 
-bool Engine::control_access(tlm::tlm_generic_payload& payload, std::uint64_t offset) {
+bool PipelinedEngine::control_access(tlm::tlm_generic_payload& payload, std::uint64_t offset) {
   if (offset != hal::kEngineControl && offset != hal::kEngineState && offset != hal::kEngineCurrent) return false;
   const bool write = offset == hal::kEngineControl;
   std::uint32_t value = 0;
@@ -93,12 +94,12 @@ bool Engine::control_access(tlm::tlm_generic_payload& payload, std::uint64_t off
   return true;
 }
 
-std::uint32_t Engine::state_register() const {
+std::uint32_t PipelinedEngine::state_register() const {
   if (halted_) return hal::kEngineHalted;
   return in_flight_ > 0 || !queue_.empty() ? hal::kEngineBusy : hal::kEngineIdle;
 }
 
-void Engine::command(std::uint32_t value) {
+void PipelinedEngine::command(std::uint32_t value) {
   if (value == hal::kHalt && executing_now_) halt_.request();
   if (!halted_ || (value != hal::kResume && value != hal::kReplace)) return;
   if (value == hal::kReplace) executing_->descriptor = queue_.built();
@@ -106,17 +107,17 @@ void Engine::command(std::uint32_t value) {
   resumed_.notify_delta();
 }
 
-std::string Engine::waiting_for() const {
-  if (events.waiting_for() >= 0) {
+std::string PipelinedEngine::waiting_for() const {
+  if (events_.waiting_for() >= 0) {
     const hal::Descriptor& d = queue_.front();
     return fmt::format("head {}, row block {}: waits for event {}; {} descriptors queued", d.head, d.row_block,
-                       events.waiting_for(), queue_.level());
+                       events_.waiting_for(), queue_.level());
   }
   if (!queue_.empty() || in_flight_ > 0) return fmt::format("{} descriptors queued", queue_.level());
   return {};
 }
 
-void Engine::reset() {
+void PipelinedEngine::reset() {
   queue_.reset();
   taken_ = bank_cycles_ = bank_stall_cycles_ = 0;
   account_.reset(ctx_.clock.now());
@@ -126,14 +127,14 @@ void Engine::reset() {
   show_current(nullptr);
 }
 
-std::vector<Ledger> Engine::ledgers() const {
+std::vector<Ledger> PipelinedEngine::ledgers() const {
   const std::uint64_t worked = busy_cycles.value() - stall_cycles.value();
   return {{"", busy_cycles.value(), stall_cycles.value(), bank_stall_cycles_, std::min(ragged_cycles(), worked), 0,
            account_.lines()}};
 }
 
 // The descriptor in the execute stage, or nothing.
-void Engine::show_current(const Job* job) {
+void PipelinedEngine::show_current(const Job* job) {
   if (job == nullptr) {
     operation_.set(static_cast<std::uint64_t>(Operation::kNone));
     for (Signal* signal : {&number_, &head_, &row_block_}) signal->set_none();
@@ -146,11 +147,11 @@ void Engine::show_current(const Job* job) {
   row_block_.set(d.row_block);
 }
 
-Journal::Entry* Engine::entry_of(const Job& job) {
+Journal::Entry* PipelinedEngine::entry_of(const Job& job) {
   return job.id == Journal::kNobody ? nullptr : &ctx_.journal->of(job.id);
 }
 
-void Engine::stop_with(FaultCode code, std::uint64_t address, std::string detail) {
+void PipelinedEngine::stop_with(FaultCode code, std::uint64_t address, std::string detail) {
   stopped_ = true;
   queue_.set_fault(code, address);
   front_state_.set(kFrontFault);
@@ -158,7 +159,7 @@ void Engine::stop_with(FaultCode code, std::uint64_t address, std::string detail
   fault(code, address, std::move(detail));
 }
 
-void Engine::begin(Phase phase, const hal::Descriptor& /*descriptor*/, const Plan& plan) {
+void PipelinedEngine::begin(Phase phase, const hal::Descriptor& /*descriptor*/, const Plan& plan) {
   switch (phase) {
     case kFill:
     case kRefill:
@@ -172,7 +173,7 @@ void Engine::begin(Phase phase, const hal::Descriptor& /*descriptor*/, const Pla
   }
 }
 
-void Engine::cross(Phase phase, const Stream& stream) {
+void PipelinedEngine::cross(Phase phase, const Stream& stream) {
   if (stream.regions == 0 && stream.pace_cycles == 0) return crossed(phase);
   Path& path = path_of(phase);
   path.phase = phase;
@@ -180,33 +181,33 @@ void Engine::cross(Phase phase, const Stream& stream) {
     if (&path == &execute_path_) halt_.end = &path.paced;
     return path.paced.notify_at(ctx_.clock.after(stream.pace_cycles));
   }
-  if (path.access.begin(l1, path.transaction.carry(stream))) crossed_by(path);
+  if (path.access.begin(l1_, path.transaction.carry(stream))) crossed_by(path);
 }
 
-void Engine::Path::paced_out() {
+void PipelinedEngine::Path::paced_out() {
   engine.halt_.end = nullptr;
   engine.crossed(phase);
 }
 
-void Engine::crossed_by(Path& path) {
+void PipelinedEngine::crossed_by(Path& path) {
   if (!path.access.ok()) return refused(path.transaction);
   if (&path == &execute_path_) bank_cycles_ += path.transaction.bank_cycles;
   crossed(path.phase);
 }
 
-bool Engine::check(const Stream& stream) {
+bool PipelinedEngine::check(const Stream& stream) {
   StreamTransaction transaction;
   Stream checked = stream;
   checked.pace_cycles = 0;
   for (Region& region : checked.region) region.traffic_bytes = 0;
   tlm::tlm_phase phase = tlm::BEGIN_REQ;
   sc_core::sc_time none = sc_core::SC_ZERO_TIME;
-  l1->nb_transport_fw(transaction.carry(checked), phase, none);  // ends at once: nothing is moved
+  l1_->nb_transport_fw(transaction.carry(checked), phase, none);  // ends at once: nothing is moved
   if (!transaction.is_response_ok()) refused(transaction);
   return transaction.is_response_ok();
 }
 
-void Engine::refused(const StreamTransaction& answer) {
+void PipelinedEngine::refused(const StreamTransaction& answer) {
   for (int i = 0; i < answer.stream->regions; ++i) {
     const Region& r = answer.stream->region[static_cast<std::size_t>(i)];
     if (r.address != answer.fault_address) continue;
@@ -217,9 +218,9 @@ void Engine::refused(const StreamTransaction& answer) {
   stop_with(FaultCode::kUnmapped, answer.stream->region[0].address, "L1 access failed");
 }
 
-void Engine::ended(Phase phase) { path_of(phase).done.complete(); }
+void PipelinedEngine::ended(Phase phase) { path_of(phase).done.complete(); }
 
-sim::Completion::Awaiter Engine::perform(Phase phase) {
+sim::Completion::Awaiter PipelinedEngine::perform(Phase phase) {
   sim::Completion& done = path_of(phase).done;
   done.begin();
   const Job& job = job_of(phase);
@@ -227,24 +228,24 @@ sim::Completion::Awaiter Engine::perform(Phase phase) {
   return done.end();
 }
 
-const Engine::Job& Engine::job_of(Phase phase) const {
+const PipelinedEngine::Job& PipelinedEngine::job_of(Phase phase) const {
   return phase == kFill ? *fetching_ : phase == kDrain ? *draining_.front() : *executing_;
 }
-const hal::Descriptor& Engine::descriptor_of(Phase phase) const { return job_of(phase).descriptor; }
-const Plan& Engine::plan_of(Phase phase) const { return job_of(phase).plan; }
+const hal::Descriptor& PipelinedEngine::descriptor_of(Phase phase) const { return job_of(phase).descriptor; }
+const Plan& PipelinedEngine::plan_of(Phase phase) const { return job_of(phase).plan; }
 
-std::uint64_t Engine::result_cycles(const Plan& plan) const { return pipeline_cycles_ + plan.latency_cycles; }
+std::uint64_t PipelinedEngine::result_cycles(const Plan& plan) const { return pipeline_cycles_ + plan.latency_cycles; }
 
 // Whether its fields are where this engine looks for them, and its events exist.
-bool Engine::check_header_of(const Job& job) {
+bool PipelinedEngine::check_header_of(const Job& job) {
   Refusal refusal = check_header(job.descriptor);
-  if (!refusal.any()) refusal = events.check(job.descriptor);
+  if (!refusal.any()) refusal = events_.check(job.descriptor);
   if (!refusal.any()) return true;
   stop_with(std::move(refusal));
   return false;
 }
 
-bool Engine::make_plan(Job& job) {
+bool PipelinedEngine::make_plan(Job& job) {
   job.plan.clear();
   Refusal refusal = plan(job.descriptor, job.plan);
   if (!refusal.any()) return true;
@@ -252,7 +253,7 @@ bool Engine::make_plan(Job& job) {
   return false;
 }
 
-bool Engine::has_registers(const Path& path) {
+bool PipelinedEngine::has_registers(const Path& path) {
   if (path.l0_access.ok()) return true;
   const std::uint64_t needed = path.l0_transaction.fault_address;
   stop_with(FaultCode::kL0TooSmall, needed, fmt::format("the descriptor's working set needs {} bytes of L0", needed));
@@ -260,7 +261,7 @@ bool Engine::has_registers(const Path& path) {
 }
 
 // A descriptor's events, its check, its registers, its first sub-tile.
-sim::Process Engine::fetch_stage() {
+sim::Process PipelinedEngine::fetch_stage() {
   for (;;) {
     while (queue_.empty()) co_await pushed_;
     Job& job = *(fetching_ = &jobs_[next_job_++ % kJobs]);
@@ -273,12 +274,12 @@ sim::Process Engine::fetch_stage() {
 
     front_state_.set(kFrontWait);
     account_.waits({Cause::kPending}, ctx_.clock.now());
-    co_await events.take(job.descriptor, job.id);
+    co_await events_.take(job.descriptor, job.id);
     if (Journal::Entry* entry = entry_of(job)) entry->ready = ctx_.clock.now();
 
     if (!job.is_nop()) {
       if (!make_plan(job)) co_return;
-      co_await fetch_path_.l0_access.transport(l0, fetch_path_.l0_transaction.carry(job.plan.l0));
+      co_await fetch_path_.l0_access.transport(l0_, fetch_path_.l0_transaction.carry(job.plan.l0));
       if (!has_registers(fetch_path_)) co_return;
     }
 
@@ -299,7 +300,7 @@ sim::Process Engine::fetch_stage() {
 }
 
 // The body and the last sub-tile; from the fill on again where a halt interrupts them.
-sim::Process Engine::execute_stage() {
+sim::Process PipelinedEngine::execute_stage() {
   for (;;) {
     while (fetched_ == nullptr) co_await fetched_ready_;
     executing_ = std::exchange(fetched_, nullptr);
@@ -330,7 +331,7 @@ sim::Process Engine::execute_stage() {
       halted_ = false;
       if (Journal::Entry* entry = entry_of(*executing_)) entry->descriptor = executing_->descriptor;
       if (!check_header_of(*executing_) || !make_plan(*executing_)) co_return;
-      co_await execute_path_.l0_access.transport(l0, execute_path_.l0_transaction.carry(executing_->plan.l0));
+      co_await execute_path_.l0_access.transport(l0_, execute_path_.l0_transaction.carry(executing_->plan.l0));
       if (!has_registers(execute_path_)) co_return;
       abandon();
       co_await perform(kRefill);
@@ -348,7 +349,7 @@ sim::Process Engine::execute_stage() {
 }
 
 // Results in order, each no earlier than the pipeline delivers it.
-sim::Process Engine::drain_stage() {
+sim::Process PipelinedEngine::drain_stage() {
   for (;;) {
     if (draining_.empty()) {
       co_await drain_due_;
@@ -357,7 +358,7 @@ sim::Process Engine::drain_stage() {
     }
     const Job& job = *draining_.front();
     co_await perform(kDrain);
-    co_await events.give(job.descriptor, job.id);
+    co_await events_.give(job.descriptor, job.id);
     if (Journal::Entry* entry = entry_of(job)) entry->done = ctx_.clock.now();
     descriptors += 1;
     queue_.count_done();
@@ -369,7 +370,7 @@ sim::Process Engine::drain_stage() {
 }
 
 // Until a command resumes it.
-void Engine::halt() {
+void PipelinedEngine::halt() {
   halts += 1;
   halts_.set(halts.value());
   halted_ = true;
@@ -377,7 +378,7 @@ void Engine::halt() {
 }
 
 // An engine that has been idle for long enough was switched off since then. Cycles until it is on.
-std::uint64_t Engine::wake_up() {
+std::uint64_t PipelinedEngine::wake_up() {
   const std::uint64_t off_since = idle_since_ + technology_.gate_after;
   if (!gated_ || ctx_.clock.now() <= off_since) return 0;
   gated_cycles += ctx_.clock.now() - off_since;
@@ -391,7 +392,7 @@ std::uint64_t Engine::wake_up() {
 
 // The executing descriptor's counts and accesses to L0, evenly over the cycles in which it computed: no fewer than its
 // units need.
-void Engine::count_over_time(Activity& activity) {
+void PipelinedEngine::count_over_time(Activity& activity) {
   const Plan& p = executing_->plan;
   const std::uint64_t now = ctx_.clock.now(), needed = p.body.pace_cycles + p.last.pace_cycles;
   const std::uint64_t period = ctx_.clock.period_fs();
@@ -413,7 +414,7 @@ void Engine::count_over_time(Activity& activity) {
 }
 
 // Time and counts of the descriptor that the execute stage has finished.
-void Engine::count_executed() {
+void PipelinedEngine::count_executed() {
   const Plan& p = executing_->plan;
   const std::uint64_t now = ctx_.clock.now();
   const std::uint64_t stalled = now - run_since_ - (p.body.pace_cycles + p.last.pace_cycles);
@@ -433,10 +434,10 @@ void Engine::count_executed() {
   executing_->drain_at = now + result_cycles(p);
 }
 
-unsigned char* Engine::l1_bytes(std::uint64_t address) {
+unsigned char* PipelinedEngine::l1_bytes(std::uint64_t address) {
   if (dmi_.get_dmi_ptr() == nullptr) {
     StreamTransaction transaction;
-    l1->get_direct_mem_ptr(transaction, dmi_);
+    l1_->get_direct_mem_ptr(transaction, dmi_);
   }
   return dmi_.get_dmi_ptr() + (address - dmi_.get_start_address());
 }

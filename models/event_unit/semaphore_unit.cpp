@@ -1,4 +1,4 @@
-#include "models/event_unit/event_unit.h"
+#include "models/event_unit/semaphore_unit.h"
 
 #include <fmt/format.h>
 
@@ -8,38 +8,46 @@
 #include "firmware/hal/registers.h"
 #include "models/bus/initiator.h"
 #include "models/bus/payload.h"
+#include "models/registry.h"
 #include "models/trace/journal.h"
 
 namespace attnvp {
 
-EventUnit::EventUnit(sc_core::sc_module_name name, Context& context, const EventUnitConfig& config, std::uint64_t base)
-    : Module(name, context), base_(base) {
-  in.register_b_transport(this, &EventUnit::b_transport);
-  in.register_nb_transport_fw(this, &EventUnit::nb_transport_fw);
-  in.register_transport_dbg(this, &EventUnit::transport_dbg);
-  for (std::uint32_t i = 0; i < config.events; ++i) {
-    Slot& slot = slots_.emplace_back(*this, context.event_queue, base + i * hal::kEventStride);
+namespace {
+const bool kRegistered =
+    add_kind<EventUnit>({"events", "model", "is in SystemC", {"attnvp.events"}, [](const Site& site) {
+                           return std::make_unique<SemaphoreUnit>(site.name, site);
+                         }});
+}  // namespace
+
+SemaphoreUnit::SemaphoreUnit(sc_core::sc_module_name name, const Site& site)
+    : EventUnit(name, site.context), base_(site.base) {
+  in_.register_b_transport(this, &SemaphoreUnit::b_transport);
+  in_.register_nb_transport_fw(this, &SemaphoreUnit::nb_transport_fw);
+  in_.register_transport_dbg(this, &SemaphoreUnit::transport_dbg);
+  for (std::uint32_t i = 0; i < site.machine.events.events; ++i) {
+    Slot& slot = slots_.emplace_back(*this, ctx_.event_queue, base_ + i * hal::kEventStride);
     slot.signal = std::make_unique<Signal>(*this, "event" + std::to_string(i), 16);
     slot.signal->sparse();
-    context.fault_line.push_back(&slot.changed);
+    ctx_.fault_line.push_back(&slot.changed);
   }
 }
 
-void EventUnit::reset() {
+void SemaphoreUnit::reset() {
   for (Slot& slot : slots_) {
     set(slot, 0);
     slot.takers.clear();
   }
 }
 
-void EventUnit::set(Slot& slot, std::uint32_t tokens) {
+void SemaphoreUnit::set(Slot& slot, std::uint32_t tokens) {
   slot.tokens = tokens;
   slot.signal->set(tokens);
   if (listener_ != nullptr) listener_->notify();
 }
 
 // Counts are where firmware reads them; everything else is zero.
-unsigned EventUnit::transport_dbg(tlm::tlm_generic_payload& payload) {
+unsigned SemaphoreUnit::transport_dbg(tlm::tlm_generic_payload& payload) {
   if (!payload.is_read()) return 0;
   const std::uint64_t offset = payload.get_address() - base_;
   for (std::uint64_t i = 0; i < payload.get_data_length(); ++i) {
@@ -51,7 +59,7 @@ unsigned EventUnit::transport_dbg(tlm::tlm_generic_payload& payload) {
   return payload.get_data_length();
 }
 
-bool EventUnit::take(Slot& slot, std::uint32_t tokens, std::uint64_t origin) {
+bool SemaphoreUnit::take(Slot& slot, std::uint32_t tokens, std::uint64_t origin) {
   while (slot.tokens < tokens) {
     if (ctx_.faults.any()) return false;
     slot.changed.wait();
@@ -60,13 +68,13 @@ bool EventUnit::take(Slot& slot, std::uint32_t tokens, std::uint64_t origin) {
   return true;
 }
 
-void EventUnit::took(Slot& slot, std::uint32_t tokens, std::uint64_t origin) {
+void SemaphoreUnit::took(Slot& slot, std::uint32_t tokens, std::uint64_t origin) {
   set(slot, slot.tokens - tokens);
   takes += tokens;
   if (ctx_.journal != nullptr) ctx_.journal->took(slot.address, tokens, origin, ctx_.clock.now());
 }
 
-void EventUnit::serve(Slot& slot) {
+void SemaphoreUnit::serve(Slot& slot) {
   for (std::size_t i = 0; i < slot.takers.size();) {
     const Taker taker = slot.takers[i];
     if (slot.tokens < taker.tokens) {
@@ -80,13 +88,13 @@ void EventUnit::serve(Slot& slot) {
   }
 }
 
-void EventUnit::respond(tlm::tlm_generic_payload& payload) {
+void SemaphoreUnit::respond(tlm::tlm_generic_payload& payload) {
   tlm::tlm_phase phase = tlm::BEGIN_RESP;
   sc_core::sc_time none = sc_core::SC_ZERO_TIME;
-  in->nb_transport_bw(payload, phase, none);
+  in_->nb_transport_bw(payload, phase, none);
 }
 
-void EventUnit::postpone(tlm::tlm_generic_payload& payload, const sc_core::sc_time& delay) {
+void SemaphoreUnit::postpone(tlm::tlm_generic_payload& payload, const sc_core::sc_time& delay) {
   if (free_late_.empty()) free_late_.push_back(&all_late_.emplace_back(*this));
   Late& late = *free_late_.back();
   free_late_.pop_back();
@@ -95,14 +103,14 @@ void EventUnit::postpone(tlm::tlm_generic_payload& payload, const sc_core::sc_ti
 }
 
 // As it would be for an access that comes now.
-void EventUnit::serve(Late& late) {
+void SemaphoreUnit::serve(Late& late) {
   tlm::tlm_generic_payload& payload = *late.payload;
   free_late_.push_back(&late);
   if (access(payload, false)) respond(payload);
 }
 
-tlm::tlm_sync_enum EventUnit::nb_transport_fw(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
-                                              sc_core::sc_time& delay) {
+tlm::tlm_sync_enum SemaphoreUnit::nb_transport_fw(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+                                                  sc_core::sc_time& delay) {
   if (phase != tlm::BEGIN_REQ) return tlm::TLM_COMPLETED;  // END_RESP
   if (delay != sc_core::SC_ZERO_TIME) {
     postpone(payload, delay);
@@ -112,13 +120,13 @@ tlm::tlm_sync_enum EventUnit::nb_transport_fw(tlm::tlm_generic_payload& payload,
   return accept(phase, delay);
 }
 
-void EventUnit::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
+void SemaphoreUnit::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
   arrive(ctx_.event_queue, delay);
   access(payload, true);
 }
 
 // At this time. False: the response is sent later; not where the calling thread may wait.
-bool EventUnit::access(tlm::tlm_generic_payload& payload, bool may_wait) {
+bool SemaphoreUnit::access(tlm::tlm_generic_payload& payload, bool may_wait) {
   const std::uint64_t offset = payload.get_address() - base_;
   const auto respond_with = [&payload](tlm::tlm_response_status status) {
     payload.set_response_status(status);

@@ -1,4 +1,4 @@
-#include "models/dma_controller/dma_controller.h"
+#include "models/dma_controller/multi_channel_dma.h"
 
 #include <fmt/format.h>
 
@@ -9,17 +9,22 @@
 #include "firmware/hal/registers.h"
 #include "models/bus/initiator.h"
 #include "models/dma_controller/copy_check.h"
+#include "models/registry.h"
 #include "models/trace/activity.h"
 #include "models/trace/operation.h"
 
 namespace attnvp {
 
 namespace {
+const bool kRegistered =
+    add_kind<DmaController>({"dma", "model", "is in SystemC", {"attnvp.dma"}, [](const Site& site) {
+                               return std::make_unique<MultiChannelDma>(site.name, site);
+                             }});
 enum State : std::uint64_t { kIdle, kWaitEvent, kTransfer, kFault };
 const char* const kStateNames[] = {"idle", "wait_event", "transfer", "fault", nullptr};
 }  // namespace
 
-DmaController::Channel::Channel(DmaController& dma, std::uint32_t i)
+MultiChannelDma::Channel::Channel(MultiChannelDma& dma, std::uint32_t i)
     : owner(dma),
       index(i),
       pushed(dma.ctx_.event_queue),
@@ -40,31 +45,31 @@ DmaController::Channel::Channel(DmaController& dma, std::uint32_t i)
   events.show_waiting_in(&waits_for);
 }
 
-DmaController::DmaController(sc_core::sc_module_name name, Context& context, const DmaConfig& config,
-                             const Place& place)
-    : Module(name, context),
-      config_(config),
-      most_counted_(config.most_counted()),
-      most_of_a_channel_(config.most_of_a_channel()),
-      place_(place),
-      buffers_(config.outstanding, std::vector<unsigned char>(config.burst_bytes)),
-      free_buffers_(config.outstanding),
+MultiChannelDma::MultiChannelDma(sc_core::sc_module_name name, const Site& site)
+    : DmaController(name, site.context),
+      config_(site.machine.dma),
+      most_counted_(config_.most_counted()),
+      most_of_a_channel_(config_.most_of_a_channel()),
+      place_{site.base, hal::events_base(site.cluster),         site.machine.events.events, hal::l1_base(site.cluster),
+             site.map,  site.context.partition_of(site.cluster)},
+      buffers_(config_.outstanding, std::vector<unsigned char>(config_.burst_bytes)),
+      free_buffers_(config_.outstanding),
       issue_possible_(ctx_.event_queue),
       retire_possible_(ctx_.event_queue),
       arrived_(ctx_.event_queue),
       l1_read_(ctx_),
       write_access_(ctx_) {
   std::iota(free_buffers_.rbegin(), free_buffers_.rend(), std::size_t{0});
-  control.register_b_transport(this, &DmaController::control_transport);
-  control.register_transport_dbg(this, &DmaController::control_peek);
-  for (std::uint32_t i = 0; i < config.channels; ++i) {
+  control_.register_b_transport(this, &MultiChannelDma::control_transport);
+  control_.register_transport_dbg(this, &MultiChannelDma::control_peek);
+  for (std::uint32_t i = 0; i < config_.channels; ++i) {
     channels_.push_back(std::make_unique<Channel>(*this, i));
     Channel* channel = channels_.back().get();
     channel->events.account_in([this, channel](std::uint64_t event, const hal::Descriptor& descriptor) {
       if (channel->account.pends(ctx_.clock.now())) channel->account.resolve(ctx_.givers.cause(event, descriptor));
     });
   }
-  if (!context.full_data) {
+  if (!ctx_.full_data) {
     for (auto* payload : {&l1_payload_, &write_payload_}) {
       payload->set_extension(new TimingOnlyExtension);  // the payload owns it
     }
@@ -74,7 +79,7 @@ DmaController::DmaController(sc_core::sc_module_name name, Context& context, con
   processes_.push_back(retire_stage());
 }
 
-void DmaController::control_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
+void MultiChannelDma::control_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
   const std::uint64_t offset = payload.get_address() - place_.control_base;
   const std::uint64_t channel = offset / hal::kQueueStride;
   if (!CommandQueue::builds(payload, offset % hal::kQueueStride)) arrive(ctx_.event_queue, delay);
@@ -89,14 +94,14 @@ void DmaController::control_transport(tlm::tlm_generic_payload& payload, sc_core
 }
 
 // Reading registers has no effects.
-unsigned DmaController::control_peek(tlm::tlm_generic_payload& payload) {
+unsigned MultiChannelDma::control_peek(tlm::tlm_generic_payload& payload) {
   const std::uint64_t offset = payload.get_address() - place_.control_base, channel = offset / hal::kQueueStride;
   if (!payload.is_read() || channel >= channels_.size()) return 0;
   channels_[channel]->queue.access(payload, offset % hal::kQueueStride);
   return payload.is_response_ok() ? payload.get_data_length() : 0;
 }
 
-std::string DmaController::waiting_for() const {
+std::string MultiChannelDma::waiting_for() const {
   std::string text;
   for (const auto& c : channels_) {
     if (c->queue.empty()) continue;
@@ -110,7 +115,7 @@ std::string DmaController::waiting_for() const {
   return text;
 }
 
-void DmaController::reset() {
+void MultiChannelDma::reset() {
   for (auto& c : channels_) {
     c->queue.reset();
     c->ages.clear();
@@ -126,7 +131,7 @@ void DmaController::reset() {
   doorbells_ = 0;
 }
 
-std::vector<Ledger> DmaController::ledgers() const {
+std::vector<Ledger> MultiChannelDma::ledgers() const {
   std::vector<Ledger> all;
   for (const auto& c : channels_) {
     all.push_back({fmt::format("channel{}", c->index), c->busy_cycles, 0, 0, 0, c->bytes, c->account.lines()});
@@ -134,17 +139,17 @@ std::vector<Ledger> DmaController::ledgers() const {
   return all;
 }
 
-void DmaController::stop_with(Channel& channel, const Refusal& refusal) {
+void MultiChannelDma::stop_with(Channel& channel, const Refusal& refusal) {
   channel.queue.set_fault(refusal.code, refusal.address);
   channel.state.set(kFault);
   fault(refusal.code, refusal.address, fmt::format("channel {}: {}", channel.index, refusal.detail));
 }
 
-bool DmaController::own_l1(const hal::Operand& operand) const {
+bool MultiChannelDma::own_l1(const hal::Operand& operand) const {
   return place_.map->holds(place_.map->find(place_.l1_base), operand.address);
 }
 
-sim::Process DmaController::front_end(Channel& channel) {
+sim::Process MultiChannelDma::front_end(Channel& channel) {
   for (;;) {
     while (channel.queue.empty()) co_await channel.pushed;
     const hal::Descriptor& d = channel.queue.front();
@@ -182,7 +187,7 @@ sim::Process DmaController::front_end(Channel& channel) {
 }
 
 // Of the queue's first descriptor. False: it is refused.
-bool DmaController::start_transfer(Channel& channel) {
+bool MultiChannelDma::start_transfer(Channel& channel) {
   const hal::Descriptor& d = channel.queue.front();
   Refusal refusal = check_copy(d, *place_.map, place_.l1_base);
   if (d.opcode != hal::Opcode::kCopy) {
@@ -209,7 +214,7 @@ bool DmaController::start_transfer(Channel& channel) {
   return true;
 }
 
-DmaController::Channel* DmaController::choose() {
+MultiChannelDma::Channel* MultiChannelDma::choose() {
   const auto n = static_cast<std::uint32_t>(channels_.size());
   const auto can_go = [this](const Channel& c) { return c.ready && c.counted < most_of_a_channel_; };
   if (config_.arbitration == DmaArbitration::kAge) {
@@ -231,7 +236,7 @@ DmaController::Channel* DmaController::choose() {
   return nullptr;
 }
 
-std::size_t DmaController::take_buffer(std::uint64_t bytes) {
+std::size_t MultiChannelDma::take_buffer(std::uint64_t bytes) {
   if (free_buffers_.empty()) {  // of short bursts there may be more
     free_buffers_.push_back(buffers_.size());
     buffers_.emplace_back();
@@ -242,7 +247,7 @@ std::size_t DmaController::take_buffer(std::uint64_t bytes) {
   return buffer;
 }
 
-sim::Process DmaController::issue_stage() {
+sim::Process MultiChannelDma::issue_stage() {
   for (;;) {
     Channel* const chosen = stopped_ || full() ? nullptr : choose();
     if (chosen == nullptr) {
@@ -261,8 +266,8 @@ sim::Process DmaController::issue_stage() {
       is_ok = begin_access(tlm::TLM_READ_COMMAND, burst_.source, delay);
     } else {
       fill_payload(l1_payload_, tlm::TLM_READ_COMMAND, burst_.source, data, burst_.bytes);
-      is_ok = channel.forwarded ? !ctx_.full_data || l1->transport_dbg(l1_payload_) == burst_.bytes
-                                : co_await l1_read_.transport(l1, l1_payload_);
+      is_ok = channel.forwarded ? !ctx_.full_data || l1_->transport_dbg(l1_payload_) == burst_.bytes
+                                : co_await l1_read_.transport(l1_, l1_payload_);
       if (is_ok && !channel.to_l1) {  // goes on at once
         write_bytes += burst_.bytes;
         is_ok = begin_access(tlm::TLM_WRITE_COMMAND, burst_.destination, delay);
@@ -282,7 +287,7 @@ sim::Process DmaController::issue_stage() {
 }
 
 // Takes the channel's next burst, and a buffer for it.
-void DmaController::begin_burst(Channel& channel) {
+void MultiChannelDma::begin_burst(Channel& channel) {
   if (config_.arbitration == DmaArbitration::kRoundRobin) {
     next_ = channel.index + 1 == channels_.size() ? 0 : channel.index + 1;
   }
@@ -302,7 +307,7 @@ void DmaController::begin_burst(Channel& channel) {
 }
 
 // Of the issue stage's burst, over the interconnect. False: it was refused.
-bool DmaController::begin_access(tlm::tlm_command command, std::uint64_t address, sc_core::sc_time& delay) {
+bool MultiChannelDma::begin_access(tlm::tlm_command command, std::uint64_t address, sc_core::sc_time& delay) {
   if (free_accesses_.empty()) {
     free_accesses_.push_back(&accesses_.emplace_back(*this));
     if (!ctx_.full_data) accesses_.back().payload.set_extension(new TimingOnlyExtension);  // the payload owns it
@@ -310,17 +315,17 @@ bool DmaController::begin_access(tlm::tlm_command command, std::uint64_t address
   access_ = free_accesses_.back();
   free_accesses_.pop_back();
   fill_payload(access_->payload, command, address, buffers_[buffer_].data(), burst_.bytes);
-  is_open_ = !bus.begin(access_->payload, *access_, delay);
+  is_open_ = !bus_.begin(access_->payload, *access_, delay);
   if (is_open_) {
     delay = sc_core::SC_ZERO_TIME;
     return true;
   }
-  if (ctx_.jitter != nullptr) delay += ctx_.jitter->delay(bus.name());
+  if (ctx_.jitter != nullptr) delay += ctx_.jitter->delay(bus_.name());
   return access_->payload.is_response_ok();
 }
 
 // The burst is under way: it ends after `delay`, or when its target responds.
-void DmaController::track_burst(Channel& channel, sc_core::sc_time delay) {
+void MultiChannelDma::track_burst(Channel& channel, sc_core::sc_time delay) {
   bursts += 1;
   Channel::Ending& descriptor = channel.ending.back();
   if (burst_.last) {

@@ -1,0 +1,64 @@
+// A loosely timed interconnect: a bus that one access has at a time, for a cycle of the platform's clock and one for
+// every 64 bytes; whoever asks first is served first. The target's own time is not on the bus.
+//
+//     g++ -std=c++20 -DSC_CPLUSPLUS=201703L -shared -fPIC -I ATTNVP lt_interconnect.cpp -o lt_interconnect.so $(pkg-config --cflags --libs systemc)
+//     attnvp run --set interconnect.kind=plugin:./lt_interconnect.so
+#include <tlm_utils/simple_initiator_socket.h>
+#include <tlm_utils/simple_target_socket.h>
+
+#include <memory>
+#include <systemc>
+#include <vector>
+
+#include "models/plugin/plugin.h"
+
+namespace {
+
+class LtBus : public sc_core::sc_module {
+ public:
+  LtBus(sc_core::sc_module_name name, const attnvp::PluginSite& site)
+      : sc_module(name), cycle_(1 / site.clock_hz, sc_core::SC_SEC), targets_(site.targets) {
+    for (std::uint32_t i = 0; i < site.initiators; ++i) {
+      in.push_back(std::make_unique<In>(("in" + std::to_string(i)).c_str()));
+      in.back()->register_b_transport(this, &LtBus::b_transport, static_cast<int>(i));
+    }
+    for (std::size_t i = 0; i < targets_.size(); ++i) {
+      out.push_back(std::make_unique<Out>(("out" + std::to_string(i)).c_str()));
+    }
+  }
+  using In = tlm_utils::simple_target_socket_tagged<LtBus>;
+  using Out = tlm_utils::simple_initiator_socket<LtBus>;
+  std::vector<std::unique_ptr<In>> in;
+  std::vector<std::unique_ptr<Out>> out;
+
+ private:
+  void b_transport(int /*initiator*/, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
+    wait(delay);
+    delay = sc_core::SC_ZERO_TIME;
+    bus_.lock();
+    wait((1 + (payload.get_data_length() + 63) / 64) * cycle_);
+    bus_.unlock();
+    for (std::size_t i = 0; i < targets_.size(); ++i) {
+      if (payload.get_address() - targets_[i].base < targets_[i].bytes) return (*out[i])->b_transport(payload, delay);
+    }
+    payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
+  }
+
+  const sc_core::sc_time cycle_;
+  const std::vector<attnvp::PluginSite::Range> targets_;
+  sc_core::sc_mutex bus_;
+};
+
+class Plugin : public attnvp::InterconnectPlugin {
+ public:
+  explicit Plugin(const attnvp::PluginSite& site) : bus_(site.name, site) {}
+  tlm::tlm_target_socket<>& in(std::uint32_t initiator) override { return *bus_.in.at(initiator); }
+  tlm::tlm_initiator_socket<>& out(std::uint32_t target) override { return *bus_.out.at(target); }
+
+ private:
+  LtBus bus_;
+};
+
+}  // namespace
+
+ATTNVP_INTERCONNECT_PLUGIN(Plugin)

@@ -1,0 +1,183 @@
+// A MAC engine of one's own: it reads both factors over its port of L1, computes for as many cycles as an array of 16 x 16
+// takes without filling and draining, and writes the result. Products of FP16 without masks, biases or caps.
+//
+//     g++ -std=c++20 -DSC_CPLUSPLUS=201703L -shared -fPIC -I ATTNVP lt_mac.cpp -o lt_mac.so $(pkg-config --cflags --libs systemc)
+//     attnvp run --set mac.kind=plugin:./lt_mac.so
+#include <tlm_utils/simple_initiator_socket.h>
+#include <tlm_utils/simple_target_socket.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <deque>
+#include <systemc>
+#include <vector>
+
+#include "firmware/hal/descriptor.h"
+#include "firmware/hal/registers.h"
+#include "models/plugin/plugin.h"
+
+namespace {
+
+namespace hal = attnvp::hal;
+
+float float_of(std::uint16_t half) {
+  const int exponent = half >> 10 & 31, fraction = half & 1023;
+  const float size = exponent == 0    ? std::ldexp(static_cast<float>(fraction), -24)
+                     : exponent == 31 ? (fraction == 0 ? HUGE_VALF : NAN)
+                                      : std::ldexp(static_cast<float>(1024 + fraction), exponent - 25);
+  return (half & 0x8000) != 0 ? -size : size;
+}
+
+// To the nearest, to even between two.
+std::uint16_t half_of(float value) {
+  const std::uint16_t sign = std::signbit(value) ? 0x8000 : 0;
+  if (std::isnan(value)) return 0x7E00;
+  const float size = std::fabs(value);
+  if (size >= 65520) return sign | 0x7C00;
+  const int exponent = size < 0x1p-14F ? -14 : std::ilogb(size);
+  const float steps = std::nearbyint(std::ldexp(size, 10 - exponent));  // of 2^(exponent - 10)
+  const int bits = (exponent + 14) * 1024 + static_cast<int>(steps);    // a carry goes into the exponent
+  return static_cast<std::uint16_t>(sign | bits);
+}
+
+class LtMac : public sc_core::sc_module {
+ public:
+  LtMac(sc_core::sc_module_name name, const attnvp::PluginSite& site)
+      : sc_module(name), registers_(site.registers), events_(site.events), cycle_(1 / site.clock_hz, sc_core::SC_SEC) {
+    control.register_b_transport(this, &LtMac::access);
+    SC_HAS_PROCESS(LtMac);
+    SC_THREAD(serve);
+  }
+  tlm_utils::simple_target_socket<LtMac> control{"control"};
+  tlm_utils::simple_initiator_socket<LtMac> l1{"l1"}, events{"events"};
+
+ private:
+  static constexpr std::size_t kDepth = 16;
+  static constexpr std::uint64_t kArray = 16;
+
+  // Registers: hal/registers.h.
+  void access(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
+    const std::uint64_t offset = payload.get_address() - registers_, bytes = payload.get_data_length();
+    payload.set_response_status(tlm::TLM_OK_RESPONSE);
+    if (payload.is_write() && offset + bytes <= hal::kQueueDoorbell) {
+      std::memcpy(reinterpret_cast<unsigned char*>(&building_) + offset, payload.get_data_ptr(), bytes);
+    } else if (payload.is_write() && offset == hal::kQueueDoorbell) {
+      wait(delay);
+      delay = sc_core::SC_ZERO_TIME;
+      while (queue_.size() >= kDepth) wait(popped_);
+      queue_.push_back(building_);
+      pushed_.notify();
+    } else if (payload.is_read() && bytes == 4) {
+      const std::uint32_t value = offset == hal::kQueueLevel  ? static_cast<std::uint32_t>(queue_.size())
+                                  : offset == hal::kQueueDone ? done_
+                                                              : 0;
+      std::memcpy(payload.get_data_ptr(), &value, sizeof value);
+    } else {
+      payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
+    }
+  }
+
+  template <class Socket>
+  void move(Socket& socket, bool write, std::uint64_t address, void* data, std::size_t bytes) {
+    tlm::tlm_generic_payload payload;
+    payload.set_command(write ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND);
+    payload.set_address(address);
+    payload.set_data_ptr(static_cast<unsigned char*>(data));
+    payload.set_data_length(static_cast<unsigned>(bytes));
+    payload.set_streaming_width(static_cast<unsigned>(bytes));
+    sc_core::sc_time delay;
+    socket->b_transport(payload, delay);
+    if (delay != sc_core::SC_ZERO_TIME) wait(delay);
+    if (!payload.is_response_ok()) SC_REPORT_ERROR("lt_mac", "an access was answered with an error");
+  }
+  void exchange(hal::EventRef ref, std::uint64_t unit, std::uint64_t what) {
+    std::uint32_t tokens = ref.tokens();
+    for (std::uint32_t i = 0; tokens > 0 && i < ref.span(); ++i) {
+      move(events, true, unit + (ref.first() + i) * hal::kEventStride + what, &tokens, sizeof tokens);
+    }
+  }
+  template <class Element>
+  std::vector<Element> rows_of(const hal::Operand& operand, std::uint32_t rows, std::uint32_t columns) {
+    std::vector<Element> all(std::size_t{rows} * columns);
+    for (std::uint32_t r = 0; r < rows; ++r) {
+      move(l1, false, operand.address + std::uint64_t{r} * operand.row_stride, &all[std::size_t{r} * columns],
+           columns * sizeof(Element));
+    }
+    return all;
+  }
+
+  void multiply(const hal::Descriptor& d) {
+    constexpr std::uint16_t kKnown = hal::kTransposeB | hal::kAccumulate | hal::kScaled | hal::kInOrder | hal::kKept;
+    if (d.opcode != hal::Opcode::kMatmul || (d.flags & ~kKnown) != 0 || d.type[0] != hal::ElementType::kFp16) {
+      SC_REPORT_ERROR("lt_mac", "a command that it does not know; allowed are products of FP16");
+      return;
+    }
+    const hal::Product p = hal::product_of(d);
+    const bool is_transposed = (d.flags & hal::kTransposeB) != 0, is_float = d.type[2] == hal::ElementType::kFp32;
+    const std::uint32_t absent = d.tail.matmul.absent, all = is_transposed ? p.n : p.k;
+    const std::uint32_t width = is_transposed ? p.k : p.n;
+    const auto a = rows_of<std::uint16_t>(d.operand[0], p.m, p.k);
+    auto b = rows_of<std::uint16_t>(d.operand[1], all - absent, width);
+    b.resize(std::size_t{all} * width);
+    std::vector<float> c(std::size_t{p.m} * p.n);
+    if ((d.flags & hal::kAccumulate) != 0) c = rows_of<float>(d.operand[3], p.m, p.n);
+    const float scale = (d.flags & hal::kScaled) != 0 ? std::bit_cast<float>(d.tail.rule.scale) : 1;
+    for (std::size_t i = 0; i < p.m; ++i) {
+      for (std::size_t j = 0; j < p.n; ++j) {
+        float& sum = c[i * p.n + j];
+        for (std::size_t k = 0; k < p.k; ++k) {
+          sum += float_of(a[i * p.k + k]) * float_of(b[is_transposed ? j * p.k + k : k * p.n + j]);
+        }
+        sum *= scale;
+      }
+    }
+    const auto tiles = [](std::uint64_t n) { return (n + kArray - 1) / kArray; };
+    wait(static_cast<double>(tiles(p.m) * tiles(p.n) * p.k) * cycle_);
+    for (std::uint32_t i = 0; i < p.m; ++i) {
+      float* const row = &c[std::size_t{i} * p.n];
+      std::vector<std::uint16_t> halves(p.n);
+      for (std::uint32_t j = 0; j < p.n; ++j) halves[j] = half_of(row[j]);
+      move(l1, true, d.operand[2].address + std::uint64_t{i} * d.operand[2].row_stride,
+           is_float ? static_cast<void*>(row) : halves.data(), p.n * (is_float ? 4 : 2));
+    }
+  }
+
+  void serve() {
+    while (true) {
+      while (queue_.empty()) wait(pushed_);
+      const hal::Descriptor d = queue_.front();
+      queue_.pop_front();
+      popped_.notify();
+      for (const hal::EventRef& ref : d.wait) exchange(ref, events_, hal::kEventTake);
+      if (d.opcode != hal::Opcode::kNop) multiply(d);
+      for (int i = 0; i < hal::kSignals; ++i) {
+        const bool is_remote = d.remote != 0 && i == hal::kSignals - 1;
+        exchange(d.signal[i], is_remote ? hal::events_base(d.remote - 1) : events_, hal::kEventSignal);
+      }
+      ++done_;
+    }
+  }
+
+  const std::uint64_t registers_, events_;
+  const sc_core::sc_time cycle_;
+  hal::Descriptor building_{};
+  std::deque<hal::Descriptor> queue_;
+  std::uint32_t done_ = 0;
+  sc_core::sc_event pushed_, popped_;
+};
+
+class Plugin : public attnvp::EnginePlugin {
+ public:
+  explicit Plugin(const attnvp::PluginSite& site) : mac_(site.name, site) {}
+  tlm::tlm_target_socket<>& control() override { return mac_.control; }
+  tlm::tlm_initiator_socket<>& l1() override { return mac_.l1; }
+  tlm::tlm_initiator_socket<>& events() override { return mac_.events; }
+
+ private:
+  LtMac mac_;
+};
+
+}  // namespace
+
+ATTNVP_ENGINE_PLUGIN(Plugin)

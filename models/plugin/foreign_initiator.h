@@ -1,0 +1,71 @@
+// Takes accesses from someone else's TLM-2.0 initiator, by b_transport or in four phases, and brings them to a Target.
+// Responses go back at SystemC's time, one response phase at a time (IEEE 1666-2011, 15.2.6.2).
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "models/bus/payload.h"
+#include "models/bus/transport.h"
+#include "models/module.h"
+
+namespace attnvp {
+
+class ForeignInitiator : public sc_core::sc_module, private tlm::tlm_fw_transport_if<> {
+ public:
+  ForeignInitiator(sc_core::sc_module_name name, Context& context, Target& target, std::uint32_t port = 0);
+
+  tlm::tlm_target_socket<> in{"in"};
+
+ private:
+  tlm::tlm_sync_enum nb_transport_fw(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+                                     sc_core::sc_time& delay) override;
+  void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) override;
+  unsigned transport_dbg(tlm::tlm_generic_payload& payload) override { return target_.debug(port_, payload); }
+  bool get_direct_mem_ptr(tlm::tlm_generic_payload& /*payload*/, tlm::tlm_dmi& /*dmi*/) override { return false; }
+  void answer(tlm::tlm_generic_payload& payload, const sc_core::sc_time& after);
+  void respond();
+
+  struct Answer {
+    std::uint64_t time_fs;
+    tlm::tlm_generic_payload* payload;
+  };
+  Context& ctx_;
+  Target& target_;
+  const std::uint32_t port_;
+  std::deque<Answer> answers_;                            // in the order in which they came
+  const tlm::tlm_generic_payload* responding_ = nullptr;  // between BEGIN_RESP and END_RESP
+  sc_core::sc_event changed_;
+};
+
+// Passes accesses on over a socket, to whatever it is bound to.
+class Passage final : public Target {
+ public:
+  explicit Passage(const char* name) : out(name) {}
+  InitiatorSocket out;
+
+  bool begin(std::uint32_t port, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay,
+             const Response& response) override;
+  unsigned debug(std::uint32_t /*port*/, tlm::tlm_generic_payload& payload) override {
+    return out->transport_dbg(payload);
+  }
+
+ private:
+  // An access that the target has accepted.
+  struct Hop final : PendingAccess {
+    explicit Hop(Passage& its_owner) : owner(its_owner) {}
+    void responded(bool is_ok, const sc_core::sc_time& delay) override;
+    Passage& owner;
+    tlm::tlm_generic_payload* payload = nullptr;  // the initiator's,
+    tlm::tlm_generic_payload* sent = nullptr;     //   and what is passed on
+    OwnedPayload own;
+    PendingAccess* former = nullptr;
+    Response response;
+  };
+  void end(Hop& hop);
+  std::deque<Hop> hops_;
+  std::vector<Hop*> free_hops_;
+};
+
+}  // namespace attnvp

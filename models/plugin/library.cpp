@@ -1,0 +1,121 @@
+#include "models/plugin/library.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <systemc>
+#include <utility>
+
+#include "firmware/hal/registers.h"
+
+namespace attnvp {
+
+namespace {
+
+using Version = std::uint32_t (*)();
+
+constexpr const char* kVersion = "attnvp_plugin_version";
+
+// A name without '/' is a file of the working directory, not one that the system searches for.
+void* open(const std::string& library) {
+  const std::string path = library.find('/') == std::string::npos ? "./" + library : library;
+  // Static sc_time objects of a library are made when it is opened: in the resolution of the platform's simulations.
+  try {
+    sc_core::sc_set_time_resolution(1, sc_core::SC_FS);
+  } catch (const sc_core::sc_report&) {  // it is set
+  }
+  // glibc declares dlopen as one that throws nothing; initialisers of a library may.
+  void* (*volatile const open_library)(const char*, int) = ::dlopen;
+  return open_library(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+}
+
+// By its name, or by the one that a library for DRAM alone has.
+void* function(void* library, const char* name) {
+  void* const found = ::dlsym(library, name);
+  if (found != nullptr) return found;
+  if (std::strcmp(name, kVersion) == 0) return ::dlsym(library, "attnvp_dram_plugin_version");
+  if (std::strcmp(name, PluginInterface<MemoryPlugin>::kMake) == 0) return ::dlsym(library, "attnvp_make_dram_plugin");
+  return nullptr;
+}
+
+std::string problem_of(const std::string& place, const std::string& library, const char* macro, const char* make) {
+  void* const handle = open(library);
+  if (handle == nullptr) return found_library(place, library, fmt::format(": {}", ::dlerror()));
+  const auto version = reinterpret_cast<Version>(function(handle, kVersion));
+  if (version == nullptr || function(handle, make) == nullptr) {
+    return found_library(place, library, fmt::format("; allowed is a library with {}", macro));
+  }
+  const std::uint32_t its = version();
+  return its == kPluginVersion
+             ? ""
+             : found_library(place, library, fmt::format(" of version {}; allowed is {}", its, kPluginVersion));
+}
+
+}  // namespace
+
+std::string found_library(const std::string& place, const std::string& library, const std::string& what) {
+  return fmt::format("key '{}.library': found '{}'{}", place, library, what);
+}
+
+std::string exception_text() {
+  try {
+    throw;
+  } catch (const sc_core::sc_report& e) {
+    return fmt::format("\"{}: {}\"", e.get_msg_type(), e.get_msg());
+  } catch (const std::exception& e) {
+    return fmt::format("\"{}\"", e.what());
+  } catch (...) {
+    return "that is no std::exception";
+  }
+}
+
+std::string library_problem(const std::string& place, const std::string& library, const char* macro, const char* make) {
+  try {
+    return problem_of(place, library, macro, make);
+  } catch (...) {
+    return found_library(place, library,
+                         fmt::format(", which threw an exception {} when it was loaded", exception_text()));
+  }
+}
+
+void* library_function(const std::string& library, const char* make) { return function(open(library), make); }
+
+PluginSite plugin_site(const Site& site) {
+  const MachineConfig& m = site.machine;
+  PluginSite told{};
+  told.name = "plugin";
+  told.clock_hz = m.clock_hz;
+  told.size_bytes = site.size_bytes;
+  told.place = site.place;
+  told.cluster = site.cluster;
+  told.core = site.core;
+  told.full_data = site.context.full_data;
+  told.registers = site.base;
+  told.events = hal::events_base(site.cluster);
+  told.l1 = hal::l1_base(site.cluster);
+  told.l1_bytes = m.l1.size_bytes;
+  told.channels = m.dma.channels;
+  return told;
+}
+
+// _exit: destructors of a simulation that is under way must not run.
+void ExitGuard::refuse() {
+  if (all_.empty()) return;
+  std::fprintf(stderr, "attnvp: %s\n", all_.back()->sentence_().c_str());
+  std::fflush(stderr);
+  ::_exit(1);
+}
+
+ExitGuard::ExitGuard(std::function<std::string()> sentence) : sentence_(std::move(sentence)) {
+  [[maybe_unused]] static const int registered = std::atexit(&ExitGuard::refuse);
+  all_.push_back(this);
+}
+
+ExitGuard::~ExitGuard() { all_.erase(std::find(all_.begin(), all_.end(), this)); }
+
+}  // namespace attnvp

@@ -1,0 +1,197 @@
+// `interconnect.kind: plugin`: a library's network (plugin.h) between the platform's initiators and targets. It carries
+// payloads of its own; the platform's go on to the target when theirs comes out of it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <list>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "models/endless.h"
+#include "models/interconnect/interconnect.h"
+#include "models/plugin/foreign_initiator.h"
+#include "models/plugin/foreign_target.h"
+#include "models/plugin/library.h"
+
+namespace attnvp {
+
+namespace {
+
+struct OfInterconnect {
+  static constexpr const char* kPlace = "interconnect";
+};
+
+class PluginInterconnect : public Interconnect, public Endless, public ForeignTarget::Owner {
+ public:
+  PluginInterconnect(sc_core::sc_module_name name, const Site& site)
+      : Interconnect(name, site.context), library_(library_of<OfInterconnect>(site)), site_(plugin_site(site)) {}
+  bool is_approximately_timed() const override { return true; }
+  bool ends_later() const override { return false; }
+  std::string waiting_for() const override {
+    for (const Access& a : accesses_) {
+      if (a.state == State::kAtTarget) continue;
+      return fmt::format("its plug-in has not {} {} at {:#x} since cycle {}",
+                         a.state == State::kSent ? "passed on" : "answered", text_of(a), a.payload->get_address(),
+                         a.cycle);
+    }
+    return {};
+  }
+
+ private:
+  enum class State : std::uint8_t { kSent, kAtTarget, kReturning };
+  struct Access final : PendingAccess {
+    explicit Access(PluginInterconnect& its_owner) : owner(its_owner) {}
+    // The target has responded: back into the plug-in.
+    void responded(bool /*is_ok*/, const sc_core::sc_time& delay) override {
+      returns();
+      exit.send(delay);
+    }
+    void returns() {
+      sent->set_extension(former);
+      payload->set_response_status(sent->get_response_status());
+      inner->set_response_status(payload->get_response_status());
+      state = State::kReturning;
+      cycle = owner.ctx_.clock.now();
+    }
+    PluginInterconnect& owner;
+    State state = State::kSent;
+    std::uint64_t cycle = 0;  // since when
+    int initiator = 0, target = 0;
+    tlm::tlm_generic_payload* payload = nullptr;  // the initiator's,
+    tlm::tlm_generic_payload* sent = nullptr;     //   what the target gets,
+    OwnedPayload own;
+    tlm::tlm_generic_payload* inner = nullptr;  //   and the one that came out of the plug-in
+    PendingAccess* former = nullptr;            // of `sent`
+    WaitingThread* thread = nullptr;            // that makes the access; nullptr: nb_transport
+    Response exit;                              // back into the plug-in
+    std::list<Access>::iterator place;
+  };
+  // Where accesses come out.
+  struct Exit final : Target {
+    Exit(PluginInterconnect& its_owner, int its_number) : owner(its_owner), number(its_number) {}
+    bool begin(std::uint32_t /*port*/, tlm::tlm_generic_payload& inner, sc_core::sc_time& delay,
+               const Response& response) override {
+      return owner.leave(number, inner, delay, response);
+    }
+    PluginInterconnect& owner;
+    int number;
+  };
+
+  // Initiators and targets are known now.
+  void before_end_of_elaboration() override {
+    site_.initiators = initiators();
+    for (const AddressRange& range : map().ranges()) site_.targets.push_back({range.base, range.bytes});
+    plugin_ = make_plugin<InterconnectPlugin>(library_, site_);
+    of_library(OfInterconnect::kPlace, library_, [&] {
+      const auto style = plugin_->phases() ? ForeignTarget::Style::kPhases : ForeignTarget::Style::kBlockingAtOnce;
+      for (std::uint32_t i = 0; i < site_.initiators; ++i) {
+        entries_.push_back(
+            std::make_unique<ForeignTarget>(fmt::format("entry{}", i).c_str(), ctx_, plugin_->in(i), style, *this));
+      }
+      for (std::uint32_t i = 0; i < site_.targets.size(); ++i) {
+        exits_.push_back(std::make_unique<Exit>(*this, static_cast<int>(i)));
+        outputs_.push_back(std::make_unique<ForeignInitiator>(fmt::format("exit{}", i).c_str(), ctx_, *exits_.back()));
+        plugin_->out(i).bind(outputs_.back()->in);
+      }
+    });
+  }
+
+  void enter(int initiator, int target, tlm::tlm_generic_payload& payload, const sc_core::sc_time& delay,
+             WaitingThread* thread) {
+    Access& a = accesses_.emplace_back(*this);
+    a.place = std::prev(accesses_.end());
+    a.cycle = ctx_.clock.now();
+    a.initiator = initiator;
+    a.target = target;
+    a.payload = &payload;
+    a.thread = thread;
+    entries_[static_cast<std::size_t>(initiator)]->send(
+        {payload.is_read(), payload.get_address(), payload.get_data_ptr(), payload.get_data_length(), &a},
+        delay.value());
+  }
+  void carry(int initiator, int target, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) override {
+    WaitingThread thread(ctx_.event_queue);
+    enter(initiator, target, payload, delay, &thread);
+    delay = thread.wait();
+  }
+  bool begin(int initiator, int target, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) override {
+    enter(initiator, target, payload, delay, nullptr);
+    return false;
+  }
+
+  bool leave(int output, tlm::tlm_generic_payload& inner, sc_core::sc_time& delay, const Response& response) {
+    auto* const a = static_cast<Access*>(ForeignTarget::access_of(inner));
+    if (a == nullptr || a->state != State::kSent || a->target != output) {
+      inner.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
+      if (a == nullptr) {
+        broken(nullptr, fmt::format("sent a payload that it was not given to output {}", output));
+      } else if (a->state != State::kSent) {
+        fault_of(*a, "passed on twice");
+      } else {
+        fault_of(*a, fmt::format("sent to output {}; allowed is output {}:", output, a->target));
+      }
+      return true;
+    }
+    a->state = State::kAtTarget;
+    a->inner = &inner;
+    a->exit = response;
+    a->sent = &managed(*a->payload, a->own);
+    a->former = a->sent->get_extension<PendingAccess>();
+    if (!socket_at(output).begin(*a->sent, *a, delay)) return false;
+    a->returns();
+    return true;
+  }
+
+  void answered(const ForeignTarget::Request& request, tlm::tlm_response_status status, std::uint64_t end_fs) override {
+    Access& a = *static_cast<Access*>(request.access);
+    if (a.state != State::kReturning) {
+      if (!ctx_.faults.any()) fault_of(a, a.state == State::kSent ? "answered without passing on" : "answered early");
+      a.payload->set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
+    } else if (status <= tlm::TLM_INCOMPLETE_RESPONSE && a.payload->is_response_ok()) {
+      tlm::tlm_generic_payload named;
+      named.set_response_status(status);
+      fault_of(a, fmt::format("answered {} to", named.get_response_string()));
+      a.payload->set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
+    }
+    const std::uint64_t now = ctx_.clock.now();
+    const std::uint64_t end = ctx_.clock.ceil_cycles(sc_core::sc_time::from_value(end_fs));
+    const sc_core::sc_time delay = ctx_.clock.cycles(end - std::min(end, now));
+    tlm::tlm_generic_payload& payload = *a.payload;
+    WaitingThread* const thread = a.thread;
+    const int initiator = a.initiator;
+    accesses_.erase(a.place);
+    if (thread != nullptr) return thread->end(delay);
+    respond(initiator, payload, delay);
+  }
+  void broken(const ForeignTarget::Request* request, const std::string& what) override {
+    fault(FaultCode::kNone, request == nullptr ? 0 : request->address,
+          fmt::format("its plug-in {}{}", what, request == nullptr ? "" : fmt::format(" ({})", request->text())));
+  }
+  void fault_of(const Access& a, const std::string& what) {
+    fault(FaultCode::kNone, a.payload->get_address(), fmt::format("its plug-in {} {}", what, text_of(a)));
+  }
+  static std::string text_of(const Access& a) {
+    return fmt::format("a {} of {} bytes", a.payload->is_read() ? "read" : "write", a.payload->get_data_length());
+  }
+
+  const std::string library_;
+  PluginSite site_;
+  std::unique_ptr<InterconnectPlugin> plugin_;
+  std::vector<std::unique_ptr<ForeignTarget>> entries_;
+  std::vector<std::unique_ptr<Exit>> exits_;
+  std::vector<std::unique_ptr<ForeignInitiator>> outputs_;
+  std::list<Access> accesses_;  // under way, oldest first
+  const ExitGuard exit_guard_{[this] {
+    return fmt::format("{}: its plug-in called exit(), which ends the process; allowed is an error response (cycle {})",
+                       name(), ctx_.clock.now());
+  }};
+};
+
+const bool kInterconnectKind = add_kind(plugin_kind<OfInterconnect, InterconnectPlugin, Interconnect>(
+    "is a library's network", {},
+    [](const Site& site) { return std::make_unique<PluginInterconnect>(site.name, site); }));
+
+}  // namespace
+
+}  // namespace attnvp

@@ -1,0 +1,87 @@
+// `control.cpu: plugin`: a library's control processor (plugin.h), with an instruction set, firmware and time of its
+// own.
+#include <fmt/format.h>
+
+#include <memory>
+#include <utility>
+
+#include "models/endless.h"
+#include "models/plugin/foreign_initiator.h"
+#include "models/plugin/library.h"
+#include "models/processor.h"
+
+namespace attnvp {
+
+namespace {
+
+struct OfControl {
+  static constexpr const char* kPlace = "control";
+};
+
+class PluginProcessor : public Processor, public Endless {
+ public:
+  PluginProcessor(sc_core::sc_module_name name, const Site& site)
+      : Processor(name, site.context),
+        plugin_(make_plugin<ProcessorPlugin>(library_of<OfControl>(site), told(site))),
+        bus_("bus"),
+        from_bus_("from_bus", ctx_, bus_) {
+    SC_HAS_PROCESS(PluginProcessor);
+    SC_THREAD(run);
+    of_library(site.place, library_of<OfControl>(site), [&] { plugin_->bus().bind(from_bus_.in); });
+  }
+  tlm::tlm_initiator_socket<>& bus() override { return bus_.out; }
+  void start() override {
+    finished_ = false;
+    start_cycle_ = ctx_.clock.now();
+    ctx_.event_queue.notify(start_);
+  }
+  bool finished() const override { return finished_; }
+  std::uint64_t finish_cycle() const override { return finish_cycle_; }
+  bool ends_later() const override { return false; }
+  std::string waiting_for() const override { return finished_ ? "" : "its plug-in has not ended"; }
+
+  Counter busy_cycles{*this, "busy_cycles", "cycles", "cycles from its start to its end"};
+
+ private:
+  PluginSite told(const Site& site) {
+    PluginSite told = plugin_site(site);
+    told.finished = [this] {
+      if (std::exchange(finished_, true)) return;
+      finish_cycle_ = ctx_.clock.ceil_cycles(sc_core::sc_time_stamp());
+      busy_cycles += finish_cycle_ - start_cycle_;
+    };
+    return told;
+  }
+  void run() {
+    while (true) {
+      sc_core::wait(start_);
+      try {
+        plugin_->start();
+      } catch (const sc_core::sc_unwind_exception&) {  // this process is being ended
+        throw;
+      } catch (...) {
+        fault(FaultCode::kNone, 0, fmt::format("its plug-in threw an exception {} in start()", exception_text()));
+      }
+    }
+  }
+
+  std::unique_ptr<ProcessorPlugin> plugin_;
+  Passage bus_;
+  ForeignInitiator from_bus_;
+  bool finished_ = true;
+  std::uint64_t start_cycle_ = 0, finish_cycle_ = 0;
+  sc_core::sc_event start_;
+  const ExitGuard exit_guard_{[this] {
+    return fmt::format(
+        "{}: its plug-in called exit(), which ends the process; allowed is to call finished() (cycle {})", name(),
+        ctx_.clock.now());
+  }};
+};
+
+const bool kProcessorKind = add_kind(plugin_kind<OfControl, ProcessorPlugin, Processor>(
+    "is a library's processor, with firmware of its own", {},
+    [](const Site& site) { return std::make_unique<PluginProcessor>(site.name, site); }));
+
+}  // namespace
+
+}  // namespace attnvp
