@@ -124,6 +124,11 @@ compile() { # SOURCE LIBRARY
 for example in lt_memory at_memory lt_interconnect clocked_dma lt_mac; do
   compile "$source/examples/plugins/$example.cpp" "$in/$example.so"
 done
+# The shipped firmware goes into the processor's library.
+# shellcheck disable=SC2046
+g++ -std=c++20 -DSC_CPLUSPLUS=201703L -O1 -fno-toplevel-reorder -shared -fPIC -I "$source" \
+  "$source"/examples/plugins/lt_processor.cpp "$source"/firmware/{runtime,dataflows}/*.cpp \
+  "$source/models/control_processor/cpu.cpp" -o "$in/lt_processor.so" $(pkg-config --cflags --libs systemc) || exit 1
 # placed FROM TO ARG...: right values; equal cycles with and without data, with and without run-ahead; FROM to TO of them.
 placed() {
   local from=$1 to=$2
@@ -146,6 +151,7 @@ placed "$base" $((2 * base)) "${small[@]}" --set "l1.kind=plugin:$in/lt_memory.s
 placed "$base" $((4 * base)) "${small[@]}" --set "interconnect.kind=plugin:$in/lt_interconnect.so"
 placed "$base" $((20 * base)) "${small[@]}" --set "dma.kind=plugin:$in/clocked_dma.so"
 placed $((base / 2)) $((4 * base)) "${small[@]}" --set "mac.kind=plugin:$in/lt_mac.so"
+placed $((base / 2)) $((20 * base)) "${small[@]}" --set "control.cpu=plugin:$in/lt_processor.so"
 placed "$base" $((40 * base)) "${small[@]}" --set "l1.kind=plugin:$in/lt_memory.so" \
   --set "interconnect.kind=plugin:$in/lt_interconnect.so" --set "dma.kind=plugin:$in/clocked_dma.so" \
   --set "mac.kind=plugin:$in/lt_mac.so" --set "dram.policy=plugin:$in/libclock.so"

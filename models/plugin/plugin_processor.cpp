@@ -32,6 +32,7 @@ class PluginProcessor : public Processor, public Endless {
   tlm::tlm_initiator_socket<>& bus() override { return bus_.out; }
   void start() override {
     finished_ = false;
+    is_starting_ = true;
     start_cycle_ = ctx_.clock.now();
     ctx_.event_queue.notify(start_);
   }
@@ -54,7 +55,8 @@ class PluginProcessor : public Processor, public Endless {
   }
   void run() {
     while (true) {
-      sc_core::wait(start_);
+      while (!is_starting_) sc_core::wait(start_);
+      is_starting_ = false;
       try {
         plugin_->start();
       } catch (const sc_core::sc_unwind_exception&) {  // this process is being ended
@@ -68,7 +70,7 @@ class PluginProcessor : public Processor, public Endless {
   std::unique_ptr<ProcessorPlugin> plugin_;
   Passage bus_;
   ForeignInitiator from_bus_;
-  bool finished_ = true;
+  bool finished_ = true, is_starting_ = false;
   std::uint64_t start_cycle_ = 0, finish_cycle_ = 0;
   sc_core::sc_event start_;
   const ExitGuard exit_guard_{[this] {

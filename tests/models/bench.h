@@ -16,6 +16,7 @@
 
 #include "firmware/hal/registers.h"
 #include "models/arith/half.h"
+#include "models/bus/payload.h"
 #include "models/control_processor/cpu.h"
 #include "platform/elaboration/platform.h"
 

@@ -94,7 +94,7 @@ TEST(CommandQueue, WhatLiesBehindTheLengthIsNotRead) {
     EXPECT_TRUE(b.push(channel(0), then(copy(16, kDram, kL1), 0)));
     EXPECT_TRUE(b.take(0, 2));
   });
-  EXPECT_EQ(bench.cluster().dma.read_bytes.value(), 64U + 16U);
+  EXPECT_EQ(bench.cluster().dma->value("read_bytes"), 64U + 16U);
 }
 
 TEST(CommandQueue, BadRegisterAccessesAreErrorsAndNothingElse) {

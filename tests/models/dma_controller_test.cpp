@@ -27,10 +27,10 @@ TEST(Dma, ReadOfFourBursts) {
   bench.set_dram(kDram, numbers(2048));
   EXPECT_EQ(cycles_of(bench, channel(0), copy(4096, kDram, kL1 + 64)), kPush + 100 + 4 * 128 + 16);
   EXPECT_EQ(bench.l1<std::uint16_t>(kL1 + 64, 2048), numbers(2048));
-  EXPECT_EQ(bench.cluster().dma.bursts.value(), 4U);
-  EXPECT_EQ(bench.cluster().dma.read_bytes.value(), 4096U);
+  EXPECT_EQ(bench.cluster().dma->value("bursts"), 4U);
+  EXPECT_EQ(bench.cluster().dma->value("read_bytes"), 4096U);
   EXPECT_EQ(bench.platform().dram->value("busy_cycles"), 512U);
-  EXPECT_EQ(bench.cluster().dma.busy_cycles.value(), 100U + 4 * 128 + 16);
+  EXPECT_EQ(bench.cluster().dma->value("busy_cycles"), 100U + 4 * 128 + 16);
 }
 
 TEST(Dma, OutstandingBurstsHideLatency) {
@@ -61,7 +61,7 @@ TEST(Dma, WriteOfFourBursts) {
     EXPECT_EQ(b.now(), kPush + 16 + 4 * 128);
   });
   EXPECT_EQ(bench.dram<std::uint16_t>(kDram + 32, 2048), numbers(2048));
-  EXPECT_EQ(bench.cluster().dma.write_bytes.value(), 4096U);
+  EXPECT_EQ(bench.cluster().dma->value("write_bytes"), 4096U);
 }
 
 TEST(Dma, ResultsThatPassL1ByTakeNoTimeThere) {
@@ -84,7 +84,7 @@ TEST(Dma, StridedRowsAreBurstsOfTheirOwn) {
   // at 242.
   Bench bench(with_outstanding(4));
   EXPECT_EQ(cycles_of(bench, channel(0), copy(64, 8, 1, {kDram, 256, 0}, {kL1, 64, 0})), kPush + 133 + 100 + 8 + 1);
-  EXPECT_EQ(bench.cluster().dma.bursts.value(), 8U);
+  EXPECT_EQ(bench.cluster().dma->value("bursts"), 8U);
 }
 
 TEST(Dma, ShortBurstsCountForTheirBytesWhereItSaysSo) {
@@ -94,7 +94,7 @@ TEST(Dma, ShortBurstsCountForTheirBytesWhereItSaysSo) {
     m.dma.counts = DmaCounts::kBytes;
     Bench bench(m);
     const std::uint64_t took = cycles_of(bench, channel(0), copy(64, 8, 1, {kDram, 256, 0}, {kL1, 64, 0}));
-    EXPECT_EQ(bench.cluster().dma.bursts.value(), 8U);
+    EXPECT_EQ(bench.cluster().dma->value("bursts"), 8U);
     return took - kPush;
   };
   // Room for all eight at once, and for two: then two at 0, two each 109 later, the second of which is behind on the
@@ -159,7 +159,7 @@ TEST(Dma, BusyCyclesAreTimesWithABurstUnderWay) {
     b.take(0, 2);
   });
   EXPECT_EQ(cycles, 2 * kPush + 544 + 128);
-  EXPECT_EQ(bench.cluster().dma.busy_cycles.value(), cycles - kPush);
+  EXPECT_EQ(bench.cluster().dma->value("busy_cycles"), cycles - kPush);
 }
 
 TEST(Dma, NopWaitsForTheChannelsTransfers) {

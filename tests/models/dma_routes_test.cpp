@@ -87,8 +87,8 @@ TEST(DmaRoutes, CountWhatCrossesTheInterconnect) {
     b.push(channel(0), then(nop(), 0));
     b.take(0);
   });
-  EXPECT_EQ(bench.cluster().dma.read_bytes.value(), 64U + 16);
-  EXPECT_EQ(bench.cluster().dma.write_bytes.value(), 64U + 32);
+  EXPECT_EQ(bench.cluster().dma->value("read_bytes"), 64U + 16);
+  EXPECT_EQ(bench.cluster().dma->value("write_bytes"), 64U + 32);
 }
 
 // Every byte of a 3D copy lands where a triple loop puts it, and nothing else changes.

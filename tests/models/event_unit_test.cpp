@@ -16,8 +16,8 @@ TEST(EventUnit, CountsTokens) {
     EXPECT_EQ(b.count(5), 1U);
     EXPECT_EQ(b.now(), 8U);  // nothing but the eight bus accesses
   });
-  EXPECT_EQ(bench.cluster().events.signals.value(), 3U);
-  EXPECT_EQ(bench.cluster().events.takes.value(), 2U);
+  EXPECT_EQ(bench.cluster().events->value("signals"), 3U);
+  EXPECT_EQ(bench.cluster().events->value("takes"), 2U);
 }
 
 TEST(EventUnit, TakeBlocksUntilAllTokensAreThere) {

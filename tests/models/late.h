@@ -224,6 +224,7 @@ class WaitingProcessor : public Processor, private hal::Cpu {
     sensitive << start_;
     dont_initialize();
   }
+  tlm::tlm_initiator_socket<>& bus() override { return bus_; }
   void start() override {
     finished_ = false;
     start_.notify(sc_core::SC_ZERO_TIME);
@@ -242,7 +243,7 @@ class WaitingProcessor : public Processor, private hal::Cpu {
     tlm::tlm_generic_payload payload;
     fill_payload(payload, command, address, data, bytes);
     sc_core::sc_time delay;
-    bus->b_transport(payload, delay);
+    bus_->b_transport(payload, delay);
     EXPECT_EQ(sc_core::sc_time_stamp().value(), ctx_.clock.now_fs());
     sc_core::wait(delay);
     return payload.is_response_ok();
@@ -254,6 +255,7 @@ class WaitingProcessor : public Processor, private hal::Cpu {
     return access(tlm::TLM_WRITE_COMMAND, address, const_cast<void*>(data), bytes);
   }
 
+  tlm_utils::simple_initiator_socket<WaitingProcessor> bus_{"bus"};
   ControlConfig config_;
   Firmware firmware_;
   bool finished_ = true;

@@ -53,8 +53,8 @@ TEST(Multicast, WhoeverAsksLaterWaitsForTheSameAnswer) {
   // The request, on the link behind the doorbell's answer; 2000 + 8 cycles of DRAM; a head and a flit of data; the L1
   // port.
   constexpr std::uint64_t kRead = 1 + kThere + 2008 + kThere + 1 + 1;
-  EXPECT_EQ(bench.platform().clusters[1]->dma.busy_cycles.value(), kRead);
-  EXPECT_EQ(bench.platform().clusters[0]->dma.busy_cycles.value(), kRead - kThere - kPush);
+  EXPECT_EQ(bench.platform().clusters[1]->dma->value("busy_cycles"), kRead);
+  EXPECT_EQ(bench.platform().clusters[0]->dma->value("busy_cycles"), kRead - kThere - kPush);
   EXPECT_EQ(dram_words(bench, "read_words"), 32U);
   EXPECT_EQ(counter(bench, "multicast_reads"), 1U);
   EXPECT_EQ(counter(bench, "multicast_bytes"), 64U);

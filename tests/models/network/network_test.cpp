@@ -68,7 +68,7 @@ std::uint64_t cycles_of_signal(const char* kind, std::uint32_t cluster) {
     hal::write32(b.cpu(), hal::events_base(cluster) + hal::kEventSignal, 1);
     cycles = b.now();
   });
-  EXPECT_EQ(bench.platform().clusters[cluster]->events.count(0), 1U);
+  EXPECT_EQ(bench.platform().clusters[cluster]->events->tokens(0), 1U);
   return cycles;
 }
 TEST(Network, SignalsOfOtherClustersTakeTheWay) {
