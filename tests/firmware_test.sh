@@ -20,8 +20,15 @@ if ! command -v $gcc >/dev/null; then
   exit 77
 fi
 
+# Projects share the objects of the runtime where there is a compiler cache.
+cache=()
+command -v ccache >/dev/null && cache=("CC=ccache $gcc")
+build() { # FOLDER
+  CCACHE_NOHASHDIR=1 make -s -C "$1" "${cache[@]}" >"$log/make" 2>&1 || failed "$(<"$log/make")"
+}
+
 "$attnvp" new firmware "$in/mine" >"$log/new" 2>&1 || failed "$(<"$log/new")"
-make -s -C "$in/mine" >"$log/make" 2>&1 || failed "$(<"$log/make")"
+build "$in/mine"
 elf=$in/mine/mine.elf
 done_well describe "$elf"
 grep -q 'prefetch=on|off' "$log/stdout" || failed 'describe does not know its options'
@@ -52,7 +59,8 @@ done_well compare --firmware "$elf" --net $net --json -
 holds '[.[].dataflow] == ["mine"]' "$log/stdout"
 wrong "dataflow 'mass' is unknown; did you mean 'mas'" compare --firmware "$elf" --net $net --dataflow mine,mass
 wrong "option 'nothing' is unknown" compare --firmware "$elf" --net $net --dataflow mine,mas:nothing=1
-"$attnvp" new firmware "$in/mas" >"$log/new" 2>&1 && make -s -C "$in/mas" >"$log/make" 2>&1 || failed "$(<"$log/make")"
+"$attnvp" new firmware "$in/mas" >"$log/new" 2>&1 || failed "$(<"$log/new")"
+build "$in/mas"
 run compare --firmware "$in/mas/mas.elf" --net $net --dataflow mas,flat --json -
 [[ $status -eq 0 && $(wc -l <"$log/stderr") -eq 1 ]] || failed "exit status $status: $(<"$log/stderr")"
 grep -q '^attnvp: --dataflow mas runs from .*mas.elf; the shipped' "$log/stderr" || failed "$(<"$log/stderr")"
@@ -79,7 +87,7 @@ grep -q '<script' "$in/page.html" || failed 'no page'
 broken() { # PATTERN STATEMENT
   cp -r "$in/mine" "$in/broken"
   sed -i "s|  attention.finish();.*|  $2|" "$in/broken/dataflow.cpp"
-  make -s -C "$in/broken" >"$log/make" 2>&1 || failed "$(<"$log/make")"
+  build "$in/broken"
   run run --firmware "$in/broken/mine.elf" --net H=1,N=32,E=16 --tiling nq=32,nkv=32,kv=1,rb=1,bb=1,hh=1,m0=16,n0=16,k0=16
   [[ $status -eq 1 ]] || failed "exit status $status: $(<"$log/stderr")"
   grep -E '^attnvp: ' "$log/stderr" | grep -qE -- "$1" || failed "no '$1' in: $(<"$log/stderr")"
@@ -105,7 +113,7 @@ broken 'its push unit could not play the command list of 64 bytes at 0x8000000, 
 # Programs that do not end.
 cp -r "$in/mine" "$in/endless"
 sed -i 's|  attention.finish();.*|  while (true) rt.vec(0, fence());|' "$in/endless/dataflow.cpp"
-make -s -C "$in/endless" >"$log/make" 2>&1 || failed "$(<"$log/make")"
+build "$in/endless"
 for command in run check 'run --data timing --check'; do
   machine 'hart 0 has not ended after 2000000 cycles, pc 0x.*; --max-cycles allows more' $command --max-cycles 2000000 \
     --firmware "$in/endless/mine.elf" --net H=1,N=32,E=16
@@ -115,7 +123,7 @@ done
 cp -r "$in/mine" "$in/printing"
 sed -i "s|  attention.finish();.*|  attention.finish(); $(device 00 0x1b) $(device 00 0x41) $(device 00 10)|" \
   "$in/printing/dataflow.cpp"
-make -s -C "$in/printing" >"$log/make" 2>&1 || failed "$(<"$log/make")"
+build "$in/printing"
 run run --firmware "$in/printing/mine.elf" --net H=1,N=32,E=16
 [[ $status -eq 0 ]] || failed "exit status $status: $(<"$log/stderr")"
 grep -qE '^\[cycle [0-9]+\] attnvp\.cluster0\.cpu: \\x1bA$' "$log/stderr" || failed "not escaped: $(<"$log/stderr")"
@@ -123,7 +131,7 @@ grep -qE '^\[cycle [0-9]+\] attnvp\.cluster0\.cpu: \\x1bA$' "$log/stderr" || fai
 # The checker names its lines, too.
 cp -r "$in/mine" "$in/careless"
 sed -i "s|  attention.finish();.*||" "$in/careless/dataflow.cpp"
-make -s -C "$in/careless" >"$log/make" 2>&1 || failed "$(<"$log/make")"
+build "$in/careless"
 line=$(grep -n 'produce_o' "$in/careless/dataflow.cpp" | cut -d: -f1)
 for command in check 'run --check --data timing'; do
   run $command --firmware "$in/careless/mine.elf" --net H=1,N=32,E=16 --json -
@@ -143,7 +151,7 @@ sed -i 's|  attention.finish();.*|  attention.finish();\n'\
 '  *reinterpret_cast<volatile unsigned*>(0x02004000) = *reinterpret_cast<volatile unsigned*>(0x0200bff8) + 50000;\n'\
 '  *reinterpret_cast<volatile unsigned*>(0x02004004) = 0;\n'\
 '  asm volatile("csrw mie, %0; wfi" ::"r"(1u << 7));|' "$in/asleep/dataflow.cpp"
-make -s -C "$in/asleep" >"$log/make" 2>&1 || failed "$(<"$log/make")"
+build "$in/asleep"
 tiling=$(jq -r '.tiling | to_entries | map("\(.key)=\(.value)") | join(",")' "$in/plain.json")
 done_well run --firmware "$in/asleep/mine.elf" --net $net --tiling "$tiling" --json -
 mv "$log/stdout" "$in/asleep.json"
@@ -224,7 +232,7 @@ if command -v gdb-multiarch >/dev/null; then
   # A deadlock: gdb gets control, shows where the hart waits and for what.
   cp -r "$in/mine" "$in/stuck"
   sed -i 's|  attention.finish();.*|  rt.wait(rt.events(1));|' "$in/stuck/dataflow.cpp"
-  make -s -C "$in/stuck" >"$log/make" 2>&1 || failed "$(<"$log/make")"
+  build "$in/stuck"
   printf '%s\n' continue bt 'monitor events' 'monitor engines' continue | session "$in/stuck/mine.elf" --tiling "$tiling"
   says 'run .*dataflow.cpp:[0-9]+'
   says 'attnvp.cluster0.cpu: firmware waits for event [0-9]+, pc'

@@ -52,6 +52,14 @@ done_well() { # ARG...
 }
 same() { cmp -s -- "$1" "$2" || failed "$1 and $2 differ"; }
 holds() { jq -e "$1" "$2" >"$log/jq" 2>&1 || failed "not so in $2: $1: $(head -3 "$log/jq")"; }
+all_hold() { # FILE FILTER...: as holds for each filter, by one process where none fails
+  local file=$1 filter joined=true
+  shift
+  for filter; do joined+=" and ($filter)"; done
+  jq -e "$joined" "$file" >"$log/jq" 2>&1 && return
+  failed "not all of these hold in $file: $(head -3 "$log/jq")"
+  for filter; do holds "$filter" "$file"; done
+}
 
 small=(--net 'H=2,N=48,E=16')
 

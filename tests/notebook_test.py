@@ -23,6 +23,10 @@ def run_cell(source, place, names):
         print(value._repr_html_() if hasattr(value, "_repr_html_") else value)
 
 
+# Firmware shares the objects of the runtime with other projects where there is a compiler cache.
+if shutil.which("ccache"):
+    os.environ.update(CCACHE_NOHASHDIR="1", MAKEFLAGS=r"-- CC=ccache\ riscv64-unknown-elf-gcc")
+
 for notebook in map(Path, sys.argv[1:]):
     if shutil.which(NEEDS.get(notebook.stem, "sh")) is None:
         print(f"{notebook.name} needs {NEEDS[notebook.stem]}")
