@@ -243,7 +243,12 @@ TEST_P(Pairs, AreGoldenAndHoldUpEachOther) {
   EXPECT_GT(done, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Random, Pairs, testing::Range(0, 20));
+#ifdef ATTNVP_LONG
+const auto kShards = testing::Range(5, 60);
+#else
+const auto kShards = testing::Range(0, 5);
+#endif
+INSTANTIATE_TEST_SUITE_P(Random, Pairs, kShards);
 
 TEST(Beside, ReportsTellBothAndTheWhole) {
   const MachineConfig machine = config::load_hardware("cluster3");

@@ -7,9 +7,9 @@ namespace attnvp::runs {
 namespace {
 
 #ifdef ATTNVP_LONG
-constexpr int kFirst = 12, kShards = 200;
+constexpr int kFirst = 4, kShards = 208;
 #else
-constexpr int kFirst = 0, kShards = 12;
+constexpr int kFirst = 0, kShards = 4;
 #endif
 constexpr int kCasesPerShard = 10;
 

@@ -251,9 +251,9 @@ TEST_P(RandomScoreTiles, AreGolden) {
   EXPECT_GE(fit, 5) << "too few cases fit their machine";
 }
 #ifdef ATTNVP_LONG
-const auto kShards = testing::Range(4U, 100U);
+const auto kShards = testing::Range(1U, 100U);
 #else
-const auto kShards = testing::Range(0U, 4U);
+const auto kShards = testing::Range(0U, 1U);
 #endif
 std::string case_name(const testing::TestParamInfo<std::tuple<std::string, std::uint32_t>>& of) {
   return fmt::format("{}_{}", test_name(std::get<0>(of.param)), std::get<1>(of.param));

@@ -71,6 +71,12 @@ config::Network small_layer(Random& r) {
   return config::load_network(text);
 }
 
+#ifdef ATTNVP_LONG
+constexpr int kDraws = 12;
+#else
+constexpr int kDraws = 6;
+#endif
+
 class RtlCycles : public testing::TestWithParam<std::string> {};
 
 TEST_P(RtlCycles, AreTheModelsAndTheCommandsOwn) {
@@ -78,12 +84,12 @@ TEST_P(RtlCycles, AreTheModelsAndTheCommandsOwn) {
   std::uint32_t seed = 0;
   for (const char c : GetParam()) seed = 31 * seed + static_cast<unsigned char>(c);
   Random r(seed);
-  for (int i = 0; i < 12; ++i) {
+  for (int i = 0; i < kDraws; ++i) {
     MachineConfig machine = config::load_hardware(machines[r.from(0, 4)]);
     const config::Network network = i > 0 ? small_layer(r) : config::load_network("H=3,N=17,E=16");
     job::Schedule schedule = job::parse_dataflow(GetParam());
     try {
-      schedule = complete(machine, network, schedule);
+      schedule = explore::tune(machine, network, schedule, config::load_energy(machine.energy), few_evaluations(24));
     } catch (const job::RunError&) {
       continue;
     }
