@@ -18,7 +18,7 @@ job::Result run_overwrite(const MachineConfig& machine, const std::string& net, 
   const config::Network network = config::load_network(net);
   job::Schedule schedule = job::parse_dataflow(dataflow);
   schedule.tiling = job::parse_tiling(tiling);
-  runs::Runner runner(machine, config::load_energy(machine.energy), full);
+  runs::Runner runner(machine, config::load_energy(machine.energy), full, runs::few_evaluations(24));
   job::Tensors tensors;
   if (full) tensors = job::random_tensors(network, 7);
   return runner.run(network, schedule, full ? &tensors : nullptr, {});

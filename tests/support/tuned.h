@@ -6,7 +6,7 @@
 
 namespace attnvp::runs {
 
-inline explore::TuningOptions few_evaluations(std::uint64_t evaluations = 24) {
+inline explore::TuningOptions few_evaluations(std::uint64_t evaluations = 8) {
   explore::TuningOptions options;
   options.evaluations = evaluations;
   options.sample_steps = 4000;
