@@ -45,7 +45,7 @@ TEST_P(Fusemax, IsTheClosedForm) {
   const Case& c = GetParam();
   const MachineConfig machine = config::load_hardware(machine_of(c));
   explore::TuningOptions options = few_evaluations(80);
-  options.enough = 1;
+  options.enough = one_pass(c) ? 1 : 1.02;  // the unfused forms leave more room
   options.sample_steps = explore::TuningOptions().sample_steps;
   Runner runner(machine, config::load_energy(machine.energy), false, options);
   const config::Network network = config::load_network(fmt::format("H={},N={},E={}", c.heads, c.tokens, c.emb));
