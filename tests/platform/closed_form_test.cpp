@@ -64,8 +64,8 @@ job::Result run_timing(const std::string& network, const std::string& dataflow) 
 
 class ClosedForm : public testing::TestWithParam<NetworkAndDataflow> {};
 
-// DRAM moves every tensor once, and the cycles are within the percentage of the closed form. One run serves both checks,
-// as the search for its tiles takes most of the time.
+// DRAM moves every tensor once, and the cycles are within the percentage of the closed form. One run serves both
+// checks, as the search for its tiles takes most of the time.
 TEST_P(ClosedForm, BoundsCyclesAndGivesDramBytes) {
   const auto& [name, dataflow] = GetParam();
   const config::Network n = config::load_network(name);

@@ -139,8 +139,8 @@ TEST(Decode, TimingIsThatOfFullData) {
 // Partials cost DRAM what they are: rows of E + 3 words, written once and read once. Every piece reads its head's Q; K,
 // V and O cross the bus once.
 TEST(Decode, DramBytesAreExact) {
-  const job::Result lean = run("a100-40gb", "H=32,NQ=1,NKV=65536,E=64", "lean", false,
-                               "bb=1,hh=1,nq=1,m0=128,n0=16,k0=32,kv=1,rb=1");
+  const job::Result lean =
+      run("a100-40gb", "H=32,NQ=1,NKV=65536,E=64", "lean", false, "bb=1,hh=1,nq=1,m0=128,n0=16,k0=32,kv=1,rb=1");
   const std::uint64_t heads = 32, kv = 2 * heads * 65536 * 64 * 2, q = heads * 64 * 2;
   // 8192 tiles in 200 x 38 + 16 x 37: cuts within a head, two pieces each time.
   std::uint64_t pieces = 0;
