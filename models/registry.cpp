@@ -113,7 +113,7 @@ std::vector<std::string> energy_components() {
       }
     }
   }
-  // What every machine has, whatever its kinds; the last two count cycles.
+  // What every machine has, whatever its kinds, which need not name it; the last two count cycles.
   for (const char* component : {"attnvp.network", "attnvp.events", "attnvp.dma", "attnvp.control", "attnvp.gating",
                                 "attnvp.clock", "attnvp.leakage"}) {
     components.emplace_back(component);

@@ -1,8 +1,8 @@
-// An approximately timed memory, as an L2: a request takes 2 ns, a response comes 20 ns after its request and takes 2 ns;
-// eight accesses are under way.
+// An approximately timed memory, as an L2: a request takes 2 ns, a response comes 20 ns after its request and takes 2
+// ns; eight accesses are under way.
 //
-//     g++ -std=c++20 -DSC_CPLUSPLUS=201703L -shared -fPIC -I ATTNVP at_memory.cpp -o at_memory.so $(pkg-config --cflags --libs systemc)
-//     attnvp run --hw cluster3 --set l2.kind=plugin:./at_memory.so --set l2.size=1MiB
+//     g++ -std=c++20 -DSC_CPLUSPLUS=201703L -shared -fPIC -I ATTNVP at_memory.cpp -o at_memory.so $(pkg-config --cflags
+//     --libs systemc) attnvp run --hw cluster3 --set l2.kind=plugin:./at_memory.so --set l2.size=1MiB
 #include <tlm_utils/simple_target_socket.h>
 
 #include <deque>

@@ -1,8 +1,8 @@
-// A DMA controller as one would write it in RTL: a clock, a queue of commands for each channel, and one state machine that
-// serves the channels in turn. A burst of 64 bytes is read, then written. It takes and gives events as engines do.
+// A DMA controller as one would write it in RTL: a clock, a queue of commands for each channel, and one state machine
+// that serves the channels in turn. A burst of 64 bytes is read, then written. It takes and gives events as engines do.
 //
-//     g++ -std=c++20 -DSC_CPLUSPLUS=201703L -shared -fPIC -I ATTNVP clocked_dma.cpp -o clocked_dma.so $(pkg-config --cflags --libs systemc)
-//     attnvp run --set dma.kind=plugin:./clocked_dma.so
+//     g++ -std=c++20 -DSC_CPLUSPLUS=201703L -shared -fPIC -I ATTNVP clocked_dma.cpp -o clocked_dma.so $(pkg-config
+//     --cflags --libs systemc) attnvp run --set dma.kind=plugin:./clocked_dma.so
 #include <tlm_utils/simple_initiator_socket.h>
 #include <tlm_utils/simple_target_socket.h>
 

@@ -1,8 +1,8 @@
 // A loosely timed interconnect: a bus that one access has at a time, for a cycle of the platform's clock and one for
 // every 64 bytes; whoever asks first is served first. The target's own time is not on the bus.
 //
-//     g++ -std=c++20 -DSC_CPLUSPLUS=201703L -shared -fPIC -I ATTNVP lt_interconnect.cpp -o lt_interconnect.so $(pkg-config --cflags --libs systemc)
-//     attnvp run --set interconnect.kind=plugin:./lt_interconnect.so
+//     g++ -std=c++20 -DSC_CPLUSPLUS=201703L -shared -fPIC -I ATTNVP lt_interconnect.cpp -o lt_interconnect.so
+//     $(pkg-config --cflags --libs systemc) attnvp run --set interconnect.kind=plugin:./lt_interconnect.so
 #include <tlm_utils/simple_initiator_socket.h>
 #include <tlm_utils/simple_target_socket.h>
 

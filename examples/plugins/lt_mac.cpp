@@ -1,8 +1,8 @@
-// A MAC engine of one's own: it reads both factors over its port of L1, computes for as many cycles as an array of 16 x 16
-// takes without filling and draining, and writes the result. Products of FP16 without masks, biases or caps.
+// A MAC engine of one's own: it reads both factors over its port of L1, computes for as many cycles as an array of 16 x
+// 16 takes without filling and draining, and writes the result. Products of FP16 without masks, biases or caps.
 //
-//     g++ -std=c++20 -DSC_CPLUSPLUS=201703L -shared -fPIC -I ATTNVP lt_mac.cpp -o lt_mac.so $(pkg-config --cflags --libs systemc)
-//     attnvp run --set mac.kind=plugin:./lt_mac.so
+//     g++ -std=c++20 -DSC_CPLUSPLUS=201703L -shared -fPIC -I ATTNVP lt_mac.cpp -o lt_mac.so $(pkg-config --cflags
+//     --libs systemc) attnvp run --set mac.kind=plugin:./lt_mac.so
 #include <tlm_utils/simple_initiator_socket.h>
 #include <tlm_utils/simple_target_socket.h>
 

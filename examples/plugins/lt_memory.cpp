@@ -1,8 +1,8 @@
 // A loosely timed memory, as an L1: each of three ports moves 64 bytes in a cycle of the platform's clock; those
 // who access it are spread over them in turn.
 //
-//     g++ -std=c++20 -DSC_CPLUSPLUS=201703L -shared -fPIC -I ATTNVP lt_memory.cpp -o lt_memory.so $(pkg-config --cflags --libs systemc)
-//     attnvp run --set l1.kind=plugin:./lt_memory.so
+//     g++ -std=c++20 -DSC_CPLUSPLUS=201703L -shared -fPIC -I ATTNVP lt_memory.cpp -o lt_memory.so $(pkg-config --cflags
+//     --libs systemc) attnvp run --set l1.kind=plugin:./lt_memory.so
 #include <tlm_utils/simple_target_socket.h>
 
 #include <memory>

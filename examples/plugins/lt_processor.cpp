@@ -1,9 +1,10 @@
-// A control processor of one's own, a loosely timed one: it runs the shipped firmware, compiled into the library, and each
-// access of its bus takes eight cycles of the platform's clock.
+// A control processor of one's own, a loosely timed one: it runs the shipped firmware, compiled into the library, and
+// each access of its bus takes eight cycles of the platform's clock.
 //
 //     FIRMWARE="ATTNVP/firmware/runtime/*.cpp ATTNVP/firmware/dataflows/*.cpp ATTNVP/models/control_processor/cpu.cpp"
-//     g++ -std=c++20 -DSC_CPLUSPLUS=201703L -O1 -fno-toplevel-reorder -shared -fPIC -I ATTNVP lt_processor.cpp $FIRMWARE -o lt_processor.so $(pkg-config --cflags --libs systemc)
-//     attnvp run --set control.cpu=plugin:./lt_processor.so
+//     g++ -std=c++20 -DSC_CPLUSPLUS=201703L -O1 -fno-toplevel-reorder -shared -fPIC -I ATTNVP lt_processor.cpp
+//     $FIRMWARE -o lt_processor.so $(pkg-config --cflags --libs systemc) attnvp run --set
+//     control.cpu=plugin:./lt_processor.so
 #include <tlm_utils/simple_initiator_socket.h>
 
 #include <functional>

@@ -16,10 +16,9 @@
 namespace attnvp {
 
 namespace {
-const bool kRegistered =
-    add_kind<DmaController>({"dma", "model", "is in SystemC", {"attnvp.dma"}, [](const Site& site) {
-                               return std::make_unique<MultiChannelDma>(site.name, site);
-                             }});
+const bool kRegistered = add_kind<DmaController>({"dma", "model", "is in SystemC", {}, [](const Site& site) {
+                                                    return std::make_unique<MultiChannelDma>(site.name, site);
+                                                  }});
 enum State : std::uint64_t { kIdle, kWaitEvent, kTransfer, kFault };
 const char* const kStateNames[] = {"idle", "wait_event", "transfer", "fault", nullptr};
 }  // namespace

@@ -14,10 +14,9 @@
 namespace attnvp {
 
 namespace {
-const bool kRegistered =
-    add_kind<EventUnit>({"events", "model", "is in SystemC", {"attnvp.events"}, [](const Site& site) {
-                           return std::make_unique<SemaphoreUnit>(site.name, site);
-                         }});
+const bool kRegistered = add_kind<EventUnit>({"events", "model", "is in SystemC", {}, [](const Site& site) {
+                                                return std::make_unique<SemaphoreUnit>(site.name, site);
+                                              }});
 }  // namespace
 
 SemaphoreUnit::SemaphoreUnit(sc_core::sc_module_name name, const Site& site)

@@ -101,6 +101,7 @@ Core::Core(sc_core::sc_module_name name, Context& context, const MachineConfig& 
                        .name = "l0",
                        .context = context,
                        .machine = m,
+                       .initiators = 0,
                        .engines = 2,
                        .cluster = cluster,
                        .core = core})),

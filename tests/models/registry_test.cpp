@@ -59,7 +59,7 @@ TEST(Registry, AnUnknownKindIsRefusedWithWhatThereIs) {
     config::check_machine(m, {"test"});
     FAIL();
   } catch (const config::ConfigError& problem) {
-    EXPECT_STREQ(problem.what(), "test: key 'l1.kind': found 'none'; allowed: banked, late, scratchpad, waiting");
+    EXPECT_STREQ(problem.what(), "test: key 'l1.kind': found 'none'; allowed: banked, late, plugin, scratchpad, waiting");
   }
 }
 

@@ -213,7 +213,7 @@ TEST_F(Hardware, RefusesUnknownKeysNamingTheNearest) {
       refusal("frobnicate: 2\n"),
       "my.yaml:1: key 'frobnicate' is unknown; allowed: name, clock, clusters, cores, mac, vec, l0, "
       "l1, dma, dram, "
-      "l2, events, control, interconnect, simulation, energy, tech, voltage, sram_cell, dram_type, gating, gate_after, "
+      "l2, events, mailbox, control, interconnect, simulation, energy, tech, voltage, sram_cell, dram_type, gating, gate_after, "
       "wake_cycles, tdp, power_window, base, provenance");
 }
 
@@ -229,7 +229,7 @@ TEST_F(Hardware, RefusesTheWrongShape) {
   EXPECT_EQ(refusal("l1: 5 MiB\n"),
             "my.yaml:1: key 'l1' is a section, found '5 MiB'; allowed are its keys l1.size, l1.banks, "
             "l1.bank_bandwidth, "
-            "l1.ports, l1.port_bandwidth, l1.kind, l1.interleave, l1.swizzle");
+            "l1.ports, l1.port_bandwidth, l1.kind, l1.interleave, l1.swizzle, l1.library");
   EXPECT_EQ(refusal("l0:\n"), "my.yaml:1: key 'l0' is a section, found nothing; allowed are its keys l0.size, l0.kind");
   EXPECT_EQ(refusal("clock: {hz: 1}\n"), "my.yaml:1: key 'clock' must have one value, found a map");
   EXPECT_EQ(refusal("cores: [1, 2]\n"), "my.yaml:1: key 'cores.0' must be a map of keys, found '1'");

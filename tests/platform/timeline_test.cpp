@@ -109,6 +109,7 @@ TEST_P(Timelines, TellWhatTheReportTells) {
   o.dataflow = dataflow;
   o.hardware = hardware;
   if (std::string(hardware) == "overwrite-v") o.tiling = "overwrite";
+  if (std::string(hardware) == "cluster3") o.tiling = "hh=1";  // a head for each cluster
   const Traced traced = trace(o);
   const job::Result& r = traced.result;
   const Timeline t = read(traced.timeline);

@@ -1,5 +1,5 @@
-// An interconnect plug-in that carries as the environment variable PLUGIN_MODE says, as TLM-2.0 allows it and as it does
-// not. It takes 2 ns for an access; what is wrong happens at the fifth.
+// An interconnect plug-in that carries as the environment variable PLUGIN_MODE says, as TLM-2.0 allows it and as it
+// does not. It takes 2 ns for an access; what is wrong happens at the fifth.
 #include <tlm_utils/simple_initiator_socket.h>
 #include <tlm_utils/simple_target_socket.h>
 
