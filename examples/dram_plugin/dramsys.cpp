@@ -1,7 +1,8 @@
 // DRAMSys as a DRAM plug-in. It wants its own build of DRAMSys; see docs/memory.md.
 //
-//     g++ -std=c++20 -DSC_CPLUSPLUS=201703L -shared -fPIC -I ATTNVP -I DRAMSYS/src/configuration -I DRAMSYS/src/libdramsys dramsys.cpp ...
-//     DRAMSYS_CONFIG=DRAMSYS/configs/ddr4-example.json attnvp run --set dram.policy=plugin:./libdramsys_plugin.so
+//     g++ -std=c++20 -DSC_CPLUSPLUS=201703L -shared -fPIC -I ATTNVP -I DRAMSYS/src/configuration -I
+//     DRAMSYS/src/libdramsys dramsys.cpp ... DRAMSYS_CONFIG=DRAMSYS/configs/ddr4-example.json attnvp run --set
+//     dram.policy=plugin:./libdramsys_plugin.so
 #include "DRAMSys/simulation/DRAMSys.h"
 
 #include <tlm_utils/simple_initiator_socket.h>

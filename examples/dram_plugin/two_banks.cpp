@@ -1,8 +1,8 @@
 // An example of a DRAM plug-in: 20 ns for an access, 10 ns for one to the row that was open. With TWO_BANKS_PHASES it
 // answers in four phases, up to four accesses at a time, with TWO_BANKS_CLOCK a clock of its own never rests.
 //
-//     g++ -std=c++20 -DSC_CPLUSPLUS=201703L -shared -fPIC -I ATTNVP two_banks.cpp -o libtwo_banks.so $(pkg-config --cflags --libs systemc)
-//     attnvp run --set dram.policy=plugin:./libtwo_banks.so
+//     g++ -std=c++20 -DSC_CPLUSPLUS=201703L -shared -fPIC -I ATTNVP two_banks.cpp -o libtwo_banks.so $(pkg-config
+//     --cflags --libs systemc) attnvp run --set dram.policy=plugin:./libtwo_banks.so
 #include <tlm_utils/peq_with_cb_and_phase.h>
 #include <tlm_utils/simple_target_socket.h>
 

@@ -1,4 +1,4 @@
-// Takes accesses from someone else's TLM-2.0 initiator, by b_transport or in four phases, and brings them to a Target.
+// Takes accesses from a plug-in's TLM-2.0 initiator, by b_transport or in four phases, and brings them to a Target.
 // Responses go back at SystemC's time, one response phase at a time (IEEE 1666-2011, 15.2.6.2).
 #pragma once
 

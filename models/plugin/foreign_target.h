@@ -1,4 +1,4 @@
-// Sends accesses to someone else's TLM-2.0 target, by b_transport or in four phases, at SystemC's time.
+// Sends accesses to a plug-in's TLM-2.0 target, by b_transport or in four phases, at SystemC's time.
 //
 // In four phases an SC_THREAD sends one access after the other: a request begins when the one before has ended. By
 // b_transport an access ends before the next one begins, or as many SC_THREADs send as accesses are under way. A delay

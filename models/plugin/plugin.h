@@ -1,4 +1,4 @@
-// Someone else's modules: what a library offers for a place of the machine whose key is `plugin:LIBRARY.so`. Sockets
+// Modules of other projects: what a library offers for a place of the machine whose key is `plugin:LIBRARY.so`. Sockets
 // are TLM-2.0's of 32 bits. Modules run at SystemC's time, with processes and clocks of their own. docs/plugins.md has
 // the rules that they must keep. Nothing here needs to be linked with the platform.
 #pragma once

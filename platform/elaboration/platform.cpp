@@ -262,8 +262,7 @@ Module* module_of(const std::vector<Module*>& modules, const std::string& proces
 
 }  // namespace
 
-// One sentence of a module that is someone else's and has ended the run: of the one that has the process, or of the
-// first.
+// A plug-in has ended the run: one sentence of `module`, or of the first plug-in.
 void Platform::stop_by(const Module* module, const std::string& what) {
   if (module == nullptr) module = foreign_.empty() ? dram.get() : foreign_.front();
   context_.faults.report({module->name(), context_.clock.now(), FaultCode::kNone, 0, what});

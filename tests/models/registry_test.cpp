@@ -59,7 +59,8 @@ TEST(Registry, AnUnknownKindIsRefusedWithWhatThereIs) {
     config::check_machine(m, {"test"});
     FAIL();
   } catch (const config::ConfigError& problem) {
-    EXPECT_STREQ(problem.what(), "test: key 'l1.kind': found 'none'; allowed: banked, late, plugin, scratchpad, waiting");
+    EXPECT_STREQ(problem.what(),
+                 "test: key 'l1.kind': found 'none'; allowed: banked, late, plugin, scratchpad, waiting");
   }
 }
 

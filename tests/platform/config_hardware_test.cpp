@@ -209,12 +209,12 @@ TEST_F(Hardware, RefusesUnknownKeysNamingTheNearest) {
   EXPECT_EQ(refusal("l0: {ports: 2}\n"), "my.yaml:1: key 'l0.ports' is unknown; did you mean 'l1.ports'?");
   EXPECT_EQ(refusal("l0: {associativity: 2}\n"),
             "my.yaml:1: key 'l0.associativity' is unknown; allowed: l0.size, l0.kind");
-  EXPECT_EQ(
-      refusal("frobnicate: 2\n"),
-      "my.yaml:1: key 'frobnicate' is unknown; allowed: name, clock, clusters, cores, mac, vec, l0, "
-      "l1, dma, dram, "
-      "l2, events, mailbox, control, interconnect, simulation, energy, tech, voltage, sram_cell, dram_type, gating, gate_after, "
-      "wake_cycles, tdp, power_window, base, provenance");
+  EXPECT_EQ(refusal("frobnicate: 2\n"),
+            "my.yaml:1: key 'frobnicate' is unknown; allowed: name, clock, clusters, cores, mac, vec, l0, "
+            "l1, dma, dram, "
+            "l2, events, mailbox, control, interconnect, simulation, energy, tech, voltage, sram_cell, dram_type, "
+            "gating, gate_after, "
+            "wake_cycles, tdp, power_window, base, provenance");
 }
 
 TEST_F(Hardware, RefusesDuplicates) {
@@ -338,9 +338,10 @@ TEST_F(Hardware, RefusesBadBases) {
   EXPECT_EQ(refusal("base: ./my.yaml\n"), "my.yaml:1: key 'base': the bases form a cycle: my.yaml -> my.yaml");
   EXPECT_EQ(refusal("base: ./none.yaml\n"), "my.yaml:1: key 'base': none.yaml: no such file");
   EXPECT_EQ(refusal("base: edge\nbase: edge\n"), "my.yaml:2: key 'base' is given twice, first in line 1");
-  EXPECT_NE(refusal("base: egde\n")
-                .find("did you mean 'edge'? There are: a100, a100-40gb, a100-80gb, big-little, cluster3, davinci, edge, "),
-            std::string::npos);
+  EXPECT_NE(
+      refusal("base: egde\n")
+          .find("did you mean 'edge'? There are: a100, a100-40gb, a100-80gb, big-little, cluster3, davinci, edge, "),
+      std::string::npos);
 }
 
 TEST_F(Hardware, RefusesFilesThatCannotBeRead) {
