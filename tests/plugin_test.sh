@@ -7,6 +7,7 @@ source=$(dirname -- "$configs")
 wrong "key 'dram.library': found 'nowhere.so': " run --set dram.policy=plugin:nowhere.so
 printf 'int nothing;\n' | g++ -shared -fPIC -x c++ - -o "$in/nothing.so" || exit 1
 wrong "allowed is a library with ATTNVP_MEMORY_PLUGIN" run --set "dram.policy=plugin:$in/nothing.so"
+wrong "key 'events.kind': found 'plugin:nowhere.so'; allowed: model" run --set events.kind=plugin:nowhere.so
 
 # The example, by b_transport and in four phases.
 build() { # LIBRARY OPTION...

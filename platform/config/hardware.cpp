@@ -228,7 +228,9 @@ void apply_setting(MachineConfig& machine, const Setting& setting) {
     for (const Place& place : places()) {
       if (setting.path != fmt::format("{}.{}", place.name, place.key)) continue;
       const std::string library = setting.text.substr(std::string(kPlugin).size());
-      apply_setting(machine, {fmt::format("{}.library", place.name), library, setting.origin});
+      const std::string key = fmt::format("{}.library", place.name);
+      if (find_key(key) == nullptr) break;  // the place has no such kind
+      apply_setting(machine, {key, library, setting.origin});
       apply_setting(machine, {setting.path, "plugin", setting.origin});
       return;
     }
