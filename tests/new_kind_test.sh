@@ -56,7 +56,7 @@ same 'a run of before' "$("$attnvp" run "${shape[@]}" --json - | jq "$numbers")"
 grep -q '^| `dram.policy` | choice | `fixed` | .*fixed, .*paged.* | timing of the DRAM; .*paged has one open row.* |$' keys ||
   failed 'describe keys: no policy paged'
 grep -qF '| `dram.row` | bytes | `2 KiB` | a power of two from 64 B to 1 MiB |' keys || failed 'describe keys: no dram.row'
-"$new" describe edge --set dram.activate='10 ns' | grep -q '^  activate: 10 ns' || failed 'describe edge: no dram.activate'
+"$new" describe edge --set dram.activate='10 ns' | grep '^  activate: 10 ns' >/dev/null || failed 'describe edge: no dram.activate'
 wrong "key 'dram.row': found '100 B'; allowed is a power of two" run --set 'dram.row=100 B'
 wrong "dram.rowe.* did you mean 'dram.row" run --set 'dram.rowe=1 KiB'
 
@@ -81,7 +81,7 @@ grep -q 'energy for action\|has no energies' <("$new" run "${shape[@]}" --set dr
 ### Page, sweep, waveform
 
 "$new" report paged.json fixed.json -o page.html >/dev/null || failed 'the page'
-grep -oE '"energy_pj":\{[^}]*\}' page.html | head -1 | grep -q '"row_buffer":' || failed 'the page has no row_buffer'
+grep -oE '"energy_pj":\{[^}]*\}' page.html | head -1 | grep '"row_buffer":' >/dev/null || failed 'the page has no row_buffer'
 cat >rows.yaml <<YAML
 # both policies
 network: H=2,N=128,E=64
