@@ -5,7 +5,7 @@ include(GNUInstallDirs)
 install(TARGETS attnvp RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY configs DESTINATION ${CMAKE_INSTALL_DATADIR}/attnvp)
 if(TARGET attnvp_firmware_elf)
-  install(FILES ${PROJECT_BINARY_DIR}/firmware/riscv/attnvp.elf ${PROJECT_BINARY_DIR}/firmware/riscv/attnvp-unlike.elf
+  install(FILES ${PROJECT_BINARY_DIR}/firmware/riscv/attnvp.elf ${PROJECT_BINARY_DIR}/firmware/riscv/attnvp-heterogeneous.elf
     DESTINATION ${CMAKE_INSTALL_DATADIR}/attnvp/firmware)
 endif()
 # What firmware out of tree is built with (attnvp new firmware).

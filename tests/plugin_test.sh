@@ -156,6 +156,10 @@ placed $((base / 2)) $((20 * base)) "${small[@]}" --set "control.cpu=plugin:$in/
 placed "$base" $((40 * base)) "${small[@]}" --set "l1.kind=plugin:$in/lt_memory.so" \
   --set "interconnect.kind=plugin:$in/lt_interconnect.so" --set "dma.kind=plugin:$in/clocked_dma.so" \
   --set "mac.kind=plugin:$in/lt_mac.so" --set "dram.policy=plugin:$in/libclock.so"
+done_well describe edge --set "l1.kind=plugin:$in/lt_memory.so"
+grep -q 'library: .*lt_memory.so".*# set on the command line' "$log/stdout" || failed 'the library of l1 is no setting'
+machine 'attnvp\.cluster0\.cpu: firmware has not ended after 100 cycles; --max-cycles allows more' \
+  run "${small[@]}" --set "control.cpu=plugin:$in/lt_processor.so" --max-cycles 100
 staged=(--hw cluster3 --net H=3,N=96,E=32 --dataflow mas --tiling nq=16,nkv=32,kv=stream --set l2.size=1MiB --set l2.staging=true)
 placed 1000 1000000 "${staged[@]}" --set "l2.kind=plugin:$in/at_memory.so"
 

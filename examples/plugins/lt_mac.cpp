@@ -8,13 +8,10 @@
 
 #include <bit>
 #include <cmath>
-#include <cstring>
-#include <deque>
 #include <systemc>
 #include <vector>
 
-#include "firmware/hal/descriptor.h"
-#include "firmware/hal/registers.h"
+#include "command_queue.h"
 #include "models/plugin/plugin.h"
 
 namespace {
@@ -53,56 +50,18 @@ class LtMac : public sc_core::sc_module {
   tlm_utils::simple_initiator_socket<LtMac> l1{"l1"}, events{"events"};
 
  private:
-  static constexpr std::size_t kDepth = 16;
   static constexpr std::uint64_t kArray = 16;
 
-  // Registers: hal/registers.h.
   void access(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
-    const std::uint64_t offset = payload.get_address() - registers_, bytes = payload.get_data_length();
-    payload.set_response_status(tlm::TLM_OK_RESPONSE);
-    if (payload.is_write() && offset + bytes <= hal::kQueueDoorbell) {
-      std::memcpy(reinterpret_cast<unsigned char*>(&building_) + offset, payload.get_data_ptr(), bytes);
-    } else if (payload.is_write() && offset == hal::kQueueDoorbell) {
-      wait(delay);
-      delay = sc_core::SC_ZERO_TIME;
-      while (queue_.size() >= kDepth) wait(popped_);
-      queue_.push_back(building_);
-      pushed_.notify();
-    } else if (payload.is_read() && bytes == 4) {
-      const std::uint32_t value = offset == hal::kQueueLevel  ? static_cast<std::uint32_t>(queue_.size())
-                                  : offset == hal::kQueueDone ? done_
-                                                              : 0;
-      std::memcpy(payload.get_data_ptr(), &value, sizeof value);
-    } else {
-      payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
-    }
+    queue_.access(payload, payload.get_address() - registers_, delay);
   }
 
-  template <class Socket>
-  void move(Socket& socket, bool write, std::uint64_t address, void* data, std::size_t bytes) {
-    tlm::tlm_generic_payload payload;
-    payload.set_command(write ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND);
-    payload.set_address(address);
-    payload.set_data_ptr(static_cast<unsigned char*>(data));
-    payload.set_data_length(static_cast<unsigned>(bytes));
-    payload.set_streaming_width(static_cast<unsigned>(bytes));
-    sc_core::sc_time delay;
-    socket->b_transport(payload, delay);
-    if (delay != sc_core::SC_ZERO_TIME) wait(delay);
-    if (!payload.is_response_ok()) SC_REPORT_ERROR("lt_mac", "an access was answered with an error");
-  }
-  void exchange(hal::EventRef ref, std::uint64_t unit, std::uint64_t what) {
-    std::uint32_t tokens = ref.tokens();
-    for (std::uint32_t i = 0; tokens > 0 && i < ref.span(); ++i) {
-      move(events, true, unit + (ref.first() + i) * hal::kEventStride + what, &tokens, sizeof tokens);
-    }
-  }
   template <class Element>
   std::vector<Element> rows_of(const hal::Operand& operand, std::uint32_t rows, std::uint32_t columns) {
     std::vector<Element> all(std::size_t{rows} * columns);
     for (std::uint32_t r = 0; r < rows; ++r) {
-      move(l1, false, operand.address + std::uint64_t{r} * operand.row_stride, &all[std::size_t{r} * columns],
-           columns * sizeof(Element));
+      example::transport(l1, tlm::TLM_READ_COMMAND, operand.address + std::uint64_t{r} * operand.row_stride,
+                         &all[std::size_t{r} * columns], columns * sizeof(Element));
     }
     return all;
   }
@@ -138,33 +97,25 @@ class LtMac : public sc_core::sc_module {
       float* const row = &c[std::size_t{i} * p.n];
       std::vector<std::uint16_t> halves(p.n);
       for (std::uint32_t j = 0; j < p.n; ++j) halves[j] = half_of(row[j]);
-      move(l1, true, d.operand[2].address + std::uint64_t{i} * d.operand[2].row_stride,
-           is_float ? static_cast<void*>(row) : halves.data(), p.n * (is_float ? 4 : 2));
+      example::transport(l1, tlm::TLM_WRITE_COMMAND, d.operand[2].address + std::uint64_t{i} * d.operand[2].row_stride,
+                         is_float ? static_cast<void*>(row) : halves.data(), p.n * (is_float ? 4 : 2));
     }
   }
 
   void serve() {
     while (true) {
-      while (queue_.empty()) wait(pushed_);
-      const hal::Descriptor d = queue_.front();
-      queue_.pop_front();
-      popped_.notify();
-      for (const hal::EventRef& ref : d.wait) exchange(ref, events_, hal::kEventTake);
+      while (queue_.empty()) wait(queue_.pushed());
+      const hal::Descriptor d = queue_.pop();
+      example::take_events(events, d, events_);
       if (d.opcode != hal::Opcode::kNop) multiply(d);
-      for (int i = 0; i < hal::kSignals; ++i) {
-        const bool is_remote = d.remote != 0 && i == hal::kSignals - 1;
-        exchange(d.signal[i], is_remote ? hal::events_base(d.remote - 1) : events_, hal::kEventSignal);
-      }
-      ++done_;
+      example::give_events(events, d, events_);
+      queue_.count_done();
     }
   }
 
   const std::uint64_t registers_, events_;
   const sc_core::sc_time cycle_;
-  hal::Descriptor building_{};
-  std::deque<hal::Descriptor> queue_;
-  std::uint32_t done_ = 0;
-  sc_core::sc_event pushed_, popped_;
+  example::CommandQueue queue_;
 };
 
 class Plugin : public attnvp::EnginePlugin {

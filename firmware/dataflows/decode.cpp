@@ -23,8 +23,8 @@ void run(Runtime& rt, Deal deal) {
                           : deal != Deal::kSplit  ? 1
                                                   : StreamK::flash_decoding_splits(heads, fill, contexts.most_tiles());
   StreamK work(contexts, slots, splits, blocks);
-#if ATTNVP_UNLIKE_CORES
-  if (rt.unlike()) work.deal_by_weight(rt.deal(), rt.machine().clusters, rt.cores());
+#if ATTNVP_HETEROGENEOUS_CORES
+  if (rt.is_heterogeneous()) work.deal_by_weight(rt.deal(), rt.machine().clusters, rt.cores());
 #endif
   Decode decode(rt, plan, contexts, work);
   if (rt.ok()) decode.run();
@@ -51,7 +51,7 @@ ATTNVP_DATAFLOW(kFlashDecoding);
 const Dataflow kFlash2 = {"flash2",           "FlashAttention-2: a whole context per worker",
                           run_flash2,         kDecodeParameters,
                           kGridOptions,       kPartitionStatistics,
-                          hal::kScoresOnChip, kRagged | kOnePass | kUnlikeCores};
+                          hal::kScoresOnChip, kRagged | kOnePass | kHeterogeneousCores};
 ATTNVP_DATAFLOW(kFlash2);
 // Softmax of a tile beside the matmuls of the next: two tiles of K and V under way at least.
 void run_flash3(Runtime& rt) { run(rt, Deal::kPipelined); }
@@ -59,7 +59,7 @@ const Dataflow kFlash3 = {
     "flash3",           "FlashAttention-3: as flash2, softmax of a tile beside the matmuls of the next",
     run_flash3,         kDecodeParameters,
     kGridOptions,       kPartitionStatistics,
-    hal::kScoresOnChip, kRagged | kOnePass | kUnlikeCores};
+    hal::kScoresOnChip, kRagged | kOnePass | kHeterogeneousCores};
 ATTNVP_DATAFLOW(kFlash3);
 
 }  // namespace

@@ -66,7 +66,7 @@ const Dataflow kFlat = {"flat",
                         kOptions,
                         nullptr,
                         hal::kScoresOnChip,
-                        kChain | kUnlikeCores};
+                        kChain | kHeterogeneousCores};
 ATTNVP_DATAFLOW(kFlat);
 
 }  // namespace

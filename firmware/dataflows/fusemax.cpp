@@ -29,12 +29,12 @@ void run_cascade(Runtime& rt) { run(rt, false); }
 const Dataflow kFusemax = {"fusemax",          "FuseMax: one-pass softmax on the matrix array and the vector engine",
                            run_fusemax,        kOnlineParameters,
                            kOptions,           nullptr,
-                           hal::kScoresOnChip, kOnePass | kUnlikeCores};
+                           hal::kScoresOnChip, kOnePass | kHeterogeneousCores};
 ATTNVP_DATAFLOW(kFusemax);
 const Dataflow kCascade = {"cascade",          "FuseMax's one-pass cascade with all of softmax on the vector engine",
                            run_cascade,        kOnlineParameters,
                            kOptions,           nullptr,
-                           hal::kScoresOnChip, kOnePass | kUnlikeCores};
+                           hal::kScoresOnChip, kOnePass | kHeterogeneousCores};
 ATTNVP_DATAFLOW(kCascade);
 
 }  // namespace

@@ -34,9 +34,9 @@ void run(Runtime& rt) {
     return rt.tell_need_of(build);
   }
   uint64_t need = rt.need_of(build);
-  if (overwrite == kOn && !rt.unlike()) need += rt.cores() * score_block_bytes(rt, tiling);
+  if (overwrite == kOn && !rt.is_heterogeneous()) need += rt.cores() * score_block_bytes(rt, tiling);
   const uint64_t l1_bytes = rt.machine().l1_bytes;
-  const bool may_guard = overwrite != kOff && can_overwrite(tiling) && !rt.unlike();
+  const bool may_guard = overwrite != kOff && can_overwrite(tiling) && !rt.is_heterogeneous();
   const bool guarded = may_guard && (need > l1_bytes || l1_bytes == hal::kEndlessL1);
   if (guarded) {
     run_mas_overwrite(rt, work, tiling);
@@ -52,7 +52,7 @@ const Dataflow kMas = {"mas",
                        kOptions,
                        kStatistics,
                        hal::kScoresOnChip,
-                       kUnlikeCores};
+                       kHeterogeneousCores};
 ATTNVP_DATAFLOW(kMas);
 
 }  // namespace

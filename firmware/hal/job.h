@@ -50,11 +50,11 @@ constexpr std::uint32_t kAddedJob = 512;     // biases as a tensor: Addends are 
 constexpr std::uint32_t kAppends = 256;  // new tokens' K and V are where Append says, and are to be put into the cache
 constexpr std::uint32_t kListed = 2048;  // made beforehand: what there is to do is a command list (list.h)
 constexpr std::uint32_t kStaged = 1024;  // K and V that are streamed are to be staged where Stage says
-constexpr std::uint32_t kUnlike = 4096;  // cores are not equally fast: Cores is at kCoresAddress
+constexpr std::uint32_t kHeterogeneous = 4096;  // cores are not equally fast: Cores is at kCoresAddress
 constexpr std::uint32_t kTyped = 8;  // the layer's Types are at kTypesAddress; otherwise all is FP16, and of one width
 
-// What firmware must know of the machine; a ROM table on a real device. Of unlike cores: mac_rows, mac_columns and
-// softmax_rate are those of the fastest, resident_tiles and l0_bytes the least of any.
+// What firmware must know of the machine; a ROM table on a real device. Of heterogeneous cores: mac_rows, mac_columns
+// and softmax_rate are those of the fastest, resident_tiles and l0_bytes the least of any.
 struct MachineInfo {
   std::uint32_t clusters, cores;
   std::uint32_t mac_rows, mac_columns;

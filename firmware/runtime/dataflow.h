@@ -53,15 +53,15 @@ struct Statistic {
 };
 
 enum Trait : unsigned {
-  kRagged = 1,         // takes batches with contexts of different lengths
-  kOnePass = 2,        // softmax in one pass over tiles of nkv keys, which rounds otherwise than softmax of whole rows,
-  kMerged = 4,         //   of several pieces of a row, merged
-  kChain = 8,          // takes layers without softmax,
-  kOnlyChain = 16,     //   and no others
-  kOneStep = 32,       // is one step of a layer only: O is not made
-  kPacked = 64,        // its tensors in DRAM are in an order of its own, so that values are not checked
-  kRowStep = 128,      // that step is what hal::RowStep says
-  kUnlikeCores = 256,  // takes cores that are not equally fast
+  kRagged = 1,      // takes batches with contexts of different lengths
+  kOnePass = 2,     // softmax in one pass over tiles of nkv keys, which rounds otherwise than softmax of whole rows,
+  kMerged = 4,      //   of several pieces of a row, merged
+  kChain = 8,       // takes layers without softmax,
+  kOnlyChain = 16,  //   and no others
+  kOneStep = 32,    // is one step of a layer only: O is not made
+  kPacked = 64,     // its tensors in DRAM are in an order of its own, so that values are not checked
+  kRowStep = 128,   // that step is what hal::RowStep says
+  kHeterogeneousCores = 256,  // takes cores that are not equally fast
 };
 
 struct Dataflow {

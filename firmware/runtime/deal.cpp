@@ -1,6 +1,6 @@
 #include "firmware/runtime/deal.h"
 
-#if ATTNVP_UNLIKE_CORES
+#if ATTNVP_HETEROGENEOUS_CORES
 
 namespace attnvp::firmware {
 

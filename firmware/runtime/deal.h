@@ -9,11 +9,11 @@
 #include "firmware/hal/job.h"
 
 // Firmware of RISC-V control processors is built for either kind of machine.
-#ifndef ATTNVP_UNLIKE_CORES
+#ifndef ATTNVP_HETEROGENEOUS_CORES
 #ifdef __riscv
-#define ATTNVP_UNLIKE_CORES 0
+#define ATTNVP_HETEROGENEOUS_CORES 0
 #else
-#define ATTNVP_UNLIKE_CORES 1
+#define ATTNVP_HETEROGENEOUS_CORES 1
 #endif
 #endif
 

@@ -54,8 +54,8 @@ DecodePlan plan_decode(Runtime& rt, bool grids) {
   const bool blocks = p.grid == Grid::kBlocks;
   // The queries of a group make many row blocks of a head.
   const uint32_t tiles = KeyBlocks(rt, max(p.tiling.nkv, uint32_t{1})).count();
-  p.resident = !blocks && !rt.unlike() && rt.rules().group > 1 && rt.layer().ragged == 0 && p.tiling.nq < rows &&
-               tiles <= p.kv_ring && tiles <= kMostTiles;
+  p.resident = !blocks && !rt.is_heterogeneous() && rt.rules().group > 1 && rt.layer().ragged == 0 &&
+               p.tiling.nq < rows && tiles <= p.kv_ring && tiles <= kMostTiles;
   if (p.resident) {
     p.kv_ring = tiles;
     p.lag = p.ahead = 1;
@@ -419,17 +419,17 @@ void Decode::run() {
   if (rt_.dry()) return;
   const uint32_t cores = lanes();
   for (uint32_t i = 0; i < plan_.kernels; ++i) dispatch(hal::kKernel);
-#if ATTNVP_UNLIKE_CORES
+#if ATTNVP_HETEROGENEOUS_CORES
   uint64_t turn = 0;
 #endif
   for (bool any = true; rt_.ok() && any;) {
     any = false;
     for (uint32_t c = 0; c < cores; ++c) {
       if (!lane_[c].compute.segment.valid) continue;
-#if ATTNVP_UNLIKE_CORES
+#if ATTNVP_HETEROGENEOUS_CORES
       // At each core's own pace, as a full queue keeps the processor from all others.
       const uint64_t done = uint64_t{lane_[c].compute.number} * rt_.deal().most_weight();
-      if (rt_.unlike() && done > turn * rt_.deal().weight(c) + rt_.deal().most_weight() / 2) {
+      if (rt_.is_heterogeneous() && done > turn * rt_.deal().weight(c) + rt_.deal().most_weight() / 2) {
         any = true;
         continue;
       }
@@ -437,7 +437,7 @@ void Decode::run() {
       step(c);
       any = true;
     }
-#if ATTNVP_UNLIKE_CORES
+#if ATTNVP_HETEROGENEOUS_CORES
     ++turn;
 #endif
   }

@@ -33,8 +33,8 @@ OnlinePlan plan_online(Runtime& rt, bool in_array, bool serial) {
   if (p.lag >= p.slots) rt.refuse(OnlineTiling::kSteps, t.steps);
   if (p.in_array) {
     p.slot_tiles = static_cast<uint32_t>(ceil_div(t.nq, m.mac_rows) * ceil_div(t.nkv, m.mac_columns));
-#if ATTNVP_UNLIKE_CORES
-    if (rt.unlike()) {  // of the core that needs most
+#if ATTNVP_HETEROGENEOUS_CORES
+    if (rt.is_heterogeneous()) {  // of the core that needs most
       p.slot_tiles =
           static_cast<uint32_t>(ceil_div(t.nq, rt.deal().least_rows()) * ceil_div(t.nkv, rt.deal().least_columns()));
     }
@@ -50,9 +50,9 @@ OnlineAttention::OnlineAttention(Runtime& rt, const OnlinePlan& plan)
     : rt_(rt),
       plan_(plan),
       cut_(rt, plan.tiling.nkv),
-#if ATTNVP_UNLIKE_CORES
-      window_(rt.unlike() ? window_of(rt, plan.tiling.nq, plan.tiling.nkv, plan.tiling.row_buffers)
-                          : Window{plan.tiling.nq, plan.tiling.nq}),
+#if ATTNVP_HETEROGENEOUS_CORES
+      window_(rt.is_heterogeneous() ? window_of(rt, plan.tiling.nq, plan.tiling.nkv, plan.tiling.row_buffers)
+                                    : Window{plan.tiling.nq, plan.tiling.nq}),
       rows_(rt, window_.rows, window_.unit, 1)
 #else
       rows_(rt, plan.tiling.nq, plan.tiling.nq, 1)
@@ -61,10 +61,10 @@ OnlineAttention::OnlineAttention(Runtime& rt, const OnlinePlan& plan)
   const hal::Layer& l = rt.layer();
   const OnlineTiling& t = plan.tiling;
   slabs_ = rows_.count();
-  const uint32_t cores = rt.unlike() ? rt.cores() : rt.use_cores(slabs_);
+  const uint32_t cores = rt.is_heterogeneous() ? rt.cores() : rt.use_cores(slabs_);
   emb_ = l.emb;
   value_emb_ = rt.value_emb();
-  slabs_per_block_ = min(rt.unlike() ? t.row_buffers : t.row_buffers * cores, slabs_);
+  slabs_per_block_ = min(rt.is_heterogeneous() ? t.row_buffers : t.row_buffers * cores, slabs_);
   blocks_per_head_ = static_cast<uint32_t>(ceil_div(slabs_, slabs_per_block_));
   rt.check_extents(min(t.nq, l.seq_q), min(t.nkv, l.seq_kv));
   // The queries of a group make many row blocks of a head: its tiles come once where all of them have room.
@@ -124,7 +124,7 @@ uint32_t OnlineAttention::slabs_in(uint32_t block) const {
   return min(slabs_per_block_, slabs_ - block % blocks_per_head_ * slabs_per_block_);
 }
 
-#if ATTNVP_UNLIKE_CORES
+#if ATTNVP_HETEROGENEOUS_CORES
 Item OnlineAttention::slab_of(uint32_t core, uint32_t block, uint32_t place) const {
   Item item{};
   item.valid = true;
@@ -139,8 +139,8 @@ Item OnlineAttention::slab_of(uint32_t core, uint32_t block, uint32_t place) con
 
 // Uneven slabs go to the cores forth and back.
 uint32_t OnlineAttention::slabs_of(uint32_t core, uint32_t block) const {
-#if ATTNVP_UNLIKE_CORES
-  if (rt_.unlike()) {
+#if ATTNVP_HETEROGENEOUS_CORES
+  if (rt_.is_heterogeneous()) {
     uint32_t slabs = 0;
     for (uint32_t place = 0; place < slabs_in(block); ++place) slabs += slab_of(core, block, place).valid ? 1 : 0;
     return slabs;
@@ -152,8 +152,8 @@ uint32_t OnlineAttention::slabs_of(uint32_t core, uint32_t block) const {
 }
 
 Item OnlineAttention::slab(uint32_t core, uint32_t block, uint32_t index) const {
-#if ATTNVP_UNLIKE_CORES
-  if (rt_.unlike()) {
+#if ATTNVP_HETEROGENEOUS_CORES
+  if (rt_.is_heterogeneous()) {
     for (uint32_t place = 0;; ++place) {
       Item item = slab_of(core, block, place);
       if (!item.valid || index-- > 0) continue;
@@ -445,7 +445,7 @@ void OnlineAttention::steps(const Tile& tile) {
     while (first[c] < end[c] && !meets(c, first[c])) ++first[c];
     while (end[c] > first[c] && !meets(c, end[c] - 1)) --end[c];
   }
-  for (uint32_t index = 0; (rt_.unlike() ? index : index * cores) < slabs_in(tile.block); ++index) {
+  for (uint32_t index = 0; (rt_.is_heterogeneous() ? index : index * cores) < slabs_in(tile.block); ++index) {
     for (uint32_t c = 0; rt_.ok() && c < cores; ++c) {
       if (first[c] == end[c]) {
         if (index == 0 && comes) pass(c);

@@ -67,8 +67,8 @@ class OnlineAttention {
   bool comes(const Tile& tile) const;  // rather than being there since an earlier row block of the head
   Tile at_or_after(Tile tile) const;
 
-#if ATTNVP_UNLIKE_CORES
-  // Of unlike cores rows_ has the rows of a slab of each core; a core without any of these has no slab.
+#if ATTNVP_HETEROGENEOUS_CORES
+  // Of heterogeneous cores rows_ has the rows of a slab of each core; a core without any of these has no slab.
   Item slab_of(uint32_t core, uint32_t block, uint32_t place) const;
 #endif
   void load_tiles(uint32_t until, uint32_t head_now);
@@ -96,7 +96,7 @@ class OnlineAttention {
   OnlinePlan plan_;
   KeyBlocks cut_;
   bool resident_ = false;  // a head's tiles stay until its last row block is done
-#if ATTNVP_UNLIKE_CORES
+#if ATTNVP_HETEROGENEOUS_CORES
   Window window_;
 #endif
   RowBlocks rows_;

@@ -142,8 +142,8 @@ Runtime::Runtime(hal::Cpu& cpu, uint32_t cluster)
     this->read(hal::kMapAddress, map_, static_cast<uint32_t>(round_up(words, 2)) * sizeof map_[0]);
   }
   if (ok() && added()) this->read(hal::kBiasAddress, &addends_.dram, sizeof(hal::Addends));
-#if ATTNVP_UNLIKE_CORES
-  if (ok() && unlike()) {
+#if ATTNVP_HETEROGENEOUS_CORES
+  if (ok() && is_heterogeneous()) {
     hal::Cores cores{};
     if (this->read(hal::kCoresAddress, &cores, sizeof cores)) deal_ = Deal(cores, cores_);
   }
@@ -182,8 +182,8 @@ void Runtime::begin_again(uint32_t cores, uint32_t first_event) {
   stage_used_ = 0;
   lock_step_ = {};
   cores_ = cores;
-#if ATTNVP_UNLIKE_CORES
-  if (unlike()) deal_.use(cores);
+#if ATTNVP_HETEROGENEOUS_CORES
+  if (is_heterogeneous()) deal_.use(cores);
 #endif
 }
 

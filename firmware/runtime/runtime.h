@@ -95,11 +95,11 @@ class Runtime {
   uint32_t cluster() const { return cluster_; }
   uint32_t cores() const { return cores_; }  // that take part: all, unless L1 has no room for the buffers of so many
   // Cores are not equally fast, and get work in proportion.
-#if ATTNVP_UNLIKE_CORES
-  bool unlike() const { return (job_.flags & hal::kUnlike) != 0; }
+#if ATTNVP_HETEROGENEOUS_CORES
+  bool is_heterogeneous() const { return (job_.flags & hal::kHeterogeneous) != 0; }
   const Deal& deal() const { return deal_; }
 #else
-  static constexpr bool unlike() { return false; }
+  static constexpr bool is_heterogeneous() { return false; }
   static Deal deal() { return {}; }
 #endif
   bool ok() const { return status_ == Status::kDone; }
@@ -307,7 +307,7 @@ class Runtime {
     std::uint8_t turn[kMostLanes];
   } addends_;
   uint32_t map_[hal::kMostBlockWords];  // last, as few layers have one
-#if ATTNVP_UNLIKE_CORES
+#if ATTNVP_HETEROGENEOUS_CORES
   Deal deal_;
 #endif
 };

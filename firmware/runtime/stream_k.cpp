@@ -208,7 +208,7 @@ void StreamK::deal_in_waves(bool handed_out) {
   }
 }
 
-#if ATTNVP_UNLIKE_CORES
+#if ATTNVP_HETEROGENEOUS_CORES
 void StreamK::deal_by_weight(const Deal& deal, uint32_t clusters, uint32_t cores) {
   const uint32_t all = contexts_.heads() * contexts_.count();
   if (splits_ != 1 || all > kMostDealt || clusters * cores > kMostInWaves) return;

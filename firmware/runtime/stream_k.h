@@ -97,7 +97,7 @@ class StreamK {
   // `waves`: each piece to the worker that is done first, in the order of a GPU's grid; otherwise in turn.
   StreamK(const Contexts& contexts, uint32_t slots, uint32_t splits, bool waves = false);
 
-#if ATTNVP_UNLIKE_CORES
+#if ATTNVP_HETEROGENEOUS_CORES
   // Each context, whole, to the worker that is done with it first. More contexts than kMostDealt stay in turn.
   void deal_by_weight(const Deal& deal, uint32_t clusters, uint32_t cores);
 #endif

@@ -44,7 +44,7 @@ uint32_t rows_of_a_unit(const Runtime& rt, const RowTiling& t, uint32_t lanes) {
 
 }  // namespace
 
-#if ATTNVP_UNLIKE_CORES
+#if ATTNVP_HETEROGENEOUS_CORES
 // Keys of a row, the mean over some rows.
 static uint64_t mean_keys(const Runtime& rt, uint32_t rows) {
   const uint32_t keys = rt.layer().seq_kv;
@@ -125,7 +125,7 @@ uint32_t row_blocks(uint32_t seq_q, uint32_t nq, uint32_t unit, uint32_t workers
 }
 
 uint32_t most_items(const Runtime& rt, const RowTiling& t) {
-  if (rt.unlike()) return hal::kMostCores;  // so that none of the fastest is left out
+  if (rt.is_heterogeneous()) return hal::kMostCores;  // so that none of the fastest is left out
   const hal::Layer& l = rt.layer();
   const uint32_t passes = ceil_div(l.seq_q, min(t.nq, rt.machine().mac_rows));
   return l.batch * l.heads * min(passes + rt.rules().group, l.seq_q);  // query heads may be cut for themselves
@@ -331,11 +331,12 @@ Work::Work(Runtime& rt, const RowTiling& t, uint32_t lanes)
       heads_(rt.layer().heads),
       bb_(t.bb),
       hh_(t.hh),
-#if ATTNVP_UNLIKE_CORES
-      window_(rt.unlike() ? window_of(rt, t.nq, t.nkv, t.kv_buffers == hal::kWord ? 1 : 0) : Window{}),
+#if ATTNVP_HETEROGENEOUS_CORES
+      window_(rt.is_heterogeneous() ? window_of(rt, t.nq, t.nkv, t.kv_buffers == hal::kWord ? 1 : 0) : Window{}),
       nq_(t.nq),
-      cut_(rt, rt.unlike() ? window_.rows : t.nq, rt.unlike() ? window_.unit : rows_of_a_unit(rt, t, lanes_),
-           !rt.unlike() && bb_ * hh_ == 1 ? lanes_ : 1),
+      cut_(rt, rt.is_heterogeneous() ? window_.rows : t.nq,
+           rt.is_heterogeneous() ? window_.unit : rows_of_a_unit(rt, t, lanes_),
+           !rt.is_heterogeneous() && bb_ * hh_ == 1 ? lanes_ : 1),
 #else
       cut_(rt, t.nq, rows_of_a_unit(rt, t, lanes_), bb_ * hh_ == 1 ? lanes_ : 1),
 #endif
@@ -386,7 +387,7 @@ uint32_t Work::begin_of_part(uint32_t part, uint32_t parts, const Scores& scores
 }
 
 uint32_t Work::parts_of_a_group(const RowTiling& t) const {
-  if (rt_.machine().dram_rate == 0 || rt_.unlike()) return 0;
+  if (rt_.machine().dram_rate == 0 || rt_.is_heterogeneous()) return 0;
   const hal::Layer& l = rt_.layer();
   SharedGroups g;
   g.groups = all_groups_;
@@ -450,8 +451,8 @@ void Work::look_up(Group& g, uint32_t group) const {
   g.last = min(last_item_, g.after) - g.before;
   const uint32_t items = g.last - g.first;
   g.rounds = items == lanes_ ? 1 : items == 2 * lanes_ ? 2 : ceil_div(items, lanes_);
-  if (rt_.unlike()) g.rounds = items;
-  g.full = !rt_.unlike() && g.rounds * lanes_ == items;
+  if (rt_.is_heterogeneous()) g.rounds = items;
+  g.full = !rt_.is_heterogeneous() && g.rounds * lanes_ == items;
   g.whole = g.last - g.first == g.members * blocks_;
   g.head = g.batch * heads_ + g.first_head;
   g.back = (global & 1) != 0;
@@ -484,9 +485,9 @@ Item Work::item(uint32_t group, uint32_t round, uint32_t lane) const {
   return item;
 }
 
-#if ATTNVP_UNLIKE_CORES
+#if ATTNVP_HETEROGENEOUS_CORES
 // The sequence of units goes on from round to round and from head to head, so that all that a core has is its share.
-void Work::make_unlike(Item& item, const Group& g, uint32_t round, uint32_t lane) const {
+void Work::make_heterogeneous(Item& item, const Group& g, uint32_t round, uint32_t lane) const {
   uint32_t place = g.first + round;
   item.lane = lane;
   item.valid = true;
@@ -508,8 +509,8 @@ void Work::make_unlike(Item& item, const Group& g, uint32_t round, uint32_t lane
 #endif
 
 void Work::make(Item& item, const Group& g, uint32_t round, uint32_t lane) const {
-#if ATTNVP_UNLIKE_CORES
-  if (rt_.unlike()) return make_unlike(item, g, round, lane);
+#if ATTNVP_HETEROGENEOUS_CORES
+  if (rt_.is_heterogeneous()) return make_heterogeneous(item, g, round, lane);
 #endif
   uint32_t turn = lane;
   if (cut_.uneven()) {
@@ -541,8 +542,9 @@ void Work::make(Item& item, const Group& g, uint32_t round, uint32_t lane) const
 uint32_t Work::last_round(uint32_t group, uint32_t lane) const {
   const Group& g = group_at(group);
   const uint32_t n = g.rounds;
-  if (g.full) return n - 1;                                           // of none at all, kNoRound
-  for (uint32_t r = n; r > 0 && (rt_.unlike() || r + 1 >= n); --r) {  // of equal cores only the last round has gaps
+  if (g.full) return n - 1;  // of none at all, kNoRound
+  for (uint32_t r = n; r > 0 && (rt_.is_heterogeneous() || r + 1 >= n);
+       --r) {  // of equal cores only the last round has gaps
     if (item(group, r - 1, lane).valid) return r - 1;
   }
   return kNoRound;

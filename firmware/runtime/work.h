@@ -197,9 +197,9 @@ uint32_t parts_of_a_group_for(const Runtime& rt, const SharedGroups& groups);
 
 uint32_t most_items(const Runtime& rt, const RowTiling& tiling);  // that there can be, of all clusters
 
-// Of unlike cores: rows of a head that they take side by side, in units that are dealt. Up to as many as the cores have
-// room for, or fewer, so that the slower cores have no more than their share, in units of one array's rows or
-// another's: whichever takes the fewest cycles, counted.
+// Of heterogeneous cores: rows of a head that they take side by side, in units that are dealt. Up to as many as the
+// cores have room for, or fewer, so that the slower cores have no more than their share, in units of one array's rows
+// or another's: whichever takes the fewest cycles, counted.
 struct Window {
   uint32_t unit = 0, rows = 0;
 };
@@ -314,13 +314,13 @@ class Work {
     r.group = group, r.round = round, r.index = index;
     r.kept = &item_[(index & (kept_ - 1)) * lanes_];
     r.valid = true;
-    r.full = !rt_.unlike() && (g.full || round + 2 < g.rounds);
+    r.full = !rt_.is_heterogeneous() && (g.full || round + 2 < g.rounds);
     r.ends = round + 1 >= g.rounds;
   }
   [[gnu::noinline]] void look_up(Group& g, uint32_t group) const;
   [[gnu::noinline]] void keep(const Round& r) const;
   void make(Item& item, const Group& g, uint32_t round, uint32_t lane) const;
-  void make_unlike(Item& item, const Group& g, uint32_t round, uint32_t lane) const;
+  void make_heterogeneous(Item& item, const Group& g, uint32_t round, uint32_t lane) const;
   uint32_t block_at(uint32_t place) const { return cut_.uneven() ? blocks_ - 1 - place : place; }
   uint32_t items_before(uint32_t group) const;  // global
   uint32_t parts_of_a_group(const RowTiling& tiling) const;
@@ -329,7 +329,7 @@ class Work {
 
   Runtime& rt_;
   uint32_t lanes_, batch_, heads_, bb_, hh_;
-#if ATTNVP_UNLIKE_CORES
+#if ATTNVP_HETEROGENEOUS_CORES
   Window window_;
   uint32_t nq_;
 #endif

@@ -33,9 +33,9 @@ class ForeignMemory final : public ForeignTarget::Owner {
     bool is_ok = true;
     std::function<void(const Access& access)> over;  // at the latest in its last cycle
   };
-  // Pieces are added to it; end() when there are all.
+  // Begins an access; add() gives it pieces, end() follows the last add().
   Access& begin(std::function<void(const Access&)> over);
-  // Of `bytes` bytes from `offset` on, for whoever has that number.
+  // Adds the pieces of `bytes` bytes from `offset` on; `initiator` chooses the socket.
   void add(Access& access, std::uint32_t initiator, bool is_read, std::uint64_t offset, std::uint64_t bytes,
            std::uint64_t after_fs);
   void end(Access& access);

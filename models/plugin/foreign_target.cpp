@@ -124,7 +124,7 @@ void ForeignTarget::end_response(Transaction& t) {
   t.owes_end_resp = false;
 }
 
-// Of the target, whose exceptions end the run.
+// Calls the target. Its exceptions end the run.
 template <class Call>
 void ForeignTarget::call(const Transaction& t, const Call& its_function) {
   try {

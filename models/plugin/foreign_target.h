@@ -49,7 +49,7 @@ class ForeignTarget : public sc_core::sc_module, private tlm::tlm_mm_interface {
   std::uint64_t withdraw(const void* access);
   // The oldest request without a response, and the cycle in which it was sent; nullptr: there is none.
   const Request* open(std::uint64_t* sent_cycle) const;
-  // Of a payload that a ForeignTarget has sent: Request::access; nullptr for other payloads.
+  // Request::access of a payload that a ForeignTarget has sent; nullptr for other payloads.
   static void* access_of(tlm::tlm_generic_payload& payload);
 
  private:

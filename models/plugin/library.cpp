@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <boost/algorithm/string/case_conv.hpp>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <systemc>
 #include <utility>
 
@@ -18,8 +18,6 @@ namespace attnvp {
 namespace {
 
 using Version = std::uint32_t (*)();
-
-constexpr const char* kVersion = "attnvp_plugin_version";
 
 // A name without '/' is a file of the working directory, not one that the system searches for.
 void* open(const std::string& library) {
@@ -34,21 +32,23 @@ void* open(const std::string& library) {
   return open_library(path.c_str(), RTLD_NOW | RTLD_LOCAL);
 }
 
-// By its name, or by the one that a library for DRAM alone has.
-void* function(void* library, const char* name) {
-  void* const found = ::dlsym(library, name);
-  if (found != nullptr) return found;
-  if (std::strcmp(name, kVersion) == 0) return ::dlsym(library, "attnvp_dram_plugin_version");
-  if (std::strcmp(name, PluginInterface<MemoryPlugin>::kMake) == 0) return ::dlsym(library, "attnvp_make_dram_plugin");
-  return nullptr;
+// A library that was written for DRAM alone has other names.
+void* function(void* library, const std::string& name, const char* former_name) {
+  void* const found = ::dlsym(library, name.c_str());
+  return found != nullptr || former_name == nullptr ? found : ::dlsym(library, former_name);
+}
+void* version_of(void* library) { return function(library, "attnvp_plugin_version", "attnvp_dram_plugin_version"); }
+void* maker_of(void* library, const std::string& kind) {
+  return function(library, "attnvp_make_" + kind, kind == MemoryPlugin::kKind ? "attnvp_make_dram_plugin" : nullptr);
 }
 
-std::string problem_of(const std::string& place, const std::string& library, const char* macro, const char* make) {
+std::string problem_of(const std::string& place, const std::string& library, const std::string& kind) {
   void* const handle = open(library);
   if (handle == nullptr) return found_library(place, library, fmt::format(": {}", ::dlerror()));
-  const auto version = reinterpret_cast<Version>(function(handle, kVersion));
-  if (version == nullptr || function(handle, make) == nullptr) {
-    return found_library(place, library, fmt::format("; allowed is a library with {}", macro));
+  const auto version = reinterpret_cast<Version>(version_of(handle));
+  if (version == nullptr || maker_of(handle, kind) == nullptr) {
+    return found_library(place, library,
+                         fmt::format("; allowed is a library with ATTNVP_{}_PLUGIN", boost::to_upper_copy(kind)));
   }
   const std::uint32_t its = version();
   return its == kPluginVersion
@@ -74,16 +74,16 @@ std::string exception_text() {
   }
 }
 
-std::string library_problem(const std::string& place, const std::string& library, const char* macro, const char* make) {
+std::string library_problem(const std::string& place, const std::string& library, const std::string& kind) {
   try {
-    return problem_of(place, library, macro, make);
+    return problem_of(place, library, kind);
   } catch (...) {
     return found_library(place, library,
                          fmt::format(", which threw an exception {} when it was loaded", exception_text()));
   }
 }
 
-void* library_function(const std::string& library, const char* make) { return function(open(library), make); }
+void* library_function(const std::string& library, const std::string& kind) { return maker_of(open(library), kind); }
 
 PluginSite plugin_site(const Site& site) {
   const MachineConfig& m = site.machine;
@@ -106,12 +106,16 @@ PluginSite plugin_site(const Site& site) {
 // _exit: destructors of a simulation that is under way must not run.
 void ExitGuard::refuse() {
   if (all_.empty()) return;
-  std::fprintf(stderr, "attnvp: %s\n", all_.back()->sentence_().c_str());
+  const ExitGuard& last = *all_.back();
+  std::fprintf(stderr,
+               "attnvp: %s: its plug-in called exit(), which ends the process; allowed is an error response "
+               "(cycle %llu)\n",
+               last.module_.name(), static_cast<unsigned long long>(last.clock_.now()));
   std::fflush(stderr);
   ::_exit(1);
 }
 
-ExitGuard::ExitGuard(std::function<std::string()> sentence) : sentence_(std::move(sentence)) {
+ExitGuard::ExitGuard(const Module& module, const Clock& clock) : module_(module), clock_(clock) {
   [[maybe_unused]] static const int registered = std::atexit(&ExitGuard::refuse);
   all_.push_back(this);
 }

@@ -1,7 +1,6 @@
 // Libraries behind `plugin:LIBRARY.so`.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -14,7 +13,7 @@
 
 namespace attnvp {
 
-// The library of a place. `Of::kPlace`: its name.
+// The library of a place, whose name is `Of::kPlace`.
 template <class Of>
 struct LibraryConfig {
   std::string library = "none";
@@ -25,47 +24,18 @@ struct LibraryConfig {
   }
 };
 
-// The library cannot be used: one sentence, with the key.
+// One sentence, with the key, why a library cannot be used.
 struct PluginError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// An interface of plugin.h, and the functions of a library that offers one.
-template <class Plugin>
-struct PluginInterface;
-template <>
-struct PluginInterface<MemoryPlugin> {
-  static constexpr const char* kMacro = "ATTNVP_MEMORY_PLUGIN";
-  static constexpr const char* kMake = "attnvp_make_memory";
-};
-template <>
-struct PluginInterface<InterconnectPlugin> {
-  static constexpr const char* kMacro = "ATTNVP_INTERCONNECT_PLUGIN";
-  static constexpr const char* kMake = "attnvp_make_interconnect";
-};
-template <>
-struct PluginInterface<ProcessorPlugin> {
-  static constexpr const char* kMacro = "ATTNVP_PROCESSOR_PLUGIN";
-  static constexpr const char* kMake = "attnvp_make_processor";
-};
-template <>
-struct PluginInterface<EnginePlugin> {
-  static constexpr const char* kMacro = "ATTNVP_ENGINE_PLUGIN";
-  static constexpr const char* kMake = "attnvp_make_engine";
-};
-template <>
-struct PluginInterface<DmaPlugin> {
-  static constexpr const char* kMacro = "ATTNVP_DMA_PLUGIN";
-  static constexpr const char* kMake = "attnvp_make_dma";
-};
-
-// What is said of a library: "key 'dram.library': found 'x.so'" and `what`.
+// The sentence "key 'dram.library': found 'x.so'" and `what`.
 std::string found_library(const std::string& place, const std::string& library, const std::string& what);
-// Why it cannot be used; empty if it can.
-std::string library_problem(const std::string& place, const std::string& library, const char* macro, const char* make);
-// Its function `make`. The library stays loaded until the end of the process.
-void* library_function(const std::string& library, const char* make);
-// The exception that is being handled, in one clause.
+// Why a library cannot be used for a plug-in of that kind (plugin.h: kKind); empty if it can.
+std::string library_problem(const std::string& place, const std::string& library, const std::string& kind);
+// The library's function that makes the plug-in. The library stays loaded until the end of the process.
+void* library_function(const std::string& library, const std::string& kind);
+// One clause for the exception that is being handled.
 std::string exception_text();
 
 // Calls a library's function `f`, whose exceptions become a PluginError.
@@ -84,11 +54,10 @@ auto of_library(const std::string& place, const std::string& library, const Func
 // The plug-in of a library. Throws PluginError.
 template <class Plugin>
 std::unique_ptr<Plugin> make_plugin(const std::string& library, const PluginSite& site) {
-  using Interface = PluginInterface<Plugin>;
-  const std::string problem = library_problem(site.place, library, Interface::kMacro, Interface::kMake);
+  const std::string problem = library_problem(site.place, library, Plugin::kKind);
   if (!problem.empty()) throw PluginError(problem);
   using Make = Plugin* (*)(const PluginSite*);
-  const auto make = reinterpret_cast<Make>(library_function(library, Interface::kMake));
+  const auto make = reinterpret_cast<Make>(library_function(library, Plugin::kKind));
   std::unique_ptr<Plugin> made(of_library(site.place, library, [&] { return make(&site); }));
   if (made == nullptr) {
     throw PluginError(found_library(site.place, library, ", which made no plug-in (a null pointer)"));
@@ -96,7 +65,7 @@ std::unique_ptr<Plugin> make_plugin(const std::string& library, const PluginSite
   return made;
 }
 
-// What every place's plug-in is told.
+// The members of PluginSite that do not depend on the kind of plug-in.
 PluginSite plugin_site(const Site& site);
 
 // The kind `plugin` of a place.
@@ -106,8 +75,7 @@ Kind<Interface> plugin_kind(const char* meaning, std::vector<std::string> compon
   return Kind<Interface>(Of::kPlace, "plugin", meaning, std::move(components), std::move(make))
       .template with_keys<LibraryConfig<Of>>()
       .with_problem([](const MachineConfig& m) {
-        using Named = PluginInterface<Plugin>;
-        return library_problem(Of::kPlace, m.own<LibraryConfig<Of>>().library, Named::kMacro, Named::kMake);
+        return library_problem(Of::kPlace, m.own<LibraryConfig<Of>>().library, Plugin::kKind);
       });
 }
 template <class Of>
@@ -115,10 +83,11 @@ const std::string& library_of(const Site& site) {
   return site.machine.own<LibraryConfig<Of>>().library;
 }
 
-// While one exists, the process cannot end by exit(): `sentence` goes to stderr, and the exit status is 1.
+// During the guard's life the process cannot end by exit(): one sentence, which names `module`, goes to stderr, and the
+// exit status is 1.
 class ExitGuard {
  public:
-  explicit ExitGuard(std::function<std::string()> sentence);
+  ExitGuard(const Module& module, const Clock& clock);
   ~ExitGuard();
   ExitGuard(const ExitGuard&) = delete;
   ExitGuard& operator=(const ExitGuard&) = delete;
@@ -126,7 +95,8 @@ class ExitGuard {
  private:
   static void refuse();
   static inline std::vector<ExitGuard*> all_;
-  std::function<std::string()> sentence_;
+  const Module& module_;
+  const Clock& clock_;
 };
 
 }  // namespace attnvp

@@ -32,9 +32,10 @@ struct PluginSite {
   std::function<void()> finished;  // of a processor: to be called, in a process, when its firmware has ended
 };
 
-// `dram.policy`, `l2.kind`, `l1.kind`, `mailbox.kind`. It is asked for time only; the platform keeps the bytes.
+// For `dram.policy`, `l2.kind`, `l1.kind` and `mailbox.kind`. The plug-in gives the time; the platform keeps the bytes.
 class MemoryPlugin {
  public:
+  static constexpr const char* kKind = "memory";
   virtual ~MemoryPlugin() = default;
   virtual tlm::tlm_target_socket<>& socket() = 0;  // addresses begin at 0
   // Accesses come by nb_transport_fw, in four phases, instead of by b_transport.
@@ -46,35 +47,40 @@ class MemoryPlugin {
   virtual tlm::tlm_target_socket<>& port(std::uint32_t /*number*/) { return socket(); }
 };
 
-// `interconnect.kind`. It decodes addresses itself, by PluginSite::targets, and passes each payload on as it came.
+// For `interconnect.kind`. The plug-in decodes addresses itself, by PluginSite::targets, and passes each payload on as
+// it came.
 class InterconnectPlugin {
  public:
+  static constexpr const char* kKind = "interconnect";
   virtual ~InterconnectPlugin() = default;
   virtual tlm::tlm_target_socket<>& in(std::uint32_t initiator) = 0;
   virtual tlm::tlm_initiator_socket<>& out(std::uint32_t target) = 0;
   virtual bool phases() const { return false; }  // as a memory's
 };
 
-// `control.cpu`. Its firmware reads the job from the mailbox (firmware/hal/job.h).
+// For `control.cpu`. The firmware reads the job from the mailbox (firmware/hal/job.h).
 class ProcessorPlugin {
  public:
+  static constexpr const char* kKind = "processor";
   virtual ~ProcessorPlugin() = default;
   virtual tlm::tlm_initiator_socket<>& bus() = 0;
   virtual void start() = 0;  // boots, at the current time
 };
 
-// `mac.kind`, `vec.kind`: a queue of commands (firmware/hal/registers.h, descriptor.h) at PluginSite::registers.
+// For `mac.kind` and `vec.kind`: a queue of commands (firmware/hal/registers.h, descriptor.h) at PluginSite::registers.
 class EnginePlugin {
  public:
+  static constexpr const char* kKind = "engine";
   virtual ~EnginePlugin() = default;
   virtual tlm::tlm_target_socket<>& control() = 0;    // b_transport; may wait, as a full queue does
   virtual tlm::tlm_initiator_socket<>& l1() = 0;      // over the engine's own port
   virtual tlm::tlm_initiator_socket<>& events() = 0;  // to the network
 };
 
-// `dma.kind`: as an engine, with a queue for each channel.
+// For `dma.kind`: an engine with a queue for each channel.
 class DmaPlugin {
  public:
+  static constexpr const char* kKind = "dma";
   virtual ~DmaPlugin() = default;
   virtual tlm::tlm_target_socket<>& control() = 0;
   virtual tlm::tlm_initiator_socket<>& l1() = 0;   // the cluster's own
@@ -83,7 +89,7 @@ class DmaPlugin {
 
 }  // namespace attnvp
 
-// In one source file of the library: the macro of a kind, with a class whose constructor takes a PluginSite.
+// One source file of the library has the macro of its kind, with a class whose constructor takes a PluginSite.
 #define ATTNVP_PLUGIN_OF(Interface, symbol, Class)                                    \
   extern "C" std::uint32_t attnvp_plugin_version() { return attnvp::kPluginVersion; } \
   extern "C" attnvp::Interface* attnvp_make_##symbol(const attnvp::PluginSite* site) { return new Class(*site); }

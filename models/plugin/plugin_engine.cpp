@@ -26,11 +26,6 @@ struct OfDma {
   static constexpr const char* kPlace = "dma";
 };
 
-std::string exit_text(const Module& module, const Context& context) {
-  return fmt::format("{}: its plug-in called exit(), which ends the process; allowed is an error response (cycle {})",
-                     module.name(), context.clock.now());
-}
-
 class PluginEngine : public Engine, public Endless {
  public:
   PluginEngine(sc_core::sc_module_name name, const Site& site, const std::string& library)
@@ -64,7 +59,7 @@ class PluginEngine : public Engine, public Endless {
   StreamInitiatorSocket l0_{"l0"};  // unused: the plug-in has registers of its own
   Passage events_;
   ForeignInitiator from_l1_, from_events_;
-  const ExitGuard exit_guard_{[this] { return exit_text(*this, ctx_); }};
+  const ExitGuard exit_guard_{*this, ctx_.clock};
 };
 
 class PluginDma : public DmaController, public Endless {
@@ -102,7 +97,7 @@ class PluginDma : public DmaController, public Endless {
   Passage bus_, l1_;
   ForeignInitiator from_bus_, from_l1_;
   std::vector<std::unique_ptr<InitiatorSocket>> events_;  // unused: the plug-in has one socket for all
-  const ExitGuard exit_guard_{[this] { return exit_text(*this, ctx_); }};
+  const ExitGuard exit_guard_{*this, ctx_.clock};
 };
 
 constexpr const char* kEngineMeaning = "is a library's module that takes the same commands";

@@ -182,10 +182,7 @@ class PluginInterconnect : public Interconnect, public Endless, public ForeignTa
   std::vector<std::unique_ptr<Exit>> exits_;
   std::vector<std::unique_ptr<ForeignInitiator>> outputs_;
   std::list<Access> accesses_;  // under way, oldest first
-  const ExitGuard exit_guard_{[this] {
-    return fmt::format("{}: its plug-in called exit(), which ends the process; allowed is an error response (cycle {})",
-                       name(), ctx_.clock.now());
-  }};
+  const ExitGuard exit_guard_{*this, ctx_.clock};
 };
 
 const bool kInterconnectKind = add_kind(plugin_kind<OfInterconnect, InterconnectPlugin, Interconnect>(

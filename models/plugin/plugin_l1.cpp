@@ -5,19 +5,16 @@
 #include <tlm_utils/simple_target_socket.h>
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <utility>
 #include <vector>
 
-#include "firmware/hal/registers.h"
 #include "models/bus/initiator.h"
 #include "models/bus/region_check.h"
 #include "models/endless.h"
 #include "models/memory.h"
 #include "models/plugin/foreign_memory.h"
-#include "models/storage/host_memory.h"
-#include "models/storage/paged_memory.h"
+#include "models/storage/l1_contents.h"
 
 namespace attnvp {
 
@@ -33,8 +30,7 @@ class PluginL1 : public Memory, public Endless, private Target, private StreamTa
       : Memory(name, site.context),
         base_(site.base),
         size_bytes_(site.machine.l1.size_bytes),
-        memory_(ctx_.full_data ? size_bytes_ : 0),
-        host_(std::string(PluginL1::name())),
+        contents_(PluginL1::name(), base_, size_bytes_, ctx_.full_data),
         engines_(site.engines),
         foreign_(
             library_of<OfL1>(site), told(site),
@@ -59,7 +55,7 @@ class PluginL1 : public Memory, public Endless, private Target, private StreamTa
   std::uint64_t size_bytes() const override { return size_bytes_; }
   bool ends_later() const override { return foreign_.ends_later(); }
   std::string waiting_for() const override { return foreign_.waiting_for(); }
-  void reset() override { memory_.clear(); }
+  void reset() override { contents_.clear(); }
 
   Counter read_words{*this, "read_words", "16-bit words", "words read through all ports", {"attnvp.l1", "read"}};
   Counter write_words{*this, "write_words", "16-bit words", "words written through all ports", {"attnvp.l1", "write"}};
@@ -77,7 +73,7 @@ class PluginL1 : public Memory, public Endless, private Target, private StreamTa
     return ctx_.clock.cycles(cycle - std::min(cycle, ctx_.clock.now()));
   }
 
-  // Of the DMA controller, and of others over the network.
+  // An access of the DMA controller, or over the network.
   bool begin(std::uint32_t initiator, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay,
              const Response& response) override {
     const std::uint64_t bytes = payload.get_data_length();
@@ -90,7 +86,7 @@ class PluginL1 : public Memory, public Endless, private Target, private StreamTa
     (payload.is_read() ? read_words : write_words).add_bytes(bytes);
     ForeignMemory::Access& access = foreign_.begin([this, &payload, response](const ForeignMemory::Access& ended) {
       payload.set_response_status(ended.is_ok ? tlm::TLM_OK_RESPONSE : tlm::TLM_GENERIC_ERROR_RESPONSE);
-      if (ended.is_ok) debug(0, payload);
+      if (ended.is_ok) contents_.move(payload);
       response.send(until(ended.end_cycle));
     });
     foreign_.add(access, engines_ + initiator, payload.is_read(), run.address - base_, bytes, delay.value());
@@ -138,7 +134,7 @@ class PluginL1 : public Memory, public Endless, private Target, private StreamTa
     return false;
   }
 
-  // A region's bytes as often as they cross the port.
+  // Adds a region's pieces, each byte as often as it crosses the port.
   void add(ForeignMemory::Access& access, std::uint32_t engine, const Region& region, std::uint64_t after_fs) {
     const std::uint64_t piece = foreign_.piece_bytes(), row = std::min<std::uint64_t>(region.row_bytes, piece);
     std::uint64_t line = 0, column = 0;
@@ -166,50 +162,27 @@ class PluginL1 : public Memory, public Endless, private Target, private StreamTa
     sim::Event event;                         // the engine takes its stream back
   };
 
-  bool direct(std::uint32_t initiator, tlm::tlm_generic_payload& /*payload*/, tlm::tlm_dmi& dmi) override {
-    return direct(initiator, dmi);
+  bool direct(std::uint32_t /*initiator*/, tlm::tlm_generic_payload& /*payload*/, tlm::tlm_dmi& dmi) override {
+    return contents_.direct(dmi);
   }
-  bool direct(std::uint32_t /*engine*/, tlm::tlm_dmi& dmi) override {
-    if (memory_.empty()) return false;
-    dmi.set_dmi_ptr(memory_.data());
-    dmi.set_start_address(base_);
-    dmi.set_end_address(base_ + size_bytes_ - 1);
-    dmi.allow_read_write();
-    return true;
-  }
+  bool direct(std::uint32_t /*engine*/, tlm::tlm_dmi& dmi) override { return contents_.direct(dmi); }
   unsigned debug(std::uint32_t /*initiator*/, tlm::tlm_generic_payload& payload) override {
-    const std::uint64_t bytes = payload.get_data_length(), offset = payload.get_address() - base_;
-    if (memory_.empty() || payload.get_address() < base_ || offset + bytes > memory_.size()) return 0;
-    if (payload.is_write()) std::memcpy(memory_.data() + offset, payload.get_data_ptr(), bytes);
-    if (payload.is_read()) std::memcpy(payload.get_data_ptr(), memory_.data() + offset, bytes);
-    return static_cast<unsigned>(bytes);
+    return contents_.move(payload);
   }
-  // What firmware's allocator holds.
   void control_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
     arrive(ctx_.event_queue, delay);
-    if (!payload.is_write() || payload.get_data_length() != 8 || payload.get_address() % hal::kL1ControlSize != 0) {
-      payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
-      return;
-    }
-    std::uint64_t value = 0;
-    std::memcpy(&value, payload.get_data_ptr(), sizeof value);
-    const std::uint64_t bytes = value & hal::kL1AllocatedBytes;
-    peak_bytes.raise_to(bytes);
-    if (!memory_.empty() && !host_.raise_to(bytes)) {
-      fault(FaultCode::kHostMemory, base_, host_memory::refusal("what firmware allocated (l1.size)", bytes));
-    }
-    payload.set_response_status(tlm::TLM_OK_RESPONSE);
+    const auto allocation = L1Contents::allocation_of(payload);
+    if (!allocation) return;
+    peak_bytes.raise_to(allocation->bytes);
+    if (contents_.reserve(allocation->bytes)) return;
+    fault(FaultCode::kHostMemory, base_, host_memory::refusal("what firmware allocated (l1.size)", allocation->bytes));
   }
 
   std::uint64_t base_, size_bytes_;
-  PagedMemory memory_;  // empty in timing mode
-  host_memory::Share host_;
+  L1Contents contents_;
   const std::uint32_t engines_;
   ForeignMemory foreign_;
-  const ExitGuard exit_guard_{[this] {
-    return fmt::format("{}: its plug-in called exit(), which ends the process; allowed is an error response (cycle {})",
-                       name(), ctx_.clock.now());
-  }};
+  const ExitGuard exit_guard_{*this, ctx_.clock};
   tlm_utils::simple_target_socket<PluginL1> control_{"control"};
   std::vector<std::unique_ptr<StreamTargetSocket>> streams_;
   std::vector<std::unique_ptr<StreamEnd>> stream_ends_;

@@ -78,10 +78,7 @@ class PluginMemory : public Memory, public Endless, private Target {
   std::uint64_t size_bytes_;
   Contents contents_;
   ForeignMemory foreign_;
-  const ExitGuard exit_guard_{[this] {
-    return fmt::format("{}: its plug-in called exit(), which ends the process; allowed is an error response (cycle {})",
-                       name(), ctx_.clock.now());
-  }};
+  const ExitGuard exit_guard_{*this, ctx_.clock};
   TargetSocket in_{"in", ctx_.event_queue, *this};
 };
 

@@ -18,13 +18,13 @@ struct OfControl {
   static constexpr const char* kPlace = "control";
 };
 
-class PluginProcessor : public Processor, public Endless {
+class PluginProcessor : public Processor, public Endless, private Target {
  public:
   PluginProcessor(sc_core::sc_module_name name, const Site& site)
       : Processor(name, site.context),
         plugin_(make_plugin<ProcessorPlugin>(library_of<OfControl>(site), told(site))),
         bus_("bus"),
-        from_bus_("from_bus", ctx_, bus_) {
+        from_bus_("from_bus", ctx_, *this) {
     SC_HAS_PROCESS(PluginProcessor);
     SC_THREAD(run);
     of_library(site.place, library_of<OfControl>(site), [&] { plugin_->bus().bind(from_bus_.in); });
@@ -53,6 +53,15 @@ class PluginProcessor : public Processor, public Endless {
     };
     return told;
   }
+  // Accesses after the limit of cycles are refused, which ends the run.
+  bool begin(std::uint32_t port, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay,
+             const Response& response) override {
+    if (ctx_.clock.now() - start_cycle_ < ctx_.cycle_limit.cycles()) return bus_.begin(port, payload, delay, response);
+    if (!ctx_.faults.any()) fault(FaultCode::kNone, payload.get_address(), ctx_.cycle_limit.sentence());
+    payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
+    return true;
+  }
+  unsigned debug(std::uint32_t port, tlm::tlm_generic_payload& payload) override { return bus_.debug(port, payload); }
   void run() {
     while (true) {
       while (!is_starting_) sc_core::wait(start_);
@@ -73,11 +82,7 @@ class PluginProcessor : public Processor, public Endless {
   bool finished_ = true, is_starting_ = false;
   std::uint64_t start_cycle_ = 0, finish_cycle_ = 0;
   sc_core::sc_event start_;
-  const ExitGuard exit_guard_{[this] {
-    return fmt::format(
-        "{}: its plug-in called exit(), which ends the process; allowed is to call finished() (cycle {})", name(),
-        ctx_.clock.now());
-  }};
+  const ExitGuard exit_guard_{*this, ctx_.clock};
 };
 
 const bool kProcessorKind = add_kind(plugin_kind<OfControl, ProcessorPlugin, Processor>(

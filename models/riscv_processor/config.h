@@ -16,7 +16,7 @@ struct RiscvConfig {
   std::uint32_t base_cycles = 1, load_use_cycles = 1, branch_cycles = 2, multiply_cycles = 1, divide_cycles = 16;
   std::uint32_t quantum = 10000;
   std::string firmware = kShipped;
-  bool unlike_cores = false;  // follows from the machine's cores: the shipped firmware deals work by their speed
+  bool heterogeneous_cores = false;  // follows from the machine's cores: the shipped firmware deals work by their speed
 
   static void describe(config::Keys<RiscvConfig>& key) {
     using namespace config;

@@ -37,7 +37,7 @@ class Nowhere final : public Port {
 
 std::string program_path(const RiscvConfig& config) {
   if (config.firmware != RiscvConfig::kShipped) return config.firmware;
-  return shipped(config.unlike_cores ? "attnvp-unlike.elf" : "attnvp.elf");
+  return shipped(config.heterogeneous_cores ? "attnvp-heterogeneous.elf" : "attnvp.elf");
 }
 
 std::shared_ptr<const ElfFile> open_program(const RiscvConfig& config) {

@@ -23,12 +23,12 @@ constexpr std::size_t kMostLine = 1000;  // characters of the console
 enum State : std::uint64_t { kOff, kRun, kBus, kStall, kSleep };
 const char* const kStateNames[] = {"off", "run", "bus", "stall", "sleep", nullptr};
 
-const bool kRegistered =
-    add_kind(Kind<Processor>("control", "riscv", "runs it as a program of a RISC-V hart (RV32IMC)", {},
-                             [](const Site& site) { return std::make_unique<RiscvProcessor>(site.name, site); })
-                 .with_keys<RiscvConfig>()
-                 .with_settling([](MachineConfig& m) { m.own<RiscvConfig>().unlike_cores = !m.has_equal_cores(); })
-                 .with_problem([](const MachineConfig& m) { return riscv::program_problem(m.own<RiscvConfig>()); }));
+const bool kRegistered = add_kind(
+    Kind<Processor>("control", "riscv", "runs it as a program of a RISC-V hart (RV32IMC)", {},
+                    [](const Site& site) { return std::make_unique<RiscvProcessor>(site.name, site); })
+        .with_keys<RiscvConfig>()
+        .with_settling([](MachineConfig& m) { m.own<RiscvConfig>().heterogeneous_cores = !m.has_equal_cores(); })
+        .with_problem([](const MachineConfig& m) { return riscv::program_problem(m.own<RiscvConfig>()); }));
 
 // Of a queue in a cluster's control window.
 bool is_doorbell(std::uint64_t address) {

@@ -35,8 +35,7 @@ Scratchpad::Scratchpad(sc_core::sc_module_name name, const Site& site, std::uniq
     : Memory(name, site.context),
       config_(site.machine.l1),
       base_(site.base),
-      memory_(ctx_.full_data ? config_.size_bytes : 0),
-      host_(std::string(Scratchpad::name())),
+      contents_(Scratchpad::name(), base_, config_.size_bytes, ctx_.full_data),
       engines_(site.engines),
       port_bytes_(config_.ports),
       crossings_(*this, ctx_, config_.ports, std::move(arbiter)),
@@ -61,7 +60,7 @@ Scratchpad::Scratchpad(sc_core::sc_module_name name, const Site& site, std::uniq
 }
 
 void Scratchpad::reset() {
-  memory_.clear();
+  contents_.clear();
   allocated_.set(0);
   for (auto& region : regions_) region->set(0);
   allocations_.clear();
@@ -107,14 +106,9 @@ std::uint64_t Scratchpad::tells_from() const {
 
 void Scratchpad::control_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
   arrive(ctx_.event_queue, delay);
-  if (!payload.is_write() || payload.get_data_length() != 8 || payload.get_address() % hal::kL1ControlSize != 0) {
-    payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
-    return;
-  }
-  std::uint64_t value = 0;
-  std::memcpy(&value, payload.get_data_ptr(), sizeof value);
-  const std::uint64_t bytes = value & hal::kL1AllocatedBytes;
-  const std::uint64_t tag = value >> hal::kL1TagShift;
+  const auto allocation = L1Contents::allocation_of(payload);
+  if (!allocation) return;
+  const auto [bytes, tag] = *allocation;
   if (tag >= regions_.size()) {
     payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
     return;
@@ -122,10 +116,9 @@ void Scratchpad::control_transport(tlm::tlm_generic_payload& payload, sc_core::s
   if (allocated_.on()) show_allocation(bytes, tag);
   allocated_.set(bytes);
   peak_bytes.raise_to(bytes);
-  if (!memory_.empty() && !host_.raise_to(bytes)) {  // what is allocated is going to be touched
+  if (!contents_.reserve(bytes)) {
     fault(FaultCode::kHostMemory, base_, host_memory::refusal("what firmware allocated (l1.size)", bytes));
   }
-  payload.set_response_status(tlm::TLM_OK_RESPONSE);
 }
 
 FaultCode Scratchpad::check(const Region& r) const { return check_region(r, base_, config_.size_bytes); }
@@ -232,36 +225,14 @@ void Scratchpad::crossed(const Crossings::Crossing& crossing, double share) {
     const Region& region = stream.region[static_cast<std::size_t>(i)];
     (region.write ? write_words : read_words).add_bytes(moved_bytes(region, share));
   }
-  if (crossing.stream != nullptr || memory_.empty()) return;
+  if (crossing.stream != nullptr || contents_.empty()) return;
   const Region& run = crossing.run.region[0];
-  unsigned char* const here = memory_.data() + (run.address - base_);
+  unsigned char* const here = contents_.at(run.address);
   if (run.write) {
     std::memcpy(here, crossing.data, run.row_bytes);
   } else {
     std::memcpy(crossing.data, here, run.row_bytes);
   }
-}
-
-bool Scratchpad::direct(std::uint32_t engine, tlm::tlm_generic_payload& /*payload*/, tlm::tlm_dmi& dmi) {
-  return direct(engine, dmi);
-}
-
-bool Scratchpad::direct(std::uint32_t /*engine*/, tlm::tlm_dmi& dmi) {
-  if (memory_.empty()) return false;
-  dmi.set_dmi_ptr(memory_.data());
-  dmi.set_start_address(base_);
-  dmi.set_end_address(base_ + config_.size_bytes - 1);
-  dmi.allow_read_write();
-  return true;
-}
-
-unsigned Scratchpad::debug(std::uint32_t /*initiator*/, tlm::tlm_generic_payload& payload) {
-  const std::uint64_t bytes = payload.get_data_length();
-  const std::uint64_t offset = payload.get_address() - base_;
-  if (memory_.empty() || payload.get_address() < base_ || offset + bytes > memory_.size()) return 0;
-  if (payload.is_write()) std::memcpy(memory_.data() + offset, payload.get_data_ptr(), bytes);
-  if (payload.is_read()) std::memcpy(payload.get_data_ptr(), memory_.data() + offset, bytes);
-  return static_cast<unsigned>(bytes);
 }
 
 }  // namespace attnvp

@@ -11,8 +11,7 @@
 #include "firmware/hal/registers.h"
 #include "models/memory.h"
 #include "models/scratchpad/crossings.h"
-#include "models/storage/host_memory.h"
-#include "models/storage/paged_memory.h"
+#include "models/storage/l1_contents.h"
 
 namespace attnvp {
 
@@ -43,9 +42,13 @@ class Scratchpad : public Memory, protected Crossings::Owner, private Target, pr
              const Response& response) override;
   bool begin(std::uint32_t engine, StreamTransaction& transaction, sc_core::sc_time& delay,
              const Response& response) override;
-  bool direct(std::uint32_t initiator, tlm::tlm_generic_payload& payload, tlm::tlm_dmi& dmi) override;
-  bool direct(std::uint32_t engine, tlm::tlm_dmi& dmi) override;
-  unsigned debug(std::uint32_t initiator, tlm::tlm_generic_payload& payload) override;
+  bool direct(std::uint32_t /*initiator*/, tlm::tlm_generic_payload& /*payload*/, tlm::tlm_dmi& dmi) override {
+    return contents_.direct(dmi);
+  }
+  bool direct(std::uint32_t /*engine*/, tlm::tlm_dmi& dmi) override { return contents_.direct(dmi); }
+  unsigned debug(std::uint32_t /*initiator*/, tlm::tlm_generic_payload& payload) override {
+    return contents_.move(payload);
+  }
   bool enter(Crossings::Crossing& crossing, std::uint32_t port, sc_core::sc_time& delay, const Response& response);
   void control_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   FaultCode check(const Region& region) const;
@@ -58,8 +61,7 @@ class Scratchpad : public Memory, protected Crossings::Owner, private Target, pr
   tlm_utils::simple_target_socket<Scratchpad> control_{"control"};
   ScratchpadConfig config_;
   std::uint64_t base_;
-  PagedMemory memory_;  // empty in timing mode
-  host_memory::Share host_;
+  L1Contents contents_;
   const std::uint32_t engines_;            // initiators with streams; the others follow them
   std::vector<std::uint64_t> port_bytes_;  // that crossed each port
   Crossings crossings_;

@@ -223,17 +223,20 @@ void apply_override(MachineConfig& machine, const std::string& assignment) {
   apply_setting(machine, setting);
 }
 
+std::string library_key(const Setting& setting) {
+  if (setting.text.rfind(kPlugin, 0) != 0) return {};
+  for (const Place& place : places()) {
+    const std::string key = fmt::format("{}.library", place.name);
+    if (setting.path == fmt::format("{}.{}", place.name, place.key) && find_key(key) != nullptr) return key;
+  }
+  return {};
+}
+
 void apply_setting(MachineConfig& machine, const Setting& setting) {
-  if (setting.text.rfind(kPlugin, 0) == 0) {
-    for (const Place& place : places()) {
-      if (setting.path != fmt::format("{}.{}", place.name, place.key)) continue;
-      const std::string library = setting.text.substr(std::string(kPlugin).size());
-      const std::string key = fmt::format("{}.library", place.name);
-      if (find_key(key) == nullptr) break;  // the place has no such kind
-      apply_setting(machine, {key, library, setting.origin});
-      apply_setting(machine, {setting.path, "plugin", setting.origin});
-      return;
-    }
+  if (const std::string key = library_key(setting); !key.empty()) {
+    apply_setting(machine, {key, setting.text.substr(std::string(kPlugin).size()), setting.origin});
+    apply_setting(machine, {setting.path, "plugin", setting.origin});
+    return;
   }
   if (const auto k = core_of(setting.path)) {
     const Key<MachineConfig>* key = find_key(setting.path);

@@ -16,6 +16,8 @@ const Schema<MachineConfig>& hardware_schema();
 const Key<MachineConfig>* find_key(const std::string& path);
 // Paths of core `k`'s keys.
 std::vector<std::string> core_paths(std::uint32_t k);
+// The key that `plugin:LIBRARY.so` as a kind sets beside the kind, "l1.library"; empty for other settings.
+std::string library_key(const Setting& setting);
 // The settings of a machine's file: `base`, its keys and those of single cores.
 std::vector<Setting> machine_settings(const Document& file);
 // All paths that such settings may be stated of (provenance.h).

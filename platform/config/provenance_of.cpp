@@ -32,6 +32,7 @@ Provenances of_file(const std::string& path) {
   std::vector<std::string> set;
   for (const Setting& setting : settings) {
     set.push_back(setting.path);
+    if (const std::string key = library_key(setting); !key.empty()) set.push_back(key);
     if (setting.path != "base") continue;
     set.pop_back();
     of_keys = of_file(find_config(Folder::kHardware, setting.text, std::filesystem::path(path).parent_path().string()));
@@ -48,9 +49,11 @@ Provenances hardware_provenance(const std::string& name_or_path, const std::vect
   load_hardware(name_or_path, overrides);  // refuses what is wrong with it
   Provenances of_keys = of_file(find_config(Folder::kHardware, name_or_path));
   for (const std::string& assignment : overrides) {
-    const std::string path = parse_override(assignment).path;
-    if (path == "cores") drop_cores(of_keys);
-    of_keys.insert_or_assign(path, Provenance{Provenance::Kind::kSet, {}, {}});
+    const Setting setting = parse_override(assignment);
+    if (setting.path == "cores") drop_cores(of_keys);
+    for (const std::string& path : {setting.path, library_key(setting)}) {
+      if (!path.empty()) of_keys.insert_or_assign(path, Provenance{Provenance::Kind::kSet, {}, {}});
+    }
   }
   return of_keys;
 }

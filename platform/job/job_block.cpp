@@ -57,7 +57,7 @@ double score_cycles(const CoreConfig& core, const config::Network& n) {
 
 // Cores in proportion to their speed on the layer; nothing where they are equally fast. None is faster than its even
 // share of DRAM lets it be, `dram_cycles` of all for a score.
-std::optional<hal::Cores> unlike_cores(const MachineConfig& m, const config::Network& n, double dram_cycles) {
+std::optional<hal::Cores> heterogeneous_cores(const MachineConfig& m, const config::Network& n, double dram_cycles) {
   if (m.has_equal_cores()) return {};
   const double share_cycles = dram_cycles * m.clusters * m.cores;
   constexpr double kFastest = 4096;  // a weight
@@ -65,7 +65,7 @@ std::optional<hal::Cores> unlike_cores(const MachineConfig& m, const config::Net
   for (std::uint32_t k = 1; k < m.cores; ++k) least = std::min(least, score_cycles(m.core(k), n));
   hal::Cores cores{};
   cores.least_rows = cores.least_columns = UINT32_MAX;
-  bool unlike = false;
+  bool heterogeneous = false;
   for (std::uint32_t k = 0; k < m.cores; ++k) {
     const MacConfig mac = m.core(k).mac;
     const double cycles = score_cycles(m.core(k), n);
@@ -76,10 +76,10 @@ std::optional<hal::Cores> unlike_cores(const MachineConfig& m, const config::Net
     cores.least_rows = std::min(cores.least_rows, mac.rows);
     cores.most_rows = std::max(cores.most_rows, mac.rows);
     cores.least_columns = std::min(cores.least_columns, mac.columns);
-    unlike = unlike || cores.weight[k] != cores.weight[0] || mac.rows != m.core(0).mac.rows ||
-             mac.columns != m.core(0).mac.columns;
+    heterogeneous = heterogeneous || cores.weight[k] != cores.weight[0] || mac.rows != m.core(0).mac.rows ||
+                    mac.columns != m.core(0).mac.columns;
   }
-  if (!unlike) return {};
+  if (!heterogeneous) return {};
   return cores;
 }
 
@@ -149,11 +149,11 @@ void check_step(const config::Network& n, const Schedule& schedule, const firmwa
 }
 
 // Which dataflows deal work to cores by their speed.
-void check_unlike(const config::Network& n, const Schedule& schedule, const firmware::Dataflow& dataflow) {
-  if (!dataflow.is(firmware::kUnlikeCores)) {
+void check_heterogeneous(const config::Network& n, const Schedule& schedule, const firmware::Dataflow& dataflow) {
+  if (!dataflow.is(firmware::kHeterogeneousCores)) {
     throw config::ConfigError(fmt::format(
         "{} with {}: the machine's cores are not alike, and that dataflow deals equal work to all; allowed: {}", n.name,
-        schedule.text, dataflows_with(firmware::kUnlikeCores, *schedule.firmware)));
+        schedule.text, dataflows_with(firmware::kHeterogeneousCores, *schedule.firmware)));
   }
   for (std::size_t i = 0; i < schedule.options.size() && dataflow.options != nullptr; ++i) {
     const std::string option = dataflow.options[i].name;
@@ -370,12 +370,12 @@ schedule::Job make_job(const MachineConfig& machine, const config::Network& n, c
   const std::vector<std::uint32_t> words = words_of(schedule.tiling, dataflow);
   std::copy(words.begin(), words.end(), job.parameter);
   const double dram_cycles = schedule::layer_demand(made, machine).bus / std::max(made.scores(), 1.0);
-  if (const auto cores = unlike_cores(machine, n, dram_cycles)) {
-    check_unlike(n, schedule, dataflow);
+  if (const auto cores = heterogeneous_cores(machine, n, dram_cycles)) {
+    check_heterogeneous(n, schedule, dataflow);
     schedule::Job::Table table{hal::kCoresAddress, std::vector<std::uint32_t>(sizeof *cores / sizeof(std::uint32_t))};
     std::memcpy(table.words.data(), &*cores, sizeof *cores);
     made.tables.push_back(std::move(table));
-    job.flags |= hal::kUnlike;
+    job.flags |= hal::kHeterogeneous;
   }
   check_extents(made, dataflow);
   return made;

@@ -99,7 +99,7 @@ TEST(Model, AreaFollowsTheMachine) {
   EXPECT_NEAR(parts + model.spare_mm2(), model.area_mm2(), 1e-9);
 }
 
-TEST(Model, AreaOfUnlikeCoresIsTheirSum) {
+TEST(Model, AreaOfHeterogeneousCoresIsTheirSum) {
   MachineConfig small = at("16nm"), large = at("16nm"), both = at("16nm");
   small.cores = large.cores = 1;
   large.mac.rows = large.mac.columns = 32;

@@ -40,9 +40,9 @@ job::Result run(const MachineConfig& machine, const std::string& layer, const st
 }
 
 using Case = std::tuple<std::string, std::string>;
-class UnlikeCores : public ::testing::TestWithParam<Case> {};
+class HeterogeneousCores : public ::testing::TestWithParam<Case> {};
 
-TEST_P(UnlikeCores, GiveTheReferencesOutput) {
+TEST_P(HeterogeneousCores, GiveTheReferencesOutput) {
   const auto& [dataflow, layer] = GetParam();
   const MachineConfig machine = machine_with("big-little", {});
   const job::Result r = run(machine, layer, dataflow);
@@ -52,12 +52,12 @@ TEST_P(UnlikeCores, GiveTheReferencesOutput) {
             static_cast<double>(r.cycles));
 }
 
-INSTANTIATE_TEST_SUITE_P(Layers, UnlikeCores,
+INSTANTIATE_TEST_SUITE_P(Layers, HeterogeneousCores,
                          ::testing::Combine(::testing::ValuesIn(kDataflows), ::testing::ValuesIn(kLayers)),
                          runs::name_of);
 
 // Exponentials on the arrays, whose tiles take different numbers of places on them.
-TEST(UnlikeCoresFusemax, KeepsTilesInArraysOfDifferentSizes) {
+TEST(HeterogeneousCoresFusemax, KeepsTilesInArraysOfDifferentSizes) {
   const MachineConfig machine = machine_with("big-little", {"mac.resident_tiles=32", "dma.channels=8"});
   for (const char* layer : {"H=2,N=128,E=32", "H=2,N=77,E=40,causal=1"}) {
     const job::Result r =
@@ -67,7 +67,7 @@ TEST(UnlikeCoresFusemax, KeepsTilesInArraysOfDifferentSizes) {
   }
 }
 
-TEST(UnlikeCoresRandom, GiveTheReferencesOutputOnAnyMachine) {
+TEST(HeterogeneousCoresRandom, GiveTheReferencesOutputOnAnyMachine) {
   std::mt19937 random(7);
   const auto of = [&](const std::vector<std::string>& all) { return all[random() % all.size()]; };
   for (int n = 0; n < 24; ++n) {
@@ -108,7 +108,7 @@ TEST(EqualCores, AListOfThemIsTheirNumber) {
 std::vector<std::uint64_t> macs_of_cores(const job::Result& r) { return job::imbalance_of(r).core_macs.each; }
 
 // Row blocks of 64 rows are 4 units of the small arrays' rows: of 6 units the large core has 4.
-TEST(UnlikeCoresWork, IsInProportionToSpeedWithinATile) {
+TEST(HeterogeneousCoresWork, IsInProportionToSpeedWithinATile) {
   const std::uint64_t unit = 16ULL * 384 * 2 * 32;  // rows, keys, both matmuls, depth
   for (const auto& [dataflow, tiling, tile] :
        {std::tuple{"mas", "bb=1,hh=1,nq=64,nkv=96,m0=32,n0=32,k0=32,kv=2,rb=2", unit * 4},
@@ -130,14 +130,14 @@ TEST(UnlikeCoresWork, IsInProportionToSpeedWithinATile) {
 }
 
 // Where DRAM keeps all cores waiting, an even share each.
-TEST(UnlikeCoresWork, IsEvenWhereDramIsTheBound) {
+TEST(HeterogeneousCoresWork, IsEvenWhereDramIsTheBound) {
   const job::Result r = run(machine_with("big-little", {"dram.bandwidth=1 GB/s"}), "H=8,N=384,E=32", "mas",
                             "bb=1,hh=1,nq=64,nkv=96,m0=32,n0=32,k0=32,kv=2,rb=2", false);
   EXPECT_LT(job::imbalance_of(r).core_macs.ratio(), 1.1);
 }
 
 // Wherever it stands in the list.
-TEST(UnlikeCoresWork, FewRowsGoToTheFastestCore) {
+TEST(HeterogeneousCoresWork, FewRowsGoToTheFastestCore) {
   const std::vector<std::string> last = {"dram.bandwidth=1 TB/s", "cores=3", "cores.2.mac.rows=32",
                                          "cores.2.mac.columns=32", "cores.2.vec.lanes=1024"};
   for (const char* dataflow : {"mas", "flat", "cascade", "flash2"}) {
@@ -181,7 +181,7 @@ TEST_P(DoubledCore, IsNeverSlowerByMoreThan3Percent) {
 INSTANTIATE_TEST_SUITE_P(Dataflows, DoubledCore, ::testing::Values("mas", "flat", "cascade", "flash2"),
                          [](const auto& of) { return of.param; });
 
-TEST(UnlikeCoresRiscv, FirmwareDealsAsTheNativeOneDoes) {
+TEST(HeterogeneousCoresRiscv, FirmwareDealsAsTheNativeOneDoes) {
   ATTNVP_NEEDS_RISCV();
   for (const char* dataflow : {"mas", "flat", "fusemax", "flash2"}) {
     for (const char* layer : {"H=3,N=96,E=32", "H=2,N=77,E=40,causal=1"}) {
@@ -195,7 +195,7 @@ TEST(UnlikeCoresRiscv, FirmwareDealsAsTheNativeOneDoes) {
   }
 }
 
-TEST(UnlikeCoresRefusals, NameTheDataflowsThatTakeThem) {
+TEST(HeterogeneousCoresRefusals, NameTheDataflowsThatTakeThem) {
   const MachineConfig machine = machine_with("big-little", {});
   const auto refusal = [&](const std::string& dataflow) {
     return message_of(
@@ -212,14 +212,14 @@ TEST(UnlikeCoresRefusals, NameTheDataflowsThatTakeThem) {
                                 config::load_network("H=2,N=64,E=16"), job::parse_dataflow("tileflow")));
 }
 
-TEST(UnlikeCoresPeaks, AreSumsOverCores) {
+TEST(HeterogeneousCoresPeaks, AreSumsOverCores) {
   const job::Result r = run(machine_with("big-little", {}), "H=2,N=64,E=16", "mas");
   EXPECT_EQ(r.peak.macs_per_cycle, 32U * 32 + 2 * 16 * 16);
   EXPECT_EQ(r.peak.vec_lanes, 1024U + 2 * 256);
 }
 
 // Leakage and clocks of each core are its own.
-TEST(UnlikeCoresEnergy, IsThatOfMachinesOfEachKind) {
+TEST(HeterogeneousCoresEnergy, IsThatOfMachinesOfEachKind) {
   const auto leakage = [](const job::Result& r, const std::string& module) {
     double watts = 0;
     for (const job::CounterValue& c : r.counters) {
