@@ -1,5 +1,5 @@
-// A module with processes that never rest, such as a plug-in with a clock or refreshes. A platform with such a module, or
-// with an sc_clock, does not run out of events: it asks whether the module has anything to do.
+// A module with processes that never rest, such as a plug-in with a clock or refreshes. A platform with such a module,
+// or with an sc_clock, does not run out of events: it asks whether the module has anything to do.
 #pragma once
 
 namespace attnvp {
