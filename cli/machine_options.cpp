@@ -39,7 +39,7 @@ void add_machine_options(CLI::App& app, RunArguments& a) {
 
 void add_tuning_options(CLI::App& app, std::uint64_t& budget, bool& no_cache) {
   app.add_option("--tuning-budget", budget,
-                 "evaluations for each dataflow whose tile sizes are chosen; 0: 80, with --tiling auto 400")
+                 "evaluations for each dataflow whose tile sizes are chosen; 0: 160, with --tiling auto 400")
       ->check(whole_number());
   app.add_flag("--no-cache", no_cache, "choose tile sizes anew, and do not store them (see `attnvp cache`)");
 }
