@@ -155,9 +155,6 @@ void run_step(Runtime& rt) {
       s.vectors[0] = in_dram(l.k, 1, l.seq_kv);
       if (what.centred != 0) s.vectors[1] = in_dram(l.v, 1, l.seq_kv);
       break;
-    case hal::Opcode::kAdd:
-      s.second = in_dram(l.k, l.seq_q, l.seq_kv);
-      break;
     case hal::Opcode::kActivate:
       s.tail[0] = static_cast<uint32_t>(what.function);
       if (what.gated == 0) break;
@@ -170,7 +167,14 @@ void run_step(Runtime& rt) {
       s.second = in_dram(l.k, l.seq_q, l.emb);
       break;
     default:
-      return rt.fail(Status::kBadJob);
+      if (hal::find(what.opcode) == nullptr || !hal::is_elementwise(*hal::find(what.opcode))) {
+        return rt.fail(Status::kBadJob);
+      }
+      if (!hal::has_second(*hal::find(what.opcode))) break;
+      [[fallthrough]];
+    case hal::Opcode::kAdd:
+      s.second = in_dram(l.k, l.seq_q, l.seq_kv);
+      break;
   }
   if (whole && tiling.nkv != l.seq_kv) return rt.refuse(RowsTiling::kNkv, tiling.nkv);
   Rows(rt, s, tiling.nq).run();
