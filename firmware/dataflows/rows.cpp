@@ -166,14 +166,10 @@ void run_step(Runtime& rt) {
       whole = true;
       s.second = in_dram(l.k, l.seq_q, l.emb);
       break;
-    default:
-      if (hal::find(what.opcode) == nullptr || !hal::is_elementwise(*hal::find(what.opcode))) {
-        return rt.fail(Status::kBadJob);
-      }
-      if (!hal::has_second(*hal::find(what.opcode))) break;
-      [[fallthrough]];
     case hal::Opcode::kAdd:
       s.second = in_dram(l.k, l.seq_q, l.seq_kv);
+      break;
+    default:  // of one tensor, element by element; VEC refuses what it does not know
       break;
   }
   if (whole && tiling.nkv != l.seq_kv) return rt.refuse(RowsTiling::kNkv, tiling.nkv);

@@ -1,5 +1,5 @@
-// Element types of operands: the one table of their names, formats and roles. A new type is a value of ElementType and
-// a row of kElementTypes; floating-point formats of one byte are converted by what the row says
+// Element types of operands: the one table of their names, formats and roles. A new type is a value of ElementType, its
+// bytes, and a row of kElementTypes; floating-point formats of one byte are converted by what the row says
 // (models/arith/number.h).
 #pragma once
 
@@ -18,6 +18,25 @@ enum class ElementType : std::uint8_t {
   kFp32 = 7,
 };
 
+// A switch: control processors without caches do without tables.
+constexpr std::uint32_t element_bytes(ElementType type) {
+  switch (type) {
+    case ElementType::kFp8E4M3:
+    case ElementType::kFp8E5M2:
+    case ElementType::kInt8:
+      return 1;
+    case ElementType::kFp16:
+    case ElementType::kBf16:
+      return 2;
+    case ElementType::kInt32:
+    case ElementType::kFp32:
+      return 4;
+    case ElementType::kNone:
+      break;
+  }
+  return 0;
+}
+
 // What the greatest exponent stands for.
 enum class Specials : std::uint8_t {
   kIeee,  // infinities and NaN
@@ -28,7 +47,6 @@ enum class Specials : std::uint8_t {
 struct ElementTypeInfo {
   ElementType type;
   const char* name;
-  std::uint8_t bytes;
   std::uint8_t exponent_bits, mantissa_bits;  // behind a sign, from bit 0 on; no exponent: two's complement
   Specials specials;
   bool is_tensor;      // Q, K, V and P may have it: MAC multiplies it
@@ -40,42 +58,26 @@ struct ElementTypeInfo {
 };
 
 inline constexpr ElementTypeInfo kElementTypes[] = {
-    {ElementType::kNone, "no type", 0, 0, 0, Specials::kNone, false, false, false, ElementType::kNone, 1,
+    {ElementType::kNone, "no type", 0, 0, Specials::kNone, false, false, false, ElementType::kNone, 1,
      "the operand is not used"},
-    {ElementType::kFp16, "fp16", 2, 5, 10, Specials::kIeee, true, true, true, ElementType::kFp32, 1, "IEEE 754"},
-    {ElementType::kBf16, "bf16", 2, 8, 7, Specials::kIeee, true, true, false, ElementType::kFp32, 1,
+    {ElementType::kFp16, "fp16", 5, 10, Specials::kIeee, true, true, true, ElementType::kFp32, 1, "IEEE 754"},
+    {ElementType::kBf16, "bf16", 8, 7, Specials::kIeee, true, true, false, ElementType::kFp32, 1,
      "the upper half of FP32"},
-    {ElementType::kFp8E4M3, "fp8_e4m3", 1, 4, 3, Specials::kNan, true, false, false, ElementType::kFp32, 256,
+    {ElementType::kFp8E4M3, "fp8_e4m3", 4, 3, Specials::kNan, true, false, false, ElementType::kFp32, 256,
      "OCP 8-bit: at most 448, which greater finite numbers become; an infinity becomes NaN"},
-    {ElementType::kFp8E5M2, "fp8_e5m2", 1, 5, 2, Specials::kIeee, true, false, false, ElementType::kFp32, 256,
+    {ElementType::kFp8E5M2, "fp8_e5m2", 5, 2, Specials::kIeee, true, false, false, ElementType::kFp32, 256,
      "OCP 8-bit: at most 57344, which greater finite numbers become"},
-    {ElementType::kInt8, "int8", 1, 0, 7, Specials::kNone, true, false, false, ElementType::kInt32, 127,
+    {ElementType::kInt8, "int8", 0, 7, Specials::kNone, true, false, false, ElementType::kInt32, 127,
      "-127 to 127, saturated; NaN becomes 0"},
-    {ElementType::kInt32, "int32", 4, 0, 31, Specials::kNone, false, false, false, ElementType::kInt32, 1,
+    {ElementType::kInt32, "int32", 0, 31, Specials::kNone, false, false, false, ElementType::kInt32, 1,
      "sums of products of INT8"},
-    {ElementType::kFp32, "fp32", 4, 8, 23, Specials::kIeee, false, false, true, ElementType::kFp32, 1,
-     "IEEE 754: sums"},
+    {ElementType::kFp32, "fp32", 8, 23, Specials::kIeee, false, false, true, ElementType::kFp32, 1, "IEEE 754: sums"},
 };
 inline constexpr std::uint32_t kElementTypeCount = sizeof kElementTypes / sizeof kElementTypes[0];
 
 constexpr const ElementTypeInfo& info_of(ElementType type) {
   const auto i = static_cast<std::uint32_t>(type);
   return kElementTypes[i < kElementTypeCount ? i : 0];
-}
-
-// A type's own bytes by themselves, so that firmware keeps no more of the table.
-struct ElementBytes {
-  std::uint8_t of[kElementTypeCount];
-};
-constexpr ElementBytes bytes_of_types() {
-  ElementBytes bytes{};
-  for (std::uint32_t i = 0; i < kElementTypeCount; ++i) bytes.of[i] = kElementTypes[i].bytes;
-  return bytes;
-}
-inline constexpr ElementBytes kElementBytes = bytes_of_types();
-constexpr std::uint32_t element_bytes(ElementType type) {
-  const auto i = static_cast<std::uint32_t>(type) - 1;
-  return i < kElementTypeCount - 1 ? kElementBytes.of[i + 1] : 0;
 }
 
 constexpr bool is_integer(ElementType type) { return type != ElementType::kNone && info_of(type).exponent_bits == 0; }

@@ -80,7 +80,7 @@ struct ByteFormat {
 };
 
 constexpr bool is_byte_format(std::size_t type) {
-  return hal::kElementTypes[type].bytes == 1 && hal::kElementTypes[type].exponent_bits > 0;
+  return hal::element_bytes(hal::kElementTypes[type].type) == 1 && hal::kElementTypes[type].exponent_bits > 0;
 }
 
 // Calls visit(ByteFormat) of a type that has one; false: it has none.
