@@ -61,6 +61,10 @@ add platform/job/steps.cpp '^      return x \+ z;' <<'GOLDEN'
     case hal::Opcode::kSquareRoot:
       return std::sqrt(x);
 GOLDEN
+add firmware/dataflows/rows.cpp '^    default:' -1 <<'STEP'
+    case hal::Opcode::kSquareRoot:
+      break;
+STEP
 at_most 4 'an operation'
 
 ### An element type: FP6 E3M2, in a byte

@@ -155,6 +155,9 @@ void run_step(Runtime& rt) {
       s.vectors[0] = in_dram(l.k, 1, l.seq_kv);
       if (what.centred != 0) s.vectors[1] = in_dram(l.v, 1, l.seq_kv);
       break;
+    case hal::Opcode::kAdd:
+      s.second = in_dram(l.k, l.seq_q, l.seq_kv);
+      break;
     case hal::Opcode::kActivate:
       s.tail[0] = static_cast<uint32_t>(what.function);
       if (what.gated == 0) break;
@@ -166,11 +169,8 @@ void run_step(Runtime& rt) {
       whole = true;
       s.second = in_dram(l.k, l.seq_q, l.emb);
       break;
-    case hal::Opcode::kAdd:
-      s.second = in_dram(l.k, l.seq_q, l.seq_kv);
-      break;
-    default:  // of one tensor, element by element; VEC refuses what it does not know
-      break;
+    default:
+      return rt.fail(Status::kBadJob);
   }
   if (whole && tiling.nkv != l.seq_kv) return rt.refuse(RowsTiling::kNkv, tiling.nkv);
   Rows(rt, s, tiling.nq).run();

@@ -87,8 +87,8 @@ RowOp row_op_of(const hal::Descriptor& d) {
   return op;
 }
 
-void put_probabilities(hal::ElementType type, const RowMask& mask, const RowMask::Columns& columns, const arith::Half* p,
-                       unsigned char* row) {
+void put_probabilities(hal::ElementType type, const RowMask& mask, const RowMask::Columns& columns,
+                       const arith::Half* p, unsigned char* row) {
   const std::size_t bytes = hal::element_bytes(type), count = columns.count();
   std::vector<unsigned char> kept(count * bytes);
   arith::narrow_row(p, type, kept.data(), count);
