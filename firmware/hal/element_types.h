@@ -81,7 +81,6 @@ constexpr const ElementTypeInfo& info_of(ElementType type) {
 }
 
 constexpr bool is_integer(ElementType type) { return type != ElementType::kNone && info_of(type).exponent_bits == 0; }
-constexpr bool is_tensor_type(ElementType type) { return info_of(type).is_tensor; }
 // Of one byte: P in that type is relative to its row's maximum.
 constexpr bool is_relative(ElementType type) { return element_bytes(type) == 1; }
 

@@ -59,7 +59,7 @@ struct FlagInfo {
   const char* about;
 };
 inline constexpr FlagInfo kFlags[] = {
-    {kTransposeB, "transpose_b", Unit::kMac, "B is n x k instead of k x n"},
+    {kTransposeB, "transpose_b", Unit::kMac, "B is n x k instead of k x n; scores in the array always have it so"},
     {kAccumulate, "accumulate", Unit::kMac, "sums start from the partials"},
     {kBlocked, "blocked", Unit::kAny,
      "with `masked`: keys that the tail's part of a map of blocks hides are hidden, too"},
@@ -314,7 +314,7 @@ inline constexpr OperationInfo kAll[] = {
      V::kOne,
      {"score_tile"},
      {"row maxima"},
-     kInOrder | kScaled | kMasked | kBlocked | kOfScores | kBlockScaled,
+     kTransposeB | kInOrder | kScaled | kMasked | kBlocked | kOfScores | kBlockScaled,
      {in("A", 0, E::kRows, E::kOwn, T::kTensor), in("B", 1, E::kFactorRows, E::kFactorColumns, T::kAsFirst),
       out("row maxima", 2, E::kRows, E::kOne, T::kFp16),
       in("addends", 3, E::kRows, E::kWidth, T::kFp16).only(When::kAdded)},

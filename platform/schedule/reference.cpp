@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
 #include <vector>
 
 #include "firmware/hal/descriptor.h"
@@ -57,6 +58,11 @@ const char* text_of(hal::When when) {
   return kTexts[static_cast<std::size_t>(when)];
 }
 
+std::string sentence(std::string text) {
+  text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+  return text + ".";
+}
+
 std::string flags_of(const hal::OperationInfo& o) {
   std::vector<std::string> names;
   for (const hal::FlagInfo& f : hal::kFlags) {
@@ -68,8 +74,8 @@ std::string flags_of(const hal::OperationInfo& o) {
 }
 
 std::string operation_text(const hal::OperationInfo& o) {
-  std::string text = fmt::format("\n## {}\n\nOpcode {}, {}. {}.\n", o.name, static_cast<int>(o.opcode),
-                                 o.unit == hal::Unit::kAny ? "any unit" : hal::name_of(o.unit), o.about);
+  std::string text = fmt::format("\n## {}\n\nOpcode {}, {}. {}\n", o.name, static_cast<int>(o.opcode),
+                                 o.unit == hal::Unit::kAny ? "any unit" : hal::name_of(o.unit), sentence(o.about));
   if (variants_of(o) > 1) {
     text +=
         fmt::format("Waveforms and timelines show it as `{}` {}, otherwise `{}`.\n", o.traced[0],

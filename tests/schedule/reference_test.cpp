@@ -56,6 +56,7 @@ TEST(Operations, AreWhatFirmwareSends) {
         Given{{}, "H=2,N=128,E=64,type=fp8_e4m3", "layerwise", ""}, Given{{}, "H=2,N=256,E=64,alibi=1", "fusemax", ""},
         Given{{"mac.resident_tiles=2"}, "H=2,N=256,E=64,causal=1", "fusemax", ""},
         Given{{"mac.resident_tiles=2"}, "H=2,N=256,E=64,type=int8,scale_block=64", "fusemax", ""},
+        Given{{"mac.resident_tiles=2"}, "H=2,N=256,E=64", "fusemax:binding=serial", ""},
         Given{{}, "H=2,N=256,E=64,type=bf16", "flash2", ""},
         Given{{}, "H=4,NQ=1,NKV=2000,E=64,HKV=2,history=1999", "flash-decoding", ""},
         Given{{}, "H=2,N=128,E=64,softmax=none", "chain", ""}, Given{{}, "gemm:300x200x700", "gemm", ""},
