@@ -27,6 +27,7 @@
 #include "platform/job/job.h"
 #include "platform/report/table.h"
 #include "platform/schedule/programs.h"
+#include "platform/schedule/reference.h"
 #include "platform/stream/graph_file.h"
 
 namespace attnvp::cli {
@@ -197,7 +198,18 @@ std::string key_text(const std::string& path) {
   return text;
 }
 
-enum class Kind : unsigned char { kKeys, kKey, kTiling, kMachine, kNetwork, kDataflow, kStream, kEnergy, kProgram };
+enum class Kind : unsigned char {
+  kKeys,
+  kCommands,
+  kKey,
+  kTiling,
+  kMachine,
+  kNetwork,
+  kDataflow,
+  kStream,
+  kEnergy,
+  kProgram
+};
 
 // By its keys; what is neither a network nor an energy table is read, and complained of, as a machine.
 Kind kind_of_file(const std::string& path) {
@@ -211,6 +223,7 @@ Kind kind_of_file(const std::string& path) {
 // A name may stand for several things: a dataflow and the machine that it was made for.
 std::vector<Kind> kinds_of(const std::string& what) {
   if (what == "keys") return {Kind::kKeys};
+  if (what == "commands") return {Kind::kCommands};
   if (what == "tiling") return {Kind::kTiling};
   if (is_program(what)) return {Kind::kProgram};
   if (config::is_network_text(what)) return {Kind::kNetwork};
@@ -254,6 +267,9 @@ void describe_as(Kind kind, const DescribeArguments& a) {
   switch (kind) {
     case Kind::kKeys:
       print(config::reference_markdown());
+      break;
+    case Kind::kCommands:
+      print(schedule::commands_markdown());
       break;
     case Kind::kKey:
       print(key_text(a.what));

@@ -35,6 +35,10 @@ attnvp_script(SweepUnderSlurm slurm_test.sh TIMEOUT 900 LABEL long)
 add_test(NAME NewKind
   COMMAND ${PROJECT_SOURCE_DIR}/tests/new_kind_test.sh $<TARGET_FILE:attnvp> ${PROJECT_SOURCE_DIR} ${CMAKE_BUILD_TYPE})
 set_tests_properties(NewKind PROPERTIES TIMEOUT 1800 COST 90)
+# A new operation, element type and kind of mask are a few lines; all of the copy is compiled anew.
+add_test(NAME NewFact
+  COMMAND ${PROJECT_SOURCE_DIR}/tests/new_fact_test.sh $<TARGET_FILE:attnvp> ${PROJECT_SOURCE_DIR} ${CMAKE_BUILD_TYPE})
+set_tests_properties(NewFact PROPERTIES TIMEOUT 3600 LABELS long)
 set_tests_properties(Install PROPERTIES COST 80)
 
 # What runs leave to look at; with real GTKWave and a browser in the long run.

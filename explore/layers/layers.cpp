@@ -85,7 +85,7 @@ class Capacity {
     const std::uint64_t bytes = config::tokens_of(network_) * network_.hidden * sizeof(arith::Half);
     bool read = false;
     for (const config::Operation& o : operations) {
-      const bool sum = o.network.step == config::Step::kAdd;
+      const bool sum = o.network.step == config::Step::kElementwise;
       const bool behind = o.network.step == config::Step::kNorm && network_.norm_place == config::NormPlace::kPost;
       stream_.push_back(read && !sum && !network_.linear ? bytes : 0);
       read = !sum && !(behind && !read);

@@ -16,8 +16,7 @@ using config::Step;
 constexpr std::uint32_t kFewestBlocks = 4, kFewestOfProduct = 16;
 
 bool is_uniform(const Network& n) {
-  return !n.ragged() && n.requests.empty() && n.page == 0 && n.mask.block == 0 && n.mask.padded == 0 &&
-         n.bias != config::Bias::kTensor;
+  return !n.ragged() && n.requests.empty() && n.page == 0 && !n.mask.by_key() && n.bias != config::Bias::kTensor;
 }
 
 // Clusters that share nothing but the bandwidth of one DRAM.
@@ -87,8 +86,8 @@ double keys_of(const Network& n) {
 bool is_decoding(const Network& n) {
   const bool few = std::all_of(n.requests.begin(), n.requests.end(),
                                [](const config::Request& r) { return 4 * r.new_tokens <= r.cached_tokens; });
-  return n.step == Step::kAttention && n.mask.block == 0 && n.mask.padded == 0 && n.mask.window == 0 &&
-         n.bias != config::Bias::kTensor && (n.requests.empty() ? 4 * n.seq_q <= n.seq_kv : few);
+  return n.step == Step::kAttention && !n.mask.by_key() && n.mask.window == 0 && n.bias != config::Bias::kTensor &&
+         (n.requests.empty() ? 4 * n.seq_q <= n.seq_kv : few);
 }
 
 // Keys so few that the steps are about so many, but a tile of them for every core.

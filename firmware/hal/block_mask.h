@@ -61,12 +61,23 @@ constexpr Hull hull_of_rows(const Mask& m, const BlockMask& blocks, std::uint32_
   return hull_of_tokens(m, blocks, token, token + rows - 1, key, end);
 }
 
-// How many keys of the first `keys` a token attends to.
+// Whether a token attends to a key, of `keys` that count; how many of them.
+constexpr bool sees(const Mask& m, const BlockMask& blocks, std::uint32_t token, std::uint32_t key,
+                    std::uint32_t keys) {
+  const Visible v = visible_tokens(m, token, token, keys);
+  const bool by_place = key < v.head || (key >= v.first && key < v.end);
+  const bool by_map = !blocks.any() || blocks.at(token / m.block, key / m.block);
+  return key < keys && by_place && by_map && !m.hides(m.history + token, key);
+}
 constexpr std::uint32_t count_of_token(const Mask& m, const BlockMask& blocks, std::uint32_t token,
                                        std::uint32_t keys) {
   const Visible v = visible_tokens(m, token, token, keys);
-  if (!blocks.any()) return v.count();
   std::uint32_t count = 0;
+  if (m.has_patterns()) {
+    for (std::uint32_t key = 0; key < keys; ++key) count += sees(m, blocks, token, key, keys) ? 1 : 0;
+    return count;
+  }
+  if (!blocks.any()) return v.count();
   for (std::uint32_t k = 0; k < keys; k += m.block) {
     if (!blocks.at(token / m.block, k / m.block)) continue;
     const auto within = [&](std::uint32_t from, std::uint32_t to) {

@@ -23,7 +23,9 @@
 #include <cstdint>
 
 #include "firmware/hal/block_mask.h"
+#include "firmware/hal/element_types.h"
 #include "firmware/hal/mask.h"
+#include "firmware/hal/operations.h"
 
 namespace attnvp::hal {
 
@@ -32,89 +34,11 @@ constexpr std::uint16_t kDescriptorBytes = 128;     // the shortest, and long en
 constexpr std::uint16_t kMaxDescriptorBytes = 256;  // the queue's window
 constexpr std::uint16_t kDescriptorStep = 8;
 
-enum class Opcode : std::uint8_t {
-  kNop = 0,      // any engine: only waits and signals
-  kMatmul = 1,   // MAC: C = A.B or A.B^T
-  kSoftmax = 2,  // VEC: every row of the destination = softmax of that row of the source
-  kCopy = 3,     // DMA: 3D strided copy between DRAM and L1
-
-  // One-pass softmax (models/arith/online.h has the arithmetic). A row's running maximum is FP16; its sums are a row of
-  // FP32 numbers: numerators, then the denominator. A tile has sums too, and behind them the scale that the running
-  // sums must take before the tile's are added.
-  kOnlineMax = 4,      // VEC: M = max(M before, m), scale = e^(M before - M)[, of the other = e^(m - M)]
-  kOnlineSoftmax = 5,  // VEC: M = max(M, row maximum of S), P = e^(S - M); {denominator, scale} of the tile
-  kScaleAdd = 6,       // VEC: R = R * scale + T[ * the other scale]
-  kDivide = 7,         // VEC: O = R / denominator
-  kRescale = 8,        // VEC: R = R * e^(M before - M)
-
-  // On PEs that can (mac.resident_tiles > 0): a tile of scores stays in their registers, FP16.
-  kScoreTile = 9,    // MAC: S = A.B^T stays in the PEs; row maxima leave
-  kAttendTile = 10,  // MAC: P = e^(S - M); numerators P.V and, behind them, the row sums of P leave
-
-  // What a layer does between its products (models/arith/layer.h has the arithmetic), VEC, FP16 to FP16.
-  kNorm = 11,      // Y = (X - mean of its row) / its deviation * gamma + beta, or X / root mean square * gamma
-  kAdd = 12,       // Y = X + Z
-  kActivate = 13,  // Y = f(X), or f(X) * Z
-  kRotate = 14,    // Y = X, the two halves of each head turned by angles (rotary embedding)
-};
-
 enum class Activation : std::uint8_t {
   kRelu = 0,
   kSilu = 1,      // x / (1 + e^-x)
   kGelu = 2,      // x / 2 * (1 + erf(x / sqrt 2))
   kGeluTanh = 3,  // x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))
-};
-
-// Of an operand's elements, and the one place that knows their sizes. Which ones an operation takes is the engine's.
-enum class ElementType : std::uint8_t {
-  kNone = 0,  // the operand is not used
-  kFp16 = 1,
-  kBf16 = 2,
-  kFp8E4M3 = 3,
-  kFp8E5M2 = 4,
-  kInt8 = 5,
-  kInt32 = 6,
-  kFp32 = 7,
-};
-constexpr std::uint32_t element_bytes(ElementType type) {
-  switch (type) {
-    case ElementType::kFp8E4M3:
-    case ElementType::kFp8E5M2:
-    case ElementType::kInt8:
-      return 1;
-    case ElementType::kFp16:
-    case ElementType::kBf16:
-      return 2;
-    case ElementType::kInt32:
-    case ElementType::kFp32:
-      return 4;
-    case ElementType::kNone:
-      break;
-  }
-  return 0;
-}
-
-enum Flags : std::uint16_t {
-  kTransposeB = 1,       // matmul: operand 1 is n x k instead of k x n
-  kAccumulate = 2,       // matmul: start from the FP32 partials that operand 3 holds
-  kDeferrable = 8,       // copy: nobody waits for it; lets others go first (DMA arbitration `age`)
-  kKept = 8,             // matmul: partials wait in L0, which holds all of them, and pass no port; L1 is their home
-  kFirst = 16,           // online: there is nothing before this tile: M = its maximum, scale = 0; R = T, R is not read
-  kTwoScales = 32,       // kOnlineMax, kScaleAdd: also what is added is scaled; the second scale lies behind the first
-  kInOrder = 64,         // MAC and VEC: begins when the descriptor before it in the queue has left its results in L1
-  kUnscaled = 128,       // kOnlineMax: no scales; kScaleAdd: R = R + T
-  kScaled = 256,         // MAC: sums times RuleTail::scale, then rounded
-  kMasked = 512,         // kSoftmax, kOnlineSoftmax: columns that RuleTail hides from a row are not read, their P is 0;
-                         // kScoreTile: such scores are -inf
-  kBlocked = 4,          // what is kMasked: hidden is also what RuleTail's part of a map of blocks hides
-  kSloped = 4096,        // MAC, scores to FP16: plus ALiBi's bias, the row's slope times the distance of query and key
-  kBucketed = 8192,      // likewise: plus T5's bias of their relative position
-  kBlockScaled = 16384,  // MAC, of INT8, kScaled: by the scales of blocks of rows and keys besides; partials are FP32
-  kCapped = 2048,        // MAC, what is kScaled, to FP16: x becomes RuleTail::cap * tanh(x / cap)
-  // A result passes L1 by, where only its address is: what kMatmul, kAttendTile, kRescale and kSoftmax make; what
-  // kScaleAdd (T, what is kUnscaled R too) and a copy out of the own L1 take.
-  kForwarded = 32768,
-  kNormalised = 1024,  // kMatmul A.B: over the sums of A's rows, which are partials' last column
 };
 
 // `tokens` on each of the `span` consecutive events from `first`; tokens = 0 means none. Packed into 32 bits:
@@ -197,17 +121,7 @@ struct Descriptor {
   EventRef signal[kSignals];  // given when the last result byte is in memory
   std::uint32_t remote;       // 0, or 1 + the cluster whose events the last signal names
   std::uint32_t rows;         // of the result; of a copy: in a plane
-  // matmul: A, B of one type, C (FP32, of INT8 INT32: partials, for a later descriptor to go on from), partials (may
-  // be C itself); of scores, FP16, without kAccumulate in their place addends (has_addends).
-  // softmax and copy: source, destination; a copy's types are the same. P of one byte an element is relative to its
-  // row's maximum (models/arith/number.h).
-  // kOnlineMax: m (FP16, one a row), M before, scales out (FP32), M (FP16, may be M before).
-  // kOnlineSoftmax: S, P (may be S), M (in and out), {denominator, scale} out (FP32).
-  // kScaleAdd: R (FP32, in and out), T (FP32), scales (FP32). kDivide: R (FP32), O (FP16), denominator (FP32).
-  // kRescale: R (FP32, in and out), M before, M. kScoreTile: A, B, row maxima out (FP16), addends (likewise).
-  // kAttendTile: M (FP16), V, {numerators, denominator} out (FP32).
-  // kNorm: X, Y, gamma, beta (the same row for all rows). kAdd: X, Y, Z. kActivate: X, Y, Z or none. kRotate: X and Y,
-  // rows of heads, cosines and sines of a head's angles behind one another. Y may be X, or Z.
+  // What they are: kOperations (operations.h).
   Operand operand[kOperands];
   union Tail {
     std::uint8_t bytes[136];
@@ -261,12 +175,121 @@ constexpr Product product_of(const Descriptor& d) {
   const bool wider = (d.flags & kNormalised) != 0;  // partials are
   return {d.rows, d.operand[wider ? 1 : 2].columns, d.operand[0].columns};
 }
+constexpr bool is_product(const Descriptor& d) {
+  const Family family = family_of(d.opcode);
+  return family == Family::kProduct || family == Family::kResident;
+}
+// B is n x k: the products are scores.
+constexpr bool is_transposed(const Descriptor& d) {
+  return d.opcode == Opcode::kScoreTile || (d.opcode == Opcode::kMatmul && (d.flags & kTransposeB) != 0);
+}
 
 // Whether operand 3 is FP16 numbers that are added to the scores, S's columns a row: behind scale and soft-cap, before
 // they are rounded. Of keys that are absent none is read.
 constexpr bool has_addends(const Descriptor& d) {
   if (d.opcode != Opcode::kScoreTile && d.opcode != Opcode::kMatmul) return false;
   return d.type[3] != ElementType::kNone && (d.flags & kAccumulate) == 0;
+}
+
+// Of sums of its products. INT8 whose blocks of keys have scales adds up in FP32.
+constexpr ElementType sum_type(const Descriptor& d) {
+  const bool in_blocks = (d.flags & kBlockScaled) != 0 && (d.flags & kTransposeB) == 0;
+  return in_blocks ? ElementType::kFp32 : info_of(d.type[0]).sums;
+}
+// Whether the result is sums, for another command to start from. With scales of blocks those of A's rows are, too.
+constexpr bool is_partial(const Descriptor& d) {
+  if (d.type[2] != sum_type(d)) return false;
+  return (d.flags & kBlockScaled) != 0 ? (d.flags & kNormalised) != 0 : (d.flags & kScaled) == 0;
+}
+
+constexpr bool has(const Descriptor& d, const OperandInfo& o) {
+  switch (o.when) {
+    case When::kAlways:
+      return o.name != nullptr;
+    case When::kGiven:
+      return d.type[o.index] != ElementType::kNone;
+    case When::kAccumulating:
+      return (d.flags & kAccumulate) != 0;
+    case When::kAdded:
+      return has_addends(d);
+    case When::kNotFirst:
+      return (d.flags & kFirst) == 0;
+    case When::kScaling:
+      return (d.flags & kUnscaled) == 0;
+    case When::kScalingSum:
+      return (d.flags & kUnscaled) == 0 && ((d.flags & kFirst) == 0 || (d.flags & kTwoScales) != 0);
+    case When::kCentred:
+      return d.tail.norm.centred != 0;
+  }
+  return false;
+}
+// The row about operand i; nullptr: the operation has none.
+constexpr const OperandInfo* operand_info(const Descriptor& d, int i) {
+  const OperationInfo* const operation = find(d.opcode);
+  const OperandInfo* other = nullptr;
+  for (int k = 0; operation != nullptr && k < kMostOperandInfos; ++k) {
+    const OperandInfo& o = operation->operands[k];
+    if (o.name == nullptr || o.index != i) continue;
+    if (has(d, o)) return &o;
+    other = &o;
+  }
+  return other;
+}
+constexpr std::uint32_t value_of(Extent extent, const Descriptor& d, int i) {
+  const Product p = is_product(d) ? product_of(d) : Product{d.rows, d.operand[0].columns, 0};
+  switch (extent) {
+    case Extent::kOwn:
+      return d.operand[i].columns;
+    case Extent::kRows:
+      return d.rows;
+    case Extent::kOne:
+      return 1;
+    case Extent::kTwo:
+      return 2;
+    case Extent::kScales:
+      return (d.flags & kTwoScales) != 0 ? 2 : 1;
+    case Extent::kLength:
+      return d.operand[0].columns;
+    case Extent::kWidth:
+      return p.n;
+    case Extent::kWidthAndSum:
+      return p.n + 1;
+    case Extent::kSums:
+      return p.n + ((d.flags & kNormalised) != 0 ? 1 : 0);
+    case Extent::kResult:
+      return p.n + ((d.flags & kNormalised) != 0 && is_partial(d) ? 1 : 0);
+    case Extent::kFactorRows:
+      return is_transposed(d) ? p.n : p.k;
+    case Extent::kFactorColumns:
+      return is_transposed(d) ? p.k : p.n;
+  }
+  return 0;
+}
+constexpr bool takes(const Descriptor& d, Elements elements, ElementType type) {
+  switch (elements) {
+    case Elements::kAny:
+      return true;
+    case Elements::kFp16:
+      return type == ElementType::kFp16;
+    case Elements::kFp32:
+      return type == ElementType::kFp32;
+    case Elements::kTensor:
+      return info_of(type).is_tensor;
+    case Elements::kAsFirst:
+      return type == d.type[0];
+    case Elements::kRounded:
+      return info_of(type).is_rounded_to;
+    case Elements::kSums:
+      return type == sum_type(d);
+    case Elements::kResult:
+      return info_of(type).is_rounded_to || type == ElementType::kFp32 || type == sum_type(d);
+  }
+  return false;
+}
+// Of operand i.
+constexpr std::uint32_t rows_of(const Descriptor& d, int i) {
+  const OperandInfo* const o = operand_info(d, i);
+  return o == nullptr ? d.rows : value_of(o->rows, d, i);
 }
 
 // T5's: 32 buckets of distances up to 128, of keys behind and before the query (`both`), or behind it alone.

@@ -1,14 +1,10 @@
-// Which keys a query attends to. Firmware deals work out by it, engines mask by it, the golden check holds both to it.
+// Which keys a query attends to: the one table of kinds of masks. Firmware deals work out by it, engines mask by it,
+// the golden check holds both to it. Token t of the new ones stands behind `history` keys, at p = history + t. Rows of
+// a matrix of queries are tokens; with grouped queries they begin anew every `queries` rows.
 //
-// Token t of the new ones stands behind `history` keys, at p = history + t. It attends to
-//   causal            keys up to p
-//   window w          keys fewer than w away from p
-//   sinks             besides, the first keys, of those up to p where it is causal
-//   prefix            besides, the first keys, whatever p is
-//   block b           of these those that a map of blocks of b new tokens x b keys (block_mask.h) lets it see
-//   padded            and that are among the first ones of its batch, which has a number of its own
-// Rows of a matrix of queries are tokens; with grouped queries they begin anew every `queries` rows. The functions here
-// know neither the map nor the batches: with them keys that they call visible may be hidden, no others.
+// A kind by place leaves runs of keys, which visible_tokens has. A new kind that hides single keys by the places of
+// query and key is a value of MaskKind and a row of kMaskKinds with its function `hides`: it is a key of networks,
+// 0 or 1, and kept in Mask::bits.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +13,61 @@ namespace attnvp::hal {
 
 constexpr std::uint32_t kUnitScale = 0x3F80'0000;  // of scores: FP32, its bits, so that processors need no FPU
 
+enum class MaskKind : std::uint8_t { kCausal, kWindow, kSinks, kPrefix, kBlocks, kPadded };
+
+struct MaskKindInfo {
+  MaskKind kind;
+  const char* name;   // the network's key
+  const char* about;  // what a query at p attends to
+  bool by_place;      // runs of keys, by the places of query and key
+  // Where it is one bit of Mask::bits; 0: it has a field of its own.
+  std::uint8_t bit;
+  // Of such a bit: whether the token at `position` does not attend to `key`; nullptr: that hangs on more.
+  bool (*hides)(std::uint32_t position, std::uint32_t key);
+};
+
+inline constexpr MaskKindInfo kMaskKinds[] = {
+    {MaskKind::kCausal, "causal", "keys up to p", true, 0, nullptr},
+    {MaskKind::kWindow, "window", "keys fewer than so many away from p", true, 0, nullptr},
+    {MaskKind::kSinks, "sinks", "besides, the first keys, of those up to p where it is causal", true, 0, nullptr},
+    {MaskKind::kPrefix, "prefix", "besides, the first keys, whatever p is", true, 0, nullptr},
+    {MaskKind::kBlocks, "block_mask", "of these those that a map of blocks of tokens x keys (block_mask.h) lets it see",
+     false, 0, nullptr},
+    {MaskKind::kPadded, "valid", "and that are among the first ones of its batch, which has a number of its own", false,
+     1, nullptr},
+};
+
+constexpr std::uint8_t bit_of(MaskKind kind) { return kMaskKinds[static_cast<std::uint8_t>(kind)].bit; }
+// The bits of kinds that hide single keys; 0 today.
+constexpr std::uint8_t pattern_bits() {
+  std::uint8_t bits = 0;
+  for (const MaskKindInfo& kind : kMaskKinds) {
+    if (kind.hides != nullptr) bits = static_cast<std::uint8_t>(bits | kind.bit);
+  }
+  return bits;
+}
+constexpr std::uint8_t kPatterns = pattern_bits();
+
 struct Mask {
-  std::uint8_t causal, padded;  // 0 or 1
-  std::uint16_t block;          // tokens of a block, a power of two; 0: no map
-  std::uint32_t queries;        // new tokens: rows of one head
+  std::uint8_t causal;    // 0 or 1
+  std::uint8_t bits;      // of kMaskKinds
+  std::uint16_t block;    // tokens of a block, a power of two; 0: no map
+  std::uint32_t queries;  // new tokens: rows of one head
   std::uint32_t history;
   std::uint32_t window;  // 0: none
   std::uint32_t sinks, prefix;
   constexpr bool by_place() const { return causal != 0 || window != 0; }
-  constexpr bool any() const { return by_place() || block != 0 || padded != 0; }
+  // Keys are hidden that visible_tokens does not know.
+  constexpr bool by_key() const { return block != 0 || bits != 0; }
+  constexpr bool any() const { return by_place() || by_key(); }
+  constexpr bool is_padded() const { return kPatterns == 0 ? bits != 0 : (bits & 1) != 0; }
+  constexpr bool has_patterns() const { return kPatterns != 0 && (bits & kPatterns) != 0; }
+  constexpr bool hides(std::uint32_t position, std::uint32_t key) const {
+    for (const MaskKindInfo& kind : kMaskKinds) {
+      if (kind.hides != nullptr && (bits & kind.bit) != 0 && kind.hides(position, key)) return true;
+    }
+    return false;
+  }
 };
 
 // Keys [0, head) and [first, end); head = 0 or head < first.
@@ -34,7 +76,8 @@ struct Visible {
   constexpr std::uint32_t count() const { return head + (end - first); }
 };
 
-// What at least one of the tokens [from, to] of a head attends to, of `keys` keys.
+// What at least one of the tokens [from, to] of a head attends to, of `keys` keys, at most: what maps, batches and
+// patterns hide is among it.
 constexpr Visible visible_tokens(const Mask& m, std::uint32_t from, std::uint32_t to, std::uint32_t keys) {
   const auto least = [](std::uint32_t a, std::uint32_t b) { return a < b ? a : b; };
   if (!m.by_place()) return {0, 0, keys};
@@ -59,6 +102,7 @@ constexpr Visible visible_rows(const Mask& m, std::uint32_t row, std::uint32_t r
 // Whether all of these rows attend to all keys [key, key + count), as far as that follows from their places.
 constexpr bool all_visible(const Mask& m, std::uint32_t row, std::uint32_t rows, std::uint32_t key,
                            std::uint32_t count) {
+  if (m.has_patterns()) return false;
   if (!m.by_place()) return true;
   std::uint32_t from = row % m.queries, to = m.queries - 1;
   if (rows > m.queries - from) {

@@ -228,7 +228,7 @@ uint32_t Decode::padded_keys(const Step& s) const {
   const auto seen = [&](uint32_t columns) {
     return hal::visible_rows(rule, s.rows.row, s.rows.rows, s.keys.key + columns).count();
   };
-  if (rule.block != 0 || rule.padded != 0) return keys;
+  if (rule.by_key()) return keys;
   return !rule.by_place() || seen(all) == seen(keys) ? all : keys;
 }
 

@@ -159,7 +159,7 @@ Item OnlineAttention::slab(uint32_t core, uint32_t block, uint32_t index) const 
       if (!item.valid || index-- > 0) continue;
       if (!rows_.uneven()) return item;
       const hal::Layer& l = rt_.layer();
-      rows_.see(item, rt_.mask().padded != 0 ? rt_.valid_keys(item.head / l.heads) : l.seq_kv);
+      rows_.see(item, rt_.mask().is_padded() ? rt_.valid_keys(item.head / l.heads) : l.seq_kv);
       return item;
     }
   }
@@ -170,7 +170,7 @@ Item OnlineAttention::slab(uint32_t core, uint32_t block, uint32_t index) const 
   item.valid = true;
   item.head = block / blocks_per_head_;
   rows_.fill(item, block % blocks_per_head_ * slabs_per_block_ + index * cores + turn);
-  if (rt_.mask().padded != 0) rows_.see(item, rt_.valid_keys(item.head / rt_.layer().heads));
+  if (rt_.mask().is_padded()) rows_.see(item, rt_.valid_keys(item.head / rt_.layer().heads));
   return item;
 }
 
@@ -187,7 +187,7 @@ bool OnlineAttention::needed(uint32_t block, uint32_t j) const {
   for (uint32_t s = first; s < min(first + slabs_per_block_, slabs_); ++s) {
     Item item{};
     rows_.fill(item, s);
-    if (rt_.mask().padded != 0) rows_.see(item, rt_.valid_keys(block / blocks_per_head_ / rt_.layer().heads));
+    if (rt_.mask().is_padded()) rows_.see(item, rt_.valid_keys(block / blocks_per_head_ / rt_.layer().heads));
     if (cut_.part(item, j).any()) return true;
   }
   return false;

@@ -34,7 +34,7 @@ class Runtime {
   // Keys of a batch that count.
   uint32_t valid_keys(uint32_t batch) {
     uint32_t keys = layer().seq_kv;
-    if (rules_.mask.padded != 0) read(hal::kContextsAddress + uint64_t{batch} * sizeof keys, &keys, sizeof keys);
+    if (rules_.mask.is_padded()) read(hal::kContextsAddress + uint64_t{batch} * sizeof keys, &keys, sizeof keys);
     return keys;
   }
   // Element types and sizes: of Q, K, V and P; of O.

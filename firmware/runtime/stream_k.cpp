@@ -29,7 +29,7 @@ Contexts::Contexts(Runtime& rt, uint32_t nq, uint32_t nkv, bool by_head)
     queries_[b] = words[0];
     keys_[b] = words[1];
   }
-  if (ragged_ == 1 || mask_.padded != 0) rt.read(hal::kContextsAddress, keys_, batches_ * sizeof(uint32_t));
+  if (ragged_ == 1 || mask_.is_padded()) rt.read(hal::kContextsAddress, keys_, batches_ * sizeof(uint32_t));
   if (!rt.ok()) batches_ = 0;
   for (uint32_t b = 0; b < batches_; ++b) first_[b + 1] = first_[b] + blocks(b).count();
   const uint32_t alike_blocks = alike() && batches_ > 0 ? first_[1] : 0;

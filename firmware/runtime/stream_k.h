@@ -60,7 +60,7 @@ class Contexts {
  private:
   static constexpr uint32_t kNoBatch = 0xFFFF'FFFF;
   uint32_t rows_of(uint32_t batch) const { return ragged_ == 2 ? group_ * queries_[batch] : seq_q_; }
-  bool alike() const { return ragged_ == 0 && mask_.padded == 0; }  // all batches' keys
+  bool alike() const { return ragged_ == 0 && !mask_.is_padded(); }  // all batches' keys
   uint32_t keys_of(uint32_t batch) const { return alike() ? all_keys_ : keys_[batch]; }
   hal::Mask mask_of(uint32_t batch) const;
   const RowBlocks& blocks(uint32_t batch) const { return know(batch), blocks_; }

@@ -504,7 +504,7 @@ void Work::make_heterogeneous(Item& item, const Group& g, uint32_t round, uint32
   narrow(rt_, item, nq_, unit, lane, from, cut_.uneven() && g.back != ((round & 1) != 0));
   if (!item.valid) item.head = item.member = item.block = 0;
   if (!item.valid || !cut_.uneven()) return;
-  cut_.see(item, rt_.mask().padded != 0 ? rt_.valid_keys(item.head / heads_) : rt_.layer().seq_kv);
+  cut_.see(item, rt_.mask().is_padded() ? rt_.valid_keys(item.head / heads_) : rt_.layer().seq_kv);
 }
 #endif
 
@@ -536,7 +536,7 @@ void Work::make(Item& item, const Group& g, uint32_t round, uint32_t lane) const
     item.head = head_of(g.number, item.member);
   }
   cut_.fill(item, block_at(place));
-  if (rt_.mask().padded != 0) cut_.see(item, rt_.valid_keys(item.head / heads_));
+  if (rt_.mask().is_padded()) cut_.see(item, rt_.valid_keys(item.head / heads_));
 }
 
 uint32_t Work::last_round(uint32_t group, uint32_t lane) const {

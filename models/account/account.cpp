@@ -9,54 +9,12 @@ namespace attnvp {
 
 namespace {
 
-// Which operands an operation reads and writes, one bit each.
-struct Roles {
-  unsigned reads, writes;
-};
-Roles roles_of(const hal::Descriptor& d) {
-  switch (d.opcode) {
-    case hal::Opcode::kMatmul:
-      return {(d.flags & hal::kAccumulate) != 0 || hal::has_addends(d) ? 0b1011U : 0b0011U, 0b0100};
-    case hal::Opcode::kSoftmax:
-    case hal::Opcode::kCopy:
-      return {0b0001, 0b0010};
-    case hal::Opcode::kOnlineMax:
-      return {0b0011, 0b1100};
-    case hal::Opcode::kOnlineSoftmax:
-      return {0b0101, 0b1110};
-    case hal::Opcode::kScaleAdd:
-    case hal::Opcode::kRescale:
-      return {0b0111, 0b0001};
-    case hal::Opcode::kDivide:
-      return {0b0101, 0b0010};
-    case hal::Opcode::kScoreTile:
-    case hal::Opcode::kAttendTile:
-      return {hal::has_addends(d) ? 0b1011U : 0b0011U, 0b0100};
-    case hal::Opcode::kNorm:
-    case hal::Opcode::kAdd:
-    case hal::Opcode::kActivate:
-    case hal::Opcode::kRotate:
-      return {0b1101, 0b0010};
-    case hal::Opcode::kNop:
-      break;
-  }
-  return {0, 0};
-}
-
-// Rows of operand i: a product's second one has rows of its own, vectors are one row.
-std::uint64_t rows_of(const hal::Descriptor& d, int i) {
-  if (d.opcode == hal::Opcode::kCopy) {
-    const std::uint64_t planes = std::max(d.tail.copy.planes, 1U);
-    const std::uint64_t stride = std::max(d.operand[i].row_stride, 1U);
-    return d.rows + (planes - 1) * d.tail.copy.plane_stride[i] / stride;
-  }
-  if (d.opcode == hal::Opcode::kNorm && i >= 2) return 1;
-  const bool product =
-      d.opcode == hal::Opcode::kMatmul || d.opcode == hal::Opcode::kScoreTile || d.opcode == hal::Opcode::kAttendTile;
-  if (!product || i != 1) return d.rows;
-  const hal::Product p = hal::product_of(d);
-  const bool transposed = d.opcode == hal::Opcode::kScoreTile || (d.flags & hal::kTransposeB) != 0;
-  return transposed ? p.n : p.k;
+// Rows of operand i, of a copy those of all planes.
+std::uint64_t all_rows(const hal::Descriptor& d, int i) {
+  const std::uint64_t rows = hal::rows_of(d, i);
+  if (d.opcode != hal::Opcode::kCopy) return rows;
+  const std::uint64_t planes = std::max(d.tail.copy.planes, 1U), stride = std::max(d.operand[i].row_stride, 1U);
+  return rows + (planes - 1) * d.tail.copy.plane_stride[i] / stride;
 }
 
 // What a descriptor reads and writes, as far as its operands tell.
@@ -67,12 +25,12 @@ struct Footprint {
 
 Footprint footprint_of(const hal::Descriptor& d) {
   Footprint f;
-  const Roles roles = roles_of(d);
   for (int i = 0; i < hal::kOperands; ++i) {
-    if (((roles.reads | roles.writes) & 1U << i) == 0) continue;
+    const hal::OperandInfo* const info = hal::operand_info(d, i);
+    if (info == nullptr || d.type[i] == hal::ElementType::kNone) continue;
     const hal::Operand& o = d.operand[i];
     f.region[static_cast<std::size_t>(f.regions++)] = {
-        o.address, rows_of(d, i), d.row_bytes(i), o.row_stride, 0, (roles.writes & 1U << i) != 0};
+        o.address, all_rows(d, i), d.row_bytes(i), o.row_stride, 0, info->role != hal::Role::kRead};
   }
   return f;
 }
@@ -108,7 +66,7 @@ Cause Givers::between(const hal::Descriptor& from, const hal::Descriptor& waitin
   const Operation by = operation_of(from);
   const Footprint giver = footprint_of(from), here = footprint_of(waiting);
   if (touch(giver, true, here, false)) {
-    const bool load = by == Operation::kLoad;
+    const bool load = by == kLoadOperation;
     return {Cause::kOperand, by, load ? tag(from.operand[0].address) : std::uint8_t{0}};
   }
   if (touch(giver, false, here, true) || touch(giver, true, here, true)) return {Cause::kSpace, by};

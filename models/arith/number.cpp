@@ -24,35 +24,89 @@ float float_of(std::uint32_t bits) {
   return value;
 }
 
-// A byte of sign, exponent and `kMantissa` bits; kBias of the exponent.
-template <int kMantissa, int kBias>
-float widen(std::uint8_t bits) {
-  const int exponent = (bits & 0x7F) >> kMantissa, fraction = bits & ((1 << kMantissa) - 1);
-  const int significand = exponent == 0 ? fraction : fraction | 1 << kMantissa;
-  const float magnitude = std::ldexp(static_cast<float>(significand), std::max(exponent, 1) - kBias - kMantissa);
-  return (bits & 0x80) != 0 ? -magnitude : magnitude;
-}
+// A floating-point format of one byte, by its row of the table.
+template <std::size_t kType>
+struct ByteFormat {
+  static constexpr const hal::ElementTypeInfo& kInfo = hal::kElementTypes[kType];
+  static constexpr int kMantissa = kInfo.mantissa_bits, kBias = (1 << (kInfo.exponent_bits - 1)) - 1;
+  static constexpr std::uint32_t kSign = 1U << (kInfo.exponent_bits + kMantissa);
+  static constexpr std::uint32_t kInfinity = kSign - (1U << kMantissa);  // of kIeee
+  static constexpr std::uint32_t kGreatest = kInfo.specials == hal::Specials::kIeee  ? kInfinity - 1
+                                             : kInfo.specials == hal::Specials::kNan ? kSign - 2
+                                                                                     : kSign - 1;
 
-// The bits of a finite number's magnitude; they may go beyond those of the greatest.
-template <int kMantissa, int kBias>
-std::uint32_t narrow(float value) {
-  const std::uint32_t magnitude = bits_of(value) & 0x7FFF'FFFF;
-  const int exponent = static_cast<int>(magnitude >> 23) - 127;
-  constexpr int kLeast = 1 - kBias;  // exponent of the least normal number
-  if (exponent < kLeast) {           // in units of the least subnormal one
-    const float units = std::ldexp(float_of(magnitude), kMantissa - kLeast);
-    return static_cast<std::uint32_t>(std::nearbyint(units));
+  static float widen(std::uint8_t bits) {
+    const std::uint32_t magnitude = bits & (kSign - 1);
+    const bool negative = (bits & kSign) != 0;
+    if (kInfo.specials == hal::Specials::kIeee && magnitude == kInfinity) {
+      return float_of(kInfinityBits | (negative ? 0x8000'0000U : 0U));
+    }
+    if (magnitude > kGreatest) return float_of(0x7FC0'0000);
+    const int exponent = static_cast<int>(magnitude >> kMantissa), fraction = magnitude & ((1 << kMantissa) - 1);
+    const int significand = exponent == 0 ? fraction : fraction | 1 << kMantissa;
+    const float value = std::ldexp(static_cast<float>(significand), std::max(exponent, 1) - kBias - kMantissa);
+    return negative ? -value : value;
   }
-  constexpr int kLost = 23 - kMantissa;
-  const std::uint32_t rounded = magnitude + (1U << (kLost - 1)) - 1 + ((magnitude >> kLost) & 1);
-  return (rounded >> kLost) - ((127 - kBias) << kMantissa);
+
+  static std::uint8_t narrow(float value) {
+    const bool is_nan = std::isnan(value);
+    if (is_nan && kInfo.specials == hal::Specials::kNone) return 0;
+    const std::uint32_t sign = std::signbit(value) && !is_nan ? kSign : 0;
+    std::uint32_t magnitude = kGreatest;
+    if (std::isfinite(value)) {
+      magnitude = std::min(finite(value), kGreatest);
+    } else if (kInfo.specials == hal::Specials::kNan) {
+      magnitude = kSign - 1;
+    } else if (kInfo.specials == hal::Specials::kIeee) {
+      magnitude = is_nan ? kInfinity + (1U << (kMantissa - 1)) : kInfinity;
+    }
+    return static_cast<std::uint8_t>(sign | magnitude);
+  }
+
+ private:
+  // The bits of a finite number's magnitude; they may go beyond those of the greatest.
+  static std::uint32_t finite(float value) {
+    const std::uint32_t magnitude = bits_of(value) & 0x7FFF'FFFF;
+    const int exponent = static_cast<int>(magnitude >> 23) - 127;
+    constexpr int kLeast = 1 - kBias;  // exponent of the least normal number
+    if (exponent < kLeast) {           // in units of the least subnormal one
+      const float units = std::ldexp(float_of(magnitude), kMantissa - kLeast);
+      return static_cast<std::uint32_t>(std::nearbyint(units));
+    }
+    constexpr int kLost = 23 - kMantissa;
+    const std::uint32_t rounded = magnitude + (1U << (kLost - 1)) - 1 + ((magnitude >> kLost) & 1);
+    return (rounded >> kLost) - ((127 - kBias) << kMantissa);
+  }
+};
+
+constexpr bool is_byte_format(std::size_t type) {
+  return hal::element_bytes(hal::kElementTypes[type].type) == 1 && hal::kElementTypes[type].exponent_bits > 0;
 }
 
-using Table = std::array<float, 256>;
-Table table_of(float (*value)(std::uint8_t)) {
-  Table table{};
-  for (unsigned i = 0; i < table.size(); ++i) table[i] = value(static_cast<std::uint8_t>(i));
-  return table;
+// Calls visit(ByteFormat) of a type that has one; false: it has none.
+template <std::size_t kType = 0, typename Visit>
+bool with_format(ElementType type, const Visit& visit) {
+  if constexpr (kType < hal::kElementTypeCount) {
+    if constexpr (is_byte_format(kType)) {
+      if (static_cast<std::size_t>(type) == kType) {
+        visit(ByteFormat<kType>());
+        return true;
+      }
+    }
+    return with_format<kType + 1>(type, visit);
+  } else {
+    return false;
+  }
+}
+
+template <typename Format>
+const std::array<float, 256>& table_of() {
+  static const std::array<float, 256> kTable = [] {
+    std::array<float, 256> table{};
+    for (unsigned i = 0; i < table.size(); ++i) table[i] = Format::widen(static_cast<std::uint8_t>(i));
+    return table;
+  }();
+  return kTable;
 }
 
 template <typename T, typename Value>
@@ -76,25 +130,16 @@ std::uint16_t bf16_from_float(float value) {
   return static_cast<std::uint16_t>((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16);
 }
 
-float float_from_e4m3(std::uint8_t bits) { return (bits & 0x7F) == 0x7F ? float_of(0x7FC0'0000) : widen<3, 7>(bits); }
-
-std::uint8_t e4m3_from_float(float value) {
-  const bool finite = std::isfinite(value);
-  const std::uint8_t sign = std::signbit(value) && !std::isnan(value) ? 0x80 : 0;
-  return static_cast<std::uint8_t>(sign | (finite ? std::min(narrow<3, 7>(value), 0x7EU) : 0x7F));
+float float_from_byte(ElementType type, std::uint8_t bits) {
+  float value = 0;
+  with_format(type, [&](auto format) { value = decltype(format)::widen(bits); });
+  return value;
 }
 
-float float_from_e5m2(std::uint8_t bits) {
-  const std::uint32_t magnitude = bits & 0x7F;
-  if (magnitude > 0x7C) return float_of(0x7FC0'0000);
-  if (magnitude == 0x7C) return float_of(kInfinityBits | std::uint32_t{bits & 0x80U} << 24);
-  return widen<2, 15>(bits);
-}
-
-std::uint8_t e5m2_from_float(float value) {
-  if (std::isnan(value)) return 0x7E;
-  const std::uint32_t magnitude = std::isinf(value) ? 0x7C : std::min(narrow<2, 15>(value), 0x7BU);
-  return static_cast<std::uint8_t>((std::signbit(value) ? 0x80 : 0) | magnitude);
+std::uint8_t byte_from_float(ElementType type, float value) {
+  std::uint8_t bits = 0;
+  with_format(type, [&](auto format) { bits = decltype(format)::narrow(value); });
+  return bits;
 }
 
 std::int8_t int8_from_float(float value) {
@@ -103,14 +148,14 @@ std::int8_t int8_from_float(float value) {
 }
 
 void floats_from(ElementType type, const void* in, float* out, std::size_t n) {
-  static const Table kE4M3 = table_of(float_from_e4m3), kE5M2 = table_of(float_from_e5m2);
+  const bool is_done = with_format(type, [&](auto format) {
+    const auto& table = table_of<decltype(format)>();
+    convert<std::uint8_t>(in, out, n, [&table](std::uint8_t bits) { return table[bits]; });
+  });
+  if (is_done) return;
   switch (type) {
     case ElementType::kBf16:
       return convert<std::uint16_t>(in, out, n, float_from_bf16);
-    case ElementType::kFp8E4M3:
-      return convert<std::uint8_t>(in, out, n, [](std::uint8_t b) { return kE4M3[b]; });
-    case ElementType::kFp8E5M2:
-      return convert<std::uint8_t>(in, out, n, [](std::uint8_t b) { return kE5M2[b]; });
     case ElementType::kInt8:
       return convert<std::int8_t>(in, out, n, [](std::int8_t b) { return static_cast<float>(b); });
     default:
@@ -127,13 +172,12 @@ void narrow_row(const Half* p, ElementType type, void* out, std::size_t n) {
 }
 
 void from_floats(ElementType type, const float* in, void* out, std::size_t n) {
+  const bool is_done =
+      with_format(type, [&](auto format) { convert<std::uint8_t>(in, out, n, decltype(format)::narrow); });
+  if (is_done) return;
   switch (type) {
     case ElementType::kBf16:
       return convert<std::uint16_t>(in, out, n, bf16_from_float);
-    case ElementType::kFp8E4M3:
-      return convert<std::uint8_t>(in, out, n, e4m3_from_float);
-    case ElementType::kFp8E5M2:
-      return convert<std::uint8_t>(in, out, n, e5m2_from_float);
     case ElementType::kInt8:
       return convert<std::int8_t>(in, out, n, int8_from_float);
     default:

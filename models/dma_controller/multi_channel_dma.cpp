@@ -189,9 +189,7 @@ sim::Process MultiChannelDma::front_end(Channel& channel) {
 bool MultiChannelDma::start_transfer(Channel& channel) {
   const hal::Descriptor& d = channel.queue.front();
   Refusal refusal = check_copy(d, *place_.map, place_.l1_base);
-  if (d.opcode != hal::Opcode::kCopy) {
-    refusal = {FaultCode::kBadOpcode, 0, fmt::format("a DMA controller has no opcode {}", static_cast<int>(d.opcode))};
-  }
+  if (Refusal other = check_opcode(d, hal::Unit::kDma); other.any()) refusal = std::move(other);
   if (refusal.any()) {
     stop_with(channel, std::move(refusal));
     return false;

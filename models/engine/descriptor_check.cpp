@@ -10,44 +10,46 @@
 namespace attnvp {
 
 std::string name_of(hal::ElementType type) {
-  switch (type) {
-    case hal::ElementType::kNone:
-      return "no type";
-    case hal::ElementType::kFp16:
-      return "fp16";
-    case hal::ElementType::kBf16:
-      return "bf16";
-    case hal::ElementType::kFp8E4M3:
-      return "fp8_e4m3";
-    case hal::ElementType::kFp8E5M2:
-      return "fp8_e5m2";
-    case hal::ElementType::kInt8:
-      return "int8";
-    case hal::ElementType::kInt32:
-      return "int32";
-    case hal::ElementType::kFp32:
-      return "fp32";
-  }
+  if (static_cast<std::uint32_t>(type) < hal::kElementTypeCount) return hal::info_of(type).name;
   return fmt::format("type {}", static_cast<int>(type));
 }
 
 namespace {
 
 Refusal check_forwarded(const hal::Descriptor& d) {
-  switch (d.opcode) {
-    case hal::Opcode::kMatmul:
-      if ((d.flags & hal::kKept) == 0) return {};
-      return {FaultCode::kBadOperand, d.operand[2].address, "partials that wait in L0 do not pass L1 by"};
-    case hal::Opcode::kSoftmax:
-    case hal::Opcode::kCopy:
-    case hal::Opcode::kScaleAdd:
-    case hal::Opcode::kRescale:
-    case hal::Opcode::kAttendTile:
-      return {};
-    default:
-      return {FaultCode::kBadOperand, d.operand[0].address,
-              fmt::format("a {} has no result that may pass L1 by", name_of(operation_of(d)))};
+  const hal::OperationInfo* const info = hal::find(d.opcode);
+  if (info == nullptr || (info->flags & hal::kForwarded) == 0) {
+    return {FaultCode::kBadOperand, d.operand[0].address,
+            fmt::format("a {} has no result that may pass L1 by", name_of(operation_of(d)))};
   }
+  if (info->unit != hal::Unit::kMac || (d.flags & hal::kKept) == 0) return {};
+  return {FaultCode::kBadOperand, d.operand[2].address, "partials that wait in L0 do not pass L1 by"};
+}
+
+Refusal bad_type(const hal::Descriptor& d, int i, const std::string& known) {
+  return {FaultCode::kBadType, d.operand[i].address,
+          fmt::format("operand {} of {} is {}; this engine takes {}", i, name_of(operation_of(d)), name_of(d.type[i]),
+                      known)};
+}
+
+std::string joined(const std::string& known, hal::ElementType type) {
+  return known + (known.empty() ? "" : " or ") + name_of(type);
+}
+
+Refusal check_columns(const hal::Descriptor& d, int i, std::uint64_t columns) {
+  const hal::Operand& o = d.operand[i];
+  if (o.columns != columns) {
+    return {FaultCode::kBadOperand, o.address,
+            fmt::format("operand {} of {} has rows of {} elements instead of {}", i, name_of(operation_of(d)),
+                        o.columns, columns)};
+  }
+  const bool more_rows = i == 1 || d.rows > 1;
+  if (hal::element_bytes(d.type[i]) > 1 && ((o.address | (more_rows ? o.row_stride : 0)) & 1) != 0) {
+    return {FaultCode::kMisaligned, o.address,
+            fmt::format("operand {} of {} is {} at an odd address or stride", i, name_of(operation_of(d)),
+                        name_of(d.type[i]))};
+  }
+  return {};
 }
 
 }  // namespace
@@ -84,7 +86,7 @@ Refusal check_rules(const hal::Descriptor& d) {
             fmt::format("a {} with a map of blocks of {} keys", name_of(operation_of(d)), m.block)};
   }
   if (blocked && m.queries > 0) {
-    const std::uint32_t keys = d.opcode == hal::Opcode::kScoreTile ? d.tail.tile.keys : d.operand[0].columns;
+    const std::uint32_t keys = hal::is_product(d) ? hal::product_of(d).n : d.operand[0].columns;
     const std::uint32_t bits = hal::window_of(m, d.tail.rule.row, d.rows, d.tail.rule.key, keys).bits();
     if (bits > hal::kMapBits) {
       return {FaultCode::kBadOperand, d.operand[0].address,
@@ -102,28 +104,36 @@ Refusal check_rules(const hal::Descriptor& d) {
                       m.window, m.queries)};
 }
 
+Refusal check_opcode(const hal::Descriptor& d, hal::Unit unit) {
+  const hal::OperationInfo* const info = hal::find(d.opcode);
+  if (info != nullptr && info->unit == unit) return {};
+  return {FaultCode::kBadOpcode, 0,
+          fmt::format("a {} has no opcode {}",
+                      unit == hal::Unit::kDma ? "DMA controller" : std::string(hal::name_of(unit)) + " engine",
+                      static_cast<int>(d.opcode))};
+}
+
+Refusal check_operand(const hal::Descriptor& d, int i) {
+  const hal::OperandInfo* const info = hal::operand_info(d, i);
+  if (info == nullptr) return {};
+  if (hal::takes(d, info->elements, d.type[i])) return check_columns(d, i, hal::value_of(info->columns, d, i));
+  std::string known;
+  for (const bool integers : {false, true}) {
+    for (const hal::ElementTypeInfo& type : hal::kElementTypes) {
+      if (hal::is_integer(type.type) == integers && hal::takes(d, info->elements, type.type)) {
+        known = joined(known, type.type);
+      }
+    }
+  }
+  return bad_type(d, i, known);
+}
+
 Refusal check_operand(const hal::Descriptor& d, int i, std::uint64_t columns,
                       std::initializer_list<hal::ElementType> types) {
-  const hal::Operand& o = d.operand[i];
-  if (std::find(types.begin(), types.end(), d.type[i]) == types.end()) {
-    std::string known;
-    for (const hal::ElementType type : types) known += (known.empty() ? "" : " or ") + name_of(type);
-    return {FaultCode::kBadType, o.address,
-            fmt::format("operand {} of {} is {}; this engine takes {}", i, name_of(operation_of(d)), name_of(d.type[i]),
-                        known)};
-  }
-  if (o.columns != columns) {
-    return {FaultCode::kBadOperand, o.address,
-            fmt::format("operand {} of {} has rows of {} elements instead of {}", i, name_of(operation_of(d)),
-                        o.columns, columns)};
-  }
-  const bool more_rows = i == 1 || d.rows > 1;
-  if (hal::element_bytes(d.type[i]) > 1 && ((o.address | (more_rows ? o.row_stride : 0)) & 1) != 0) {
-    return {FaultCode::kMisaligned, o.address,
-            fmt::format("operand {} of {} is {} at an odd address or stride", i, name_of(operation_of(d)),
-                        name_of(d.type[i]))};
-  }
-  return {};
+  if (std::find(types.begin(), types.end(), d.type[i]) != types.end()) return check_columns(d, i, columns);
+  std::string known;
+  for (const hal::ElementType type : types) known = joined(known, type);
+  return bad_type(d, i, known);
 }
 
 }  // namespace attnvp

@@ -22,7 +22,11 @@ struct Refusal {
 Refusal check_header(const hal::Descriptor& descriptor);
 // An opcode's fields that end at byte `end` must be within the length.
 Refusal check_length(const hal::Descriptor& descriptor, std::size_t end);
-// Operand i: one of these element types, in rows of `columns` elements.
+// The operation is one of the unit's.
+Refusal check_opcode(const hal::Descriptor& descriptor, hal::Unit unit);
+// Operand i: of an element type and columns that the table of operations gives it.
+Refusal check_operand(const hal::Descriptor& descriptor, int i);
+// The same for one of these element types, in rows of `columns` elements.
 Refusal check_operand(const hal::Descriptor& descriptor, int i, std::uint64_t columns,
                       std::initializer_list<hal::ElementType> types);
 

@@ -18,9 +18,10 @@ class RowMask {
         columns_(columns),
         rows_(d.rows),
         masked_((d.flags & hal::kMasked) != 0),
-        mapped_(masked_ && (d.flags & hal::kBlocked) != 0) {}
+        mapped_(masked_ && (d.flags & hal::kBlocked) != 0),
+        by_run_(mapped_ || (masked_ && rule_.mask.has_patterns())) {}
 
-  // [0, head) and [first, end); head = 0 or head < first. Under a map of blocks: its runs.
+  // [0, head) and [first, end); head = 0 or head < first. Under a map of blocks, or a pattern: runs.
   struct Run {
     std::uint64_t first, end;
   };
@@ -57,10 +58,11 @@ class RowMask {
     const hal::Visible v = hal::visible_rows(rule_.mask, rule_.row + static_cast<std::uint32_t>(row), 1, key_end);
     const auto column = [&](std::uint32_t key) { return std::uint64_t{key - std::min(key, rule_.key)}; };
     Columns c{column(v.head), column(v.first), column(v.end)};
-    if (mapped_) see_map(static_cast<std::uint32_t>(row), v, c);
+    if (by_run_) see_runs(static_cast<std::uint32_t>(row), v, c);
     return c;
   }
   bool masked() const { return masked_; }
+  bool by_run() const { return by_run_; }  // Columns::runs
   // A row's visible columns, one behind the other; and back, with `hidden` in the others.
   template <typename T>
   static void gather(const T* row, const Columns& c, T* out) {
@@ -79,32 +81,50 @@ class RowMask {
   }
 
  private:
+  void see_runs(std::uint32_t row, const hal::Visible& v, Columns& c) const {
+    c.mapped = true;
+    const auto end = rule_.key + static_cast<std::uint32_t>(columns_);
+    if (mapped_) {
+      see_map(row, v, c);
+    } else {
+      see(row, rule_.key, std::min(v.head, end), c);
+      see(row, std::max(rule_.key, v.first), std::min(v.end, end), c);
+    }
+  }
   void see_map(std::uint32_t row, const hal::Visible& v, Columns& c) const {
     const hal::Mask& m = rule_.mask;
     const auto keys = static_cast<std::uint32_t>(columns_);
     const hal::BlockWindow w = hal::window_of(m, rule_.row, rows_, rule_.key, keys);
     const std::uint32_t line = (rule_.row + row) % m.queries / m.block;
-    c.mapped = true;
-    const auto add = [&](std::uint32_t from, std::uint32_t to) {
-      if (from >= to) return;
-      if (!c.runs.empty() && c.runs.back().end == from - rule_.key) {
-        c.runs.back().end = to - rule_.key;
-      } else {
-        c.runs.push_back({from - rule_.key, to - rule_.key});
-      }
-    };
     for (std::uint32_t j = w.first_column; j < w.first_column + w.columns; ++j) {
       const std::uint32_t bit = w.bit(line, j), low = std::max(j * m.block, rule_.key),
                           high = std::min((j + 1) * m.block, rule_.key + keys);
       if ((rule_.more.map[bit / 32] >> bit % 32 & 1) == 0) continue;
-      add(low, std::min(high, v.head));
-      add(std::max(low, v.first), std::min(high, v.end));
+      see(row, low, std::min(high, v.head), c);
+      see(row, std::max(low, v.first), std::min(high, v.end), c);
+    }
+  }
+  // Of keys [from, to) those that no pattern hides.
+  void see(std::uint32_t row, std::uint32_t from, std::uint32_t to, Columns& c) const {
+    const hal::Mask& m = rule_.mask;
+    if (!m.has_patterns()) return add(from, to, c);
+    const std::uint32_t position = m.history + (rule_.row + row) % m.queries;
+    for (std::uint32_t key = from; key < to; ++key) {
+      if (!m.hides(position, key)) add(key, key + 1, c);
+    }
+  }
+  void add(std::uint32_t from, std::uint32_t to, Columns& c) const {
+    if (from >= to) return;
+    if (!c.runs.empty() && c.runs.back().end == from - rule_.key) {
+      c.runs.back().end = to - rule_.key;
+    } else {
+      c.runs.push_back({from - rule_.key, to - rule_.key});
     }
   }
   const hal::RuleTail& rule_;
   std::uint64_t columns_;
   std::uint32_t rows_;
-  bool masked_, mapped_;
+  bool masked_, mapped_, by_run_;
 };
 
 // The flags' part of the tail is within the length, and is a mask.

@@ -30,7 +30,7 @@ Edge::Edge(const hal::Descriptor& d, const unsigned char* addends)
     : rule_(d.tail.rule),
       flags_(d.flags),
       blocks_(has(d, hal::kBlockScaled)),
-      scores_(has(d, hal::kTransposeB) || d.opcode == hal::Opcode::kScoreTile),
+      scores_(hal::is_transposed(d)),
       scale_(scale_of(d)),
       cap_(cap_of(d)),
       addends_(addends),

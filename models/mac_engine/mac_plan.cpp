@@ -12,7 +12,7 @@ namespace attnvp {
 namespace {
 
 using hal::ElementType;
-constexpr ElementType kHalf = ElementType::kFp16, kBf16 = ElementType::kBf16, kFp32 = ElementType::kFp32;
+constexpr ElementType kHalf = ElementType::kFp16;
 
 // The descriptor's fields, in words one can compute with.
 struct Shape {
@@ -24,7 +24,7 @@ struct Shape {
         m0(std::min<std::uint64_t>(d.tail.matmul.m0, m)),
         n0(std::min<std::uint64_t>(d.tail.matmul.n0, n)),
         k0(std::min<std::uint64_t>(d.tail.matmul.k0, k)),
-        transposed((d.flags & hal::kTransposeB) != 0),
+        transposed(hal::is_transposed(d)),
         accumulate((d.flags & hal::kAccumulate) != 0),
         normalised((d.flags & hal::kNormalised) != 0),
         kept((d.flags & hal::kKept) != 0),
@@ -38,13 +38,10 @@ struct Shape {
 };
 
 Refusal check_operands(const hal::Descriptor& d, const Shape& s) {
-  Refusal refusal = check_factors(d, s.k, s.transposed ? s.k : s.n);
-  if (refusal.any()) return refusal;
-  const ElementType sums = sum_type(d);
-  const std::uint64_t sum_columns = s.n + (s.normalised ? 1 : 0), columns = is_partial(d) ? sum_columns : s.n;
-  refusal = sums == ElementType::kInt32 ? check_operand(d, 2, columns, {kHalf, kBf16, kFp32, ElementType::kInt32})
-                                        : check_operand(d, 2, columns, {kHalf, kBf16, kFp32});
-  if (!refusal.any() && s.accumulate) refusal = check_operand(d, 3, sum_columns, {sums});
+  Refusal refusal = check_operand(d, 0);
+  if (!refusal.any()) refusal = check_operand(d, 1);
+  if (!refusal.any()) refusal = check_operand(d, 2);
+  if (!refusal.any() && s.accumulate) refusal = check_operand(d, 3);
   if (!refusal.any() && hal::has_addends(d)) refusal = check_addends(d);
   if (!refusal.any() && s.normalised && s.transposed) {
     return {FaultCode::kBadOperand, d.operand[2].address, "a product with a transposed matrix is not normalised"};
@@ -52,7 +49,7 @@ Refusal check_operands(const hal::Descriptor& d, const Shape& s) {
   const bool whole_words = s.c_bytes == kSumBytes && d.type[0] != ElementType::kInt8;
   constexpr int kScores = hal::kCapped | hal::kSloped | hal::kBucketed;
   if (!refusal.any() && ((d.flags & kScores) != 0 || hal::has_addends(d)))
-    refusal = check_operand(d, 2, columns, {kHalf});
+    refusal = check_operand(d, 2, hal::value_of(hal::Extent::kResult, d, 2), {kHalf});
   if (!refusal.any() && (d.flags & hal::kBlockScaled) != 0 && d.type[0] != ElementType::kInt8) {
     return {FaultCode::kBadType, d.operand[0].address, "scales of blocks are of int8"};
   }
@@ -65,16 +62,6 @@ Refusal check_operands(const hal::Descriptor& d, const Shape& s) {
 
 }  // namespace
 
-Refusal check_elements(const hal::Descriptor& d, int i, std::uint64_t columns) {
-  return check_operand(d, i, columns, {kHalf, kBf16, ElementType::kFp8E4M3, ElementType::kFp8E5M2, ElementType::kInt8});
-}
-
-Refusal check_factors(const hal::Descriptor& d, std::uint64_t a_columns, std::uint64_t b_columns) {
-  Refusal refusal = check_elements(d, 0, a_columns);
-  if (!refusal.any()) refusal = check_operand(d, 1, b_columns, {d.type[0]});
-  return refusal;
-}
-
 Region addend_rows(const hal::Descriptor& d) {
   return {d.operand[3].address, d.rows, std::uint64_t{addend_columns(d)} * hal::element_bytes(kHalf),
           d.operand[3].row_stride};
@@ -84,18 +71,7 @@ Refusal check_addends(const hal::Descriptor& d) {
   if (d.opcode == hal::Opcode::kMatmul && (d.flags & hal::kTransposeB) == 0) {
     return {FaultCode::kBadOperand, d.operand[3].address, "addends are of scores: a product with a transposed matrix"};
   }
-  return check_operand(d, 3, hal::product_of(d).n, {kHalf});
-}
-
-hal::ElementType sum_type(const hal::Descriptor& d) {
-  const bool in_blocks = (d.flags & hal::kBlockScaled) != 0 && (d.flags & hal::kTransposeB) == 0;
-  return d.type[0] == ElementType::kInt8 && !in_blocks ? ElementType::kInt32 : kFp32;
-}
-
-// Sums of blocks that have scales are partials where those of A's rows go with them.
-bool is_partial(const hal::Descriptor& d) {
-  if (d.type[2] != sum_type(d)) return false;
-  return (d.flags & hal::kBlockScaled) != 0 ? (d.flags & hal::kNormalised) != 0 : (d.flags & hal::kScaled) == 0;
+  return check_operand(d, 3);
 }
 
 std::uint64_t MacPlanner::passes(std::uint64_t extent, std::uint64_t tile, std::uint64_t lanes) {
@@ -127,11 +103,8 @@ const MatmulPasses& MacPlanner::passes_of(const MatmulSizes& sizes) const {
 }
 
 Refusal MacPlanner::plan(const hal::Descriptor& d, Plan& plan) {
-  if (d.opcode == hal::Opcode::kScoreTile) return plan_score(d, plan);
-  if (d.opcode == hal::Opcode::kAttendTile) return plan_attend(d, plan);
-  if (d.opcode != hal::Opcode::kMatmul) {
-    return {FaultCode::kBadOpcode, 0, fmt::format("a MAC engine has no opcode {}", static_cast<int>(d.opcode))};
-  }
+  if (Refusal refusal = check_opcode(d, hal::Unit::kMac); refusal.any()) return refusal;
+  if (is_tile_op(d.opcode)) return hal::is_transposed(d) ? plan_score(d, plan) : plan_attend(d, plan);
   const Shape s(d);
   if (s.m == 0 || s.n == 0 || s.k == 0) {
     return {FaultCode::kZeroSize, d.operand[2].address, fmt::format("matmul of {} x {} x {}", s.m, s.n, s.k)};
@@ -187,7 +160,7 @@ Refusal MacPlanner::plan(const hal::Descriptor& d, Plan& plan) {
   const std::uint64_t a_traffic = s.m * s.k * s.a_bytes * p.n_tiles;
   const std::uint64_t b_traffic = s.n * s.k * s.b_bytes * p.m_tiles;
   // C, unless its partials wait in L0 or it passes L1 by.
-  const bool leaves = !(s.kept && is_partial(d)) && (d.flags & hal::kForwarded) == 0;
+  const bool leaves = !(s.kept && hal::is_partial(d)) && (d.flags & hal::kForwarded) == 0;
   const std::uint64_t c_traffic = leaves ? s.m * s.n * s.c_bytes : 0;
   const auto part = [](Region region, std::uint64_t bytes) {
     region.traffic_bytes = bytes;

@@ -28,13 +28,6 @@ inline std::uint32_t addend_columns(const hal::Descriptor& d) {
 Region addend_rows(const hal::Descriptor& descriptor);
 Refusal check_addends(const hal::Descriptor& descriptor);
 
-// Of sums of such products, and whether they are the descriptor's result as they are, for another to go on from.
-hal::ElementType sum_type(const hal::Descriptor& descriptor);
-bool is_partial(const hal::Descriptor& descriptor);
-// Of a type that the array multiplies; operands 0 and 1, both of one such type.
-Refusal check_elements(const hal::Descriptor& descriptor, int i, std::uint64_t columns);
-Refusal check_factors(const hal::Descriptor& descriptor, std::uint64_t a_columns, std::uint64_t b_columns);
-
 // Where such products are soft-capped; 0: nowhere.
 inline float cap_of(const hal::Descriptor& d) {
   float cap = 0;
@@ -79,9 +72,7 @@ class MacPlanner {
   std::uint64_t pes() const { return std::uint64_t{config_.rows} * config_.columns; }
   ResidentTiles& resident() { return resident_; }
   bool sums_in_pes() const { return sums_in_pes_; }
-  static bool is_tile_op(hal::Opcode opcode) {
-    return opcode == hal::Opcode::kScoreTile || opcode == hal::Opcode::kAttendTile;
-  }
+  static bool is_tile_op(hal::Opcode opcode) { return hal::family_of(opcode) == hal::Family::kResident; }
 
  private:
   Refusal plan_score(const hal::Descriptor& descriptor, Plan& plan);

@@ -9,15 +9,8 @@
 namespace attnvp {
 
 inline std::uint64_t mac_rate(const MacConfig& config, hal::ElementType type) {
-  switch (type) {
-    case hal::ElementType::kInt8:
-      return config.int8_rate;
-    case hal::ElementType::kFp8E4M3:
-    case hal::ElementType::kFp8E5M2:
-      return config.fp8_rate;
-    default:
-      return 1;
-  }
+  if (hal::element_bytes(type) != 1) return 1;
+  return hal::is_integer(type) ? config.int8_rate : config.fp8_rate;
 }
 
 }  // namespace attnvp

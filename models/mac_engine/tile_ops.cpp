@@ -50,8 +50,9 @@ Refusal MacPlanner::plan_score(const hal::Descriptor& d, Plan& plan) {
   if (m == 0 || n == 0 || k == 0) {
     return {FaultCode::kZeroSize, d.operand[2].address, fmt::format("scores of {} x {} x {}", m, n, k)};
   }
-  Refusal refusal = check_factors(d, k, k);
-  if (!refusal.any()) refusal = check_operand(d, 2, 1, {ElementType::kFp16});
+  Refusal refusal = check_operand(d, 0);
+  if (!refusal.any()) refusal = check_operand(d, 1);
+  if (!refusal.any()) refusal = check_operand(d, 2);
   if (!refusal.any() && hal::has_addends(d)) refusal = check_addends(d);
   if (!refusal.any()) refusal = check_rules(d);
   if (refusal.any()) return refusal;
@@ -112,9 +113,9 @@ Refusal MacPlanner::plan_attend(const hal::Descriptor& d, Plan& plan) const {
   if (m == 0 || n == 0 || k == 0) {
     return {FaultCode::kZeroSize, d.operand[2].address, fmt::format("numerators of {} x {} x {}", m, n, k)};
   }
-  Refusal refusal = check_operand(d, 0, 1, {ElementType::kFp16});
-  if (!refusal.any()) refusal = check_elements(d, 1, n);
-  if (!refusal.any()) refusal = check_operand(d, 2, n + 1, {ElementType::kFp32});
+  Refusal refusal = check_operand(d, 0);
+  if (!refusal.any()) refusal = check_operand(d, 1);
+  if (!refusal.any()) refusal = check_operand(d, 2);
   if (!refusal.any()) refusal = check_rules(d);
   if (refusal.any()) return refusal;
   const std::uint32_t slot = d.tail.tile.slot;
@@ -163,7 +164,7 @@ Refusal MacPlanner::plan_attend(const hal::Descriptor& d, Plan& plan) const {
 MacWork MacPlanner::work_of_tile(const hal::Descriptor& d) const {
   MacWork work;
   const hal::Product p = hal::product_of(d);
-  const bool score = d.opcode == hal::Opcode::kScoreTile;
+  const bool score = hal::is_transposed(d);
   const std::uint64_t m = p.m, keys = score ? p.n : p.k, depth = score ? p.k : p.n;
   const std::uint64_t cycles =
       ceil_div(depth, rate(d)) +
@@ -192,7 +193,7 @@ void MacEngine::compute_tile(const hal::Descriptor& d) {
                                             o.row_stride / sizeof(arith::Half)};
   };
   const auto row = [&](int i, std::uint64_t r) { return l1_bytes(d.operand[i].address + r * d.operand[i].row_stride); };
-  if (d.opcode == hal::Opcode::kScoreTile) {
+  if (hal::is_transposed(d)) {
     tile.resize(m * n);
     constexpr int kEdge = hal::kCapped | hal::kSloped | hal::kBucketed;
     if (d.type[0] != ElementType::kFp16 || (d.flags & kEdge) != 0 || hal::has_addends(d)) {

@@ -86,7 +86,7 @@ void multiply(const hal::Descriptor& d, const arith::Elements& a, const arith::E
   } else {
     sums.add(shape, a, b, workspace);
   }
-  if (is_partial(d)) {
+  if (hal::is_partial(d)) {
     sums.leave(out, d.operand[2].row_stride);
   } else {
     sums.round(edge, d.type[2], out, d.operand[2].row_stride);
@@ -109,7 +109,7 @@ void product(const hal::Descriptor& d, const arith::MatmulShape& shape, const ar
 }
 
 // Exact sums of whole products, or FP32 ones.
-bool exact_sums(const hal::Descriptor& d) { return sum_type(d) == ElementType::kInt32; }
+bool exact_sums(const hal::Descriptor& d) { return hal::sum_type(d) == ElementType::kInt32; }
 
 }  // namespace
 
@@ -131,7 +131,7 @@ void MacEngine::compute_typed(const hal::Descriptor& d) {
 
 void MacEngine::score_typed(const hal::Descriptor& d, std::vector<arith::Half>& tile) {
   const hal::Product p = hal::product_of(d);
-  const auto all = d.type[0] == ElementType::kInt8 ? product<std::int32_t> : product<float>;
+  const auto all = hal::is_integer(d.type[0]) ? product<std::int32_t> : product<float>;
   all(d, {p.m, p.n, p.k, true}, elements(d, 0), elements(d, 1), addends(d), ElementType::kFp16,
       reinterpret_cast<unsigned char*>(tile.data()), p.n * sizeof(arith::Half), workspace_);
 }
@@ -142,7 +142,7 @@ void MacEngine::attend_typed(const hal::Descriptor& d, const std::vector<arith::
   const std::size_t bytes = hal::element_bytes(d.type[1]);
   std::vector<unsigned char> kept(tile.size() * bytes);
   arith::narrow_row(tile.data(), d.type[1], kept.data(), tile.size());
-  const bool exact = d.type[1] == ElementType::kInt8 && !Edge(d).sums_in_blocks();
+  const bool exact = hal::is_integer(d.type[1]) && !Edge(d).sums_in_blocks();
   const auto all = exact ? product<std::int32_t> : product<float>;
   all(d, {p.m, p.n, p.k, false}, {kept.data(), p.k * bytes, d.type[1]}, elements(d, 1), nullptr, ElementType::kFp32,
       l1_bytes(d.operand[2].address), d.operand[2].row_stride, workspace_);

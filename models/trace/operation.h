@@ -1,4 +1,5 @@
-// What a descriptor does, by name: the one place where opcodes get names for waveforms, timelines and messages.
+// What a descriptor does, as waveforms, timelines and messages name it: the variants of the table of operations
+// (firmware/hal/operations.h). The two matrix products are told apart, and the two directions of a copy.
 #pragma once
 
 #include <cstdint>
@@ -7,32 +8,31 @@
 
 namespace attnvp {
 
-// The two matrix products are told apart, and the two directions of a copy, because that is what one looks for.
-enum class Operation : std::uint8_t {
-  kNone,
-  kNop,
-  kMatmulAbt,  // A.B^T, as in QK^T
-  kMatmulAb,   // A.B, as in PV
-  kSoftmax,
-  kLoad,   // copy into an L1
-  kStore,  // copy into DRAM
-  kOnlineMax,
-  kOnlineSoftmax,
-  kScaleAdd,
-  kDivide,
-  kRescale,
-  kScoreTile,
-  kAttendTile,
-  kNorm,
-  kAdd,
-  kActivate,
-  kRotate,
-  kUnknown,
-};
+// 0: none; then the variants in the table's order; the last one: none of them.
+enum class Operation : std::uint8_t { kNone = 0 };
+
+constexpr int variants_of(const hal::OperationInfo& info) { return info.variants == hal::Variants::kOne ? 1 : 2; }
+constexpr Operation traced(hal::Opcode opcode, int variant = 0) {
+  int index = 1;
+  for (const hal::OperationInfo& info : hal::kOperations) {
+    if (info.opcode == opcode) return static_cast<Operation>(index + variant);
+    index += variants_of(info);
+  }
+  return static_cast<Operation>(index);
+}
+constexpr Operation kUnknownOperation = traced(static_cast<hal::Opcode>(0xFF));
+constexpr Operation kLoadOperation = traced(hal::Opcode::kCopy, 0);
+
 // Indexed by Operation, ends with nullptr.
-extern const char* const kOperationNames[];
+extern const char* const* const kOperationNames;
 
 Operation operation_of(const hal::Descriptor& descriptor);
 inline const char* name_of(Operation operation) { return kOperationNames[static_cast<std::uint8_t>(operation)]; }
+// What others wait for when they wait for its result: "P"; nullptr: that depends, or there is none. And by which unit.
+struct Made {
+  const char* what = nullptr;
+  hal::Unit unit = hal::Unit::kAny;
+};
+Made made_by(Operation operation);
 
 }  // namespace attnvp

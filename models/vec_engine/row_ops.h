@@ -61,13 +61,13 @@ struct RowOp {
   Refusal refusal;
 
   LaneOperations all() const;
+  void refuse(Refusal other);  // the first one stays
 };
 
-// P: of a type that scores can be rounded to.
-Refusal check_probabilities(const hal::Descriptor& descriptor, int operand, std::uint64_t columns);
-
-bool is_row_op(hal::Opcode opcode);
-bool is_layer_op(hal::Opcode opcode);  // of those, one between a layer's products
+constexpr bool is_row_op(hal::Opcode opcode) {
+  const hal::Family family = hal::family_of(opcode);
+  return family == hal::Family::kOnePass || family == hal::Family::kLayer;
+}
 // Checked but for what L1 itself checks.
 RowOp row_op_of(const hal::Descriptor& descriptor);
 

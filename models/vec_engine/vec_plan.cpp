@@ -36,9 +36,8 @@ std::uint64_t VecPlanner::visible(const hal::Descriptor& d) {
 }
 
 Refusal VecPlanner::plan(const hal::Descriptor& d, Plan& plan) const {
-  if (d.opcode == hal::Opcode::kSoftmax) return plan_softmax(d, plan);
-  if (is_row_op(d.opcode)) return plan_row_op(d, plan);
-  return {FaultCode::kBadOpcode, 0, fmt::format("a VEC engine has no opcode {}", static_cast<int>(d.opcode))};
+  if (Refusal refusal = check_opcode(d, hal::Unit::kVec); refusal.any()) return refusal;
+  return is_row_op(d.opcode) ? plan_row_op(d, plan) : plan_softmax(d, plan);
 }
 
 Refusal VecPlanner::plan_softmax(const hal::Descriptor& d, Plan& plan) const {
@@ -52,8 +51,8 @@ Refusal VecPlanner::plan_softmax(const hal::Descriptor& d, Plan& plan) const {
             fmt::format("softmax of rows of {} elements; the sum is wide enough for {}", columns,
                         arith::kSoftmaxMaxLength)};
   }
-  Refusal refusal = check_operand(d, 0, columns, {hal::ElementType::kFp16});
-  if (!refusal.any()) refusal = check_probabilities(d, 1, columns);
+  Refusal refusal = check_operand(d, 0);
+  if (!refusal.any()) refusal = check_operand(d, 1);
   if (!refusal.any()) refusal = check_rules(d);
   if (refusal.any()) return refusal;
   const std::uint64_t row_bytes = d.row_bytes(0), out_bytes = d.row_bytes(1);

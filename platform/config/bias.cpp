@@ -84,10 +84,8 @@ void check_bias(const Network& n, const std::string& what) {
     const hal::Mask m = n.mask_of(b);
     for (std::uint32_t t = 0; t < n.seq_q; ++t) {
       std::vector<std::uint32_t> seen;
-      const hal::Visible v = hal::visible_rows(m, t, 1, n.seq_kv);
       for (std::uint32_t key = 0; key < n.valid_keys(b); ++key) {
-        const bool by_map = m.block == 0 || n.block_mask().at(t / m.block, key / m.block);
-        if (by_map && (key < v.head || (key >= v.first && key < v.end))) seen.push_back(key);
+        if (hal::sees(m, n.block_mask(), t % m.queries, key, n.seq_kv)) seen.push_back(key);
       }
       for (std::uint32_t h = 0; h < n.heads; ++h) {
         const auto at = [&](std::uint32_t key) { return arith::is_finite(bias.at(b, h, t, key)); };

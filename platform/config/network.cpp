@@ -88,13 +88,16 @@ void parse_scale(Network& network, const K& keys, const Origin& origin, const st
   network.scale = scale;
 }
 
+hal::ElementType named_type(const std::string& name) {
+  const auto* const info = std::find_if(std::begin(hal::kElementTypes), std::end(hal::kElementTypes),
+                                        [&](const hal::ElementTypeInfo& each) { return each.name == name; });
+  return info->type;
+}
+
 // The types' names; what has none is FP16.
 void complete_types(Network& n, const K& keys) {
-  constexpr hal::ElementType kTypes[] = {hal::ElementType::kFp16, hal::ElementType::kBf16, hal::ElementType::kFp8E4M3,
-                                         hal::ElementType::kFp8E5M2, hal::ElementType::kInt8};
-  n.type = kTypes[static_cast<std::size_t>(keys.type)];
-  const bool bf16 = keys.out == OutputType::kBf16 || (keys.out == OutputType::kAuto && keys.type == TensorType::kBf16);
-  n.out = bf16 ? hal::ElementType::kBf16 : hal::ElementType::kFp16;
+  n.type = named_type(keys.type);
+  n.out = keys.out != "auto" ? named_type(keys.out) : type_of_output(n.type);
 }
 
 // What the layer around attention is made of.
@@ -132,7 +135,7 @@ void parse_valid(Network& n, const K& keys, const Origin& origin, const std::str
   };
   n.valid = lengths_of(keys.valid, n.seq_kv, refuse);
   if (n.valid.size() != n.batch) refuse(fmt::format("allowed is one length for each of {} batches", n.batch));
-  n.mask.padded = 1;
+  n.mask.bits |= hal::bit_of(hal::MaskKind::kPadded);
 }
 
 // A bias, blocks that share a scale, and whether new tokens are put into a cache. `mask` is complete.
@@ -232,7 +235,8 @@ void complete_mask(Network& n, const K& keys, const Origin& origin, NameOf name_
   }
   m.queries = n.seq_q;
   if (!keys.block_mask.empty()) read_block_mask(n, keys.block_mask);
-  if (m.padded != 0) check_visible(n, fmt::format("key '{}'", name_of("valid")));
+  if (m.is_padded()) check_visible(n, fmt::format("key '{}'", name_of("valid")));
+  if (m.has_patterns()) check_visible(n, "mask");
 }
 
 // Those of requests, in place of the layer's own.

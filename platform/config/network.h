@@ -26,7 +26,7 @@ struct Request {
 
 // What of a layer is run by itself: attention, or one of its steps (step.h). Of a model: attention, all of a layer's
 // operations one after the other (operations.h), or those of all layers.
-enum class Step : std::uint8_t { kAttention, kGemm, kSoftmax, kNorm, kAdd, kActivate, kRotate };
+enum class Step : std::uint8_t { kAttention, kGemm, kSoftmax, kNorm, kElementwise, kActivate, kRotate };
 enum class Scope : std::uint8_t { kAttention, kLayer, kModel };
 
 // What a model's layer does besides attention and products (operations.h).
@@ -69,7 +69,7 @@ struct Network {
   // Which keys a query attends to; without a rule all of them. `queries` is seq_q of one head of Q, folded or not.
   hal::Mask mask{};
   std::vector<std::uint32_t> map;    // of blocks, where mask.block is not 0: hal::BlockMask's words
-  std::vector<std::uint32_t> valid;  // keys of each batch that count, where mask.padded is 1
+  std::vector<std::uint32_t> valid;  // keys of each batch that count, where it is padded
   Bias bias = Bias::kNone;
   std::shared_ptr<const BiasTensor> bias_tensor;    // where it is one
   std::uint32_t scale_block = 0;                    // INT8: tokens that share a scale; 0: all of a head do
@@ -89,6 +89,7 @@ struct Network {
   Norm norm = Norm::kLayerNorm;
   NormPlace norm_place = NormPlace::kPre;
   hal::Activation activation = hal::Activation::kGelu;  // of the feed-forward network
+  hal::Opcode elementwise = hal::Opcode::kAdd;          // of a step of that kind
   bool rotary = false;                                  // Q and K are turned by their positions
   bool qk_norm = false;                                 // heads of Q and K are normalised
   bool linear = false;                                  // its products and attention alone
@@ -141,10 +142,6 @@ struct Network {
 // What a model is at: taking new tokens in, or making one of each request.
 enum class Phase : std::uint8_t { kPrefill, kDecode };
 
-// Element types by name, in the order of the names; of O also "as the layer's".
-enum class TensorType : std::uint8_t { kFp16, kBf16, kFp8E4M3, kFp8E5M2, kInt8 };
-enum class OutputType : std::uint8_t { kAuto, kFp16, kBf16 };
-
 // Whether K and V of new tokens are put into the cache: where there is one, or as said.
 enum class Append : std::uint8_t { kAuto, kOff, kOn };
 
@@ -168,8 +165,7 @@ struct NetworkKeys {
   Append append = Append::kAuto;
   Phase phase = Phase::kPrefill;
   Between between = Between::kSoftmax;
-  TensorType type = TensorType::kFp16;
-  OutputType out = OutputType::kAuto;
+  std::string type = "fp16", out = "auto";  // names; auto: as the layer's
   static constexpr std::uint32_t kNoHistory = 0xFFFF'FFFF;
 };
 const Schema<NetworkKeys>& network_schema();

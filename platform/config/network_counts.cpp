@@ -65,7 +65,7 @@ std::uint64_t Network::appended_rows() const {
 }
 
 std::uint64_t Network::visible_scores() const {
-  if (requests.empty() && (mask.block != 0 || mask.padded != 0)) {
+  if (requests.empty() && mask.by_key()) {
     std::uint64_t scores = 0;
     for (std::uint32_t b = 0; b < batch; ++b) {
       for (std::uint32_t t = 0; t < mask.queries; ++t) scores += visible_keys(b, t);
@@ -98,6 +98,9 @@ std::string Network::rules() const {
   if (mask.any()) add("history", mask.history);
   add("sinks", mask.sinks);
   add("prefix", mask.prefix);
+  for (const hal::MaskKindInfo& kind : hal::kMaskKinds) {
+    if (kind.hides != nullptr) add(kind.name, (mask.bits & kind.bit) != 0 ? 1 : 0);
+  }
   if (mask.block != 0) {
     text += fmt::format(" block_mask={}x{} of {}:", hal::map_rows(mask), hal::map_columns(mask, seq_kv), mask.block);
     std::uint64_t hash = 0xCBF29CE484222325U;  // FNV-1a

@@ -24,10 +24,36 @@ Key<K> with_note(Key<K> key, std::string note) {
   return key;
 }
 
+// Of types that `has` is true of, in the table's order.
+std::vector<std::string> type_names(bool hal::ElementTypeInfo::*has, std::vector<std::string> names = {}) {
+  for (const hal::ElementTypeInfo& info : hal::kElementTypes) {
+    if (info.*has) names.emplace_back(info.name);
+  }
+  return names;
+}
+
+// Kinds of masks that are a bit.
+std::vector<Key<K>> with_patterns(std::vector<Key<K>> keys) {
+  for (const hal::MaskKindInfo& kind : hal::kMaskKinds) {
+    if (kind.hides == nullptr) continue;
+    Key<K> key;
+    static_cast<KeyInfo&>(key) =
+        number(kind.name, Unit::kCount, 0, 1, std::string("1: a query attends to ") + kind.about);
+    const std::uint8_t bit = kind.bit;
+    key.get = [bit](const K& k) -> Value { return std::uint64_t{(k.network.mask.bits & bit) != 0}; };
+    key.set = [bit](K& k, const Value& value) {
+      const unsigned others = k.network.mask.bits & ~unsigned{bit};
+      k.network.mask.bits = static_cast<std::uint8_t>(others | (std::get<std::uint64_t>(value) != 0 ? bit : 0U));
+    };
+    keys.push_back(std::move(key));
+  }
+  return keys;
+}
+
 }  // namespace
 
 const Schema<NetworkKeys>& network_schema() {
-  static const Schema<NetworkKeys> schema({
+  static const Schema<NetworkKeys> schema(with_patterns({
       with_note(make_key<K>(text("name", "name shown in reports"), &K::network, &Network::name), "the file's name"),
       size_key("batch", kMostHeads, "batch size", &Network::batch),
       required(size_key("heads", kMostHeads, "attention heads", &Network::heads)),
@@ -84,7 +110,7 @@ const Schema<NetworkKeys>& network_schema() {
       with_note(
           make_key<K>(text("softcap", "of the scaled scores x: x becomes softcap * tanh(x / softcap)"), &K::soft_cap),
           "none"),
-      make_key<K>(choice("type", {"fp16", "bf16", "fp8_e4m3", "fp8_e5m2", "int8"},
+      make_key<K>(choice("type", type_names(&hal::ElementTypeInfo::is_tensor),
                          "element type of Q, K, V and P; of INT8 every head of K and V has scales of its own"),
                   &K::type),
       with_note(make_key<K>(number("scale_block", Unit::kCount, 16, 32768,
@@ -96,9 +122,9 @@ const Schema<NetworkKeys>& network_schema() {
                  "on: K and V of new tokens are put into the cache before attention, from where they were made; "
                  "auto: where there is a cache (history, phase=decode, page, requests)"),
           &K::append),
-      make_key<K>(
-          choice("out", {"auto", "fp16", "bf16"}, "element type of O; auto: bf16 where the others are, or fp16"),
-          &K::out),
+      make_key<K>(choice("out", type_names(&hal::ElementTypeInfo::is_rounded_to, {"auto"}),
+                         "element type of O; auto: bf16 where the others are, or fp16"),
+                  &K::out),
       make_key<K>(choice("phase", {"prefill", "decode"}, "decode: one new token behind those in the cache"), &K::phase),
       with_note(make_key<K>(number("page", Unit::kCount, 16, 256, "tokens in a page of the cache of keys and values"),
                             &K::network, &Network::page),
@@ -133,53 +159,63 @@ const Schema<NetworkKeys>& network_schema() {
                   &K::network, &Network::scope),
       required(size_key("emb", kWidestEmbedding, "embedding per head", &Network::emb)),
       with_note(size_key("value_emb", kWidestEmbedding, "embedding per head of V and O", &Network::value_emb), "emb"),
-  });
+  }));
   return schema;
 }
 
+namespace {
+using Names = std::vector<std::pair<std::string, std::string>>;
+Names with_pattern_names(Names names) {
+  for (const hal::MaskKindInfo& kind : hal::kMaskKinds) {
+    if (kind.hides != nullptr) names.emplace_back(kind.name, kind.name);
+  }
+  return names;
+}
+}  // namespace
+
 const std::vector<std::pair<std::string, std::string>>& inline_names() {
-  static const std::vector<std::pair<std::string, std::string>> names = {{"B", "batch"},
-                                                                         {"H", "heads"},
-                                                                         {"N", "seq"},
-                                                                         {"NQ", "seq_q"},
-                                                                         {"NKV", "seq_kv"},
-                                                                         {"E", "emb"},
-                                                                         {"HKV", "kv_heads"},
-                                                                         {"L", "contexts"},
-                                                                         {"causal", "causal"},
-                                                                         {"history", "history"},
-                                                                         {"window", "window"},
-                                                                         {"sinks", "sinks"},
-                                                                         {"prefix", "prefix"},
-                                                                         {"scale", "scale"},
-                                                                         {"softcap", "softcap"},
-                                                                         {"type", "type"},
-                                                                         {"out", "out"},
-                                                                         {"EV", "value_emb"},
-                                                                         {"softmax", "softmax"},
-                                                                         {"phase", "phase"},
-                                                                         {"batch", "batch"},
-                                                                         {"cache", "history"},
-                                                                         {"page", "page"},
-                                                                         {"pages", "pages"},
-                                                                         {"layers", "layers"},
-                                                                         {"block_mask", "block_mask"},
-                                                                         {"valid", "valid"},
-                                                                         {"alibi", "alibi"},
-                                                                         {"relative", "relative"},
-                                                                         {"bias", "bias"},
-                                                                         {"scale_block", "scale_block"},
-                                                                         {"append", "append"},
-                                                                         {"scope", "scope"},
-                                                                         {"hidden", "hidden"},
-                                                                         {"ffn", "ffn"},
-                                                                         {"gated", "gated"},
-                                                                         {"norm", "norm"},
-                                                                         {"norm_place", "norm_place"},
-                                                                         {"activation", "activation"},
-                                                                         {"rotary", "rotary"},
-                                                                         {"qk_norm", "qk_norm"},
-                                                                         {"linear", "linear"}};
+  static const auto names = with_pattern_names({{"B", "batch"},
+                                                {"H", "heads"},
+                                                {"N", "seq"},
+                                                {"NQ", "seq_q"},
+                                                {"NKV", "seq_kv"},
+                                                {"E", "emb"},
+                                                {"HKV", "kv_heads"},
+                                                {"L", "contexts"},
+                                                {"causal", "causal"},
+                                                {"history", "history"},
+                                                {"window", "window"},
+                                                {"sinks", "sinks"},
+                                                {"prefix", "prefix"},
+                                                {"scale", "scale"},
+                                                {"softcap", "softcap"},
+                                                {"type", "type"},
+                                                {"out", "out"},
+                                                {"EV", "value_emb"},
+                                                {"softmax", "softmax"},
+                                                {"phase", "phase"},
+                                                {"batch", "batch"},
+                                                {"cache", "history"},
+                                                {"page", "page"},
+                                                {"pages", "pages"},
+                                                {"layers", "layers"},
+                                                {"block_mask", "block_mask"},
+                                                {"valid", "valid"},
+                                                {"alibi", "alibi"},
+                                                {"relative", "relative"},
+                                                {"bias", "bias"},
+                                                {"scale_block", "scale_block"},
+                                                {"append", "append"},
+                                                {"scope", "scope"},
+                                                {"hidden", "hidden"},
+                                                {"ffn", "ffn"},
+                                                {"gated", "gated"},
+                                                {"norm", "norm"},
+                                                {"norm_place", "norm_place"},
+                                                {"activation", "activation"},
+                                                {"rotary", "rotary"},
+                                                {"qk_norm", "qk_norm"},
+                                                {"linear", "linear"}});
   return names;
 }
 

@@ -137,7 +137,7 @@ Network with_batch(const Network& network, const Batch& batch) {
   Network n = network;
   const std::string shown = shown_path(batch.path);
   if (n.step != Step::kAttention) throw ConfigError(fmt::format("{}: requests are for attention, not a step", shown));
-  if (n.mask.block != 0 || n.mask.padded != 0) {
+  if (n.mask.by_key()) {
     throw ConfigError(fmt::format(
         "{}: requests have lengths of their own; a layer with them takes no block_mask and no valid", shown));
   }

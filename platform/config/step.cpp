@@ -43,11 +43,11 @@ std::vector<std::uint32_t> extents(const std::string& text, const std::string& n
 
 // "type=int8" behind a comma.
 hal::ElementType type_in(const std::string& text, std::size_t comma, const std::string& words) {
-  using T = hal::ElementType;
   std::vector<std::string> names;
-  for (const T type : {T::kFp16, T::kBf16, T::kFp8E4M3, T::kFp8E5M2, T::kInt8}) {
-    names.push_back("type=" + attnvp::name_of(type));
-    if (words.substr(comma + 1) == names.back()) return type;
+  for (const hal::ElementTypeInfo& info : hal::kElementTypes) {
+    if (!info.is_tensor) continue;
+    names.push_back(std::string("type=") + info.name);
+    if (words.substr(comma + 1) == names.back()) return info.type;
   }
   fail(option_origin("--net", text),
        fmt::format("found {} behind a step; allowed: {}", in_quotes(words.substr(comma + 1)), fmt::join(names, ", ")));
@@ -84,8 +84,8 @@ std::string step_word(const Network& n) {
       return "softmax";
     case Step::kNorm:
       return n.norm == Norm::kLayerNorm ? "layernorm" : "rmsnorm";
-    case Step::kAdd:
-      return "add";
+    case Step::kElementwise:
+      return hal::find(n.elementwise)->name;
     case Step::kActivate:
       return kActivations[static_cast<std::size_t>(n.activation)][n.gated ? 1 : 0];
     case Step::kRotate:
@@ -100,7 +100,7 @@ Network gemm(std::uint32_t rows, std::uint32_t columns, std::uint32_t depth, hal
   if (type != hal::ElementType::kFp16) n.name += ",type=" + attnvp::name_of(type);
   n.emb = depth;
   n.type = type;
-  if (type == hal::ElementType::kBf16) n.out = type;
+  n.out = type_of_output(type);
   n.softmax = false;
   return n;
 }
@@ -115,7 +115,11 @@ Network norm_rows(Norm norm, std::uint32_t rows, std::uint32_t columns) {
   return named(n);
 }
 
-Network add_rows(std::uint32_t rows, std::uint32_t columns) { return named(rows_of(Step::kAdd, rows, columns)); }
+Network elementwise_rows(hal::Opcode operation, std::uint32_t rows, std::uint32_t columns) {
+  Network n = rows_of(Step::kElementwise, rows, columns);
+  n.elementwise = operation;
+  return named(n);
+}
 
 Network activate_rows(hal::Activation function, bool gated, std::uint32_t rows, std::uint32_t columns) {
   Network n = rows_of(Step::kActivate, rows, columns);
@@ -161,9 +165,10 @@ std::optional<Network> parse_step(const std::string& text) {
   }
   if (kind == "layernorm") return norm(Norm::kLayerNorm);
   if (kind == "rmsnorm") return norm(Norm::kRmsNorm);
-  if (kind == "add") {
+  for (const hal::OperationInfo& info : hal::kOperations) {
+    if (!hal::is_elementwise(info) || kind != info.name) continue;
     const auto e = two();
-    return add_rows(e[0], e[1]);
+    return elementwise_rows(info.opcode, e[0], e[1]);
   }
   for (std::size_t f = 0; f < std::size(kActivations); ++f) {
     for (const bool gated : {false, true}) {

@@ -46,7 +46,7 @@ std::vector<Standing> standing_of(const Module& module, const config::EnergyTabl
 
 config::EnergyTable for_type(const config::EnergyTable& table, hal::ElementType type) {
   constexpr const char* kMac = "attnvp.mac";
-  const std::string name = arith::is_relative(type) && type != hal::ElementType::kInt8 ? "fp8" : attnvp::name_of(type);
+  const std::string name = hal::is_relative(type) && !hal::is_integer(type) ? "fp8" : attnvp::name_of(type);
   const std::string action = "compute_" + name;
   if (type == hal::ElementType::kFp16 || !table.has(kMac, action)) return table;
   config::EnergyTable own = table;

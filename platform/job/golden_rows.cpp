@@ -145,6 +145,10 @@ void BlockEvaluator::hide(std::uint32_t row) {
       if (!shape_.blocks.at(token / b, static_cast<std::uint32_t>(j) / b)) row_.p[j] = -kInfinity;
     }
   }
+  const std::uint32_t position = shape_.mask.history + row % shape_.mask.queries;
+  for (std::uint32_t j = 0; shape_.mask.has_patterns() && j < keys_; ++j) {
+    if (shape_.mask.hides(position, j)) row_.p[j] = -kInfinity;
+  }
   const hal::Visible v = hal::visible_rows(shape_.mask, row, 1, static_cast<std::uint32_t>(keys_));
   std::fill(row_.p + v.head, row_.p + v.first, -kInfinity);
   std::fill(row_.p + v.end, row_.p + keys_, -kInfinity);

@@ -166,8 +166,7 @@ void check_heterogeneous(const config::Network& n, const Schedule& schedule, con
 // What a step does to rows, for firmware.
 schedule::Job::Table row_step(const config::Network& n) {
   hal::RowStep what{};
-  constexpr hal::Opcode kOpcodes[] = {hal::Opcode::kNorm, hal::Opcode::kAdd, hal::Opcode::kActivate,
-                                      hal::Opcode::kRotate};
+  const hal::Opcode kOpcodes[] = {hal::Opcode::kNorm, n.elementwise, hal::Opcode::kActivate, hal::Opcode::kRotate};
   what.opcode = kOpcodes[static_cast<std::size_t>(n.step) - static_cast<std::size_t>(config::Step::kNorm)];
   what.function = n.activation;
   what.gated = n.gated ? 1 : 0;
@@ -192,7 +191,7 @@ void add_places(schedule::Job& made, const config::Network& n) {
     made.tables.push_back({address, std::move(words)});
   };
   if (n.mask.block != 0) add(hal::kMapped, hal::kMapAddress, n.map);
-  if (n.mask.padded != 0) add(hal::kPadded, hal::kContextsAddress, n.valid);
+  if (n.mask.is_padded()) add(hal::kPadded, hal::kContextsAddress, n.valid);
   if (n.bias == config::Bias::kNone || n.bias == config::Bias::kTensor) return;
   std::vector<std::uint32_t> words;
   for (std::uint32_t head = 0; head < n.heads; ++head) {

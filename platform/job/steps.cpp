@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "models/arith/layer.h"
@@ -107,11 +108,22 @@ GoldenResult check_norm(const config::Network& n, const Tensors& t, const std::v
   return all.result();
 }
 
-GoldenResult check_sum(const config::Network& n, const Tensors& t, const std::vector<arith::Half>& y) {
+// Of what is made element by element. `z`: of the second tensor, where there is one.
+double exact(hal::Opcode operation, double x, double z) {
+  switch (operation) {
+    case hal::Opcode::kAdd:
+      return x + z;
+    default:
+      return std::numeric_limits<double>::quiet_NaN();
+  }
+}
+
+GoldenResult check_elementwise(const config::Network& n, const Tensors& t, const std::vector<arith::Half>& y) {
   Comparison all;
   for (std::size_t at = 0; at < y.size(); ++at) {
     if (at % n.seq_kv == 0) all.begin_row(0, 0, at / n.seq_kv);
-    const double expected = double{arith::float_from_half(t.q[at])} + arith::float_from_half(t.k[at]);
+    const double z = t.k.empty() ? 0 : double{arith::float_from_half(t.k[at])};
+    const double expected = exact(n.elementwise, double{arith::float_from_half(t.q[at])}, z);
     all.compare(at % n.seq_kv, expected, rounded(expected, kUnit * std::abs(expected)), y[at]);
   }
   return all.result();
@@ -172,8 +184,8 @@ Operands operands_of(const config::Network& n) {
   switch (n.step) {
     case config::Step::kNorm:
       return {all, n.seq_kv, n.norm == config::Norm::kLayerNorm ? n.seq_kv : 0};
-    case config::Step::kAdd:
-      return {all, all, 0};
+    case config::Step::kElementwise:
+      return {all, hal::has_second(*hal::find(n.elementwise)) ? all : 0, 0};
     case config::Step::kActivate:
       return {(n.gated ? 2 : 1) * all, 0, 0};
     case config::Step::kRotate:
@@ -215,8 +227,8 @@ GoldenResult check_step(const config::Network& n, const Tensors& t, const std::v
       return check_softmax(n, t, result);
     case config::Step::kNorm:
       return check_norm(n, t, result);
-    case config::Step::kAdd:
-      return check_sum(n, t, result);
+    case config::Step::kElementwise:
+      return check_elementwise(n, t, result);
     case config::Step::kActivate:
       return check_activation(n, t, result);
     case config::Step::kRotate:

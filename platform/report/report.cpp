@@ -192,6 +192,9 @@ std::string to_json(const job::Result& r, const std::string& hardware, const Jso
     j["network"]["mask"] = {{"causal", net.mask.causal != 0}, {"history", net.mask.history},
                             {"window", net.mask.window},      {"sinks", net.mask.sinks},
                             {"prefix", net.mask.prefix},      {"visible_scores", net.visible_scores()}};
+    for (const hal::MaskKindInfo& kind : hal::kMaskKinds) {
+      if (kind.hides != nullptr && (net.mask.bits & kind.bit) != 0) j["network"]["mask"][kind.name] = true;
+    }
   }
   if (net.scale != 1) j["network"]["scale"] = net.scale;
   if (net.soft_cap > 0) j["network"]["softcap"] = net.soft_cap;

@@ -45,7 +45,7 @@ const Job::Table* Job::table_at(std::uint64_t address) const {
 
 // With a map of blocks, or padding, those that those leave.
 double Job::scores() const {
-  if (rules.mask.block != 0 || rules.mask.padded != 0) {
+  if (rules.mask.by_key()) {
     const Table *map = table_at(hal::kMapAddress), *valid = table_at(hal::kContextsAddress);
     const hal::Layer& l = block.layer;
     const hal::Mask& m = rules.mask;
@@ -83,7 +83,7 @@ double Job::query_rows() const {
 }
 
 double Job::key_rows() const {
-  if (rules.mask.block != 0 || rules.mask.padded != 0) return 1;  // at least
+  if (rules.mask.by_key()) return 1;  // at least
   const hal::Layer& l = block.layer;
   double rows = 0;
   for (std::size_t b = 0; b < contexts.size(); b += std::max(l.ragged, 1U)) {

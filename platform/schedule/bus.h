@@ -40,7 +40,7 @@ struct Job {
   double key_rows() const;    // likewise, that some query attends to
 };
 
-enum class Unit : std::uint8_t { kMac, kVec, kDma };
+using hal::Unit;
 // A command queue of a cluster: of a core's engine, or a DMA channel's.
 struct Queue {
   Unit unit = Unit::kMac;

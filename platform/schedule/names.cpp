@@ -18,7 +18,7 @@ std::string name_of(const Queue& queue) {
 
 std::string operation_text(const hal::Descriptor& d) {
   std::string text = kOperationNames[static_cast<std::size_t>(operation_of(d))];
-  if (d.opcode == hal::Opcode::kMatmul || d.opcode == hal::Opcode::kScoreTile || d.opcode == hal::Opcode::kAttendTile) {
+  if (hal::is_product(d)) {
     const hal::Product p = hal::product_of(d);
     text += fmt::format(" {}x{}x{}", p.m, p.n, p.k);
   }

@@ -18,17 +18,6 @@ std::string event_text(std::uint32_t first, std::uint32_t span, std::uint32_t to
   return text;
 }
 
-// Rows of an operand: of a product's B those that its depth or width asks for, one of vectors, of everything else the
-// operation's.
-std::uint32_t rows_of(const hal::Descriptor& d, int i) {
-  if (d.opcode == hal::Opcode::kNorm && i >= 2) return 1;
-  const bool product =
-      d.opcode == hal::Opcode::kMatmul || d.opcode == hal::Opcode::kScoreTile || d.opcode == hal::Opcode::kAttendTile;
-  if (!product || i != 1) return d.rows;
-  const hal::Product p = hal::product_of(d);
-  return (d.flags & hal::kTransposeB) != 0 ? p.n : p.k;
-}
-
 class Printer final : public Reader {
  public:
   Printer(const Job& job, std::uint32_t cluster, std::uint64_t most, std::vector<Line>& lines)
@@ -41,7 +30,7 @@ class Printer final : public Reader {
     for (int i = 0; i < hal::kOperands; ++i) {
       if (d.type[i] == hal::ElementType::kNone) continue;
       line.operands.push_back(fmt::format("{} {}x{} {}", place_text(job_, cluster_, d.operand[i].address),
-                                          rows_of(d, i), d.operand[i].columns, attnvp::name_of(d.type[i])));
+                                          hal::rows_of(d, i), d.operand[i].columns, attnvp::name_of(d.type[i])));
     }
     for (const hal::EventRef& e : d.wait) {
       if (e.tokens() > 0) line.waits.push_back(event_text(e.first(), e.span(), e.tokens()));

@@ -7,41 +7,14 @@ namespace {
 const char* const kTensors[] = {"data", "Q", "K", "V", "C", "P", "O", "partial results", "bias"};
 
 std::string producer(const Cause& cause) {
-  switch (cause.by) {
-    case Operation::kLoad:
-      if (cause.tag == kTagOfL2) return "data from L2";
-      return std::string(kTensors[cause.tag]) + " from DRAM";
-    case Operation::kStore:
-      return "scores in DRAM";
-    case Operation::kMatmulAbt:
-      return "C from MAC";
-    case Operation::kMatmulAb:
-      return "O from MAC";
-    case Operation::kSoftmax:
-    case Operation::kOnlineSoftmax:
-      return "P from VEC";
-    case Operation::kOnlineMax:
-      return "running max from VEC";
-    case Operation::kScaleAdd:
-    case Operation::kRescale:
-      return "sums from VEC";
-    case Operation::kDivide:
-      return "O from VEC";
-    case Operation::kScoreTile:
-      return "row maxima from MAC";
-    case Operation::kAttendTile:
-      return "sums from MAC";
-    case Operation::kNorm:
-    case Operation::kAdd:
-    case Operation::kActivate:
-    case Operation::kRotate:
-      return "rows from VEC";
-    case Operation::kNone:
-    case Operation::kNop:
-    case Operation::kUnknown:
-      break;
+  if (cause.by == kLoadOperation) {
+    if (cause.tag == kTagOfL2) return "data from L2";
+    return std::string(kTensors[cause.tag]) + " from DRAM";
   }
-  return "order";
+  const Made made = made_by(cause.by);
+  if (made.what == nullptr) return "order";
+  if (made.unit == hal::Unit::kDma) return std::string(made.what) + " in DRAM";
+  return std::string(made.what) + " from " + hal::name_of(made.unit);
 }
 
 }  // namespace

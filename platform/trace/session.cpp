@@ -43,7 +43,7 @@ void FirstPv::change(std::uint64_t time, std::uint32_t id, std::uint64_t value) 
   if (id == id_ && time_ != kNever && until_ == kNever && time > time_) until_ = time;
   if (time_ != kNever || !watched_[id]) return;
   const auto operation = static_cast<Operation>(value);
-  if (operation == Operation::kMatmulAb || operation == Operation::kAttendTile) {
+  if (operation == traced(hal::Opcode::kMatmul, 1) || operation == traced(hal::Opcode::kAttendTile)) {
     time_ = time;
     id_ = id;
   }

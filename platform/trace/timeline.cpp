@@ -27,7 +27,7 @@ std::string arguments(const hal::Descriptor& d) {
   const auto address = [&out](const char* name, const hal::Operand& o) {
     out += fmt::format(",\"{}\":\"{:#x}\"", name, o.address);
   };
-  if (d.opcode == hal::Opcode::kMatmul || d.opcode == hal::Opcode::kScoreTile || d.opcode == hal::Opcode::kAttendTile) {
+  if (hal::is_product(d)) {
     const hal::Product p = hal::product_of(d);
     for (const auto& [name, value] : {std::pair{"m", p.m}, {"n", p.n}, {"k", p.k}}) add(name, value);
     if (d.opcode == hal::Opcode::kMatmul) {

@@ -58,8 +58,8 @@ std::vector<std::string> wait_words() {
   };
   add({Cause::kOrder, Operation::kNone, 0});
   add({Cause::kSpace, Operation::kNone, 0});
-  for (std::uint8_t tag = 0; tag <= kTags; ++tag) add({Cause::kOperand, Operation::kLoad, tag});
-  for (auto by = static_cast<std::uint8_t>(Operation::kNone); by <= static_cast<std::uint8_t>(Operation::kUnknown);
+  for (std::uint8_t tag = 0; tag <= kTags; ++tag) add({Cause::kOperand, kLoadOperation, tag});
+  for (auto by = static_cast<std::uint8_t>(Operation::kNone); by <= static_cast<std::uint8_t>(kUnknownOperation);
        ++by) {
     add({Cause::kOperand, static_cast<Operation>(by), 0});
   }

@@ -73,13 +73,13 @@ RtlVecEngine::RtlVecEngine(sc_core::sc_module_name name, const Site& site)
       linear_("linear", site.context, look_) {}
 
 Refusal RtlVecEngine::plan(const hal::Descriptor& d, Plan& plan) {
-  if (is_layer_op(d.opcode)) {
+  if (hal::family_of(d.opcode) == hal::Family::kLayer) {
     return {FaultCode::kBadOpcode, d.operand[0].address,
             fmt::format("the RTL of VEC computes softmax and its steps; it has no {}", name_of(operation_of(d)))};
   }
-  const bool may_be_short =
-      d.opcode == Opcode::kSoftmax || d.opcode == Opcode::kOnlineSoftmax || d.opcode == Opcode::kDivide;
-  if (may_be_short && d.type[1] != hal::ElementType::kFp16) {
+  const hal::OperandInfo* const result = hal::operand_info(d, 1);
+  const bool has_type = result != nullptr && result->role == hal::Role::kWritten;
+  if (has_type && !hal::info_of(d.type[1]).in_rtl) {
     return {FaultCode::kBadType, d.operand[1].address,
             fmt::format("the RTL of VEC makes results of fp16 only; the {}'s type is {}", name_of(operation_of(d)),
                         name_of(d.type[1]))};

@@ -120,13 +120,13 @@ TEST_P(Formats, RoundToTheNearestAndOfTwoToTheEvenOne) {
 
 TEST(Number, SpecialValues) {
   const float infinity = std::numeric_limits<float>::infinity();
-  EXPECT_EQ(e4m3_from_float(448), 0x7E);
-  EXPECT_EQ(e4m3_from_float(-1e30F), 0xFE);
-  EXPECT_EQ(e4m3_from_float(infinity), 0x7F);
-  EXPECT_EQ(e5m2_from_float(57344), 0x7B);
-  EXPECT_EQ(e5m2_from_float(1e30F), 0x7B);
-  EXPECT_EQ(e5m2_from_float(-infinity), 0xFC);
-  EXPECT_EQ(e5m2_from_float(std::nanf("")), 0x7E);
+  EXPECT_EQ(byte_from_float(ElementType::kFp8E4M3, 448), 0x7E);
+  EXPECT_EQ(byte_from_float(ElementType::kFp8E4M3, -1e30F), 0xFE);
+  EXPECT_EQ(byte_from_float(ElementType::kFp8E4M3, infinity), 0x7F);
+  EXPECT_EQ(byte_from_float(ElementType::kFp8E5M2, 57344), 0x7B);
+  EXPECT_EQ(byte_from_float(ElementType::kFp8E5M2, 1e30F), 0x7B);
+  EXPECT_EQ(byte_from_float(ElementType::kFp8E5M2, -infinity), 0xFC);
+  EXPECT_EQ(byte_from_float(ElementType::kFp8E5M2, std::nanf("")), 0x7E);
   EXPECT_EQ(bf16_from_float(3.4e38F), 0x7F80);  // its greatest is 3.39e38
   EXPECT_EQ(bf16_from_float(std::nanf("")), 0x7FC0);
   EXPECT_EQ(int8_from_float(std::nanf("")), 0);

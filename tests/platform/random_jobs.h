@@ -160,7 +160,7 @@ inline void random_places(Random& r, config::Network& n) {
   const bool padded = r.one_in(5);
   if (n.bias == config::Bias::kNone && n.softmax && r.one_in(4)) random_bias(r, n);
   if (!padded) return;
-  m.padded = 1;
+  m.bits |= hal::bit_of(hal::MaskKind::kPadded);
   for (std::uint32_t b = 0; b < n.batch; ++b) n.valid.push_back(r.from(1, n.seq_kv));
   for (std::uint32_t b = 0; b < n.batch; ++b) {
     for (std::uint32_t t = 0; t < m.queries; ++t) {

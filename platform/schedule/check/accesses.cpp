@@ -25,34 +25,17 @@ AddressMap memories_of(const MachineConfig& m) {
 }
 
 // Operands whose row i goes into the result's row i, and into no other.
-bool is_by_row(const Queue& queue, hal::Opcode opcode, int operand) {
-  if (queue.unit == Unit::kVec) return opcode != hal::Opcode::kNorm || operand < 2;
-  return opcode == hal::Opcode::kMatmul && (operand == 0 || operand == 3);
+bool is_by_row(const hal::Descriptor& d, const hal::OperandInfo& o) {
+  if (o.rows != hal::Extent::kRows) return false;
+  const hal::OperationInfo& info = *hal::find(d.opcode);
+  return info.unit == Unit::kVec || (info.family == hal::Family::kProduct && o.role == hal::Role::kRead);
 }
 
 bool same_bytes(const Region& a, const Region& b) {
   return a.address == b.address && a.rows == b.rows && a.row_bytes == b.row_bytes && a.row_stride == b.row_stride;
 }
 
-// Running maxima and sums, which VEC hands from row operation to row operation.
-bool is_running(hal::Opcode opcode, int operand) {
-  switch (opcode) {
-    case hal::Opcode::kOnlineMax:
-      return operand == 1 || operand == 3;
-    case hal::Opcode::kOnlineSoftmax:
-      return operand == 2;
-    case hal::Opcode::kScaleAdd:
-      return operand == 0;
-    case hal::Opcode::kDivide:
-      return operand == 0 || operand == 2;
-    case hal::Opcode::kRescale:
-      return true;
-    default:
-      return false;
-  }
-}
-
-// What one of a map's rows sees: runs of the columns that at least one of them does.
+// What one of the rows sees of a map or a pattern: runs of the columns that at least one of them does.
 std::vector<RowMask::Run> mapped_runs(const hal::Descriptor& d, std::uint32_t columns) {
   const RowMask mask(d, columns);
   std::vector<char> seen(columns, 0);
@@ -73,7 +56,7 @@ std::vector<RowMask::Run> mapped_runs(const hal::Descriptor& d, std::uint32_t co
   return runs;
 }
 
-// A masked softmax reads the columns that one of its rows sees: at most two runs of them, but under a map.
+// A masked softmax reads the columns that one of its rows sees: at most two runs of them, but under a map or a pattern.
 std::vector<Access> visible(const hal::Descriptor& d, const Access& all) {
   const hal::RuleTail& rule = d.tail.rule;
   const std::uint32_t columns = d.operand[0].columns, bytes = hal::element_bytes(d.type[0]);
@@ -87,7 +70,7 @@ std::vector<Access> visible(const hal::Descriptor& d, const Access& all) {
     parts.back().region.address += std::uint64_t{from} * bytes;
     parts.back().region.row_bytes = std::uint64_t{to - from} * bytes;
   };
-  if ((d.flags & hal::kBlocked) != 0) {
+  if (RowMask(d, columns).by_run()) {
     for (const RowMask::Run& r : mapped_runs(d, columns)) {
       add(rule.key + static_cast<std::uint32_t>(r.first), rule.key + static_cast<std::uint32_t>(r.end));
     }
@@ -132,9 +115,7 @@ Refusal Accesses::of(std::uint32_t cluster, const Queue& queue, const hal::Descr
 
 Refusal Accesses::of_copy(std::uint32_t cluster, const hal::Descriptor& d, Step& step,
                           std::vector<Access>& accesses) const {
-  if (d.opcode != hal::Opcode::kCopy) {
-    return {FaultCode::kBadOpcode, 0, fmt::format("a DMA controller has no opcode {}", static_cast<int>(d.opcode))};
-  }
+  if (Refusal other = check_opcode(d, Unit::kDma); other.any()) return other;
   const Refusal refusal = check_copy(d, memories_, hal::l1_base(cluster));
   if (refusal.any()) return refusal;
   for (int side = 0; side < 2; ++side) {
@@ -179,8 +160,10 @@ Refusal Accesses::of_engine(std::uint32_t cluster, const Queue& queue, const hal
     Access& a = accesses[k];
     for (int i = 0; i < hal::kOperands; ++i) {
       if (d.type[i] == hal::ElementType::kNone || a.region.address != d.operand[i].address) continue;
-      a.running = a.running || is_running(d.opcode, i);
-      a.by_row = a.by_row || is_by_row(queue, d.opcode, i);
+      const hal::OperandInfo* const info = hal::operand_info(d, i);
+      if (info == nullptr) continue;
+      a.running = a.running || info->is_running;
+      a.by_row = a.by_row || is_by_row(d, *info);
       if (matmul && i == 1 && !a.write)
         a.region.rows -= std::min<std::uint64_t>(d.tail.matmul.absent, a.region.rows - 1);
     }
