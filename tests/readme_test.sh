@@ -1,5 +1,5 @@
 #!/bin/bash
-# The pages say what the program does: runs every command of the ```console blocks of README.md, docs/*.md and
+# The pages say what the program does: runs every command of the ```console blocks of README.md, docs/**/*.md and
 # configs/README.md, each page in a folder of its own, and compares what they print.
 #   readme_test.sh ATTNVP SOURCE_DIR [PAGE]            fails where a page differs from what the program prints
 #   readme_test.sh --update ATTNVP SOURCE_DIR [PAGE]   writes the program's output into the pages
@@ -14,7 +14,7 @@ if [[ $1 == --update ]]; then update=true && shift; fi
 attnvp=$(realpath -- "$1")
 source=$(realpath -- "$2")
 cd -- "$source" || exit 1
-if [[ -n ${3-} ]]; then pages=("$3"); else pages=(README.md docs/*.md configs/README.md); fi
+if [[ -n ${3-} ]]; then pages=("$3"); else mapfile -t pages < <(find README.md docs configs/README.md -name "*.md" | sort); fi
 unset ATTNVP_CONFIGS COLUMNS
 
 folder=$(mktemp -d)
@@ -127,12 +127,12 @@ for name in "${pages[@]}"; do
 done
 
 [[ " ${pages[*]} " == *' README.md '* ]] || exit "$status"
-# The errors on the first page are those of docs/validation.md.
+# The errors on the first page are those of docs/results/validation.md.
 sets=0
 while read -r rows mean worst; do
   sets=$((sets + 1))
   grep -qF "| $rows | $mean | $worst |" "$source/README.md" || { echo "README.md has no set of $rows rows, $mean mean error, $worst worst" >&2 && status=1; }
-done < <(awk '/^```$/ { ++fences } fences == 1 && /%$/ { print $(NF - 4), $(NF - 3), $NF }' "$source/docs/validation.md")
-[[ $sets -gt 3 ]] || { echo "only $sets sets in docs/validation.md" >&2 && status=1; }
+done < <(awk '/^```$/ { ++fences } fences == 1 && /%$/ { print $(NF - 4), $(NF - 3), $NF }' "$source/docs/results/validation.md")
+[[ $sets -gt 3 ]] || { echo "only $sets sets in docs/results/validation.md" >&2 && status=1; }
 
 exit "$status"
