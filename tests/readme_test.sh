@@ -3,7 +3,7 @@
 # configs/README.md, each page in a folder of its own, and compares what they print.
 #   readme_test.sh ATTNVP SOURCE_DIR [PAGE]            fails where a page differs from what the program prints
 #   readme_test.sh --update ATTNVP SOURCE_DIR [PAGE]   writes the program's output into the pages
-# PAGE, such as docs/running.md: this one only.
+# PAGE, such as docs/how-to/run-a-sweep.md: this one only.
 # A line "..." in a page stands for the rest of an output. ```yaml blocks that open with "# FILE.yaml:" are files
 # that the commands may name; so are q.npy, k.npy and v.npy, tensors of bert-base's shape. A program without RTL is not
 # asked for it, and one without RISC-V tools not for firmware of one's own. Commands see a terminal of 100 columns. One

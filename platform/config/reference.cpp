@@ -23,7 +23,7 @@ them; a test keeps the two equal.
 | `streams/` | streaming graphs | `attnvp stream NAME` or `attnvp stream PATH` |
 | `energy/` | energy per action | the machine's or the graph's key `energy` |
 | `tilings/` | tile sizes | `--tiling NAME` or `--tiling PATH` |
-| `sweeps/` | many jobs ([docs/sweeps.md](../docs/sweeps.md)) | `attnvp sweep NAME` or `attnvp sweep PATH` |
+| `sweeps/` | many jobs ([format](../docs/reference/file-formats.md#sweep-files)) | `attnvp sweep NAME` or `attnvp sweep PATH` |
 | `dram/` | DRAM parts ([docs/memory.md](../docs/memory.md)) | the machine's key `dram.part` |
 | `validation/` | measurements by others | `attnvp validate NAME` |
 
