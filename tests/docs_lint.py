@@ -33,7 +33,7 @@ PROSE = [
     r"\bmakes? up for\b", r"\bmade up for\b", r"\bby way of\b", r"\bwhatever takes\b", r"\bof its own accord\b",
     r"\ball the same\b", r"\bdoes not care\b", r"\bwants?\b", r"\bworth a\b",
     # history and laboratory notes
-    r"\bno longer\b", r"\bformerly\b", r"\bused to be\b", r"\btried and\b", r"\btoday\b", r"\bnot kept\b",
+    r"\bno longer\b(?! than)", r"\bformerly\b", r"\bused to be\b", r"\btried and\b", r"\btoday\b", r"\bnot kept\b",
     r"\bthe build before\b", r"\bis once more\b",
 ]
 # At the start of a sentence that is no question.
