@@ -148,15 +148,21 @@ class Page:
                         self.say(number, f"link to {target}: that page has no heading for '{anchor}'")
 
 
+# What follows an owner and a name in a declaration: a counter's unit, or a signal's bits, states or unit.
+DECLARED = {
+    "Counter": r"\b\w+\{\s*(?:\*this|owner),\s*\"(\w+)\",\s*\"[^\"]+\",",
+    "Signal": r"\b\w+[({](?:\*this|owner), (?:fmt::format\()?\"(?:[\w{}]+\.)?(\w+)\"(?:, i\))?, "
+              r"(?:\d+[,;)}]|Signal::Real|k\w*(?:Names|States))",
+}
+
+
 def declared(root, kind):
     """Names of counters or signals as the models declare them."""
     names = set()
     for folder in ("models", "rtl"):
         for file in sorted((root / folder).rglob("*")):
-            if file.suffix not in (".h", ".cpp"):
-                continue
-            text = file.read_text(encoding="utf-8")
-            names.update(re.findall(rf"\b{kind} \w+\{{\s*\*this,\s*\"(\w+)\"", text))
+            if file.suffix in (".h", ".cpp"):
+                names.update(re.findall(DECLARED[kind], file.read_text(encoding="utf-8")))
     return names
 
 
