@@ -33,7 +33,7 @@ PROSE = [
     r"\b(?:is|are|be|was|were|being) told\b", r"\btold of\b", r"\bknows? (?:nothing|of)\b", r"\bminds\b",
     r"\b(?:goes|go|going|went) on\b", r"\bbusiness\b", r"\b(?:no|some|every)body\b", r"\bwhoever\b", r"\bone's own\b",
     r"\bmakes? up for\b", r"\bmade up for\b", r"\bby way of\b", r"\bwhatever takes\b", r"\bof its own accord\b",
-    r"\ball the same\b", r"\bdoes not care\b", r"\bwants?\b", r"\bworth a\b",
+    r"\ball the same\b", r"\bdoes not care\b", r"\bworth a\b",
     # history and laboratory notes
     r"\bno longer\b(?! than)", r"\bformerly\b", r"\bused to be\b", r"\btried and\b", r"\btoday\b", r"\bnot kept\b",
     r"\bthe build before\b", r"\bis once more\b",
