@@ -5,7 +5,7 @@
 
 Refused are: private vocabulary, personification and history (the lists below); sentences of more than 40 words;
 lines of more than 100 characters outside tables, code blocks and link targets; relative links and anchors that lead
-nowhere; counters and signals of the models that docs/reference does not list.
+nowhere; counters, signals, opcodes, flags and fault codes that docs/reference does not list.
 """
 
 import pathlib
@@ -22,6 +22,7 @@ EXCEPTIONS = set()
 
 # In prose and in inline code.
 ANYWHERE = [
+    r"`(?:Step|Posted|Completions|Bridge|Account|Cause|Place)\b",
     r"\bagendas?\b", r"\bjournals?\b", r"\bledgers?\b", r"\bgivers?\b", r"\bhappenings?\b", r"\bprospects?\b",
 ]
 # In prose; inline code is left out.
@@ -168,14 +169,24 @@ def declared(root, kind):
     return names
 
 
+def enumerators(root, file, name):
+    text = (root / file).read_text(encoding="utf-8")
+    body = re.search(rf"enum (?:class )?{name}\b[^{{]*\{{(.*?)\}};", text, re.DOTALL).group(1)
+    return set(re.findall(r"^ *(k\w+) *=", body, re.MULTILINE)) - {"kNone"}
+
+
 def check_reference(root):
+    names = {
+        "docs/reference/counters.md": declared(root, "Counter"),
+        "docs/reference/signals.md": declared(root, "Signal"),
+        "docs/reference/descriptors.md": enumerators(root, "firmware/hal/descriptor.h", "Opcode")
+                                         | enumerators(root, "firmware/hal/descriptor.h", "Flags")
+                                         | enumerators(root, "models/fault.h", "FaultCode"),
+    }
     found = []
-    for kind, name in (("Counter", "docs/reference/counters.md"), ("Signal", "docs/reference/signals.md")):
-        page = root / name
-        if not page.exists():
-            continue
-        text = page.read_text(encoding="utf-8")
-        found += [f"{name}: no `{n}`" for n in sorted(declared(root, kind)) if f"`{n}`" not in text]
+    for page, listed in names.items():
+        text = (root / page).read_text(encoding="utf-8")
+        found += [f"{page}: no `{name}`" for name in sorted(listed) if f"`{name}`" not in text]
     return found
 
 
