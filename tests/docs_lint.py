@@ -22,7 +22,7 @@ EXCEPTIONS = set()
 
 # In prose and in inline code.
 ANYWHERE = [
-    r"`(?:Step|Posted|Completions|Bridge|Account|Cause|Place)\b",
+    r"(?-i:`(?:Step|Posted|Completions|Bridge|Account|Cause|Place)\b)",
     r"\bagendas?\b", r"\bjournals?\b", r"\bledgers?\b", r"\bgivers?\b", r"\bhappenings?\b", r"\bprospects?\b",
 ]
 # In prose; inline code is left out.
