@@ -135,20 +135,20 @@ class Page:
         return found
 
     def check_links(self):
-        for number, kind, line in self.lines():
-            if kind == "code":
+        text = "\n".join("" if kind == "code" else line for _, kind, line in self.lines())
+        text = CODE.sub(lambda m: re.sub(r"[^\n]", "_", m.group(0)), text)
+        for link in LINK.finditer(text):
+            number, target = text.count("\n", 0, link.start()) + 1, link.group(2)
+            if re.match(r"[a-z]+:", target) or not target:
                 continue
-            for _, target in LINK.findall(CODE.sub("CODE", line)):
-                if re.match(r"[a-z]+:", target) or not target:
-                    continue
-                path, _, anchor = target.partition("#")
-                to = (self.root / self.name).parent / path if path else self.root / self.name
-                if not to.exists():
-                    self.say(number, f"link to {target}: there is no {path}")
-                elif anchor and to.suffix == ".md":
-                    there = Page(self.root, to.resolve().relative_to(self.root))
-                    if anchor not in there.anchors():
-                        self.say(number, f"link to {target}: that page has no heading for '{anchor}'")
+            path, _, anchor = target.partition("#")
+            to = (self.root / self.name).parent / path if path else self.root / self.name
+            if not to.exists():
+                self.say(number, f"link to {target}: there is no {path}")
+            elif anchor and to.suffix == ".md":
+                there = Page(self.root, to.resolve().relative_to(self.root))
+                if anchor not in there.anchors():
+                    self.say(number, f"link to {target}: that page has no heading for '{anchor}'")
 
 
 # What follows an owner and a name in a declaration: a counter's unit, or a signal's bits, states or unit.
