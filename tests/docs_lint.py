@@ -23,7 +23,7 @@ EXCEPTIONS = set()
 # In prose and in inline code.
 ANYWHERE = [
     r"(?-i:`(?:Step|Posted|Completions|Bridge|Account|Cause|Place)\b)",
-    r"\bagendas?\b", r"\bjournals?\b", r"\bledgers?\b", r"\bgivers?\b", r"\bhappenings?\b", r"\bprospects?\b",
+    r"\bagendas?\b", r"(?-i:\bJournals?\b)", r"\bledgers?\b", r"\bgivers?\b", r"\bhappenings?\b", r"\bprospects?\b",
 ]
 # In prose; inline code is left out.
 PROSE = [
