@@ -49,7 +49,7 @@ status=$?
 if command -v mkdocs >/dev/null; then
   folder=$(mktemp -d)
   trap 'rm -rf -- "$folder"' EXIT
-  mkdocs build --quiet --site-dir "$folder/site" 2>"$folder/log" && [[ -s $folder/site/search/search_index.json && ! -s $folder/log ]] ||
-    { cat "$folder/log" >&2 && status=1; }
+  mkdocs build --strict --site-dir "$folder/site" >"$folder/log" 2>&1 && [[ -s $folder/site/search/search_index.json ]] ||
+    { grep -E 'WARNING|ERROR|Aborted' "$folder/log" >&2; status=1; }
 fi
 exit "$status"
