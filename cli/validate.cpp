@@ -98,7 +98,7 @@ void add_validate(CLI::App& app, int& status) {
   command->add_option("--set", a->settings, "set any key of the machine: key=value")->allow_extra_args(false);
   command->add_option("--csv", a->csv, "write all rows as CSV")->check(not_empty());
   command->add_option("--html", a->html, "write a page with a plot and all rows")->check(not_empty());
-  command->add_option("--markdown", a->markdown, "write a page of errors and worst rows, as docs/validation.md")
+  command->add_option("--markdown", a->markdown, "write a page of errors and worst rows, as docs/results/validation.md")
       ->check(not_empty());
   command->add_option("--json", a->json, "write JSON to a file, or alone to stdout with '-'")->check(not_empty());
   add_memory_limit(*command);

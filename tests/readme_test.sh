@@ -1,12 +1,13 @@
 #!/bin/bash
-# The pages say what the program does: runs every command of the ```console blocks of README.md, docs/*.md and
+# The pages say what the program does: runs every command of the ```console blocks of README.md, docs/**/*.md and
 # configs/README.md, each page in a folder of its own, and compares what they print.
 #   readme_test.sh ATTNVP SOURCE_DIR [PAGE]            fails where a page differs from what the program prints
 #   readme_test.sh --update ATTNVP SOURCE_DIR [PAGE]   writes the program's output into the pages
-# PAGE, such as docs/running.md: this one only.
+# PAGE, such as docs/how-to/run-a-sweep.md: this one only.
 # A line "..." in a page stands for the rest of an output. ```yaml blocks that open with "# FILE.yaml:" are files
 # that the commands may name; so are q.npy, k.npy and v.npy, tensors of bert-base's shape. A program without RTL is not
-# asked for it. Links between pages lead somewhere.
+# asked for it, and one without RISC-V tools not for firmware of one's own. Commands see a terminal of 100 columns. One
+# that is to fail ends in "# exit status N".
 set -uo pipefail
 
 update=false
@@ -14,8 +15,9 @@ if [[ $1 == --update ]]; then update=true && shift; fi
 attnvp=$(realpath -- "$1")
 source=$(realpath -- "$2")
 cd -- "$source" || exit 1
-if [[ -n ${3-} ]]; then pages=("$3"); else pages=(README.md docs/*.md configs/README.md); fi
-unset ATTNVP_CONFIGS COLUMNS
+if [[ -n ${3-} ]]; then pages=("$3"); else mapfile -t pages < <(find README.md docs configs/README.md -name "*.md" | sort); fi
+unset ATTNVP_CONFIGS
+export COLUMNS=100
 
 folder=$(mktemp -d)
 trap 'rm -rf -- "$folder"' EXIT
@@ -34,7 +36,9 @@ STUB
 chmod +x vp
 rtl=true
 if [[ $("$attnvp" run --net H=1,N=16,E=16 --vec rtl 2>&1) == *'built without Verilator'* ]]; then rtl=false; fi
-if $update && ! $rtl; then echo 'the pages cannot be written anew by a program without RTL' >&2 && exit 1; fi
+riscv=true
+if ! command -v riscv64-unknown-elf-g++ >/dev/null; then riscv=false; fi
+if $update && ! { $rtl && $riscv; }; then echo 'the pages cannot be written anew without RTL and RISC-V tools' >&2 && exit 1; fi
 
 status=0
 commands=0
@@ -43,12 +47,14 @@ shown=()     # the lines that the page shows for it
 run_command() {
   [[ -n $command ]] || return
   commands=$((commands + 1))
-  if ! $rtl && [[ $command == *rtl* ]]; then
+  if { ! $rtl && [[ $command == *rtl* ]]; } || { ! $riscv && [[ $command =~ riscv|edge-soc|make|mine ]]; }; then
     printf '%s\n' "${shown[@]}"
     return
   fi
-  local output
-  if ! output=$(bash -o pipefail -c "$command" 2>error.txt) || grep -qv '^attnvp: left out: ' error.txt; then
+  local output expected=0 got=0
+  if [[ $command =~ '# exit status '([0-9]+)$ ]]; then expected=${BASH_REMATCH[1]}; fi
+  output=$(bash -o pipefail -c "$command" 2>error.txt) || got=$?
+  if [[ $got -ne $expected ]] || { [[ $expected -eq 0 ]] && grep -qv '^attnvp: left out: ' error.txt; }; then
     printf 'failed: %s\n' "$command" && cat error.txt
     status=1
   fi >&2
@@ -105,10 +111,6 @@ rewritten() { # PAGE
 for name in "${pages[@]}"; do
   page=$source/$name
   [[ -f $page ]] || { echo "there is no page $name" >&2 && exit 2; }
-  while IFS= read -r link; do
-    target=$(dirname -- "$page")/${link%%#*}
-    [[ -e $target ]] || { echo "$name: there is no $link" >&2 && status=1; }
-  done < <(grep -oE '\]\([^):]+\)' "$page" | sed -E 's/^\]\((.*)\)$/\1/' | grep -v '^#')
   grep -q '^```console$' "$page" || continue
   mkdir -p "$folder/$name" && cp "$folder/common/"* "$folder/$name/" && cd -- "$folder/$name" || exit 1
   if grep -q '^\$ .*q\.npy' "$page"; then
@@ -127,12 +129,12 @@ for name in "${pages[@]}"; do
 done
 
 [[ " ${pages[*]} " == *' README.md '* ]] || exit "$status"
-# The errors on the first page are those of docs/validation.md.
+# The errors on the first page are those of docs/results/validation.md.
 sets=0
 while read -r rows mean worst; do
   sets=$((sets + 1))
   grep -qF "| $rows | $mean | $worst |" "$source/README.md" || { echo "README.md has no set of $rows rows, $mean mean error, $worst worst" >&2 && status=1; }
-done < <(awk '/^```$/ { ++fences } fences == 1 && /%$/ { print $(NF - 4), $(NF - 3), $NF }' "$source/docs/validation.md")
-[[ $sets -gt 3 ]] || { echo "only $sets sets in docs/validation.md" >&2 && status=1; }
+done < <(awk '/^```$/ { ++fences } fences == 1 && /%$/ { print $(NF - 4), $(NF - 3), $NF }' "$source/docs/results/validation.md")
+[[ $sets -gt 3 ]] || { echo "only $sets sets in docs/results/validation.md" >&2 && status=1; }
 
 exit "$status"

@@ -13,11 +13,13 @@ attnvp_script(Inputs inputs_test.sh TIMEOUT 900)
 attnvp_script(Accelergy accelergy_test.sh TIMEOUT 300)
 attnvp_script(Limits limits_test.sh TIMEOUT 900)
 attnvp_script(Install install_test.sh TIMEOUT 600 ARGUMENTS ${PROJECT_BINARY_DIR})
-file(GLOB pages CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/docs/*.md
-  ${PROJECT_SOURCE_DIR}/configs/README.md)
+file(GLOB_RECURSE pages CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/docs/*.md)
+list(APPEND pages README.md configs/README.md)
 foreach(page IN LISTS pages) # their commands and links
   attnvp_script(Readme.${page} readme_test.sh TIMEOUT 900 ARGUMENTS ${page})
 endforeach()
+attnvp_script(Documentation docs_test.sh TIMEOUT 120) # links and anchors
+add_test(NAME Documents COMMAND ${PROJECT_SOURCE_DIR}/tests/docs_lint.py ${PROJECT_SOURCE_DIR}) # their language, as ./vp lint
 attnvp_script(Script vp_test.sh TIMEOUT 600) # vp itself
 attnvp_script(RiscvPrograms riscv_test.sh TIMEOUT 300) # ATTNVP_RISCV_TESTS: a checkout of the public tests
 attnvp_script(Firmware firmware_test.sh TIMEOUT 600) # out of tree, with the debugger

@@ -1,4 +1,4 @@
-// DRAMSys as a DRAM plug-in. It wants its own build of DRAMSys; see docs/memory.md.
+// DRAMSys as a DRAM plug-in. It wants its own build of DRAMSys; see docs/how-to/use-dramsys.md.
 //
 //     g++ -std=c++20 -DSC_CPLUSPLUS=201703L -shared -fPIC -I ATTNVP -I DRAMSYS/src/configuration -I
 //     DRAMSYS/src/libdramsys dramsys.cpp ... DRAMSYS_CONFIG=DRAMSYS/configs/ddr4-example.json attnvp run --set

@@ -226,8 +226,9 @@ std::string streaming_markdown(const std::vector<Section>& sections, const std::
                                const std::string& stem) {
   std::string out = fmt::format(
       "# {}\n\nWritten by `attnvp reproduce streaming --markdown FILE`; all numbers of ours come from runs, none is "
-      "typed in.\nThe graphs are those of `configs/streams`, head dimension 1; [streaming.md](streaming.md) says how "
-      "they run.\nThe authors' cycles (arXiv 2404.16629, simulated with the Dataflow Abstract Machine) are in "
+      "typed in.\nThe graphs are those of `configs/streams`, head dimension 1; "
+      "[streaming.md](../explanation/streaming.md) says how they run.\nThe authors' cycles (arXiv 2404.16629, "
+      "simulated with the Dataflow Abstract Machine) are in "
       "`configs/paper`.\n",
       kTitle);
   for (const Section& section : sections) {

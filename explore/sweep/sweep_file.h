@@ -1,4 +1,4 @@
-// A sweep as its file says it; docs/sweeps.md has the format.
+// A sweep as its file says it; docs/reference/file-formats.md has the format.
 #pragma once
 
 #include <cstdint>

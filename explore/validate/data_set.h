@@ -64,7 +64,7 @@ struct Kind {
   std::string name, description;
   std::vector<std::string> columns;  // that make a file one of this kind; further ones may stand beside them
   std::function<std::unique_ptr<DataSet>(const Options&)> make;
-  std::string limits = {};  // for docs/validation.md: what is calibrated, what is not modelled, where not to trust it
+  std::string limits = {};              // for the page: what is calibrated, what is not modelled, where not to trust it
   std::vector<std::string> group = {};  // columns: rows that agree in them are of one group
 };
 

@@ -136,8 +136,8 @@ std::string summary(const std::vector<Result>& results, std::size_t line_width) 
 
 std::string to_markdown(const std::vector<Result>& results) {
   std::string out =
-      "# Predictions beside measurements\n\nWritten by `attnvp validate --markdown docs/validation.md`. An error is "
-      "predicted / "
+      "# Predictions beside measurements\n\nWritten by `attnvp validate --markdown docs/results/validation.md`. An "
+      "error is predicted / "
       "measured - 1; the mean is of magnitudes, the bias of errors. What of a machine is calibrated says its file, "
       "`attnvp describe MACHINE`.\n\n```\n" +
       summary(results) + "```\n";

@@ -14,7 +14,7 @@ std::string to_json(const Result& result);
 std::string to_csv(const Result& result);                 // one line a point
 std::string to_html(const std::vector<Result>& results);  // a log-log plot and all points of each
 
-// Several sets: docs/validation.md, one line a set on the terminal, and a document with all of theirs.
+// Several sets: docs/results/validation.md, one line a set on the terminal, and a document with all of theirs.
 std::string to_markdown(const std::vector<Result>& results);
 std::string summary(const std::vector<Result>& results, std::size_t line_width = text::kUnlimited);
 std::string to_json(const std::vector<Result>& results);

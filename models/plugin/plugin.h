@@ -1,6 +1,6 @@
 // Modules of other projects: what a library offers for a place of the machine whose key is `plugin:LIBRARY.so`. Sockets
-// are TLM-2.0's of 32 bits. Modules run at SystemC's time, with processes and clocks of their own. docs/plugins.md has
-// the rules that they must keep. Nothing here needs to be linked with the platform.
+// are TLM-2.0's of 32 bits. Modules run at SystemC's time, with processes and clocks of their own.
+// docs/how-to/replace-a-block.md has the rules that they must keep. Nothing here needs to be linked with the platform.
 #pragma once
 
 #include <cstdint>

@@ -23,8 +23,8 @@ them; a test keeps the two equal.
 | `streams/` | streaming graphs | `attnvp stream NAME` or `attnvp stream PATH` |
 | `energy/` | energy per action | the machine's or the graph's key `energy` |
 | `tilings/` | tile sizes | `--tiling NAME` or `--tiling PATH` |
-| `sweeps/` | many jobs ([docs/sweeps.md](../docs/sweeps.md)) | `attnvp sweep NAME` or `attnvp sweep PATH` |
-| `dram/` | DRAM parts ([docs/memory.md](../docs/memory.md)) | the machine's key `dram.part` |
+| `sweeps/` | many jobs ([format](../docs/reference/file-formats.md#sweep-files)) | `attnvp sweep NAME` or `attnvp sweep PATH` |
+| `dram/` | DRAM parts ([docs/explanation/memory.md](../docs/explanation/memory.md)) | the machine's key `dram.part` |
 | `validation/` | measurements by others | `attnvp validate NAME` |
 
 A name is a file's name without `.yaml`; text with a `/` or ending in `.yaml` is a path. The environment variable
@@ -63,7 +63,7 @@ constexpr const char* kStreams =
 
 Nodes joined by FIFOs. Whole numbers are expressions in `N`, the sequence length, and `d`, the head dimension, with
 `+ - * /` (rounds down), parentheses, `min(a, b)` and `max(a, b)`; between braces, quote those that hold a comma.
-[docs/streaming.md](../docs/streaming.md) has the rules of time and the operations.
+[docs/explanation/streaming.md](../docs/explanation/streaming.md) has the rules of time and the operations.
 
 | Key | Type | Default | Range | Meaning |
 |---|---|---|---|---|
@@ -111,7 +111,7 @@ it is the table's own where `cycle_seconds`, or `global_cycle_seconds` among Acc
 `branch`, `system` and `bus_byte`.
 
 Instead of an `ERT:` a file may have a `MODEL:`, figures from which energies, leakage and area of a machine follow
-([docs/energy.md](../docs/energy.md)).
+([docs/explanation/energy.md](../docs/explanation/energy.md)).
 )";
 
 constexpr const char* kProvenance =

@@ -46,7 +46,7 @@ class Front(Table):
 
 
 class Sweep:
-    """A sweep's database. Columns: docs/sweeps.md."""
+    """A sweep's database. Columns: docs/reference/file-formats.md."""
 
     def __init__(self, db: str, summary: str = "") -> None:
         self.db = db

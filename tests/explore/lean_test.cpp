@@ -16,9 +16,9 @@ TEST(ReproduceLean, PageIsFreshAndPartitionsAreThePapers) {
   const LeanMemory memory = run_lean_memory([](const std::string&) {});
   sections.push_back(lean_memory_section(memory));
   sections.push_back(lean_reasons_section(memory));
-  const std::string page = config::read_text_file(config::config_root() + "/../docs/reproduction-lean.md");
+  const std::string page = config::read_text_file(config::config_root() + "/../docs/results/lean.md");
   EXPECT_EQ(lean_markdown(sections), page.substr(page.find("# ")))  // behind what made it
-      << "write it anew: attnvp reproduce lean --markdown docs/reproduction-lean.md";
+      << "write it anew: attnvp reproduce lean --markdown docs/results/lean.md";
   ASSERT_EQ(sections.size(), 5U);
   EXPECT_EQ(sections[2].rows.size(), 4U);
   for (const std::vector<std::string>& row : sections[2].rows) {

@@ -124,16 +124,16 @@ TEST(ReproduceFusemax, RefusesOutputsInOnePlace) {
   EXPECT_THROW(cli::reproduce_fusemax(a), config::ConfigError);
 }
 
-// docs/reproduction-fusemax.md has today's rows; its longer sequences are the long test's.
+// docs/results/fusemax.md has today's rows; its longer sequences are the long test's.
 TEST(ReproduceFusemax, PageIsFreshUpTo4K) {
-  const std::string page = config::read_text_file(config::config_root() + "/../docs/reproduction-fusemax.md");
+  const std::string page = config::read_text_file(config::config_root() + "/../docs/results/fusemax.md");
   std::istringstream fresh(fusemax_markdown(short_study()));
   int rows = 0;
   for (std::string line; std::getline(fresh, line);) {
     if (line.find(" 1K |") == std::string::npos && line.find(" 4K |") == std::string::npos) continue;
     ++rows;
     EXPECT_NE(page.find(line + "\n"), std::string::npos)
-        << line << "\nwrite it anew: attnvp reproduce fusemax --markdown docs/reproduction-fusemax.md";
+        << line << "\nwrite it anew: attnvp reproduce fusemax --markdown docs/results/fusemax.md";
   }
   EXPECT_GE(rows, 3 * 8);
 }
@@ -151,7 +151,7 @@ INSTANTIATE_TEST_SUITE_P(Layers, Sampled,
                                          Case{"fusemax", 1, 1048576, 128, Sample::kHeadsAndKeys, kExact}),
                          case_name);
 
-// docs/reproduction-fusemax.md is what the command writes today.
+// docs/results/fusemax.md is what the command writes today.
 TEST(ReproduceFusemax, PageIsFresh) {
   const std::string place = (std::filesystem::temp_directory_path() / std::to_string(getpid())).string();
   cli::ReproduceFusemaxArguments a;
@@ -163,8 +163,8 @@ TEST(ReproduceFusemax, PageIsFresh) {
   EXPECT_EQ(cli::reproduce_fusemax(a), 0);
   testing::internal::GetCapturedStdout();
   EXPECT_EQ(config::read_text_file(a.markdown),
-            config::read_text_file(config::config_root() + "/../docs/reproduction-fusemax.md"))
-      << "write it anew: attnvp reproduce fusemax --markdown docs/reproduction-fusemax.md";
+            config::read_text_file(config::config_root() + "/../docs/results/fusemax.md"))
+      << "write it anew: attnvp reproduce fusemax --markdown docs/results/fusemax.md";
   const nlohmann::json report = nlohmann::json::parse(config::read_text_file(a.json));
   EXPECT_EQ(report["runs"].size(), 4U * 6 * 5);
   for (const auto& e : report["entries"]) {

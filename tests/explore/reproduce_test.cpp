@@ -219,7 +219,7 @@ TEST(Reproduce, TheDavinciCoreIsComparedNotFitted) {
 }
 
 #ifdef ATTNVP_LONG
-// docs/reproduction-mas.md is what the command writes today.
+// docs/results/mas.md is what the command writes today.
 TEST(Reproduce, PageIsFresh) {
   const std::string page = temporary("page.md"), json = temporary("page.json"), csv = temporary("page.csv");
   cli::ReproduceArguments a;
@@ -231,9 +231,9 @@ TEST(Reproduce, PageIsFresh) {
   const int status = cli::reproduce_mas(a);
   testing::internal::GetCapturedStdout();
   EXPECT_EQ(status, 0);
-  const std::string kept = config::config_root() + "/../docs/reproduction-mas.md";
+  const std::string kept = config::config_root() + "/../docs/results/mas.md";
   EXPECT_EQ(config::read_text_file(page), config::read_text_file(kept))
-      << "write it anew: attnvp reproduce mas --markdown docs/reproduction-mas.md";
+      << "write it anew: attnvp reproduce mas --markdown docs/results/mas.md";
   const nlohmann::json report = nlohmann::json::parse(config::read_text_file(json));
   EXPECT_EQ(report["limits"].size(), 10U);
   EXPECT_EQ(report["davinci"].size(), 9U);
@@ -245,17 +245,17 @@ TEST(Reproduce, PageIsFresh) {
   for (const std::string& path : {page, json, csv}) std::filesystem::remove(path);
 }
 #else
-// docs/reproduction-mas.md has today's rows; the searches are the long test's.
+// docs/results/mas.md has today's rows; the searches are the long test's.
 TEST(Reproduce, TablesOfThePageAreFresh) {
   const Study& study = paper_study();
-  const std::string page = config::read_text_file(config::config_root() + "/../docs/reproduction-mas.md");
+  const std::string page = config::read_text_file(config::config_root() + "/../docs/results/mas.md");
   std::istringstream fresh(to_markdown(study, sections(study, {})));
   int rows = 0;
   for (std::string line; std::getline(fresh, line);) {
     if (line.compare(0, 2, "| ") != 0) continue;
     ++rows;
     EXPECT_NE(page.find(line + "\n"), std::string::npos)
-        << line << "\nwrite it anew: attnvp reproduce mas --markdown docs/reproduction-mas.md";
+        << line << "\nwrite it anew: attnvp reproduce mas --markdown docs/results/mas.md";
   }
   EXPECT_GE(rows, 100);
 }

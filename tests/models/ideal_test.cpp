@@ -1,6 +1,6 @@
 // Real hardware against its ideal on random jobs at equal tiles: DRAM with banks against a bus of the same peak without
 // latency, networks against none, banks of L1 against none. Requests of equal times may be served in another order,
-// which can help (docs/memory.md, "Faster than the ideal"): by how much is bounded here.
+// which can help (docs/explanation/memory.md, "Realistic memories can be faster"): by how much is bounded here.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// The table of docs/checker.md.
+// The mutants of docs/explanation/checking.md.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

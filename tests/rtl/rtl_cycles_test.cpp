@@ -1,5 +1,6 @@
 // Cycles of --vec rtl beside those of the model, over random small layers, where a pipeline's depth is not hidden. The
-// bound is docs/rtl.md's, "Time": what each command may take longer, counted over the commands of the layer.
+// bound is docs/explanation/rtl.md's, "Time": what each command may take longer, counted over the commands of the
+// layer.
 #include <algorithm>
 #include <string>
 #include <vector>

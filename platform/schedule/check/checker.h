@@ -1,4 +1,5 @@
-// Whether a schedule does the same on every machine of its kind, however long anything takes (docs/checker.md).
+// Whether a schedule does the same on every machine of its kind, however long anything takes
+// (docs/explanation/checking.md).
 #pragma once
 
 #include <vector>
