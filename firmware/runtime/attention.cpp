@@ -20,9 +20,7 @@ Attention::Attention(Runtime& rt, const Work& work, const RowTiling& tiling, con
       partial_bytes_(rt.partial_columns() * kPartialBytes),
       score_bytes_(keys_ * kHalfBytes),
       p_bytes_(rt.bytes()),
-      head_bytes_(uint64_t{rt.layer().seq_q} * row_bytes_),
-      plain_(!rt.plain() && !rt.typed() && !rt.by_place() && !rt.mask().any() && work.first().full &&
-             lanes.o_offset == 0 && !scores.tokens && tiling.bb == 1 && tiling.hh == 1) {
+      head_bytes_(uint64_t{rt.layer().seq_q} * row_bytes_) {
   rt.check_l0(tiling.l0);
   if (lanes.count > kMaxLanes) rt.fail(Status::kBadJob);
   const uint64_t block_bytes = uint64_t{rows_} * row_bytes_, o_block_bytes = uint64_t{rows_} * o_row_bytes_;
@@ -95,7 +93,8 @@ void Attention::load_q_rows(const Item& item, uint32_t q, uint32_t row, uint32_t
   rt_.dma(kLoadChannel, load_q_);
 }
 
-void Attention::general_load_q(const Work::Round& i) {
+void Attention::load_q(const Work::Round& i) {
+  if (!i.valid) return;
   const Item* item = work_.items(i);
   for (uint32_t c = 0; c < lanes_.count; ++c, ++item) {
     if (!item->valid) continue;
@@ -118,7 +117,6 @@ uint32_t Attention::first_rest_of_q(const Work::Round& i) const {
 
 void Attention::load_q_rest(const Work::Round& i) {
   if (rest_of_q(i) == 0) return;
-  if (plain(i)) return plain_rest_of_q(i);
   for (uint32_t c = 0; c < lanes_.count; ++c) {
     if (lane_[c].first != i.index + 1) continue;
     const Item& item = work_.item(i, c);
@@ -135,13 +133,13 @@ void Attention::make_c() {
   rt_.scale_scores(c_.forwarded(scores_.forwarded), 0);
 }
 
-void Attention::general_c(KvBuffer& k, const Work::Round& i, Loads& ahead, const Discipline* discipline) {
+void Attention::produce_c(KvBuffer& k, const Work::Round& i, Loads& ahead, const Discipline* discipline) {
   if (c_.raw().opcode == hal::Opcode::kNop) make_c();
   ahead.rest_for_c();
   for (uint32_t j = 0; rt_.ok() && j < k.blocks(); ++j) {
     if (k.streamed() && !k.needed(i, j)) continue;
     k.load_block(i.group, j);
-    if (rt_.machine().slow_control == 0) ahead.pump();
+    ahead.pump();
     const Item* item = work_.items(i);
     const bool masked = rt_.mask().any();
     KeyBlocks::Part part = k.part(*item, j);  // of all items, where nothing is masked
@@ -182,7 +180,6 @@ void Attention::general_c(KvBuffer& k, const Work::Round& i, Loads& ahead, const
         scores += strip * score_bytes_;
       }
     }
-    if (rt_.machine().slow_control != 0) ahead.pump_one_round();
   }
   const Item* item = work_.items(i);
   for (uint32_t c = 0; c < lanes_.count; ++c, ++item) {
@@ -204,7 +201,7 @@ void Attention::make_o(uint32_t keys, uint32_t partials, Accumulate place) {
               in_l1(emb, o_row_bytes_, rt_.out_type()), sums, place, tiling_.l0, rt_.scaled_by_block());
 }
 
-void Attention::general_p(const Work::Round& i) {
+void Attention::produce_p(const Work::Round& i) {
   const Item* item = work_.items(i);
   const uint32_t engines = lanes_.vec_engines();
   for (uint32_t c = 0; c < lanes_.count; ++c, ++item) {
@@ -236,7 +233,7 @@ void Attention::normalize(const Item& item, uint32_t block, uint32_t row, uint32
   if (rt_.mask().any()) mask(rt_, p_.unmasked(), item.row + row, item.key);
 }
 
-void Attention::general_o(KvBuffer& v, const Work::Round& i, const Discipline* discipline) {
+void Attention::produce_o(KvBuffer& v, const Work::Round& i, const Discipline* discipline) {
   if (v.streamed()) {
     stream_o(v, i, discipline);
   } else {

@@ -70,28 +70,18 @@ class Attention {
   // Loads Q_i; a round ahead of produce_c it hides behind computation. Of a lane's very first block only the first
   // strip, so that computation starts early; load_q_rest, which comes after K, loads the rest. Nothing for a round that
   // is not valid.
-  void load_q(const Work::Round& i) {
-    if (!i.valid) return;
-    plain(i) ? plain_load_q(i) : general_load_q(i);
-  }
+  [[gnu::noinline]] void load_q(const Work::Round& i);
   [[gnu::noinline]] void load_q_rest(const Work::Round& i);
-  // All of that, with K's first sub-block and, where lanes have the same to do, C as far as it goes.
-  [[gnu::noinline]] void begin(KvBuffer& k, const Work::Round& first);
   // Descriptors that load_q_rest puts into the queue.
   uint32_t rest_of_q(const Work::Round& i) const { return i.valid && i.index < last_first_ ? first_rest_of_q(i) : 0; }
   // Algorithm 2: C_i = Q_i K^T, sub-block by sub-block of K.
   // Between commands `ahead` may issue loads for what comes next.
-  void produce_c(KvBuffer& k, const Work::Round& i, Loads& ahead, const Discipline* discipline = nullptr) {
-    if (plain(i) && discipline == nullptr && !k.streamed()) return plain_c(k, i, ahead);
-    general_c(k, i, ahead, discipline);
-  }
+  [[gnu::noinline]] void produce_c(KvBuffer& k, const Work::Round& i, Loads& ahead,
+                                   const Discipline* discipline = nullptr);
   // Algorithm 3: P_i = softmax(C_i), row by row, in place.
-  void produce_p(const Work::Round& i) { plain(i) ? plain_p(i) : general_p(i); }
+  [[gnu::noinline]] void produce_p(const Work::Round& i);
   // Algorithm 4: O_i = P_i V; stores O_i.
-  void produce_o(KvBuffer& v, const Work::Round& i, const Discipline* discipline = nullptr) {
-    if (plain(i) && discipline == nullptr && !v.streamed() && !work_.is_last(i)) return plain_o(v, i);
-    general_o(v, i, discipline);
-  }
+  [[gnu::noinline]] void produce_o(KvBuffer& v, const Work::Round& i, const Discipline* discipline = nullptr);
 
   // Scores by way of DRAM (`tensor` is C or P): where produce_c or produce_p left them; for produce_p or produce_o.
   void store_c(const Work::Round& i) { store_scores(i, rt_.layer().c, c_ready_, hal::ElementType::kFp16); }
@@ -138,24 +128,6 @@ class Attention {
   [[gnu::noinline]] void make_c();
   [[gnu::noinline]] void make_o(uint32_t keys, uint32_t partials, Accumulate place);
   void normalize(const Item& item, uint32_t block, uint32_t row, uint32_t rows, Events after, Events then);
-  // The steps of any round (attention.cpp).
-  [[gnu::noinline]] void general_load_q(const Work::Round& i);
-  [[gnu::noinline]] void general_c(KvBuffer& k, const Work::Round& i, Loads& ahead, const Discipline* discipline);
-  [[gnu::noinline]] void general_p(const Work::Round& i);
-  [[gnu::noinline]] void general_o(KvBuffer& v, const Work::Round& i, const Discipline* discipline);
-  // Where lanes have the same to do (plain_rounds.cpp).
-  bool plain(const Work::Round& i) const { return plain_ && i.full && !rt_.in_lock_step(); }
-  void plain_load_q(const Work::Round& i);
-  [[gnu::noinline]] void plain_first_q(const Work::Round& i);
-  void plain_q_rows(const Item& item, uint32_t row, uint32_t rows);
-  [[gnu::noinline]] void plain_rest_of_q(const Work::Round& i);
-  [[gnu::noinline]] void plain_first_c(KvBuffer& k, const Work::Round& i);
-  [[gnu::noinline]] void plain_strips(Command::Word* d, uint32_t queue, const Item& item);
-  void plain_c(KvBuffer& k, const Work::Round& i, Loads& ahead);
-  void plain_p(const Work::Round& i);
-  void plain_o(KvBuffer& v, const Work::Round& i);
-  void plain_store_o(const Work::Round& i);
-  uint64_t head_rows(uint64_t tensor, const Item& item) const;
   void load_q_rows(const Item& item, uint32_t q, uint32_t row, uint32_t rows);
   Matrix score_block(uint32_t at, const Item& item, hal::ElementType type) const;  // columns: the item's keys
   uint64_t dram_row(uint64_t tensor, const Item& item, uint32_t row, uint32_t bytes) const {
@@ -174,9 +146,6 @@ class Attention {
   uint32_t q_bytes_, o_bytes_, scores_bytes_;  //   and of a row block
   uint32_t p_bytes_;                           // of an element of P, in rows of scores
   uint64_t head_bytes_;                        // of Q or O
-  bool plain_;  // nothing is masked, a lane is a core, groups are heads, all lanes begin in the first round
-  enum class Made : std::uint8_t { kNone, kFirst, kAllButLast };
-  Made made_ = Made::kNone;  // of the strips of the lanes' first blocks of C
   Events q_ready_, q_free_, c_ready_, p_ready_, o_ready_, o_free_, scores_free_, stored_;
   uint32_t stores_ = 0;      // issued since the last finish()
   uint32_t last_first_ = 0;  // of Lane::first, the latest

@@ -67,12 +67,6 @@ class KvBuffer {
   // What acquire() and release() wait for and give, per lane; every lane has acquired all of a resident group.
   Events ready() const { return ready_; }
   Events free() const { return free_; }
-  void all_taken(uint32_t group) {
-    for (uint32_t lane = 0; lane < work_.lanes(); ++lane) {
-      taken_group_[lane] = group + 1;
-      taken_[lane] = blocks_;
-    }
-  }
   // Makes the command wait until sub-blocks up to `block` are there for this lane, as far as it has not waited yet.
   template <typename Made>
   void acquire(Made& command, uint32_t lane, uint32_t group, uint32_t block) {

@@ -62,15 +62,11 @@ Loads::Loads(Runtime& rt, const Work& work, Attention& attention, LoadRows rows,
       order_(order),
       steps_(order.v_lag > 0 ? kLagging : kTogether),
       k_position_(order.v_lag > 0 ? 4 : 3),
-      c_position_(rt.machine().slow_control == 0 ? k_position_
-                  : order.v_lag > 0              ? 2
-                                                 : 1),
       v_position_(order.v_lag > 0 ? 0 : 4),
       streamed_((k != nullptr && k->streamed()) || (v != nullptr && v->streamed())),
       front_(work.first()) {
   done_ = !front_.valid;
   look_up_blocks();
-  if (order.begun) position_ = k_position_;
   if (!done_) begin_step();
 }
 
@@ -114,21 +110,6 @@ void Loads::issue() {
 void Loads::issue_until(uint32_t iteration, uint32_t position) {
   while (rt_.ok() && !done_ && (iteration_ < iteration || (iteration_ == iteration && position_ <= position))) {
     left_ > 0 ? issue() : next_step();
-  }
-}
-
-// Of the next round only, and the level is looked at once: engines take from the queue meanwhile.
-void Loads::pump_one_round() {
-  if (!order_.ahead || done_ || !rt_.ok() || iteration_ > c_needed_) return;
-  for (uint32_t level = rt_.dma_level(kLoadChannel); !done_ && iteration_ <= c_needed_ && may_run_ahead();) {
-    if (left_ == 0) {
-      next_step();
-      continue;
-    }
-    const uint32_t some = size();
-    if (level >= kFarEnough || level + some > rt_.machine().dma_queue_depth) return;
-    level += some;
-    issue();
   }
 }
 

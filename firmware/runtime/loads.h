@@ -14,7 +14,6 @@ class Loads {
     uint32_t v_lag = 0;        // how many rounds O comes after C in the dataflow, 0 to kMaxLag
     bool ahead = true;         // otherwise a load is issued only when it is needed
     uint32_t row_buffers = 1;  // per core, of the rows that are loaded
-    bool begun = false;        // what comes before the step kK is loaded already
   };
   // `k` or `v` may be nullptr: not needed.
   Loads(Runtime& rt, const Work& work, Attention& attention, LoadRows rows, KvBuffer* k, KvBuffer* v,
@@ -22,14 +21,13 @@ class Loads {
 
   // The loads that the next C (O) in the dataflow's order needs are in the queue, at last; for C those that its first
   // command needs, and then the others.
-  void need_for_c() { need(c_needed_++, c_position_); }
+  void need_for_c() { need(c_needed_++, k_position_); }
   void rest_for_c() {
     if (c_needed_ > 0) need(c_needed_ - 1, k_position_);
   }
   void need_for_o() { need(order_.v_lag + o_needed_++, v_position_); }
   // Issues loads to come while the queue has room; never stalls.
   void pump();
-  void pump_one_round();  // likewise, where making commands takes long
 
   static constexpr uint32_t kMaxLag = 4;
 
@@ -67,7 +65,7 @@ class Loads {
   KvBuffer* v_;
   Order order_;
   const Step* steps_;
-  uint32_t k_position_, c_position_, v_position_;  // of the steps kK and kV; of the last that C begins with
+  uint32_t k_position_, v_position_;  // of the steps kK and kV
   bool streamed_, done_;
   uint32_t c_needed_ = 0, o_needed_ = 0;
   // The next load: its step within an iteration, of K and V which sub-block, and how many of these the step has left,

@@ -12,18 +12,8 @@ TwoStreams::TwoStreams(Runtime& rt, const Work& work, const RowTiling& tiling, c
       work_(work),
       attention_(rt, work, tiling, blocks(lanes), lanes),
       k_(rt, work, tiling, rt.layer().k, kLoadChannel),
-      begun_(begin()),
       v_(rt, work, tiling, rt.layer().v, kLoadChannel),
-      loads_(rt, work, attention_, &Attention::load_q, &k_, &v_, {2, true, tiling.row_buffers, begun_}) {}
-
-// On slow control the first C is on its way before the rest is made.
-bool TwoStreams::begin() {
-  const Work::Round first = work_.first();
-  if (rt_.machine().slow_control == 0 || !rt_.ok() || rt_.sketch() || !first.valid || k_.streamed()) return false;
-  if (!rt_.has_space(rt_.allocated() + k_.l1_bytes_of(rt_.value_emb()))) return false;  // of V
-  attention_.begin(k_, first);
-  return true;
-}
+      loads_(rt, work, attention_, &Attention::load_q, &k_, &v_, {2, true, tiling.row_buffers}) {}
 
 // Flat: calls would take a small processor longer than what is called.
 [[gnu::flatten]] void TwoStreams::run() {

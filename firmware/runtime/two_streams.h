@@ -15,12 +15,10 @@ class TwoStreams {
   void run();
 
  private:
-  bool begin();
   Runtime& rt_;
   const Work& work_;
   Attention attention_;
   KvBuffer k_;
-  bool begun_;
   KvBuffer v_;
   Loads loads_;
 };

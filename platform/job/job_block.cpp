@@ -113,7 +113,6 @@ hal::MachineInfo machine_info(const MachineConfig& m, const config::Network& n) 
   info.resident_tiles = static_cast<std::uint16_t>(core.mac.resident_tiles);
   info.softmax_rate = static_cast<std::uint16_t>(
       std::clamp<std::uint64_t>(std::uint64_t{core.vec.lanes} * 16 / core.vec.softmax_lane_cycles, 1, 0xFFFF));
-  info.slow_control = m.control.cpu == "riscv" && !m.control.lists ? 1 : 0;
   add_dram_rate(info, m);
   info.l1_bytes = m.l1.size_bytes;
   info.l0_bytes = core.l0.size_bytes;
