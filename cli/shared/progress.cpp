@@ -77,6 +77,11 @@ Waiting::~Waiting() {
   if (shown_) std::fputs("\r\x1b[K", stderr);
 }
 
+void Waiting::say(std::string note) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  note_ = std::move(note);
+}
+
 void Waiting::show() {
   std::unique_lock<std::mutex> lock(mutex_);
   for (int seconds = 1; !over_.wait_for(lock, std::chrono::seconds(1), [this] { return done_; }); ++seconds) {

@@ -40,14 +40,15 @@ class ProgressBar {
 class Waiting {
  public:
   explicit Waiting(std::string note);
-  ~Waiting();  // wipes the line
+  ~Waiting();                  // wipes the line
+  void say(std::string note);  // from now on
   Waiting(const Waiting&) = delete;
   Waiting& operator=(const Waiting&) = delete;
 
  private:
   void show();
 
-  const std::string note_;
+  std::string note_;
   std::mutex mutex_;
   std::condition_variable over_;
   bool done_ = false, shown_ = false;
