@@ -186,6 +186,14 @@ for dataflow in mas auto; do
 done
 wrong "the layer.s tensors need at least [0-9]+ bytes of $held" \
   run --net llama3.1-8b,phase=decode,batch=64,cache=8192,scope=layer --set 'dram.size=1 GiB' --data timing
+# A machine's keys: those of modules that it has, or that were set.
+done_well describe edge
+grep -q '^  tRCDRD:\|^  library:\|^  mesh_columns:' "$log/stdout" && failed 'describe edge shows keys of other modules'
+done_well describe edge --set interconnect.kind=mesh --set dram.tRCDRD=30
+grep -q '^  mesh_columns: 0 ' "$log/stdout" && grep -q '^  tRCDRD: 30 ' "$log/stdout" || failed 'describe leaves out what is set or standing'
+done_well describe edge --all
+grep -q '^  tRCDRD: 29 ' "$log/stdout" || failed 'describe --all leaves something out'
+wrong "is for machines, which 'mas' is not" describe mas --all
 # Options are for the kinds of jobs that they are declared for.
 for option in '--q q.npy' '--out o.npy' '--vcd w.vcd' '--timeline t.json' '--trace-from 3' '--trace-scope dram' '--profile p.txt' '--instruction-trace i.txt' \
   '--gdb 0' --gdb-wait --check '--jitter 3' '--action-counts c.yaml' --energy-range; do

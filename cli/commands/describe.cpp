@@ -41,14 +41,24 @@ using report::Table;
 struct DescribeArguments {
   std::string what;  // a machine, a network, a dataflow, an energy table, a firmware program, a key; or "keys"
   std::vector<std::string> settings;
+  bool all = false;  // keys that mean nothing on the machine, too
   bool area = false;
   std::string svg, json;  // of areas; json "-" is stdout, alone
   std::string ert, art;   // in Accelergy's form
 };
 
-void describe_machine(const MachineConfig& machine, const config::Provenances& provenance) {
-  print("# effective configuration, and where each value comes from\n" + config::to_yaml(machine, provenance) +
-        "\n# address map\n");
+void describe_machine(const DescribeArguments& a) {
+  const MachineConfig machine = config::load_hardware(a.what, a.settings);
+  const config::Provenances provenance = config::hardware_provenance(a.what, a.settings);
+  const std::string everything = config::to_yaml(machine, provenance);
+  const std::string shown = a.all ? everything : config::to_yaml(machine, provenance, false);
+  const auto lines = [](const std::string& text) { return std::count(text.begin(), text.end(), '\n'); };
+  print("# effective configuration, and where each value comes from\n" + shown);
+  if (shown != everything) {
+    print(fmt::format("# --all has {} more lines: keys of modules that this machine has not\n",
+                      lines(everything) - lines(shown)));
+  }
+  print("\n# address map\n");
   Table table;
   table.column("from", Table::Align::kLeft);
   table.column("to", Table::Align::kLeft);
@@ -241,7 +251,7 @@ void describe_as(Kind kind, const DescribeArguments& a) {
       describe_program(a.what);
       break;
     case Kind::kMachine:
-      describe_machine(config::load_hardware(a.what, a.settings), config::hardware_provenance(a.what, a.settings));
+      describe_machine(a);
       break;
   }
 }
@@ -249,9 +259,11 @@ void describe_as(Kind kind, const DescribeArguments& a) {
 int describe(const DescribeArguments& a) {
   const std::vector<Kind> kinds = kinds_of(a.what);
   const bool chip = a.area || !a.ert.empty() || !a.art.empty();
-  if ((!a.settings.empty() || chip) && std::find(kinds.begin(), kinds.end(), Kind::kMachine) == kinds.end()) {
+  if ((!a.settings.empty() || a.all || chip) && std::find(kinds.begin(), kinds.end(), Kind::kMachine) == kinds.end()) {
     throw config::ConfigError(fmt::format("{} for machines, which {} is not",
-                                          chip ? "--area, --ert and --art are" : "--set is",
+                                          chip    ? "--area, --ert and --art are"
+                                          : a.all ? "--all is"
+                                                  : "--set is",
                                           config::in_quotes(a.what)));
   }
   if (chip) describe_area(a);
@@ -273,6 +285,7 @@ void add_describe(CLI::App& app, int& status) {
       "of all keys");
   command.add_option("what", a->what, "a name, a path, a key (mac.rows), 'keys' or 'tiling'")->required();
   add_settings(command, a->settings);
+  command.add_flag("--all", a->all, "keys of a machine that mean nothing on it, too: of modules that it has not");
   CLI::Option* area = command.add_flag("--area", a->area, "what the machine takes of a chip, by module");
   add_output(command, "--svg", a->svg, "with --area: write a treemap")->needs(area);
   add_json(command, a->json, "with --area: write JSON to a file, or alone to stdout with '-'")->needs(area);
