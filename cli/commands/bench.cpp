@@ -29,6 +29,7 @@
 #include "platform/report/table.h"
 #include "platform/stream/graph_file.h"
 #include "platform/stream/stream_run.h"
+#include "platform/text/version.h"
 #include "platform/trace/session.h"
 
 namespace attnvp::cli {
@@ -145,8 +146,8 @@ Figures figures_of(const std::string& path, const BenchArguments& a) {
     throw config::ConfigError(fmt::format("--against: '{}' is not a program that can be run", path));
   }
   const std::string program = path.find('/') == std::string::npos ? "./" + path : path;
-  const std::string command = fmt::format("{} bench --hw {} --net {} --seconds {}", quoted(program), quoted(a.hardware),
-                                          quoted(a.network), a.seconds);
+  const std::string command = fmt::format("{} bench --hw {} --net {} --seconds {}", text::shell_word(program),
+                                          text::shell_word(a.hardware), text::shell_word(a.network), a.seconds);
   std::FILE* pipe = ::popen(command.c_str(), "r");
   std::string table;
   std::array<char, 4096> piece{};

@@ -1,6 +1,4 @@
 // `attnvp calibrate`: a machine's values fitted to measurements.
-#include "explore/validate/calibrate.h"
-
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -8,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/shared/options.h"
 #include "cli/shared/progress.h"
+#include "explore/validate/validate.h"
 
 namespace attnvp::cli {
 

@@ -14,7 +14,6 @@
 #include "cli/commands.h"
 #include "cli/shared/options.h"
 #include "cli/shared/progress.h"
-#include "explore/sweep/causes.h"
 #include "explore/sweep/slurm.h"
 #include "platform/config/catalog.h"
 #include "platform/config/words.h"

@@ -8,7 +8,6 @@
 #include "cli/commands.h"
 #include "cli/shared/options.h"
 #include "cli/shared/progress.h"
-#include "explore/validate/output.h"
 #include "platform/config/error.h"
 #include "platform/files/outputs.h"
 

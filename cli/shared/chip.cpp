@@ -6,7 +6,6 @@
 #include <map>
 
 #include "explore/plot/svg.h"
-#include "explore/plot/treemap.h"
 #include "platform/config/energy.h"
 #include "platform/energy/machine_model.h"
 #include "platform/report/json.h"

@@ -10,6 +10,7 @@
 #include "platform/config/error.h"
 #include "platform/config/units.h"
 #include "platform/config/words.h"
+#include "platform/text/version.h"
 
 namespace attnvp::cli {
 
@@ -125,18 +126,8 @@ CLI::Option* add_memory_limit(CLI::App& command) {
       "memory of the host that may be taken, e.g. '4 GiB' (default: nine tenths of what it and its containers have)");
 }
 
-std::string quoted(const std::string& word) {
-  const auto plain = [](unsigned char c) {
-    return std::isalnum(c) != 0 || std::string("-_./=,:+@%").find(static_cast<char>(c)) != std::string::npos;
-  };
-  if (!word.empty() && std::all_of(word.begin(), word.end(), plain)) return word;
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
-
 std::string command_text(int argc, const char* const* argv) {
-  std::string text = "attnvp";
+  std::string line = "attnvp";
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     const auto& names = unquoted_names();
@@ -145,12 +136,12 @@ std::string command_text(int argc, const char* const* argv) {
       return word == option || glued;
     });
     if (name == names.end()) {
-      text += " " + quoted(word);
+      line += " " + text::shell_word(word);
     } else if (word == *name) {
       ++i;  // its value
     }
   }
-  return text;
+  return line;
 }
 
 void JobOptions::valid_for(unsigned jobs, std::initializer_list<CLI::Option*> options) {

@@ -38,7 +38,6 @@ CLI::Option* unquoted(CLI::Option* option);
 
 // The command line as a shell takes it, as outputs quote it: without options that results do not depend on.
 std::string command_text(int argc, const char* const* argv);
-std::string quoted(const std::string& word);  // for a shell, where it needs to be
 
 // What a job is: one of the kinds, and what holds for it besides.
 enum Job : unsigned {

@@ -1,4 +1,3 @@
-
 #include <cmath>
 #include <tuple>
 
@@ -100,26 +99,14 @@ Section speedup_section(const FusemaxStudy& s, const std::vector<Cell>& all) {
 }
 
 Section arrays_section(const FusemaxStudy& s) {
-  Section t{"Utilisation and DRAM traffic of fusemax"};
-  t.lead =
+  Section t{
+      "Utilisation and DRAM traffic of fusemax",
       "Two utilisations of the two-dimensional array (MAC): PE-weighted, the share of all PEs' cycles that have an "
       "operation in them, which is the paper's; and busy share, that of cycles in which the array is at work, with "
       "however few of its PEs. Of the one-dimensional array (VEC), the busy share; the paper's is always busy. Then "
-      "bytes over DRAM.";
-  t.columns = {"network",
-               "2D, PE-weighted, paper",
-               "ours",
-               "difference",
-               "2D busy",
-               "1D busy",
-               "flat: 2D, PE-weighted",
-               "flat: 2D busy",
-               "flat: 1D busy",
-               "DRAM, paper",
-               "DRAM, ours",
-               "ratio",
-               "flat",
-               "layerwise"};
+      "bytes over DRAM.",
+      {"network", "2D, PE-weighted, paper", "ours", "difference", "2D busy", "1D busy", "flat: 2D, PE-weighted",
+       "flat: 2D busy", "flat: 1D busy", "DRAM, paper", "DRAM, ours", "ratio", "flat", "layerwise"}};
   for (const FusemaxPoint& p : s.points) {
     const Measure &m = p.ours.at(kFusemax), &flat = p.ours.at(kFlat);
     t.rows.push_back({p.name(), three(p.paper_mac_utilization), three(m.pe_utilization()),
@@ -133,13 +120,13 @@ Section arrays_section(const FusemaxStudy& s) {
 }
 
 Section energy_section(const FusemaxStudy& s, const std::vector<Cell>& all) {
-  Section t{"Energy, in 10^12 pJ"};
-  t.lead =
+  Section t{
+      "Energy, in 10^12 pJ",
       "Ours, by part, beside the artifact's totals of the shortest sequence. Here as in its mappings, arrays' results "
       "pass the buffer by: tiles' sums go from the two-dimensional array into the lanes' registers (sums=fusemax), the "
       "unfused scores to DRAM (spills=fusemax); by default they cross the buffer (sums=l1, spills=l1)." +
-      std::string(kSameHeads);
-  t.columns = {"network", "dataflow"};
+          std::string(kSameHeads),
+      {"network", "dataflow"}};
   for (const auto& [part, pj] : s.points.front().ours.at(kFlat).parts_pj) t.columns.push_back(report::upper(part));
   for (const char* title : {"total", "of flat's", "paper", "ours / paper"}) t.columns.emplace_back(title);
   t.left = 2;
@@ -162,14 +149,14 @@ Section energy_section(const FusemaxStudy& s, const std::vector<Cell>& all) {
 }
 
 Section memory_section(const FusemaxStudy& s) {
-  Section t{"On-chip need"};
-  t.lead =
+  Section t{
+      "On-chip need",
       "Most bytes of L1 in use at once, and query rows: of a slab times slabs in L1 together, or of a row block. One "
       "pass needs the same for any number of keys (with more room it takes more queries at a time, so that K and V "
       "come less often); three passes hold whole rows of scores, fewer as they get longer, until only softmax does: "
       "where rows (those of the matmuls / those of softmax) are two numbers, scores go in tiles by way of DRAM." +
-      std::string(kSameHeads);
-  t.columns = {"network", "fusemax", "rows x slabs", "cascade", "rows x slabs", "flat", "rows", "layerwise", "rows"};
+          std::string(kSameHeads),
+      {"network", "fusemax", "rows x slabs", "cascade", "rows x slabs", "flat", "rows", "layerwise", "rows"}};
   for (const FusemaxPoint* p : different_heads(s)) {
     Names& row = t.rows.emplace_back(1, p->name());
     for (const std::string& d : {kFusemax, std::string("cascade"), kFlat, kLayerwise}) {
@@ -258,10 +245,10 @@ Section findings_section(const FusemaxStudy& s, const std::vector<Cell>& all) {
       "The 2D array's PE-weighted utilisation is within {:.4f} of the paper's everywhere. fusemax moves the paper's "
       "bytes over DRAM on {} of {} networks and lengths, {:.3f} to {:.3f} times as many in all.",
       utilization, equal, s.points.size(), moved.first, moved.second));
-  t.notes.push_back(fmt::format(
-      "layerwise moves {:.3f} to {:.3f} times what C and P take once each way and Q, K, V and O once. The traffic of "
-      "the other dataflows is not compared: the tables kept here state none for them.",
-      unfused.first, unfused.second));
+  t.notes.push_back(
+      fmt::format("layerwise moves {:.3f} to {:.3f} times what C and P take once each way and Q, K, V and O once. The "
+                  "traffic of the other dataflows is not compared: the tables kept here state none for them.",
+                  unfused.first, unfused.second));
   if (tiles_from > 0) {
     t.notes.push_back(fmt::format(
         "From {} on, whole rows of scores leave the array idle, so that flat's scores cross DRAM, as C and as P, and K "
@@ -269,10 +256,10 @@ Section findings_section(const FusemaxStudy& s, const std::vector<Cell>& all) {
         tokens_text(tiles_from), tile_rows, most_flat));
   }
   if (streamed_from > 0) {
-    t.notes.push_back(fmt::format(
-        "Where layerwise streams K and V, from {} on, they come anew for every row block, and the paper's model counts "
-        "them once; it takes up to {:.1f}% longer there.",
-        tokens_text(streamed_from), 100 * (streamed - 1)));
+    t.notes.push_back(
+        fmt::format("Where layerwise streams K and V, from {} on, they come anew for every row block, and the paper's "
+                    "model counts them once; it takes up to {:.1f}% longer there.",
+                    tokens_text(streamed_from), 100 * (streamed - 1)));
   }
   for (const Cell& c : all) {
     if (c.network == "mean" && c.quantity == "speedup") {
@@ -289,14 +276,15 @@ Section findings_section(const FusemaxStudy& s, const std::vector<Cell>& all) {
 }
 
 Section sampling_section(const FusemaxStudy& s) {
-  Section t{"What is simulated"};
-  t.lead =
+  Section t{
+      "What is simulated",
       "Identical heads, tiles of keys and rows of queries in a steady state take the same cycles and counts, so that "
       "two short simulations, with the same tile sizes, give a long one; tests hold this to whole simulations. Where "
       "heads are not simulated whole, a third sample says how far the line through the two is off its cycles. Batch 64 "
-      "and all heads are counted.";
-  t.columns = {"tokens", "one-pass dataflows", "flat", "layerwise"};
-  t.text_last = true;
+      "and all heads are counted.",
+      {"tokens", "one-pass dataflows", "flat", "layerwise"},
+      1,
+      true};
   t.left = 3;
   std::vector<std::uint32_t> lengths;
   for (const FusemaxPoint& p : s.points) {
@@ -372,9 +360,8 @@ Report fusemax_report(const FusemaxStudy& s) {
   r.heading = fmt::format("FuseMax on {}, its baselines on {}\n", s.machine.name, s.baseline.name);
   r.preamble = fmt::format(
       "# The FuseMax paper, reproduced\n\nWritten by `attnvp reproduce fusemax --markdown FILE`; all numbers of ours "
-      "come from runs.\nThe paper's numbers, `configs/paper/fusemax_*.csv`, are its published model's.\n\n"
-      "`fusemax` and its serial binding run on the machine `{}`, the others on `{}`. Tile sizes are chosen by "
-      "timing runs.\n",
+      "come from runs.\nThe paper's numbers, `configs/paper/fusemax_*.csv`, are its published model's.\n\n`fusemax` "
+      "and its serial binding run on the machine `{}`, the others on `{}`. Tile sizes are chosen by timing runs.\n",
       s.machine.name, s.baseline.name);
   r.hardware = {s.machine.name, s.baseline.name};
   r.cells = fusemax_cells(s);

@@ -1,4 +1,3 @@
-
 #include "explore/papers/fusemax.h"
 #include "platform/config/hardware.h"
 #include "platform/schedule/programs.h"

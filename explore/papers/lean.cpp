@@ -145,22 +145,18 @@ Section headline(const LeanStudy& s) {
 }
 
 Section speedups(const LeanStudy& s) {
-  Section out{"Speed-ups and occupancy"};
-  out.lead = fmt::format(
-      "Occupancy is tiles divided by {} workers times the longest worker's tiles; bus is the share of cycles in which "
-      "DRAM transfers.",
-      s.slots);
-  out.columns = {"batch x heads", "context", "d",         "lean cycles", "over FD", "over FA-2",
-                 "lean occ.",     "FD occ.", "FA-2 occ.", "lean bus",    "FD bus",  "FA-2 bus"};
-  out.left = 2;
+  Section out{"Speed-ups and occupancy",
+              fmt::format("Occupancy is tiles divided by {} workers times the longest worker's tiles; bus is the share "
+                          "of cycles in which "
+                          "DRAM transfers.",
+                          s.slots),
+              {"batch x heads", "context", "d", "lean cycles", "over FD", "over FA-2", "lean occ.", "FD occ.",
+               "FA-2 occ.", "lean bus", "FD bus", "FA-2 bus"},
+              2};
   for (const LeanPoint& p : s.points) {
     Names& row = out.rows.emplace_back();
-    row = {p.shape(),
-           context_text(p.context),
-           fmt::to_string(p.emb),
-           report::with_commas(p.lean.cycles),
-           times(over(p.flash_decoding, p.lean)),
-           times(over(p.flash2, p.lean))};
+    row = {p.shape(), context_text(p.context), fmt::to_string(p.emb), report::with_commas(p.lean.cycles)};
+    for (const job::Result* r : {&p.flash_decoding, &p.flash2}) row.push_back(times(over(*r, p.lean)));
     const auto runs = {&p.lean, &p.flash_decoding, &p.flash2};
     for (const job::Result* r : runs) row.push_back(fmt::format("{:.3f}", occupancy(*r, s.slots)));
     for (const job::Result* r : runs) row.push_back(report::percent(r->utilization.dram));
@@ -173,13 +169,11 @@ Section speedups(const LeanStudy& s) {
 }
 
 Section partitions(const LeanStudy& s) {
-  Section out{"Partition"};
-  out.lead =
-      "Tiles, the longest worker's, how many workers have as many; FlashDecoding's pieces and longest worker; "
-      "FlashAttention-2's: paper / ours.";
-  out.columns = {"batch x heads", "context",   "d",       "tiles",    "lean max",
-                 "high load",     "FD splits", "FD span", "FA-2 span"};
-  out.left = 2;
+  Section out{"Partition",
+              "Tiles, the longest worker's, how many workers have as many; FlashDecoding's pieces and longest worker; "
+              "FlashAttention-2's: paper / ours.",
+              {"batch x heads", "context", "d", "tiles", "lean max", "high load", "FD splits", "FD span", "FA-2 span"},
+              2};
   for (const Partition& t : kPartitions) {
     for (const LeanPoint& p : s.points) {
       if (p.batch != t.batch || p.heads != t.heads || p.context != t.context || p.emb != t.emb) continue;
@@ -198,13 +192,15 @@ Section partitions(const LeanStudy& s) {
 
 // Both memories side by side.
 Section memories(const LeanStudy& s) {
-  Section out{"Ideal memory and real memory"};
-  out.lead = fmt::format(
-      "Speed-up of lean on `{}`, whose DRAM is a bus at its peak that every worker reaches at once, and on `{}`, with "
-      "HBM2E behind the L2, links of 64 bytes a cycle to the SMs and a limit of what a worker has under way.",
-      kIdeal, kReal);
-  out.columns = {"batch x heads", "context", "over FD, ideal", "real", "over FA-2, ideal", "real"};
-  out.left = 2;
+  Section out{
+      "Ideal memory and real memory",
+      fmt::format(
+          "Speed-up of lean on `{}`, whose DRAM is a bus at its peak that every worker reaches at once, and on `{}`, "
+          "with "
+          "HBM2E behind the L2, links of 64 bytes a cycle to the SMs and a limit of what a worker has under way.",
+          kIdeal, kReal),
+      {"batch x heads", "context", "over FD, ideal", "real", "over FA-2, ideal", "real"},
+      2};
   const LeanStudy::Machine &ideal = s.machines[0], &real = s.machines[1];
   for (std::size_t i = 0; i < ideal.gains.size(); ++i) {
     Names& row = out.rows.emplace_back(Names{s.shapes[i], s.contexts[i]});
@@ -217,11 +213,11 @@ Section memories(const LeanStudy& s) {
 }
 
 Section limits(const LeanStudy& s) {
-  Section out{"What limits would have to be like"};
-  out.lead =
-      "The same shapes on machines with one limit more; as they are, an SM has 32 KiB under way. Where kernels "
-      "take time to be launched, FlashDecoding's merge is a kernel of its own.";
-  out.columns = {"machine", "over FD, mean", "most", "over FA-2, mean", "most"};
+  Section out{
+      "What limits would have to be like",
+      "The same shapes on machines with one limit more; as they are, an SM has 32 KiB under way. Where kernels take "
+      "time to be launched, FlashDecoding's merge is a kernel of its own.",
+      {"machine", "over FD, mean", "most", "over FA-2, mean", "most"}};
   const LeanStudy::Machine* nearest = nullptr;
   for (const LeanStudy::Machine& m : s.machines) {
     out.rows.push_back({m.what, times(m.mean(0)), times(m.most(0)), times(m.mean(1)), times(m.most(1))});
@@ -229,11 +225,12 @@ Section limits(const LeanStudy& s) {
   }
   const double best = nearest->mean(0);
   if (best < kPaperOverFlashDecoding * 0.9) {
-    out.notes = {fmt::format("Unexplained: the paper's {:.2f}x over FlashDecoding. None of these limits gives it; the "
-                             "most is {} ({}).",
-                             kPaperOverFlashDecoding, times(best), nearest->what),
-                 "Conjecture: the paper's own shapes, of which it gives ranges, are more uneven than these. Their list "
-                 "would decide it."};
+    out.notes = {
+        fmt::format(
+            "Unexplained: the paper's {:.2f}x over FlashDecoding. None of these limits gives it; the most is {} ({}).",
+            kPaperOverFlashDecoding, times(best), nearest->what),
+        "Conjecture: the paper's own shapes, of which it gives ranges, are more uneven than these. Their list would "
+        "decide it."};
   } else {
     out.notes = {fmt::format("Measured: {}, lean is {} as fast as FlashDecoding in the mean; the paper has {:.2f}x.",
                              nearest->what, times(best), kPaperOverFlashDecoding)};
@@ -279,10 +276,9 @@ LeanStudy run_lean_study(const MachineConfig& machine, const Progress& progress)
 Report lean_report(const LeanStudy& s) {
   Report r;
   r.preamble =
-      "# LeanAttention beside this platform\n\n"
-      "Generated by `attnvp reproduce lean --markdown docs/reproduction-lean.md`. The paper: arXiv 2405.10480. One "
-      "query row per head (decoding) on `configs/hardware/a100-40gb.yaml`; the partition follows the public "
-      "implementation in ONNX Runtime.\n";
+      "# LeanAttention beside this platform\n\nGenerated by `attnvp reproduce lean --markdown "
+      "docs/reproduction-lean.md`. The paper: arXiv 2405.10480. One query row per head (decoding) on "
+      "`configs/hardware/a100-40gb.yaml`; the partition follows the public implementation in ONNX Runtime.\n";
   r.hardware = {s.hardware};
   r.sections = {headline(s), speedups(s), partitions(s), memories(s), limits(s)};
   r.cells = {{"speedup", "mean", "flash2", kPaperOverFlash2, mean(s, over, &LeanPoint::flash2)},

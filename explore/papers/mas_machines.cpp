@@ -72,12 +72,12 @@ Machines run_davinci(const MasPaper& paper, const Progress& progress) {
 
 std::vector<Section> davinci_sections(const MasPaper& paper, const Machines& s) {
   const Machines::Machine& as_it_is = s.machines.front();
-  Section figure{"Figure 5: on a DaVinci core"};
-  figure.lead =
+  Section figure{
+      "Figure 5: on a DaVinci core",
       "Speed-up of mas on configs/hardware/davinci.yaml, a machine of published and assumed values, none of which is "
       "fitted. The figure's bars have no numbers: range and geometric mean are those of the text (section 5.2.2), the "
-      "paper's, ours; the networks' are ours alone.";
-  figure.columns = {"network"};
+      "paper's, ours; the networks' are ours alone.",
+      {"network"}};
   figure.grid(s.networks, s.dataflows, [&](Name n, Name d) { return times(as_it_is.speedup(n, d)); });
   Names least{"least"}, most{"most"}, mean{"geomean"};
   for (const std::string& d : s.dataflows) {
@@ -98,9 +98,9 @@ std::vector<Section> davinci_sections(const MasPaper& paper, const Machines& s) 
   figure.notes.push_back(
       fmt::format("What mas is bound by: {} of {} networks.", fmt::join(counts, ", "), s.networks.size()));
 
-  Section changes{"Figure 5: what the machine's values decide"};
-  changes.lead = "Geometric means of the same speed-ups with one value halved or doubled.";
-  changes.columns = {"changed"};
+  Section changes{"Figure 5: what the machine's values decide",
+                  "Geometric means of the same speed-ups with one value halved or doubled.",
+                  {"changed"}};
   changes.columns.insert(changes.columns.end(), s.dataflows.begin(), s.dataflows.end());
   Names papers{"the paper's"};
   for (const std::string& d : s.dataflows) papers.push_back(times(paper.claim("davinci", d)));
@@ -124,14 +124,15 @@ Machines run_memories(const MasPaper& paper, const Progress& progress) {
 
 Section memory_section(const Machines& s) {
   const Machines::Machine &ideal = s.machines[0], &real = s.machines[1];
-  Section out{"Ideal memory and real memory"};
-  out.lead = fmt::format(
-      "The paper's DRAM is a bus at its peak (`{}`); `{}` has the same machine with the channels, banks and refreshes "
-      "of a part. Cycles of mas and its speed-up over the others, with ideal and with real memory. Tile sizes are "
-      "those "
-      "that a run chooses, on both; they are chosen for the peak bandwidth.",
-      ideal.what, real.what);
-  out.columns = {"network", "mas, ideal", "mas, real", "longer"};
+  Section out{
+      "Ideal memory and real memory",
+      fmt::format(
+          "The paper's DRAM is a bus at its peak (`{}`); `{}` has the same machine with the channels, banks and "
+          "refreshes "
+          "of a part. Cycles of mas and its speed-up over the others, with ideal and with real memory. Tile sizes are "
+          "those that a run chooses, on both; they are chosen for the peak bandwidth.",
+          ideal.what, real.what),
+      {"network", "mas, ideal", "mas, real", "longer"}};
   out.columns.insert(out.columns.end(), s.dataflows.begin(), s.dataflows.end());
   const auto longer = [&](Name network, Name dataflow) {
     return real.cycles.at({network, dataflow}) / ideal.cycles.at({network, dataflow});

@@ -1,4 +1,3 @@
-
 #include "explore/papers/mas.h"
 #include "platform/config/hardware.h"
 #include "platform/report/table.h"
@@ -95,11 +94,10 @@ constexpr char kHow[] = "Each cell: the paper's, ours, ours / paper; * where the
 Section cycles_table(const MasStudy& s, const std::vector<Cell>& all) {
   Section t = grid(s, all, "cycles", s.dataflows, with_ratio(1e6));
   t.title = "Table 2: cycles, in millions";
-  t.lead =
-      std::string(kHow) +
-      " The paper's FLAT stands beside both of ours: I/O behind computation (flat), and in turn with it "
-      "(flat:prefetch=off); the reason for flat speaks of both. TileFlow is held to the paper's eight row blocks a "
-      "head, a head at a time (tileflow:row_blocks=8); all other tile sizes are chosen.";
+  t.lead = std::string(kHow) +
+           " The paper's FLAT stands beside both of ours: I/O behind computation (flat), and in turn with it "
+           "(flat:prefetch=off); the reason for flat speaks of both. TileFlow is held to the paper's eight row blocks "
+           "a head, a head at a time (tileflow:row_blocks=8); all other tile sizes are chosen.";
   return t;
 }
 
@@ -133,18 +131,17 @@ Section best_table(const MasStudy& s, const std::vector<Cell>& all) {
       "No option is set, TileFlow's row blocks neither. From the tile sizes that a run chooses by itself on, one "
       "parameter after the other takes the next value as long as the simulation gets faster, in at most {} simulations "
       "({} in all). Each cell: ours in millions of cycles, how many times mas at its best is faster, the energy that "
-      "it "
-      "saves.",
+      "it saves.",
       kBestBudget, simulations);
   return t;
 }
 
 Section bounds_table(const MasStudy& s) {
-  Section t{"What binds"};
-  t.lead =
+  Section t{
+      "What binds",
       "Millions of cycles that each resource needs on its own, from the counts of mas and the machine's rates: MAC for "
-      "both matmuls, VEC for softmax, DRAM for Q, K, V and O.";
-  t.columns = {"network", "MAC", "VEC", "DRAM", "longest", "binds", "mas, paper", "mas, ours", "ours / longest"};
+      "both matmuls, VEC for softmax, DRAM for Q, K, V and O.",
+      {"network", "MAC", "VEC", "DRAM", "longest", "binds", "mas, paper", "mas, ours", "ours / longest"}};
   for (const std::string& n : s.paper.networks) {
     const Terms x = terms(s.at(n, kMas), s.machine);
     t.rows.push_back({n, millions(x.mac), millions(x.vec), millions(x.dram), millions(x.most()), x.binding(),
@@ -157,10 +154,9 @@ Section bounds_table(const MasStudy& s) {
 Section energy_table(const MasStudy& s, const std::vector<Cell>& all) {
   Section t = grid(s, all, "energy_pj", s.dataflows, with_ratio(1e9));
   t.title = "Table 3: energy, in 10^9 pJ";
-  t.lead =
-      std::string(kHow) +
-      " Energies are by this paper's own table (`pat`), in which an SRAM costs in proportion to its size and sums are "
-      "read and written in L0 at every step: they say nothing of other machines.";
+  t.lead = std::string(kHow) +
+           " Energies are by this paper's own table (`pat`), in which an SRAM costs in proportion to its size and sums "
+           "are read and written in L0 at every step: they say nothing of other machines.";
   const auto [paper, ours] = fit_energies(s);
   t.notes.push_back(
       fmt::format("The mas column as pJ per multiply-accumulate, per score and per byte of Q, K, V and O (least "
@@ -175,12 +171,13 @@ Section breakdown_table(const MasStudy& s) {
   for (const std::string& part : parts) {
     names.push_back(report::upper(part) + (part == "mac" || part == "vec" ? " PEs" : ""));
   }
-  Section t{"Figure 6: where the energy goes"};
-  t.lead = fmt::format(
-      "Ours, in 10^9 pJ (the paper shows bars without numbers). Each cell: {}, and all of them. PEs take the same "
-      "under every dataflow.",
-      fmt::join(names, ", "));
-  t.columns = {"network"};
+  Section t{
+      "Figure 6: where the energy goes",
+      fmt::format(
+          "Ours, in 10^9 pJ (the paper shows bars without numbers). Each cell: {}, and all of them. PEs take the same "
+          "under every dataflow.",
+          fmt::join(names, ", ")),
+      {"network"}};
   t.grid(s.paper.networks, s.paper.dataflows, [&](Name network, Name dataflow) {
     const job::Result& r = s.at(network, dataflow);
     std::string cell;
@@ -191,12 +188,12 @@ Section breakdown_table(const MasStudy& s) {
 }
 
 Section dram_table(const MasStudy& s) {
-  Section t{"Section 5.4: DRAM accesses"};
-  t.lead =
+  Section t{
+      "Section 5.4: DRAM accesses",
       "Megabytes read and written. The paper: as many writes with mas as with FLAT, as many reads but where it reloads "
-      "K or V after overwriting them.";
-  t.columns = {"network",        "read, flat",    "read, mas",    "mas/flat, paper",
-               "mas/flat, ours", "written, flat", "written, mas", "L1 in use, mas"};
+      "K or V after overwriting them.",
+      {"network", "read, flat", "read, mas", "mas/flat, paper", "mas/flat, ours", "written, flat", "written, mas",
+       "L1 in use, mas"}};
   bool reloads = false;
   for (const std::string& network : s.paper.networks) {
     const job::Result &flat = s.at(network, kFlat), &mas = s.at(network, kMas);
@@ -221,14 +218,12 @@ Section dram_table(const MasStudy& s) {
 }
 
 Section reasons_table(const std::vector<Cell>& all, Name quantity, const char* title) {
-  Section t{title};
-  t.lead =
-      "What was measured, in a sentence. \"Unexplained\": the figures of the line are all that is known; "
-      "\"conjecture\": "
-      "a cause that no run here shows, with what would decide it.";
-  t.columns = {"network", "dataflow", "ours / paper", "why"};
-  t.left = 2;
-  t.text_last = true;
+  Section t{title,
+            "What was measured, in a sentence. \"Unexplained\": the figures of the line are all that is known; "
+            "\"conjecture\": a cause that no run here shows, with what would decide it.",
+            {"network", "dataflow", "ours / paper", "why"},
+            2,
+            true};
   for (const Cell& c : all) {
     if (c.quantity != quantity || c.why.empty()) continue;
     t.rows.push_back({c.network, c.dataflow, fmt::format("{:.2f}", c.ratio()), c.why});
@@ -305,11 +300,10 @@ Report mas_report(const MasStudy& s) {
   Report r;
   r.heading = "MAS-Attention on " + machine_text(s.machine) + "\n";
   r.preamble = fmt::format(
-      "# The MAS-Attention paper, reproduced\n\n"
-      "Written by `attnvp reproduce mas --hw {} --markdown FILE`; all numbers of ours come from runs.\nThe paper's "
-      "numbers are in `configs/paper`.\n\nThe machine is {}.\nTile sizes are chosen for machine and layer, but for "
-      "what "
-      "a dataflow's option in the paper's setting pins\n(tileflow:row_blocks=8).\n",
+      "# The MAS-Attention paper, reproduced\n\nWritten by `attnvp reproduce mas --hw {} --markdown FILE`; all numbers "
+      "of ours come from runs.\nThe paper's numbers are in `configs/paper`.\n\nThe machine is {}.\nTile sizes are "
+      "chosen for machine and layer, but for what a dataflow's option in the paper's setting "
+      "pins\n(tileflow:row_blocks=8).\n",
       s.machine.name, machine_text(s.machine));
   r.hardware = {s.machine.name};
   r.cells = mas_cells(s);

@@ -1,5 +1,3 @@
-
-
 #include "explore/papers/mas.h"
 #include "platform/config/energy.h"
 #include "platform/config/hardware.h"
@@ -137,17 +135,23 @@ std::vector<Limit> find_limits(const MachineConfig& machine, const Names& datafl
 }
 
 Section limits_section(const MasPaper& paper, const MachineConfig& machine, const std::vector<Limit>& limits) {
-  Section t{"Section 5.5: the longest sequences"};
-  t.lead = fmt::format(
-      "Tokens of K and V, FP16, found by running in timing mode to steps of {} tokens: one head of {} and {} rows of Q "
-      "per core, so that softmax runs beside either matmul (a whole layer at a million tokens is a million such rows). "
-      "A length counts when its run ends. Rows of scores are held whole, as softmax needs them, and each core holds "
-      "its own; the paper counts those of one core. Where L1 has no room for as many rows as a MAC array has, "
-      "layerwise takes them for softmax alone, one by one, and its matmuls take tiles. The N x N scores that layerwise "
-      "and softpipe would keep in DRAM for a whole layer are not counted against them.",
-      kLimitStep, kLimitEmb, kLimitRowsPerCore);
-  t.columns = {"dataflow", "cores", "tokens", "paper", "ours / paper", "L1 in use", "the next step"};
-  t.text_last = true;
+  Section t{
+      "Section 5.5: the longest sequences",
+      fmt::format(
+          "Tokens of K and V, FP16, found by running in timing mode to steps of {} tokens: one head of {} and {} rows "
+          "of Q "
+          "per core, so that softmax runs beside either matmul (a whole layer at a million tokens is a million such "
+          "rows). "
+          "A length counts when its run ends. Rows of scores are held whole, as softmax needs them, and each core "
+          "holds "
+          "its own; the paper counts those of one core. Where L1 has no room for as many rows as a MAC array has, "
+          "layerwise takes them for softmax alone, one by one, and its matmuls take tiles. The N x N scores that "
+          "layerwise "
+          "and softpipe would keep in DRAM for a whole layer are not counted against them.",
+          kLimitStep, kLimitEmb, kLimitRowsPerCore),
+      {"dataflow", "cores", "tokens", "paper", "ours / paper", "L1 in use", "the next step"},
+      1,
+      true};
   for (const Limit& l : limits) {
     const double stated = paper.claim("tokens", l.dataflow);
     const double share = static_cast<double>(l.l1_peak_bytes) / static_cast<double>(machine.l1.size_bytes);

@@ -1,4 +1,3 @@
-
 #include <cmath>
 
 #include "explore/papers/papers.h"

@@ -41,14 +41,14 @@ constexpr double kNoteworthy = 0.10;  // differences above this get a reason
 bool noteworthy(double ratio);
 
 struct Section {
-  std::string title;
-  std::string figure = {};  // its file, in Markdown
-  std::string lead = {};    // what the table shows
-  Names columns = {};       // none: no table
-  std::size_t left = 1;     // columns of text, the first ones; the others are numbers
-  bool text_last = false;   // the last column is text as well
+  std::string title = {};
+  std::string lead = {};   // what the table shows
+  Names columns = {};      // none: no table
+  std::size_t left = 1;    // columns of text, the first ones; the others are numbers
+  bool text_last = false;  // the last column is text as well
   std::vector<Names> rows = {};
-  Names notes = {};  // a list below the table
+  Names notes = {};         // a list below the table
+  std::string figure = {};  // its file, in Markdown, above all that
 
   // Titles of all columns behind the first, cells of all rows: rows down, columns across.
   void grid(const Names& down, const Names& across, const std::function<std::string(Name row, Name column)>& cell);

@@ -1,8 +1,6 @@
-
-
 #include "explore/papers/streaming.h"
 
-#include "explore/plot/lines.h"
+#include "explore/plot/svg.h"
 #include "platform/report/table.h"
 #include "platform/stream/graph_file.h"
 
@@ -128,8 +126,8 @@ Section findings(const StreamingStudy& s) {
                   last.n, with_commas(last_free.result.cycles), with_commas(last.result.cycles),
                   with_commas(safe.back()->result.cycles)),
       fmt::format(
-          "Energy per score at N={}: {:.1f} pJ for channels in the naive graph, whose long FIFO is a large SRAM, "
-          "and {:.1f} pJ in the memory-free one, which has more channels; {:.1f} and {:.1f} pJ for nodes.",
+          "Energy per score at N={}: {:.1f} pJ for channels in the naive graph, whose long FIFO is a large SRAM, and "
+          "{:.1f} pJ in the memory-free one, which has more channels; {:.1f} and {:.1f} pJ for nodes.",
           last.n, per_score(last, "channels"), per_score(last_free, "channels"), per_score(last, "nodes"),
           per_score(last_free, "nodes"))};
   if (const DepthPoint* runs = first_running(s)) {
@@ -141,9 +139,9 @@ Section findings(const StreamingStudy& s) {
 }
 
 Section cycles(const StreamingStudy& s) {
-  Section section{"Cycles and throughput"};
-  section.lead = "Throughput in scores per cycle; 0.5 is what nodes with an initiation interval of 2 allow.";
-  section.columns = {"N"};
+  Section section{"Cycles and throughput",
+                  "Throughput in scores per cycle; 0.5 is what nodes with an initiation interval of 2 allow.",
+                  {"N"}};
   for (const std::string& graph : kGraphs) {
     section.columns.push_back(graph);
     if (graph != kSafeSoftmax) section.columns.emplace_back("the authors'");
@@ -163,10 +161,10 @@ Section cycles(const StreamingStudy& s) {
 }
 
 Section memory(const StreamingStudy& s) {
-  Section section{kMemoryTitle};
-  section.lead =
-      "High-water marks of all channels but those from sources, in bytes, and the channel that holds most elements.";
-  section.columns = {"N"};
+  Section section{
+      kMemoryTitle,
+      "High-water marks of all channels but those from sources, in bytes, and the channel that holds most elements.",
+      {"N"}};
   for (const std::string& graph : kGraphs) {
     section.columns.push_back(graph);
     section.columns.emplace_back("most in");
@@ -184,10 +182,10 @@ Section memory(const StreamingStudy& s) {
 }
 
 Section depths(const StreamingStudy& s) {
-  Section section{"How deep the long FIFO must be"};
-  section.lead = fmt::format("The naive graph at N={}, by the depth of its long FIFO.", s.sweep_n);
-  section.columns = {"depth", "over N", "cycles", "the authors'"};
-  section.left = 0;
+  Section section{"How deep the long FIFO must be",
+                  fmt::format("The naive graph at N={}, by the depth of its long FIFO.", s.sweep_n),
+                  {"depth", "over N", "cycles", "the authors'"},
+                  0};
   for (const DepthPoint& p : s.sweep) {
     section.rows.push_back(
         {fmt::to_string(p.depth),
@@ -199,9 +197,9 @@ Section depths(const StreamingStudy& s) {
 }
 
 Section thresholds(const StreamingStudy& s) {
-  Section section{"The threshold at other N, and with unit times"};
-  section.lead = "The smallest depth without a deadlock, found by running, and the smallest that costs no cycles.";
-  section.columns = {"times", "N", "runs from", "cycles", "full rate from", "cycles"};
+  Section section{"The threshold at other N, and with unit times",
+                  "The smallest depth without a deadlock, found by running, and the smallest that costs no cycles.",
+                  {"times", "N", "runs from", "cycles", "full rate from", "cycles"}};
   for (const Threshold& t : s.thresholds) {
     const auto over = [&](std::uint64_t depth) { return fmt::format("{} (N + {})", depth, depth - t.n); };
     section.rows.push_back({t.unit_times ? "all 1" : "the paper's", fmt::to_string(t.n), over(t.runs_from),
@@ -315,8 +313,7 @@ Report streaming_report(const StreamingStudy& s, Name stem) {
   r.heading = "Streaming SDPA, reproduced\n";
   r.preamble =
       "# Streaming SDPA, reproduced\n\nWritten by `attnvp reproduce streaming --markdown FILE`; all numbers of ours "
-      "come "
-      "from runs, none is typed in.\nThe graphs are those of `configs/streams`, head dimension 1; "
+      "come from runs, none is typed in.\nThe graphs are those of `configs/streams`, head dimension 1; "
       "[streaming.md](streaming.md) says how they run.\nThe authors' cycles (arXiv 2404.16629, simulated with the "
       "Dataflow Abstract Machine) are in `configs/paper`.\n";
   r.sections = {findings(s), memory(s), cycles(s), depths(s), thresholds(s)};

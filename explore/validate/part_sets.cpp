@@ -1,5 +1,4 @@
-#include "explore/validate/dram_curves.h"
-
+// Sets of parts: channels of DRAM, SRAMs.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -7,9 +6,11 @@
 #include <array>
 #include <stdexcept>
 
+#include "explore/validate/data_set.h"
 #include "models/banked_dram/traffic.h"
 #include "platform/config/dram_part.h"
 #include "platform/config/words.h"
+#include "platform/energy/sram.h"
 
 namespace attnvp::validate {
 
@@ -96,6 +97,40 @@ Kind dram_kind() {
           {"part", "mapping", "page", "refresh", "request_buffer", "pattern", "read_share", "bytes_per_request",
            "pending", "requests", "percent_of_peak"},
           [](const Options&) { return std::make_unique<DramCurves>(); }};
+}
+
+namespace {
+
+class SramSet : public DataSet {
+ public:
+  std::string hardware() const override { return "SRAM model (CACTI 7)"; }
+
+  std::vector<Point> predict(const Row& row) override {
+    constexpr double kPjPerNj = 1000;
+    const energy::SramShape shape{row.positive("node_nm"), row.text("cell"), row.positive("bytes"),
+                                  row.positive("banks"), row.positive("width_bits")};
+    energy::SramFigures figures;
+    try {
+      figures = energy::SramTable::cacti().at(shape);
+    } catch (const config::ConfigError& problem) {
+      config::fail(row.origin(), problem.what());
+    }
+    std::vector<Point> points = {
+        {"read energy", row.positive("read_nj") * kPjPerNj, figures.read_pj, "pJ", ""},
+        {"write energy", row.positive("write_nj") * kPjPerNj, figures.write_pj, "pJ", ""},
+        {"leakage of a bank", row.positive("leakage_mw_per_bank"), figures.leakage_mw_per_bank, "mW", ""},
+        {"area", row.positive("area_mm2"), figures.area_mm2, "mm2", ""}};
+    return points;
+  }
+};
+
+}  // namespace
+
+Kind sram_kind() {
+  return {"sram",
+          "scratch RAMs by CACTI",
+          {"node_nm", "cell", "bytes", "banks", "width_bits", "read_nj", "write_nj", "leakage_mw_per_bank", "area_mm2"},
+          [](const Options&) { return std::make_unique<SramSet>(); }};
 }
 
 }  // namespace attnvp::validate
