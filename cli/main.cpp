@@ -1,10 +1,22 @@
 #include <cstdlib>
 #include <systemc>
 
-#include "cli/line.h"
+#include "cli/commands.h"
 #include "platform/schedule/freed_pages.h"
 
-int sc_main(int argc, char** argv) { return attnvp::cli::main(argc, argv, attnvp::cli::commands()); }
+int sc_main(int argc, char** argv) {
+  using namespace attnvp::cli;
+#ifdef ATTNVP_DEMO  // a program that is built sooner: what `./vp demo` runs where nothing is built yet
+  return main(argc, argv, {add_compare});
+#else
+  return main(argc, argv,
+              {
+                  add_run,       add_compare, add_list,        add_describe, add_search, add_reproduce, add_sweep,
+                  add_merge,     add_pareto,  add_sensitivity, add_schedule, add_check,  add_stream,    add_validate,
+                  add_calibrate, add_new,     add_riscv,       add_report,   add_bench,  add_cache,     add_worker,
+              });
+#endif
+}
 
 // In place of the library's own main, which prints a banner first: stdout and stderr belong to the commands.
 int main(int argc, char** argv) {

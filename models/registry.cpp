@@ -104,6 +104,24 @@ std::string kind_problem(const MachineConfig& machine) {
   return {};
 }
 
+bool applies(const std::string& key, const MachineConfig& machine) {
+  for (const Place& place : places()) {
+    const std::string section = place.name + std::string(".");
+    if (key.compare(0, section.size(), section) != 0 || key == section + place.key) continue;
+    const KindInfo& standing = kind_of(place.name, machine);
+    if (standing.name == "none") return false;
+    if (key == section + "library") return standing.name == "plugin";
+    for (const KindInfo* kind : kinds(place.name)) {
+      config::Keys<MachineConfig> keys;
+      if (kind->keys) kind->keys(keys, place.name);
+      const auto& own = keys.all();
+      const bool is_own = std::any_of(own.begin(), own.end(), [&key](const auto& k) { return k.path == key; });
+      if (is_own) return kind->name == standing.name || kind->name == standing.keys_of;
+    }
+  }
+  return true;
+}
+
 std::vector<std::string> energy_components() {
   std::vector<std::string> components;
   for (const KindInfo* kind : kinds()) {

@@ -34,6 +34,7 @@ struct KindInfo {
   std::vector<std::string> components;  // of the energy table, that its counters name
   // Keys of its own, beyond those of the place (with_keys).
   std::function<void(config::Keys<MachineConfig>&, const std::string& place)> keys;
+  std::string keys_of;  // a kind of that place, whose keys it has as well
   // Sets what follows from the machine's other keys.
   std::function<void(MachineConfig&)> settle;
   // Why the machine cannot have it; empty if it can.
@@ -65,6 +66,10 @@ struct Kind : KindInfo {
     };
     return std::move(*this);
   }
+  Kind with_keys_of(std::string other) && {
+    keys_of = std::move(other);
+    return std::move(*this);
+  }
   Make make;
 };
 
@@ -80,6 +85,9 @@ const KindInfo& kind_of(const std::string& place, const MachineConfig& machine);
 void settle(MachineConfig& machine);
 // Why one of them cannot stand there; empty if all can.
 std::string kind_problem(const MachineConfig& machine);
+
+// Whether a key means anything on that machine: those of kinds that do not stand in it, and of what it has not, do not.
+bool applies(const std::string& key, const MachineConfig& machine);
 
 // Components of the energy table that any kind names, in the order of the module tree.
 std::vector<std::string> energy_components();

@@ -186,6 +186,23 @@ for dataflow in mas auto; do
 done
 wrong "the layer.s tensors need at least [0-9]+ bytes of $held" \
   run --net llama3.1-8b,phase=decode,batch=64,cache=8192,scope=layer --set 'dram.size=1 GiB' --data timing
+# A machine's keys: those of modules that it has, or that were set.
+done_well describe edge
+grep -q '^  tRCDRD:\|^  library:\|^  mesh_columns:' "$log/stdout" && failed 'describe edge shows keys of other modules'
+done_well describe edge --set interconnect.kind=mesh --set dram.tRCDRD=30
+grep -q '^  mesh_columns: 0 ' "$log/stdout" && grep -q '^  tRCDRD: 30 ' "$log/stdout" || failed 'describe leaves out what is set or standing'
+done_well describe edge --all
+grep -q '^  tRCDRD: 29 ' "$log/stdout" || failed 'describe --all leaves something out'
+wrong "is for machines, which 'mas' is not" describe mas --all
+# Options are for the kinds of jobs that they are declared for.
+for option in '--q q.npy' '--out o.npy' '--vcd w.vcd' '--timeline t.json' '--trace-from 3' '--trace-scope dram' '--profile p.txt' '--instruction-trace i.txt' \
+  '--gdb 0' --gdb-wait --check '--jitter 3' '--action-counts c.yaml' --energy-range; do
+  read -ra words <<<"$option"
+  wrong "${words[0]} is for a single operation" run --net H=2,N=48,E=16,hidden=32,ffn=64,scope=layer "${words[@]}"
+done
+wrong '--k is for attention' run --net gemm:16x16x16 --k k.npy
+printf "new_tokens,cached_tokens\n16,16\n" >"$in/requests.csv"
+wrong "--v does not go with --requests" run --net H=2,N=48,E=16 --requests "$in/requests.csv" --v v.npy
 wrong 'the tensors need [0-9]+ bytes of DRAM, dram.size is 1048576 bytes' run --net H=1,N=4096,E=128 --set 'dram.size=1 MiB'
 
 # The simulated machine: files asked for are not written either.

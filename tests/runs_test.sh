@@ -218,5 +218,9 @@ wrong "nowhere/x.*cannot be written" search "${small[@]}" --svg nowhere/x
 wrong 'unknown' search "${small[@]}" --dataflow nothing --csv c.csv
 machine 'L0 is too small' search "${small[@]}" --set 'l0.size=64 B' --csv c.csv
 wrong 'paper|subcommand|command' reproduce nothing
+done_well reproduce streaming --longest 64 --markdown page.md --json page.json --csv page.csv
+[[ $(ls page*) == $'page-depth.svg\npage-memory.svg\npage-throughput.svg\npage.csv\npage.json\npage.md' ]] || failed "$(ls)"
+holds '.golden == {checked: true, runs: 9, passed: 9} and (.entries[0] | .ours == 596 and .dataflow == "naive")' page.json
+rm page*
 
 finish

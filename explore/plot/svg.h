@@ -1,8 +1,11 @@
-// The parts of which plots are drawn, as SVG text: scales with ticks, lines, labels, axes.
+// Plots as SVG text: the parts of which they are drawn (scales with ticks, lines, labels, axes), line plots with a
+// legend, and treemaps: rectangles whose areas are shares, nested, each as square as can be (Bruls, Huizing and van
+// Wijk).
 #pragma once
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace attnvp::plot {
@@ -41,5 +44,37 @@ std::string axes(const Frame& frame, const Scale& x, const Scale& y, const TickT
 const char* color(std::size_t i);
 // 0 to 1, light to dark.
 std::string shade(double share);
+
+struct Series {
+  std::string name;
+  std::vector<std::pair<double, double>> points;  // left to right
+};
+
+// A vertical line at x, `text` at its top; or, with `to` beyond x, a grey band.
+struct Mark {
+  double x = 0;
+  std::string text;
+  double to = 0;
+};
+
+struct LinePlot {
+  std::string title, x_title, y_title;
+  std::vector<Series> series;
+  std::vector<Mark> marks;
+};
+
+// A complete SVG file. An axis is logarithmic where its values span much (see scale_of).
+std::string to_svg(const LinePlot& plot);
+
+struct TreeNode {
+  std::string name;
+  double size = 0;              // of one without parts; with parts, theirs together
+  std::size_t color = 0;        // of one without parts
+  std::vector<TreeNode> parts;  // shown inside
+  double total() const;
+};
+
+// SVG elements; a title on each rectangle has its name and size in `unit`.
+std::string treemap(const TreeNode& root, double width, double height, const std::string& unit);
 
 }  // namespace attnvp::plot

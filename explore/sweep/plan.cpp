@@ -10,12 +10,11 @@
 #include <set>
 #include <unordered_set>
 
-#include "explore/sweep/points.h"
-#include "explore/sweep/shell.h"
 #include "explore/tuning/cache.h"
 #include "platform/config/document.h"
 #include "platform/config/hardware.h"
 #include "platform/text/printable.h"
+#include "platform/text/version.h"
 
 namespace attnvp::explore {
 
@@ -136,13 +135,13 @@ class Planner {
     for (const auto& key : config::hardware_schema().keys()) {
       const config::Value value = key.get(m.config);
       if (value == key.get(base->second) && !(anew && key.path == "cores")) continue;
-      m.settings += " --set " + shell_word(fmt::format("{}={}", key.path, config::format_value(key, value)));
+      m.settings += " --set " + text::shell_word(fmt::format("{}={}", key.path, config::format_value(key, value)));
     }
     for (std::uint32_t k = 0; k < m.config.core_overrides.size(); ++k) {
       for (const auto& [path, value] : m.config.core_overrides[k]) {
         const auto* key = config::find_key(fmt::format("cores.{}.{}", k, path));
         if (value == key->get(base->second) && m.config.cores == base->second.cores) continue;
-        m.settings += " --set " + shell_word(fmt::format("{}={}", key->path, config::format_value(*key, value)));
+        m.settings += " --set " + text::shell_word(fmt::format("{}={}", key->path, config::format_value(*key, value)));
       }
     }
     plan_.machines.push_back(std::move(m));
@@ -257,9 +256,10 @@ class Planner {
 std::string Plan::command(const Job& job) const {
   const PlannedMachine& m = machines[job.machine];
   const PlannedSchedule& s = schedules[job.schedule];
-  return fmt::format("attnvp run --hw {}{} --net {} --dataflow {}{}{}", shell_word(m.hardware), m.settings,
-                     shell_word(network_texts[job.network]), shell_word(s.schedule.text),
-                     s.tiling == "default" ? "" : " --tiling " + shell_word(s.tiling), full ? "" : " --data timing");
+  return fmt::format("attnvp run --hw {}{} --net {} --dataflow {}{}{}", text::shell_word(m.hardware), m.settings,
+                     text::shell_word(network_texts[job.network]), text::shell_word(s.schedule.text),
+                     s.tiling == "default" ? "" : " --tiling " + text::shell_word(s.tiling),
+                     full ? "" : " --data timing");
 }
 
 std::string Plan::identity() const {

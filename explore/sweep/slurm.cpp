@@ -8,10 +8,10 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "explore/sweep/shell.h"
 #include "platform/config/error.h"
 #include "platform/config/words.h"
 #include "platform/files/atomic_file.h"
+#include "platform/text/version.h"
 
 namespace attnvp::explore {
 
@@ -56,15 +56,16 @@ std::string SlurmJob::array_script() const {
          fmt::format(
              "#SBATCH --array=1-{0}\n#SBATCH --cpus-per-task={1}\n\nk=$SLURM_ARRAY_TASK_ID\n"
              "exec {2} sweep {3} --shard \"$k/{0}\" --jobs {1} --db {4}/shard-\"$k\"-of-{0}.db\n",
-             shards, processes, shell_word(program), shell_word(sweep), shell_word(folder()));
+             shards, processes, text::shell_word(program), text::shell_word(sweep), text::shell_word(folder()));
 }
 
 std::string SlurmJob::merge_script() const {
   std::string text = header(*this, "merge", "merge.log") + "\nset -e\n";
-  text += fmt::format("{} merge {}", shell_word(program), shell_word(database));
-  for (std::uint32_t k = 1; k <= shards; ++k) text += " \\\n  " + shell_word(shard_file(*this, std::to_string(k)));
-  return text +
-         fmt::format("\n{} sweep {} --db {} --status\n", shell_word(program), shell_word(sweep), shell_word(database));
+  text += fmt::format("{} merge {}", text::shell_word(program), text::shell_word(database));
+  for (std::uint32_t k = 1; k <= shards; ++k)
+    text += " \\\n  " + text::shell_word(shard_file(*this, std::to_string(k)));
+  return text + fmt::format("\n{} sweep {} --db {} --status\n", text::shell_word(program), text::shell_word(sweep),
+                            text::shell_word(database));
 }
 
 void write_slurm_scripts(const SlurmJob& job) {
@@ -77,10 +78,10 @@ void write_slurm_scripts(const SlurmJob& job) {
 
 SlurmIds submit_to_slurm(const SlurmJob& job) {
   SlurmIds ids;
-  ids.array = output_of("sbatch --parsable " + shell_word(job.folder() + "/array.sh"));
+  ids.array = output_of("sbatch --parsable " + text::shell_word(job.folder() + "/array.sh"));
   // After any end: a shard that failed should be told of by the merge, not keep it waiting for ever.
-  ids.merge = output_of(
-      fmt::format("sbatch --parsable --dependency=afterany:{} {}", ids.array, shell_word(job.folder() + "/merge.sh")));
+  ids.merge = output_of(fmt::format("sbatch --parsable --dependency=afterany:{} {}", ids.array,
+                                    text::shell_word(job.folder() + "/merge.sh")));
   return ids;
 }
 

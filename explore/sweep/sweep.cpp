@@ -1,8 +1,16 @@
 #include "explore/sweep/sweep.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <map>
+#include <nlohmann/json.hpp>
+#include <unordered_map>
 
+#include "platform/config/error.h"
+#include "platform/config/hardware.h"
 #include "platform/text/printable.h"
 
 namespace attnvp::explore {
@@ -76,6 +84,174 @@ SweepProgress sweep_status(const Plan& plan, const SweepOptions& o) {
   SweepProgress progress;
   left_of(plan, o, progress, Database::Mode::kRead);
   return progress;
+}
+
+namespace {
+
+std::string kind_of(const std::string& sentence) {
+  const std::size_t colon = sentence.find(": ");
+  const bool names_job = colon != std::string::npos && sentence.find(" with ") < colon;
+  std::string kind;
+  for (std::size_t i = names_job ? colon + 2 : 0; i < sentence.size(); ++i) {
+    const bool digit = std::isdigit(static_cast<unsigned char>(sentence[i])) != 0;
+    if (!digit) kind += sentence[i];
+    if (digit && (kind.empty() || kind.back() != '#')) kind += '#';
+  }
+  return kind;
+}
+
+}  // namespace
+
+std::vector<Cause> causes_of(const std::vector<std::string>& sentences) {
+  std::map<std::string, Cause> kinds;
+  for (const std::string& sentence : sentences) {
+    Cause& cause = kinds[kind_of(sentence)];
+    if (cause.jobs++ == 0 || sentence < cause.example) cause.example = sentence;
+  }
+  std::vector<Cause> causes;
+  for (auto& [kind, cause] : kinds) causes.push_back(std::move(cause));
+  std::stable_sort(causes.begin(), causes.end(), [](const Cause& a, const Cause& b) { return a.jobs > b.jobs; });
+  return causes;
+}
+
+namespace {
+
+std::string names_of(const std::map<std::string, std::string>& sweeps) {
+  std::string names;
+  for (const auto& [identity, name] : sweeps) names += (names.empty() ? "" : ", ") + name;
+  return names;
+}
+
+}  // namespace
+
+MergeResult merge_databases(const std::string& destination, const std::vector<std::string>& sources, bool any_sweeps) {
+  const std::size_t key = column_index("key");
+  const std::size_t status = column_index("status");
+  const auto crashed = [&](const Row& row) { return std::get<std::string>(row[status]) == kCrashed; };
+  // All sources first: a missing one should not leave half of the others behind.
+  std::unordered_map<std::string, std::pair<Row, const std::string*>> joined;  // with where it came from
+  std::string simulator;
+  std::vector<std::string> axes;
+  std::map<std::string, std::string> sweeps;
+  const auto join = [&](const std::string& path, Database& database) {
+    if (!simulator.empty() && database.simulator() != simulator) {
+      throw config::ConfigError(fmt::format(
+          "{}: holds results of another version of the simulator ({}) than {} ({}), which would not compare", path,
+          database.simulator(), sources.front(), simulator));
+    }
+    simulator = database.simulator();
+    const auto common = [&](const auto& sweep) { return sweeps.count(sweep.first) != 0; };
+    const auto& its = database.sweeps();
+    if (!any_sweeps && !sweeps.empty() && !its.empty() && std::none_of(its.begin(), its.end(), common)) {
+      throw config::ConfigError(
+          fmt::format("{}: is of another sweep ({}) than {} ({}), or of one since changed; --different-sweeps joins "
+                      "them all the same",
+                      path, names_of(its), sources.front(), names_of(sweeps)));
+    }
+    sweeps.insert(its.begin(), its.end());
+    for (const std::string& name : database.axes()) axes.push_back(name);
+    for (Row& row : database.rows()) {
+      const std::string name = std::get<std::string>(row[key]);
+      const auto [known, inserted] = joined.try_emplace(name, row, &path);
+      auto& [other, origin] = known->second;
+      if (inserted || crashed(row) || row == other) continue;
+      if (!crashed(other)) {
+        throw config::ConfigError(
+            fmt::format("{} and {}: have different results for job {}; nothing was merged", *origin, path, name));
+      }
+      other = std::move(row);
+      origin = &path;
+    }
+  };
+  for (const std::string& path : sources) {
+    Database database(path, Database::Mode::kRead);
+    join(path, database);
+  }
+  const NoEmptyDatabase guard(destination);
+  Database database(destination, Database::Mode::kWrite);
+  if (database.count() == 0) database.adopt_simulator(simulator);
+  MergeResult result;
+  std::unordered_map<std::string, bool> before;
+  for (const Row& row : database.rows()) before.emplace(std::get<std::string>(row[key]), crashed(row));
+  std::uint64_t offered = joined.size();
+  join(destination, database);
+  database.begin();
+  for (const auto& [name, entry] : joined) {
+    const auto had = before.find(name);
+    if (had != before.end() && (!had->second || crashed(entry.first))) continue;
+    database.store(entry.first);
+    ++result.added;
+  }
+  database.add_axes(axes);
+  database.add_sweeps(sweeps);
+  database.commit();
+  result.rows = database.count();
+  result.equal = offered - result.added;
+  return result;
+}
+
+namespace {
+
+Cell cell(std::uint64_t value) { return static_cast<std::int64_t>(value); }
+
+Cell cell(const config::KeyInfo& key, const config::Value& value) {
+  if (key.type == config::Type::kReal) return std::get<double>(value);
+  if (key.type == config::Type::kInteger) return cell(std::get<std::uint64_t>(value));
+  return config::format_value(key, value);
+}
+
+// A number of the report under "a.b", as its column stores it.
+Cell result_cell(const nlohmann::json& report, const Column& column) {
+  const nlohmann::json* at = &report;
+  for (std::size_t start = 0; start <= column.name.size();) {
+    const std::size_t dot = std::min(column.name.find('.', start), column.name.size());
+    const auto next = at->find(column.name.substr(start, dot - start));
+    if (next == at->end()) return {};
+    at = &*next;
+    start = dot + 1;
+  }
+  if (at->is_null()) return {};
+  if (column.is_text()) return at->is_string() ? at->get<std::string>() : at->dump();
+  if (at->is_string()) return {};  // the word of a parameter that is not used
+  if (*column.sql_type == 'R') return at->get<double>();
+  return at->is_boolean() ? cell(at->get<bool>() ? 1U : 0U) : cell(at->get<std::uint64_t>());
+}
+
+}  // namespace
+
+Row row_of(const Plan& plan, const Job& job, const Outcome& outcome) {
+  const PlannedMachine& machine = plan.machines[job.machine];
+  const config::Network& network = plan.networks[job.network];
+  const PlannedSchedule& schedule = plan.schedules[job.schedule];
+  Row row(columns().size());
+  const auto set = [&row](const char* name, Cell value) { row[column_index(name)] = std::move(value); };
+  set("key", job.key);
+  set("hardware", machine.hardware);
+  for (const auto& key : config::hardware_schema().keys()) {
+    if (key.path != "name") row[column_index(key.path)] = cell(key, key.get(machine.config));
+  }
+  set("network", plan.network_texts[job.network]);
+  set("network.batch", cell(network.batch));
+  set("network.heads", cell(network.heads));
+  set("network.seq_q", cell(network.seq_q));
+  set("network.seq_kv", cell(network.seq_kv));
+  set("network.emb", cell(network.emb));
+  set("network.kv_heads", cell(network.heads_of_kv()));
+  if (network.ragged()) set("network.contexts", fmt::format("{}", fmt::join(network.contexts, "+")));
+  set("dataflow", schedule.schedule.text);
+  set("tiling", schedule.tiling);
+  set("data", plan.full ? "full" : "timing");
+  set("status", outcome.status);
+  set("command", plan.command(job));
+  if (outcome.status != std::string(kDone)) {
+    set("error", text::printable(outcome.text));
+    return row;
+  }
+  const nlohmann::json report = nlohmann::json::parse(outcome.text);
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    if (columns()[i].role == Role::kResult) row[i] = result_cell(report, columns()[i]);
+  }
+  return row;
 }
 
 }  // namespace attnvp::explore

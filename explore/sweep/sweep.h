@@ -12,6 +12,15 @@
 
 namespace attnvp::explore {
 
+struct Cause {
+  std::uint64_t jobs = 0;
+  std::string example;  // the first of its sentences in alphabetical order
+};
+
+// Sentences that differ only in their numbers, or in whose job it was ("NETWORK on MACHINE with DATAFLOW: ..."), have
+// one cause. Most frequent first.
+std::vector<Cause> causes_of(const std::vector<std::string>& sentences);
+
 struct SweepProgress {
   std::uint64_t jobs = 0;                           // of this share
   std::uint64_t skipped = 0;                        // done by an earlier run

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -51,6 +53,22 @@ class WorkerPool {
   const Plan& plan_;
   std::deque<std::uint32_t> waiting_;
   std::vector<Worker> workers_;
+};
+
+class JobRunner {
+ public:
+  explicit JobRunner(const Plan& plan) : plan_(plan) {}
+  // Never throws: a job's failure is an outcome.
+  Outcome run(std::uint32_t job);
+
+ private:
+  std::string simulate(const Job& job);
+  const config::EnergyTable& energy(const std::string& name);
+
+  const Plan& plan_;
+  std::unique_ptr<job::Runner> runner_;  // of machine_; none after a failure
+  std::uint32_t machine_ = 0;
+  std::map<std::string, config::EnergyTable> energies_;
 };
 
 }  // namespace attnvp::explore

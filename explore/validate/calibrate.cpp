@@ -1,4 +1,3 @@
-#include "explore/validate/calibrate.h"
 
 #include <fmt/format.h>
 
@@ -7,6 +6,7 @@
 #include <memory>
 #include <variant>
 
+#include "explore/validate/validate.h"
 #include "platform/config/hardware.h"
 #include "platform/config/words.h"
 #include "platform/report/table.h"

@@ -1,14 +1,18 @@
-// Measurements by others, and what this platform predicts for them. A set is a kind of file, known by its columns; a
-// new one is one .cpp with a factory and a line in sets.cpp.
+// A set of measurements by others is a kind of file, known by its columns, and how this platform predicts its rows. A
+// new one is a DataSet with a factory here and a line in kinds().
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "platform/config/csv.h"
+#include "platform/config/energy.h"
+#include "platform/config/network.h"
+#include "platform/job/job.h"
 
 namespace attnvp::validate {
 
@@ -68,7 +72,31 @@ struct Kind {
   std::vector<std::string> group = {};  // columns: rows that agree in them are of one group
 };
 
+Kind attention_kind();
+Kind chain_kind();
+Kind dram_kind();
+Kind flash_kind();
+Kind sram_kind();
+Kind step_kind();
 // All kinds there are; the first whose columns a file has is its kind.
 const std::vector<Kind>& kinds();
+
+// What sets share whose rows are jobs of this platform: a machine, and a run in timing mode.
+class JobSet : public DataSet {
+ public:
+  JobSet(const Options& options, const char* machine);
+  std::string hardware() const override { return machine_.name; }
+
+ protected:
+  using Tiling = std::vector<std::pair<const char*, std::uint32_t>>;
+  // A mistake is told at the row.
+  static config::Network layer_of(const Row& row, const std::string& text);
+  job::Result run(const MachineConfig& machine, const config::Network& layer, const std::string& dataflow,
+                  const Tiling& tiling) const;
+  static std::string note(const job::Result& result);  // where the time went
+
+  MachineConfig machine_;
+  config::EnergyTable energy_;
+};
 
 }  // namespace attnvp::validate

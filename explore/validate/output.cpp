@@ -1,13 +1,14 @@
-#include "explore/validate/output.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
+#include <utility>
 
-#include "explore/validate/plot.h"
+#include "explore/plot/svg.h"
+#include "explore/validate/validate.h"
 #include "platform/report/csv.h"
 #include "platform/report/json.h"
 #include "platform/report/page_files.h"
@@ -15,6 +16,47 @@
 #include "platform/text/printable.h"
 
 namespace attnvp::validate {
+
+namespace {
+
+constexpr double kSize = 480, kLeft = 80, kTop = 24, kRight = 464, kBottom = 424;
+constexpr double kBand = 1.10;  // the dashed lines: 10% to either side
+
+std::string plot_of(const std::string& unit, const std::vector<std::pair<double, double>>& points) {
+  std::vector<double> values;
+  for (const auto& [measured, predicted] : points) {
+    values.push_back(measured);
+    values.push_back(std::max(predicted, measured / 1000));  // what is 0 stands at the edge
+  }
+  plot::Scale x = plot::scale_of(values, kLeft, kRight);
+  if (!x.logarithmic) {
+    const auto [low, high] = std::minmax_element(values.begin(), values.end());
+    x = {*low / kBand, *high * kBand, kLeft, kRight, true};
+  }
+  plot::Scale y = x;
+  y.pixel_from = kBottom, y.pixel_to = kTop;
+  const auto number = [](double value) { return fmt::format("{:g}", value); };
+  std::string out = plot::open_svg(kSize, kSize);
+  out += plot::axes({kLeft, kRight, kTop, kBottom}, x, y, number, number, "measured, " + unit, "predicted, " + unit);
+  out += plot::line(x(x.from), y(x.from), x(x.to), y(x.to), "stroke=\"#888\"");
+  const char* const dashed = "stroke=\"#bbb\" stroke-dasharray=\"4 4\"";
+  out += plot::line(x(x.from), y(x.from * kBand), x(x.to / kBand), y(x.to), dashed);
+  out += plot::line(x(x.from * kBand), y(x.from), x(x.to), y(x.to / kBand), dashed);
+  std::vector<std::pair<double, double>> places;
+  for (std::size_t i = 0; i < points.size(); ++i) places.emplace_back(x(values[2 * i]), y(values[2 * i + 1]));
+  return out + plot::dots(places, 6, plot::color(0)) + "</svg>\n";
+}
+
+// Predicted over measured, one plot a unit, both axes alike and logarithmic.
+std::string plots(const Result& result) {
+  std::map<std::string, std::vector<std::pair<double, double>>> by_unit;
+  for (const Point& p : result.points) by_unit[p.unit].emplace_back(p.measured, p.predicted);
+  std::string out;
+  for (const auto& [unit, points] : by_unit) out += plot_of(unit, points);
+  return out;
+}
+
+}  // namespace
 
 namespace {
 
@@ -137,9 +179,9 @@ std::string summary(const std::vector<Result>& results, std::size_t line_width) 
 std::string to_markdown(const std::vector<Result>& results) {
   std::string out =
       "# Predictions beside measurements\n\nWritten by `attnvp validate --markdown docs/results/validation.md`. An "
-      "error is predicted / "
-      "measured - 1; the mean is of magnitudes, the bias of errors. What of a machine is calibrated says its file, "
-      "`attnvp describe MACHINE`.\n\n```\n" +
+      "error is "
+      "predicted / measured - 1; the mean is of magnitudes, the bias of errors. What of a machine is calibrated says "
+      "its file, `attnvp describe MACHINE`.\n\n```\n" +
       summary(results) + "```\n";
   for (const Result& r : results) {
     const Kind& kind = *std::find_if(kinds().begin(), kinds().end(), [&](const Kind& k) { return k.name == r.set; });
@@ -171,9 +213,8 @@ std::string to_csv(const Result& r) {
 namespace {
 std::string section_of(const Result& r) {
   return fmt::format(
-      "<section><h2>{}</h2>\n<pre>{}</pre>\n<div class=\"panels\">{}</div>\n"
-      "<details><summary>All rows, worst first</summary><div "
-      "class=\"scroll\"><pre>{}</pre></div></details></section>\n",
+      "<section><h2>{}</h2>\n<pre>{}</pre>\n<div class=\"panels\">{}</div>\n<details><summary>All rows, worst "
+      "first</summary><div class=\"scroll\"><pre>{}</pre></div></details></section>\n",
       text::escaped_for_html(r.set), text::escaped_for_html(errors_text(r)), plots(r),
       text::escaped_for_html(table_of(r, worst_first(r)).text()));
 }
@@ -183,12 +224,11 @@ std::string to_html(const std::vector<Result>& results) {
   std::string body;
   for (const Result& r : results) body += section_of(r);
   return fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-      "<meta name=\"viewport\" content=\"width=device-width, "
-      "initial-scale=1\">\n<title>{0}</title><style>{1}</style></head>"
-      "<body>\n<header><h1>{0}</h1><p>Measurements by others beside predictions; a dot is a row, the dashed lines are "
-      "10% to "
-      "either side.</p></header>\n<main>{2}</main></body></html>\n",
+      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
+      "content=\"width=device-width, "
+      "initial-scale=1\">\n<title>{0}</title><style>{1}</style></head><body>\n<header><h1>{0}</h1><p>Measurements by "
+      "others beside predictions; a dot is a row, the dashed lines are 10% to either "
+      "side.</p></header>\n<main>{2}</main></body></html>\n",
       text::escaped_for_html(results.size() == 1 ? "Predictions of " + results.front().set : "Predictions"),
       report::page_files::css, body);
 }

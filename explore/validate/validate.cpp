@@ -5,17 +5,144 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <utility>
 
-#include "explore/validate/processes.h"
+#include "explore/processes/processes.h"
 #include "platform/config/catalog.h"
 #include "platform/config/document.h"
+#include "platform/config/error.h"
 #include "platform/config/words.h"
+#include "platform/job/job.h"
 
 namespace attnvp::validate {
 
 namespace fs = std::filesystem;
 using config::ConfigError;
+
+namespace {
+
+std::vector<double> ranks(const std::vector<double>& values) {
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  std::vector<double> rank(values.size());
+  for (std::size_t first = 0; first < order.size();) {
+    std::size_t end = first + 1;
+    while (end < order.size() && values[order[end]] == values[order[first]]) ++end;
+    for (std::size_t i = first; i < end; ++i) rank[order[i]] = static_cast<double>(first + end - 1) / 2;
+    first = end;
+  }
+  return rank;
+}
+
+}  // namespace
+
+double error_of(const Point& point) { return point.predicted / point.measured - 1; }
+
+double correlation(const std::vector<double>& a, const std::vector<double>& b) {
+  const double n = static_cast<double>(a.size());
+  const double mean_a = std::accumulate(a.begin(), a.end(), 0.0) / n,
+               mean_b = std::accumulate(b.begin(), b.end(), 0.0) / n;
+  double ab = 0, aa = 0, bb = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const double x = a[i] - mean_a, y = b[i] - mean_b;
+    ab += x * y, aa += x * x, bb += y * y;
+  }
+  if (aa == 0 && bb == 0) return 1;
+  return aa == 0 || bb == 0 ? 0 : ab / std::sqrt(aa * bb);
+}
+
+double rank_correlation(const std::vector<double>& a, const std::vector<double>& b) {
+  return correlation(ranks(a), ranks(b));
+}
+
+std::optional<double> correlation_within(const std::vector<std::string>& groups, const std::vector<Point>& points) {
+  constexpr std::size_t kFewest = 3;  // two points are always on a line
+  std::map<std::string, std::pair<std::vector<double>, std::vector<double>>> by_group;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    auto& [measured, predicted] = by_group[groups[i]];
+    measured.push_back(points[i].measured), predicted.push_back(points[i].predicted);
+  }
+  double sum = 0;
+  std::size_t count = 0;
+  for (const auto& [group, values] : by_group) {
+    if (values.first.size() < kFewest) continue;
+    sum += correlation(values.first, values.second);
+    ++count;
+  }
+  if (count == 0) return std::nullopt;
+  return sum / static_cast<double>(count);
+}
+
+Errors errors_of(const std::vector<Point>& points) {
+  Errors errors;
+  std::map<std::string, std::pair<std::vector<double>, std::vector<double>>> by_unit;
+  for (const Point& point : points) {
+    const double error = error_of(point);
+    errors.mape += std::abs(error), errors.bias += error, errors.worst = std::max(errors.worst, std::abs(error));
+    by_unit[point.unit].first.push_back(point.measured), by_unit[point.unit].second.push_back(point.predicted);
+  }
+  for (const auto& [unit, values] : by_unit) {
+    errors.spearman += rank_correlation(values.first, values.second) * static_cast<double>(values.first.size());
+  }
+  const double n = static_cast<double>(points.empty() ? 1 : points.size());
+  errors.mape /= n, errors.bias /= n, errors.spearman /= n;
+  return errors;
+}
+
+namespace {
+
+using nlohmann::json;
+
+// A row's answer as a line: its points, or what it threw.
+std::string answer(DataSet& set, const Row& row) {
+  json line;
+  try {
+    line["points"] = json::array();
+    for (const Point& p : set.predict(row)) {
+      line["points"].push_back({p.what, p.measured, p.predicted, p.unit, p.note});
+    }
+  } catch (const config::ConfigError& e) {
+    line["wrong"] = e.what();
+  } catch (const std::exception& e) {
+    line["failed"] = fmt::format("{}: {}", row.origin().text(), e.what());
+  }
+  return line.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+std::vector<Point> points_of(const std::string& line) {
+  const json answer = json::parse(line);
+  if (answer.contains("wrong")) throw config::ConfigError(answer["wrong"].get<std::string>());
+  if (answer.contains("failed")) throw job::RunError(answer["failed"].get<std::string>());
+  std::vector<Point> points;
+  for (const json& p : answer["points"]) {
+    points.push_back({p[0].get<std::string>(), p[1].get<double>(), p[2].get<double>(), p[3].get<std::string>(),
+                      p[4].get<std::string>()});
+  }
+  return points;
+}
+
+// The points of every row, in the order of the rows, each predicted in a process of its own: a process holds one
+// simulated machine at a time, and the host has several processors. Throws what a row threw, of several the first
+// one's.
+std::vector<std::vector<Point>> predict_in_processes(DataSet& set, const std::vector<Row>& rows,
+                                                     const std::function<void(std::size_t)>& progress) {
+  const std::vector<std::string> lines = explore::in_processes(
+      rows.size(), 0, [&](std::size_t i) { return answer(set, rows[i]); }, progress);
+  std::vector<std::vector<Point>> points;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (lines[i].empty()) config::fail(rows[i].origin(), "the process that predicts this row ended before its answer");
+    points.push_back(points_of(lines[i]));
+  }
+  return points;
+}
+
+}  // namespace
 
 namespace {
 
@@ -55,6 +182,12 @@ bool Row::flag(const char* column) const {
   const std::uint64_t value = whole(column);
   if (value > 1) config::fail(origin(), fmt::format("column '{}': found {}; allowed are 0 and 1", column, value));
   return value == 1;
+}
+
+const std::vector<Kind>& kinds() {
+  static const std::vector<Kind> all = {dram_kind(),  sram_kind(), attention_kind(),
+                                        chain_kind(), step_kind(), flash_kind()};
+  return all;
 }
 
 Result validate(const std::string& path, const Options& options, const RowProgress& progress) {

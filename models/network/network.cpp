@@ -304,12 +304,10 @@ const bool kCrossbar = add_kind(
     Kind<Interconnect>("interconnect", "crossbar", "is a switch with a link to and from every cluster and DRAM port",
                        {}, [](const Site& site) { return std::make_unique<Network>(site.name, site, false); })
         .with_keys<NetworkConfig>());
-const bool kMesh =
-    add_kind<Interconnect>({"interconnect",
-                            "mesh",
-                            "is rows of routers with links to their neighbours, along rows first",
-                            {},
-                            [](const Site& site) { return std::make_unique<Network>(site.name, site, true); }});
+const bool kMesh = add_kind(
+    Kind<Interconnect>("interconnect", "mesh", "is rows of routers with links to their neighbours, along rows first",
+                       {}, [](const Site& site) { return std::make_unique<Network>(site.name, site, true); })
+        .with_keys_of("crossbar"));
 
 }  // namespace
 

@@ -344,11 +344,12 @@ std::string cores_yaml(const MachineConfig& machine, const Provenances& provenan
 
 }  // namespace
 
-std::string to_yaml(const MachineConfig& machine, const Provenances& provenance) {
+std::string to_yaml(const MachineConfig& machine, const Provenances& provenance, bool all) {
   std::string out;
   std::vector<std::string> open;  // sections around the line before
   const bool list = is_list(machine);
   for (const auto& key : hardware_schema().keys()) {
+    if (!all && provenance.count(key.path) == 0 && !applies(key.path, machine)) continue;
     if (list && key.path == kCores) {
       out += cores_yaml(machine, provenance);
       open.clear();

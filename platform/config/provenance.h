@@ -63,7 +63,8 @@ Provenances network_provenance(const std::string& text);
 Provenances energy_provenance(const std::string& name_or_path);
 Provenances energy_provenance(const Document& table);
 
-// As to_yaml(machine), with a comment beside each value.
-std::string to_yaml(const MachineConfig& machine, const Provenances& provenance);
+// As to_yaml(machine), with a comment beside each value. Without `all`, keys are left out that nobody set and that mean
+// nothing on that machine.
+std::string to_yaml(const MachineConfig& machine, const Provenances& provenance, bool all = true);
 
 }  // namespace attnvp::config

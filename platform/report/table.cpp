@@ -110,6 +110,10 @@ std::string with_commas(unsigned long long n) {
   return digits;
 }
 
+std::string counted(unsigned long long n, const char* noun) {
+  return with_commas(n) + " " + noun + (n == 1 ? "" : "s");
+}
+
 std::string with_prefix(double value, const char* unit) {
   static const char* const kPrefixes[] = {"p", "n", "u", "m", "", "k", "M", "G", "T", "P", "E"};
   int index = 4;

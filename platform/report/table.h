@@ -29,7 +29,8 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-std::string with_commas(unsigned long long n);  // 1234567 -> "1,234,567"
+std::string with_commas(unsigned long long n);                // 1234567 -> "1,234,567"
+std::string counted(unsigned long long n, const char* noun);  // "1 job", "1,200 jobs"
 // Bytes, seconds or joules with a prefix and three significant digits: "1.57 MB", "210 us", "12.4 mJ".
 std::string with_prefix(double value, const char* unit);
 std::string upper(std::string name);  // "dram" -> "DRAM"

@@ -1,6 +1,6 @@
-#include "cli/bench_figure.h"
-
 #include <gtest/gtest.h>
+
+#include "cli/commands/bench.h"
 
 namespace attnvp::cli {
 namespace {

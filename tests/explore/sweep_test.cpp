@@ -11,8 +11,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "explore/sweep/job_runner.h"
-#include "explore/sweep/points.h"
 #include "tests/platform/test_files.h"
 
 namespace attnvp::explore {

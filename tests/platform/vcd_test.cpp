@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "cli/trace_files.h"
+#include "cli/shared/run_files.h"
 #include "platform/config/error.h"
 #include "platform/trace/scope.h"
 #include "tests/models/bench.h"
@@ -335,7 +335,7 @@ Stopped stopped(const hal::Descriptor& descriptor) {
   // As the command line writes it.
   std::string folder = (std::filesystem::temp_directory_path() / "attnvp-test-XXXXXX").string();
   EXPECT_NE(mkdtemp(folder.data()), nullptr);
-  cli::RunArguments arguments;
+  cli::TraceArguments arguments;
   arguments.vcd = folder + "/run.vcd";
   arguments.timeline = folder + "/run.json";
   files::Outputs outputs;

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "cli/progress.h"
+#include "cli/shared/progress.h"
 
 int main() {
   const int terminal = posix_openpt(O_RDWR | O_NOCTTY);

@@ -1,0 +1,316 @@
+// `attnvp bench`: the simulator's own speed, as ratios and rates measured within one process.
+#include "cli/commands/bench.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <sstream>
+
+#include "benchmarks/native_attention.h"
+#include "cli/commands.h"
+#include "cli/shared/options.h"
+#include "cli/shared/progress.h"
+#include "explore/tuning/tuner.h"
+#include "models/arith/half.h"
+#include "models/banked_dram/traffic.h"
+#include "models/registry.h"
+#include "platform/config/dram_part.h"
+#include "platform/config/error.h"
+#include "platform/config/hardware.h"
+#include "platform/elaboration/platform.h"
+#include "platform/job/job.h"
+#include "platform/report/table.h"
+#include "platform/stream/graph_file.h"
+#include "platform/stream/stream_run.h"
+#include "platform/text/version.h"
+#include "platform/trace/session.h"
+
+namespace attnvp::cli {
+
+namespace {
+
+// Columns are two spaces or more apart; a label may begin with some.
+std::vector<std::string> columns_of(const std::string& line) {
+  std::vector<std::string> columns;
+  std::size_t at = 0;
+  while (at < line.size()) {
+    const std::size_t text = line.find_first_not_of(' ', at);
+    if (text == std::string::npos) break;
+    const std::size_t end = std::min(line.find("  ", text), line.size());
+    columns.push_back(line.substr(columns.empty() ? at : text, end - (columns.empty() ? at : text)));
+    at = end;
+  }
+  return columns;
+}
+
+double seconds_of(const std::string& text) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  const std::string unit = end;
+  for (const auto& [name, factor] :
+       {std::pair{" s", 1.0}, std::pair{" ms", 1e-3}, std::pair{" us", 1e-6}, std::pair{" ns", 1e-9}}) {
+    if (unit == name) return value * factor;
+  }
+  return 0;
+}
+
+}  // namespace
+
+Figures parse_figures(const std::string& table) {
+  Figures figures;
+  std::istringstream lines(table);
+  std::string line;
+  for (int number = 0; std::getline(lines, line); ++number) {
+    const std::vector<std::string> columns = columns_of(line);
+    if (number < 2 || columns.size() != 3) continue;  // heading and rule
+    figures.push_back({columns[0], seconds_of(columns[1]), columns[1], columns[2]});
+  }
+  return figures;
+}
+
+Figures better(const Figures& a, const Figures& b) {
+  Figures best = a;
+  for (Figure& figure : best) {
+    for (const Figure& other : b) {
+      if (other.label == figure.label && other.seconds > 0 && other.seconds < figure.seconds) figure = other;
+    }
+  }
+  return best;
+}
+
+namespace {
+
+struct BenchArguments {
+  std::string hardware = "edge";
+  std::string network = "bert-base";
+  double seconds = 1.0;  // per measurement
+  std::string against;   // another build of this program, to be measured beside
+};
+
+using Seconds = std::chrono::duration<double>;
+
+// Best time of one call within the given time, at least three calls: the least disturbed one on a noisy machine.
+double best_seconds(double budget, const std::function<void()>& work) {
+  const auto start = std::chrono::steady_clock::now();
+  double best = 1e300;
+  for (int calls = 0; calls < 3 || Seconds(std::chrono::steady_clock::now() - start).count() < budget; ++calls) {
+    const auto begin = std::chrono::steady_clock::now();
+    work();
+    best = std::min(best, Seconds(std::chrono::steady_clock::now() - begin).count());
+  }
+  return best;
+}
+
+std::vector<float> widened(const std::vector<arith::Half>& halves) {
+  std::vector<float> floats(halves.size());
+  arith::floats_from_halves(halves.data(), floats.data(), halves.size());
+  return floats;
+}
+
+// The memory-free streaming graph at N=512: best time of a simulation, and the elements that its channels carry.
+struct StreamRate {
+  double seconds = 0;
+  std::uint64_t transfers = 0;
+};
+StreamRate stream_rate(double budget) {
+  const stream::Graph graph = stream::load_graph("memory-free", 512, 1);
+  stream::Runner runner(graph, config::load_energy(graph.energy), 1);
+  stream::Runner::Options options;
+  options.check_golden = false;
+  StreamRate rate;
+  rate.seconds = best_seconds(budget, [&] { rate.transfers = runner.run(options).transfers; });
+  return rate;
+}
+
+// Requests of one burst that a channel of LPDDR4-3200 serves in a second of the host's time.
+double dram_rate(double budget, std::uint64_t step_bytes) {
+  BankedConfig part;
+  config::apply_dram_part(part, "lpddr4-3200");
+  TrafficConfig traffic;
+  traffic.requests = 100000;
+  traffic.bytes = part.burst_bytes();
+  traffic.step_bytes = step_bytes;
+  return static_cast<double>(traffic.requests) / best_seconds(budget, [&] { DramTraffic(part, traffic).run(); });
+}
+
+// The figures of the program at `path`, measured by itself; throws config::ConfigError where it cannot.
+Figures figures_of(const std::string& path, const BenchArguments& a) {
+  if (::access(path.c_str(), X_OK) != 0) {
+    throw config::ConfigError(fmt::format("--against: '{}' is not a program that can be run", path));
+  }
+  const std::string program = path.find('/') == std::string::npos ? "./" + path : path;
+  const std::string command = fmt::format("{} bench --hw {} --net {} --seconds {}", text::shell_word(program),
+                                          text::shell_word(a.hardware), text::shell_word(a.network), a.seconds);
+  std::FILE* pipe = ::popen(command.c_str(), "r");
+  std::string table;
+  std::array<char, 4096> piece{};
+  for (std::size_t n = 0; pipe != nullptr && (n = std::fread(piece.data(), 1, piece.size(), pipe)) > 0;) {
+    table.append(piece.data(), n);
+  }
+  const int status = pipe == nullptr ? -1 : ::pclose(pipe);
+  const Figures figures = parse_figures(table);
+  if (status != 0 || figures.empty()) {
+    throw config::ConfigError(fmt::format("--against: '{} bench' gave no figures (status {})", path, status));
+  }
+  return figures;
+}
+
+Figures measure(const BenchArguments& a) {
+  const MachineConfig machine = config::load_hardware(a.hardware);
+  const config::Network n = config::load_network(a.network);
+  const config::EnergyTable energy = config::load_energy(machine.energy);
+  const job::Schedule open = job::parse_dataflow("mas");
+  const job::Schedule mas = explore::tune(machine, n, open, energy);
+  const job::Tensors tensors = job::random_tensors(n, 1);
+
+  double timing = 0;
+  std::uint64_t events = 0;
+  std::string waveform;
+  double traced = 0;
+  {
+    job::Runner runner(machine, energy, false);
+    timing = best_seconds(a.seconds, [&] { events = runner.run(n, mas, nullptr, {}).events; });
+    traced = best_seconds(a.seconds, [&] {
+      trace::Request request;
+      request.waveform = true;
+      trace::Session session(request);
+      job::RunOptions options;
+      options.trace = &session;
+      runner.run(n, mas, nullptr, options);
+      waveform = session.vcd();
+    });
+  }
+  // The whole search: candidates, bounds and simulations, not from a cache.
+  double searching = 0;
+  std::uint64_t evaluations = 0;
+  {
+    explore::TuningOptions options;
+    options.strategy = "mcts";
+    options.evaluations = 200;
+    const explore::TuningResult result = explore::search({machine, n, open, energy}, options);
+    searching = result.seconds;
+    evaluations = result.log.size();
+  }
+  double full = 0, checked = 0;
+  {
+    job::Runner runner(machine, energy, true);
+    job::RunOptions options;
+    options.check_golden = false;
+    full = best_seconds(a.seconds, [&] { runner.run(n, mas, &tensors, options); });
+    checked = best_seconds(a.seconds, [&] { runner.run(n, mas, &tensors, {}); });
+  }
+  // The same run with the VEC engines' RTL, where it is built and as wide.
+  double rtl = 0;
+  std::uint64_t clocked = 0;
+  MachineConfig with_rtl = machine;
+  with_rtl.vec.kind = "rtl";
+  if (kind_problem(with_rtl).empty()) {
+    job::Runner runner(with_rtl, energy, true);
+    job::RunOptions options;
+    options.check_golden = false;
+    rtl =
+        best_seconds(a.seconds, [&] { clocked = runner.run(n, mas, &tensors, options).sum("rtl", "clocked_cycles"); });
+  }
+  const std::vector<float> q = widened(tensors.q), k = widened(tensors.k), v = widened(tensors.v);
+  std::vector<float> o(q.size());
+  const attnvp::bench::NativeShape shape{std::size_t{n.batch} * n.heads, n.seq_q, n.seq_kv, n.emb};
+  const double native =
+      best_seconds(a.seconds, [&] { attnvp::bench::native_attention(shape, q.data(), k.data(), v.data(), o.data()); });
+
+  Figures figures;
+  const auto row = [&figures](std::string label, double seconds, std::string time, std::string rate) {
+    figures.push_back({std::move(label), seconds, std::move(time), std::move(rate)});
+  };
+  const auto time = [](double s) { return report::with_prefix(s, "s"); };
+  const auto timed = [&](std::string label, double seconds, std::string rate) {
+    row(std::move(label), seconds, time(seconds), std::move(rate));
+  };
+  timed("native attention (Eigen, FP32, one thread)", native, "1.00x");
+  timed("full simulation, golden check left out", full, fmt::format("{:.2f}x native", full / native));
+  timed("golden check", checked - full, fmt::format("{:.2f}x the full simulation", (checked - full) / full));
+  timed("timing simulation, not elaborated again", timing, fmt::format("{:.0f} runs/s", 1 / timing));
+  row("  of which simulation events", 0, fmt::format("{} events", events),
+      report::with_prefix(static_cast<double>(events) / timing, "events/s"));
+  timed("timing simulation with a waveform", traced,
+        fmt::format("{:.2f}x untraced, {}", traced / timing,
+                    report::with_prefix(static_cast<double>(waveform.size()), "B")));
+  timed(fmt::format("tiling search, {} simulations", evaluations), searching,
+        fmt::format("{:.0f} evaluations/s", static_cast<double>(evaluations) / searching));
+  if (clocked != 0) {
+    timed("full simulation with the VEC engines in RTL", rtl, fmt::format("{:.1f}x the models", rtl / full));
+    timed(fmt::format("  of which {} RTL cycles", clocked), rtl - full,
+          report::with_prefix(static_cast<double>(clocked) / (rtl - full), "cycles/s"));
+  }
+  const StreamRate streaming = stream_rate(a.seconds);
+  timed(fmt::format("streaming graph, {:.2g} M transfers", static_cast<double>(streaming.transfers) * 1e-6),
+        streaming.seconds,
+        fmt::format("{:.1f} M transfers/s", static_cast<double>(streaming.transfers) * 1e-6 / streaming.seconds));
+  const auto dram = [&](const char* label, std::uint64_t step_bytes) {
+    const double rate = dram_rate(a.seconds, step_bytes);
+    timed(label, 100000 / rate, fmt::format("{:.2f} M requests/s", rate * 1e-6));
+  };
+  dram("banked DRAM, 100,000 requests of 32 B, stream", 32);
+  dram("banked DRAM, 100,000 requests of 32 B, random", 0);
+  return figures;
+}
+
+Figures patiently(const BenchArguments& a) {
+  const Waiting waiting("measuring");
+  return measure(a);
+}
+
+int bench(const BenchArguments& a) {
+  const std::string what =
+      fmt::format("{} / mas on {}", config::load_network(a.network).name, config::load_hardware(a.hardware).name);
+  report::Table table;
+  table.column(what, report::Table::Align::kLeft);
+  table.column("time");
+  table.column("rate or ratio");
+  if (a.against.empty()) {
+    for (const Figure& f : patiently(a)) table.row({f.label, f.time, f.rate});
+  } else {
+    // In turn, so that a change of the machine's load meets both.
+    Figures theirs = figures_of(a.against, a);
+    Figures ours = patiently(a);
+    theirs = better(theirs, figures_of(a.against, a));
+    ours = better(ours, patiently(a));
+    table.column("there");
+    table.column("rate or ratio there");
+    table.column("times as fast");
+    for (const Figure& f : ours) {
+      const auto there =
+          std::find_if(theirs.begin(), theirs.end(), [&f](const Figure& t) { return t.label == f.label; });
+      const bool known = there != theirs.end();
+      const bool times = known && f.seconds > 0 && there->seconds > 0;
+      table.row({f.label, f.time, f.rate, known ? there->time : "-", known ? there->rate : "-",
+                 times ? fmt::format("{:.2f}", there->seconds / f.seconds) : "-"});
+    }
+  }
+  print(table.text(text::line_width()));
+  return 0;
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app, int& status) {
+  const auto a = std::make_shared<BenchArguments>();
+  CLI::App& command = *app.add_subcommand("bench", "measure the simulator's own speed");
+  add_hardware(command, a->hardware);
+  add_network(command, a->network);
+  command.add_option("--seconds", a->seconds, "time per measurement")
+      ->check(CLI::Range(0.01, 600.0))
+      ->capture_default_str();
+  add_text(command, "--against", a->against,
+           "another build of this program: its figures beside, measured in turn with these");
+  add_memory_limit(command);
+  command.callback([a, &status] { status = bench(*a); });
+}
+
+}  // namespace attnvp::cli

@@ -1,0 +1,253 @@
+// `attnvp compare`: one layer under several dataflows.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/shared/job.h"
+#include "cli/shared/progress.h"
+#include "explore/processes/processes.h"
+#include "explore/tuning/tuner.h"
+#include "firmware/runtime/dataflow.h"
+#include "models/riscv_processor/config.h"
+#include "platform/config/error.h"
+#include "platform/config/hardware.h"
+#include "platform/config/operations.h"
+#include "platform/config/words.h"
+#include "platform/files/outputs.h"
+#include "platform/job/advice.h"
+#include "platform/report/power.h"
+#include "platform/report/report.h"
+#include "platform/report/runs_csv.h"
+#include "platform/schedule/programs.h"
+#include "platform/text/complaint.h"
+
+namespace attnvp::cli {
+
+namespace {
+
+using nlohmann::json;
+
+struct CompareArguments : JobArguments {
+  std::vector<std::string> dataflows;  // all if empty
+  unsigned jobs = 0;                   // processes; 0: as many as the host has processors
+  std::string csv;                     // a row a run
+};
+
+// What a dataflow's process answers.
+struct Outcome {
+  report::ComparisonRow row;
+  job::Result spent;     // name and energy alone
+  std::string json;      // of the run
+  std::string left_out;  // why it was not even begun
+  std::string failed;    // why it did not end well
+  bool wrong = false;    // `left_out` is about what the user gave
+};
+
+void to_json(json& j, const Outcome& o) {
+  json energy = json::array();
+  for (const job::CounterValue& c : o.spent.counters) {
+    energy.push_back({c.component, c.action, c.energy_pj, c.low_pj, c.high_pj});
+  }
+  j = {o.row.cells, o.row.cycles, o.json, o.left_out, o.failed, o.wrong, o.spent.schedule.text, energy};
+}
+void from_json(const json& j, Outcome& o) {
+  o.row = {j[0].get<std::vector<std::string>>(), j[1].get<std::uint64_t>()};
+  o.json = j[2].get<std::string>();
+  o.left_out = j[3].get<std::string>();
+  o.failed = j[4].get<std::string>();
+  o.wrong = j[5].get<bool>();
+  o.spent.schedule.text = j[6].get<std::string>();
+  for (const json& c : j[7]) {
+    job::CounterValue& spent = o.spent.counters.emplace_back();
+    spent.component = c[0].get<std::string>();
+    spent.action = c[1].get<std::string>();
+    spent.energy_pj = c[2].get<double>();
+    spent.low_pj = c[3].get<double>();
+    spent.high_pj = c[4].get<double>();
+  }
+}
+
+// A dataflow and the machine whose firmware has it.
+struct Entry {
+  std::string dataflow;
+  const MachineConfig* machine;
+};
+
+Outcome run_one(const Prepared& p, const Entry& entry, const CompareArguments& a, const job::Tensors* tensors) {
+  const auto& [dataflow, of_entry] = entry;
+  const MachineConfig& machine = *of_entry;
+  Outcome outcome;
+  try {
+    const job::Schedule schedule = tuned(machine, p.network, p.energy, dataflow, p.tiling, tuning_options(a));
+    job::Runner runner(machine, p.energy, p.full);
+    job::Result result = runner.run(p.network, schedule, tensors, {});
+    result.bound.advice = job::advice_for(result, machine);
+    outcome.row = report::comparison_row(result);
+    outcome.json =
+        report::to_json(result, machine.name, {"", a.energy_range, a.settings, config::machine_hash(machine), a.seed});
+    outcome.spent.schedule.text = result.schedule.text;
+    outcome.spent.counters = result.counters;
+    if (result.golden_checked && !result.golden.passed) {
+      outcome.failed = fmt::format("{}: golden check failed: {}", dataflow, result.golden.to_string());
+    }
+  } catch (const job::StoppedError& problem) {
+    outcome.failed = problem.what();
+  } catch (const job::RunError& problem) {
+    outcome.left_out = problem.what();
+  } catch (const config::ConfigError& problem) {
+    outcome.left_out = problem.what();
+    outcome.wrong = true;
+  }
+  return outcome;
+}
+
+// "a,b:x=1,y=2,c": a comma also parts a dataflow's options, which have a `=`.
+std::vector<std::string> names_in(const std::vector<std::string>& texts) {
+  std::vector<std::string> names;
+  for (const std::string& text : texts) {
+    std::size_t from = 0;
+    bool options = false;
+    while (from <= text.size()) {
+      const std::size_t end = std::min(text.find(',', from), text.size());
+      const std::string piece = text.substr(from, end - from);
+      const bool option = piece.find('=') != std::string::npos && piece.find(':') == std::string::npos;
+      if (option && options) {
+        names.back() += "," + piece;
+      } else {
+        names.push_back(piece);
+        options = piece.find(':') != std::string::npos;
+      }
+      from = end + 1;
+    }
+  }
+  return names;
+}
+
+// Each dataflow's machine. A name that the machine's own firmware has is that one's, others are the shipped firmware's,
+// on the same processors. `given`: by the user, who is told which names both have.
+std::vector<Entry> entries_of(const std::vector<std::string>& names, bool given, const MachineConfig& own,
+                              const MachineConfig& shipped) {
+  const auto known = [](const MachineConfig& machine) {
+    std::vector<std::string> known_names;
+    for (const firmware::Dataflow* d : schedule::firmware_of(machine).dataflows()) known_names.emplace_back(d->name);
+    return known_names;
+  };
+  const std::string& elf = own.own<RiscvConfig>().firmware;
+  const bool two = own.control.cpu == "riscv" && elf != RiscvConfig::kShipped;
+  const std::vector<std::string> of_shipped = two ? known(shipped) : std::vector<std::string>(), of_own = known(own);
+  std::vector<Entry> entries;
+  std::string both;
+  for (const std::string& text : names) {
+    const std::string name = text.substr(0, text.find(':'));
+    const auto has = [&name](const std::vector<std::string>& list) {
+      return std::find(list.begin(), list.end(), name) != list.end();
+    };
+    if (!has(of_own) && !has(of_shipped)) {
+      std::vector<std::string> all = of_own;
+      all.insert(all.end(), of_shipped.begin(), of_shipped.end());
+      throw config::ConfigError(
+          fmt::format("dataflow {} is unknown{}", config::in_quotes(name), config::hint(name, all)));
+    }
+    if (!has(of_own)) config::check_machine(shipped, {fmt::format("--dataflow {}", name)});
+    if (has(of_own) && has(of_shipped)) both += (both.empty() ? "" : ", ") + name;
+    entries.push_back({text, has(of_own) ? &own : &shipped});
+    job::parse_dataflow(text, schedule::firmware_of(*entries.back().machine));  // its options, before anything is run
+  }
+  if (given && !both.empty()) {
+    text::complain(fmt::format("--dataflow {} runs from {}; the shipped firmware has that name, too", both, elf));
+  }
+  return entries;
+}
+
+int compare(const CompareArguments& a) {
+  const Prepared p = prepare(a);
+  config::refuse_scope(p.network);
+  std::vector<std::string> names = names_in(a.dataflows);
+  const bool all = names.empty();
+  if (all) {
+    for (const firmware::Dataflow* d : job::dataflows_for(p.network, schedule::firmware_of(p.machine)))
+      names.emplace_back(d->name);
+  }
+  MachineConfig shipped = p.machine;
+  shipped.own<RiscvConfig>().firmware = RiscvConfig::kShipped;
+  const std::vector<Entry> entries = entries_of(names, !all, p.machine, shipped);
+  files::Outputs outputs;
+  files::Output* const csv_file = outputs.open("--csv", a.csv);
+  files::Output* const json_file = outputs.open_or_stdout("--json", a.json);
+
+  job::Tensors tensors;
+  if (p.full) tensors = job::random_tensors(p.network, a.seed);
+  const auto work = [&](std::size_t i) {
+    return json(run_one(p, entries[i], a, p.full ? &tensors : nullptr))
+        .dump(-1, ' ', false, json::error_handler_t::replace);
+  };
+  std::vector<std::string> answers;
+  {
+    ProgressBar bar;
+    const auto progress = [&](std::size_t done) { bar.update(done, names.size(), ""); };
+    answers = explore::in_processes(names.size(), a.jobs, work, progress);
+  }  // wipes the bar
+
+  std::vector<Outcome> outcomes;
+  std::string left_out, failures;
+  bool wrong = false;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    Outcome outcome;
+    if (answers[i].empty()) {
+      outcome.failed = fmt::format("{}: the process that ran it ended before its answer", names[i]);
+    } else {
+      json::parse(answers[i]).get_to(outcome);
+    }
+    const std::string& why = outcome.failed.empty() ? outcome.left_out : outcome.failed;
+    std::string& list = outcome.failed.empty() && all ? left_out : failures;
+    if (!why.empty()) list += (list.empty() ? "" : "; ") + why;
+    wrong = wrong || outcome.wrong;
+    if (!outcome.row.cells.empty()) outcomes.push_back(std::move(outcome));
+  }
+  if (outcomes.empty() && wrong) throw config::ConfigError(failures.empty() ? left_out : failures);
+  if (outcomes.empty()) throw job::RunError(failures.empty() ? left_out : failures);
+  std::stable_sort(outcomes.begin(), outcomes.end(),
+                   [](const Outcome& x, const Outcome& y) { return x.row.cycles < y.row.cycles; });
+  std::string runs;
+  std::vector<std::string> reports;
+  std::vector<report::ComparisonRow> rows;
+  std::vector<job::Result> spent;
+  for (const Outcome& outcome : outcomes) {
+    runs += (runs.empty() ? "[\n" : ",\n") + outcome.json;
+    reports.push_back(outcome.json);
+    rows.push_back(outcome.row);
+    spent.push_back(outcome.spent);
+  }
+  runs += "]\n";
+  if (csv_file != nullptr) csv_file->write(report::runs_csv(reports), files::Form::kCsv);
+  if (json_file != nullptr) json_file->write(runs, files::Form::kOwn);
+  outputs.commit();
+  std::string table = fmt::format("{} on {}\n\n{}", p.network.name, p.machine.name, report::comparison(rows));
+  if (a.energy_range) table += "\n" + report::ranking_text(spent);
+  print(a.json == "-" ? runs : table);
+  if (!left_out.empty()) text::complain("left out: " + left_out);
+  if (!failures.empty()) throw job::RunError(failures);
+  return 0;
+}
+
+}  // namespace
+
+void add_compare(CLI::App& app, int& status) {
+  const auto a = std::make_shared<CompareArguments>();
+  CLI::App& command = *app.add_subcommand("compare", "one layer under several dataflows, one line each");
+  add_job_options(command, *a);
+  add_simulation_options(command, *a);
+  add_list(command, "--dataflow", a->dataflows, "dataflows, by commas or repeated (default: all that fit)");
+  unquoted(command.add_option("--jobs,-j", a->jobs, "processes; 0: as many as the host has processors"))
+      ->check(within(0, 1024))
+      ->capture_default_str();
+  add_output(command, "--csv", a->csv, "write a table with a row a dataflow, all values as columns");
+  add_energy_range(command, *a);
+  command.callback([a, &status] { status = compare(*a); });
+}
+
+}  // namespace attnvp::cli

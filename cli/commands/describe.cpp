@@ -1,0 +1,313 @@
+// `attnvp describe`.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/shared/chip.h"
+#include "cli/shared/job.h"
+#include "cli/shared/progress.h"
+#include "firmware/runtime/dataflow.h"
+#include "platform/config/catalog.h"
+#include "platform/config/document.h"
+#include "platform/config/energy.h"
+#include "platform/config/error.h"
+#include "platform/config/hardware.h"
+#include "platform/config/hugging_face.h"
+#include "platform/config/network.h"
+#include "platform/config/network_text.h"
+#include "platform/config/provenance.h"
+#include "platform/config/reference.h"
+#include "platform/config/words.h"
+#include "platform/elaboration/platform.h"
+#include "platform/files/outputs.h"
+#include "platform/job/job.h"
+#include "platform/report/table.h"
+#include "platform/schedule/programs.h"
+#include "platform/schedule/reference.h"
+#include "platform/stream/graph_file.h"
+
+namespace attnvp::cli {
+
+namespace {
+
+using report::Table;
+
+struct DescribeArguments {
+  std::string what;  // a machine, a network, a dataflow, an energy table, a firmware program, a key; or "keys"
+  std::vector<std::string> settings;
+  bool all = false;  // keys that mean nothing on the machine, too
+  bool area = false;
+  std::string svg, json;  // of areas; json "-" is stdout, alone
+  std::string ert, art;   // in Accelergy's form
+};
+
+void describe_machine(const DescribeArguments& a) {
+  const MachineConfig machine = config::load_hardware(a.what, a.settings);
+  const config::Provenances provenance = config::hardware_provenance(a.what, a.settings);
+  const std::string everything = config::to_yaml(machine, provenance);
+  const std::string shown = a.all ? everything : config::to_yaml(machine, provenance, false);
+  const auto lines = [](const std::string& text) { return std::count(text.begin(), text.end(), '\n'); };
+  print("# effective configuration, and where each value comes from\n" + shown);
+  if (shown != everything) {
+    print(fmt::format("# --all has {} more lines: keys of modules that this machine has not\n",
+                      lines(everything) - lines(shown)));
+  }
+  print("\n# address map\n");
+  Table table;
+  table.column("from", Table::Align::kLeft);
+  table.column("to", Table::Align::kLeft);
+  table.column("target", Table::Align::kLeft);
+  for (const AddressRange& r : address_map(machine).sorted()) {
+    table.row({fmt::format("{:#014x}", r.base), fmt::format("{:#014x}", r.end() - 1), r.name});
+  }
+  print(table.text(text::line_width()));
+}
+
+void describe_area(const DescribeArguments& a) {
+  const MachineConfig machine = config::load_hardware(a.what, a.settings);
+  config::note_machine(machine, a.settings);
+  files::Outputs outputs;
+  files::Output* const svg = outputs.open("--svg", a.svg);
+  files::Output* const ert = outputs.open("--ert", a.ert);
+  files::Output* const art = outputs.open("--art", a.art);
+  files::Output* const json = outputs.open_or_stdout("--json", a.json);
+  const std::string document = area_json(machine);
+  if (svg != nullptr) svg->write(area_svg(machine), files::Form::kSvg);
+  if (json != nullptr) json->write(document, files::Form::kOwn);
+  if (ert != nullptr) ert->write(ert_yaml(machine), files::Form::kHash);
+  if (art != nullptr) art->write(art_yaml(machine), files::Form::kHash);
+  outputs.commit();
+  if (!a.area) return;
+  print(a.json == "-" ? document : area_text(machine));
+}
+
+void describe_dataflow(const firmware::Dataflow& d) {
+  print(fmt::format("{}\n", d.description));
+  for (const firmware::DataflowOption* o = d.options; o != nullptr && o->name != nullptr; ++o) {
+    std::string values;
+    for (const char* const* v = o->values; *v != nullptr; ++v) values += (values.empty() ? "" : ", ") + std::string(*v);
+    print(fmt::format("  {}: {} (default {}); {}\n", o->name, values, o->values[0], o->description));
+  }
+  print("  tiling (what is not given is chosen for the machine and the layer):\n");
+  for (const firmware::Parameter* const* p = d.parameters; *p != nullptr; ++p) {
+    print(fmt::format("    {:<6} {}\n", (*p)->name, (*p)->meaning));
+    for (const firmware::NamedValue* v = (*p)->named; v != nullptr && v->name != nullptr; ++v) {
+      print(fmt::format("           {:<8} {}\n", v->name, v->meaning));
+    }
+  }
+  if (d.scores != hal::kScoresOnChip)
+    print(d.scores == hal::kScoresP ? "  P goes through DRAM.\n" : "  C and P go through DRAM.\n");
+}
+
+std::string provenance_text(const config::Provenances& provenance) {
+  std::string out;
+  for (const auto& [path, of_key] : provenance) out += fmt::format("  {:<24} {}\n", path, of_key.text());
+  return out;
+}
+
+void describe_network(const std::string& what) {
+  const config::Network n = config::load_network(what);
+  const double macs = 1.0 * n.batch * n.heads * n.seq_q * n.seq_kv * (1.0 * n.emb + n.values());
+  print(fmt::format("{}: batch {}, {} heads, {} queries x {} keys, {} per head; {:.4g} multiply-accumulates\n", n.name,
+                    n.batch, n.heads, n.seq_q, n.seq_kv, n.emb, macs));
+  const config::NetworkText parts = config::split_network(what);
+  if (!parts.hugging_face()) return print(provenance_text(config::network_provenance(what)));
+  // The file's keys have other names: what became of them, too.
+  const std::string path = parts.base.substr(config::kHuggingFace.size());
+  config::Provenances of_keys = config::network_provenance(what);
+  for (const config::Setting& setting : config::read_hugging_face(path, parts.layer_type).settings) {
+    const auto of_key = of_keys.extract(setting.path).mapped();
+    const bool kept = of_key.kind != config::Provenance::Kind::kSet;
+    print(fmt::format("  {:<12} {:<12} {}\n", setting.path, kept ? setting.text : "", of_key.text()));
+  }
+  for (const auto& [key, of_key] : of_keys) print(fmt::format("  {:<12} {:<12} {}\n", key, "", of_key.text()));
+}
+
+void describe_energy(const std::string& what) {
+  print(config::read_text_file(config::load_energy(what).source()));
+  const config::Provenances of_actions = config::energy_provenance(what);
+  if (!of_actions.empty()) print("\n# where each energy comes from\n" + provenance_text(of_actions));
+}
+
+void describe_stream(const std::string& what) {
+  stream::load_graph(what, 64, 1);  // complains of what is wrong with it
+  print(config::read_text_file(config::find_config(config::Folder::kStreams, what)));
+}
+
+void describe_tiling() {
+  print(
+      "How a layer is cut for a machine: `--tiling nq=64,nkv=128`, a file of such keys, a name of `attnvp list "
+      "tilings`,\nor `auto`, which searches. What is not given is chosen; reports say what was used.\n\n");
+  Table table;
+  for (const char* title : {"key", "allowed", "meaning"}) table.column(title, Table::Align::kLeft);
+  for (const config::KeyInfo& key : job::tiling_keys()) table.row({key.path, config::allowed_range(key), key.meaning});
+  print(table.text(text::line_width()));
+}
+
+// A key of machines, networks or tilings, or all keys of a section; empty: there is none.
+std::string key_text(const std::string& path) {
+  std::string text = config::key_text(path);
+  for (const config::KeyInfo& key : job::tiling_keys()) {
+    if (key.path == path)
+      text += (text.empty() ? "" : "\n") + config::key_text(key, "tiling", "chosen for the machine and the layer");
+  }
+  return text;
+}
+
+enum class Kind : unsigned char {
+  kKeys,
+  kCommands,
+  kKey,
+  kTiling,
+  kMachine,
+  kNetwork,
+  kDataflow,
+  kStream,
+  kEnergy,
+  kProgram
+};
+
+// By its keys; what is neither a network nor an energy table is read, and complained of, as a machine.
+Kind kind_of_file(const std::string& path) {
+  const YAML::Node root = config::Document::load(path).root();
+  if (!root.IsMap()) return Kind::kMachine;
+  if (root["ERT"] || root["MODEL"]) return Kind::kEnergy;
+  if (root["nodes"] || root["channels"]) return Kind::kStream;
+  return root["heads"] || root["emb"] ? Kind::kNetwork : Kind::kMachine;
+}
+
+bool is_program(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return false;  // reading a pipe would wait
+  std::ifstream file(path, std::ios::binary);
+  char magic[4] = {};
+  file.read(magic, sizeof magic);
+  return file && std::string(magic, sizeof magic) ==
+                     "\x7f"
+                     "ELF";
+}
+
+// A name may stand for several things: a dataflow and the machine that it was made for.
+std::vector<Kind> kinds_of(const std::string& what) {
+  if (what == "keys") return {Kind::kKeys};
+  if (what == "commands") return {Kind::kCommands};
+  if (what == "tiling") return {Kind::kTiling};
+  if (is_program(what)) return {Kind::kProgram};
+  if (config::is_network_text(what)) return {Kind::kNetwork};
+  if (config::is_path(what)) return {kind_of_file(what)};
+  std::vector<Kind> kinds;
+  std::vector<std::string> names;
+  for (const firmware::Dataflow* d : schedule::compiled_firmware().dataflows()) {
+    if (what == d->name) kinds.push_back(Kind::kDataflow);
+    names.emplace_back(d->name);
+  }
+  for (const auto& [folder, kind] : {std::pair{config::Folder::kHardware, Kind::kMachine},
+                                     {config::Folder::kNetworks, Kind::kNetwork},
+                                     {config::Folder::kStreams, Kind::kStream},
+                                     {config::Folder::kEnergy, Kind::kEnergy}}) {
+    for (const config::CatalogEntry& entry : config::list(folder)) {
+      if (what == entry.name) kinds.push_back(kind);
+      names.push_back(entry.name);
+    }
+  }
+  if (!key_text(what).empty()) kinds.push_back(Kind::kKey);
+  if (!kinds.empty()) return kinds;
+  std::vector<std::string> keys = config::with_sections(config::key_paths());
+  for (const config::KeyInfo& key : job::tiling_keys()) keys.push_back(key.path);
+  const bool like_a_key = config::nearest(what, names).empty() && !config::nearest(what, keys).empty();
+  throw config::ConfigError(fmt::format("{} is no machine, network, dataflow, streaming graph, energy table or key{}",
+                                        config::in_quotes(what), config::hint(what, like_a_key ? keys : names)));
+}
+
+// Of an ELF file, whatever the machine.
+void describe_program(const std::string& elf) {
+  MachineConfig machine;
+  const schedule::FirmwareImage& firmware = use_firmware(machine, elf);
+  print(dataflow_table(firmware));
+  for (const firmware::Dataflow* d : firmware.dataflows()) {
+    print("\n");
+    describe_dataflow(*d);
+  }
+}
+
+void describe_as(Kind kind, const DescribeArguments& a) {
+  switch (kind) {
+    case Kind::kKeys:
+      print(config::reference_markdown());
+      break;
+    case Kind::kCommands:
+      print(schedule::commands_markdown());
+      break;
+    case Kind::kKey:
+      print(key_text(a.what));
+      break;
+    case Kind::kTiling:
+      describe_tiling();
+      break;
+    case Kind::kDataflow:
+      describe_dataflow(*schedule::find_dataflow(a.what));
+      break;
+    case Kind::kNetwork:
+      describe_network(a.what);
+      break;
+    case Kind::kStream:
+      describe_stream(a.what);
+      break;
+    case Kind::kEnergy:
+      describe_energy(a.what);
+      break;
+    case Kind::kProgram:
+      describe_program(a.what);
+      break;
+    case Kind::kMachine:
+      describe_machine(a);
+      break;
+  }
+}
+
+int describe(const DescribeArguments& a) {
+  const std::vector<Kind> kinds = kinds_of(a.what);
+  const bool chip = a.area || !a.ert.empty() || !a.art.empty();
+  if ((!a.settings.empty() || a.all || chip) && std::find(kinds.begin(), kinds.end(), Kind::kMachine) == kinds.end()) {
+    throw config::ConfigError(fmt::format("{} for machines, which {} is not",
+                                          chip    ? "--area, --ert and --art are"
+                                          : a.all ? "--all is"
+                                                  : "--set is",
+                                          config::in_quotes(a.what)));
+  }
+  if (chip) describe_area(a);
+  if (chip) return 0;
+  for (const Kind kind : kinds) {
+    if (kind != kinds.front()) print("\n");
+    describe_as(kind, a);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_describe(CLI::App& app, int& status) {
+  const auto a = std::make_shared<DescribeArguments>();
+  CLI::App& command = *app.add_subcommand(
+      "describe",
+      "all there is to know of a machine (effective config, address map), network, dataflow, streaming graph, key, or "
+      "of all keys");
+  command.add_option("what", a->what, "a name, a path, a key (mac.rows), 'keys' or 'tiling'")->required();
+  add_settings(command, a->settings);
+  command.add_flag("--all", a->all, "keys of a machine that mean nothing on it, too: of modules that it has not");
+  CLI::Option* area = command.add_flag("--area", a->area, "what the machine takes of a chip, by module");
+  add_output(command, "--svg", a->svg, "with --area: write a treemap")->needs(area);
+  add_json(command, a->json, "with --area: write JSON to a file, or alone to stdout with '-'")->needs(area);
+  add_output(command, "--ert", a->ert, "write a machine's energies as Accelergy's ERT (YAML)");
+  add_output(command, "--art", a->art, "write a machine's areas as Accelergy's ART (YAML)");
+  command.callback([a, &status] { status = describe(*a); });
+}
+
+}  // namespace attnvp::cli

@@ -1,0 +1,98 @@
+// `attnvp pareto`: the jobs of a sweep that no other beats.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <utility>
+
+#include "cli/commands.h"
+#include "cli/shared/options.h"
+#include "cli/shared/progress.h"
+#include "explore/analysis/page.h"
+#include "explore/analysis/versus.h"
+#include "platform/files/outputs.h"
+#include "platform/text/printable.h"
+
+namespace attnvp::cli {
+
+namespace {
+
+struct ParetoArguments {
+  std::string database;
+  std::string x = "cycles", y = "energy_pj.total", z;  // expressions over columns; less is better, "max:..." more
+  std::string where;                                   // only rows for which this holds
+  std::string within;                                  // "5%" of the best x: which of them has the least y?
+  std::string versus;                                  // "mas,flat": where does the first win?
+  std::string csv, svg, html;
+};
+
+using explore::Goal;
+constexpr std::size_t kMostRows = 40;  // of a table on the terminal
+constexpr std::size_t kMostLosses = 10;
+
+std::string stem(const std::string& path) { return std::filesystem::path(path).stem().string(); }
+
+int pareto(const ParetoArguments& a) {
+  std::vector<Goal> goals{Goal(a.x, "-x"), Goal(a.y, "-y")};
+  if (!a.z.empty()) goals.emplace_back(a.z, "-z");
+  explore::Selection selection(a.database, a.where);
+  const std::uint64_t without = selection.drop_without(goals);
+  const explore::Front front = explore::front_of(selection, std::move(goals), a.database);
+  std::string versus, versus_shown;  // in a page, on the terminal
+  if (!a.versus.empty()) {
+    const Goal& goal = front.goals.front();
+    const explore::Versus pairs = explore::versus_of(selection, a.versus, goal);
+    versus = explore::versus_text(selection, pairs, goal, kMostLosses);
+    versus_shown = explore::versus_text(selection, pairs, goal, kMostLosses, text::line_width());
+  }
+  const std::string where = a.where.empty() ? "" : ", " + a.where;
+  const auto first = [&](const char* column) {
+    return selection.text(selection.rows().front(), explore::column_index(column));
+  };
+  const std::string title =
+      text::printable(fmt::format("{} on {} ({}{})", first("network"), first("hardware"), stem(a.database), where));
+  files::Outputs outputs;
+  files::Output* const csv = outputs.open("--csv", a.csv);
+  files::Output* const svg = outputs.open("--svg", a.svg);
+  files::Output* const html = outputs.open("--html", a.html);
+  if (csv != nullptr) csv->write(explore::front_csv(selection, front), files::Form::kCsv);
+  if (svg != nullptr) svg->write(explore::front_svg(selection, front, title), files::Form::kSvg);
+  if (html != nullptr) {
+    html->write(explore::page_html({title, versus}, selection, front, explore::sensitivity_of(selection, front.goals)),
+                files::Form::kHtml);
+  }
+  outputs.commit();
+  std::string out = fmt::format("{} of {} jobs are on the front", front.rows.size(), selection.rows().size());
+  if (selection.failed() > 0) out += fmt::format("; {} more failed", selection.failed());
+  if (without > 0) out += fmt::format("; {} more have no such value", without);
+  out += "\n\n";
+  out += explore::front_table(selection, front, kMostRows);
+  if (front.rows.size() > kMostRows)
+    out += fmt::format("... and {} more; --csv has all\n", front.rows.size() - kMostRows);
+  if (!a.within.empty()) out += "\n" + explore::within_text(selection, front, std::stod(a.within));
+  if (!versus.empty()) out += "\n" + versus_shown;
+  print(out);
+  return 0;
+}
+
+}  // namespace
+
+void add_pareto(CLI::App& app, int& status) {
+  const auto a = std::make_shared<ParetoArguments>();
+  CLI::App& command = *app.add_subcommand("pareto", "the jobs of a sweep that no other job beats in everything");
+  command.add_option("database", a->database, "made by attnvp sweep")->required();
+  command.add_option("-x", a->x, "what is to be least: a column or an expression; max:... for most")
+      ->capture_default_str();
+  command.add_option("-y", a->y, "the same, upwards in the plot")->capture_default_str();
+  add_text(command, "-z", a->z, "a third one, the colour in the plot");
+  add_text(command, "--where", a->where, "only jobs for which it holds, e.g. \"cores == 2\"");
+  command.add_option("--within", a->within, "the job with the least -y of those whose -x is so close to the best: 5%")
+      ->check(share());
+  add_text(command, "--versus", a->versus, "two dataflows, e.g. mas,flat: where does the first win, and where not?");
+  add_output(command, "--csv", a->csv, "write the front as CSV");
+  add_output(command, "--svg", a->svg, "write the plot");
+  add_output(command, "--html", a->html, "write a page: plot with clickable points, front, sensitivity");
+  command.callback([a, &status] { status = pareto(*a); });
+}
+
+}  // namespace attnvp::cli

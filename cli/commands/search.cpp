@@ -1,0 +1,197 @@
+// `attnvp search`: the best tile sizes of one layer on one machine.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <utility>
+
+#include "cli/commands.h"
+#include "cli/shared/job.h"
+#include "cli/shared/progress.h"
+#include "explore/tuning/convergence.h"
+#include "explore/tuning/tuner.h"
+#include "platform/config/error.h"
+#include "platform/config/hardware.h"
+#include "platform/config/words.h"
+#include "platform/files/outputs.h"
+#include "platform/report/json.h"
+#include "platform/report/table.h"
+
+namespace attnvp::cli {
+
+namespace {
+
+using explore::Objective;
+
+constexpr std::uint64_t kDefaultBudget = 400;
+
+struct SearchArguments : JobArguments {
+  std::string dataflow;
+  std::string objective = "cycles";  // energy, edp
+  std::string strategy = "descent";  // grid, ga, mcts
+  std::uint64_t budget = 0;          // evaluations; 0: all that the strategy wants (grid), 400 otherwise
+  unsigned jobs = 0;                 // processes; 0: as many as the host has processors
+  double seconds = 0;                // of wall time, at most; 0: no limit
+  std::string csv, svg;              // convergence
+  std::string save;                  // the best tiling, as --tiling reads it
+};
+
+Objective objective_of(const std::string& name) {
+  for (const Objective o : {Objective::kCycles, Objective::kEnergy, Objective::kEdp}) {
+    if (name == explore::name_of(o)) return o;
+  }
+  throw config::ConfigError(
+      fmt::format("--objective: found {}; allowed: cycles, energy, edp", config::in_quotes(name)));
+}
+
+std::string cost_text(Objective objective, double cost) {
+  if (objective == Objective::kCycles) return report::with_commas(static_cast<unsigned long long>(cost));
+  if (objective == Objective::kEnergy) return report::with_prefix(cost * 1e-12, "J");
+  return report::with_prefix(cost, "Js");
+}
+
+std::string tiling_yaml(const explore::Problem& p, const explore::TuningResult& r, Objective objective) {
+  std::string out =
+      fmt::format("# {} under {} on {}: {} cycles, best of {} (search, objective {})\n", p.network.name,
+                  p.schedule.text, p.machine.name, report::with_commas(static_cast<unsigned long long>(r.best.cycles)),
+                  r.is_complete ? "all tilings in the space" : fmt::format("{} tilings", r.log.size()),
+                  explore::name_of(objective));
+  for (const auto& [key, value] : job::tiling_text(r.best.schedule.tiling)) out += fmt::format("{}: {}\n", key, value);
+  return out;
+}
+
+std::string to_json(const explore::Problem& p, const SearchArguments& a, const explore::TuningResult& r) {
+  nlohmann::ordered_json j = report::json_document();
+  j["hardware"] = p.machine.name;
+  report::add_machine(j, config::machine_hash(p.machine), a.settings);
+  j["network"] = p.network.name;
+  j["dataflow"] = p.schedule.text;
+  j["objective"] = a.objective;
+  j["unit"] = explore::unit_of(objective_of(a.objective));
+  j["strategy"] = a.strategy;
+  j["seed"] = a.seed;
+  j["best"] = r.best.cost.first;
+  j["lower_bound"] = r.bound;
+  j["gap"] = r.gap();
+  j["complete"] = r.is_complete;
+  j["cycles"] = static_cast<std::uint64_t>(r.best.cycles);
+  j["energy_pj"] = r.best.energy_pj;
+  for (const auto& [key, value] : job::tiling_text(r.best.schedule.tiling)) j["tiling"][key] = value;
+  j["points"] = r.points;
+  j["evaluations"] = r.log.size();
+  j["interrupted"] = r.is_stopped;
+  j["simulation"] = {{"wall_seconds", r.seconds}};
+  return report::json_text(j);
+}
+
+std::string to_text(const explore::Problem& p, Objective objective, const explore::TuningResult& r) {
+  std::string out;
+  const auto line = [&out](const char* name, const std::string& value) {
+    out += fmt::format("{:<13}{}\n", name, value);
+  };
+  line("machine", p.machine.name);
+  line("network", p.network.name);
+  line("dataflow", p.schedule.text);
+  line("best found",
+       fmt::format("{} {}", cost_text(objective, r.best.cost.first), objective == Objective::kCycles ? "cycles" : ""));
+  if (r.bound > 0) line("lower bound", cost_text(objective, r.bound));
+  line("gap", fmt::format("{}{}", r.bound > 0 ? fmt::format("{:.3f}%", 100 * r.gap()) : "unknown",
+                          r.is_complete ? "; no tiling of the space is better (all were evaluated)" : ""));
+  line("tiling", job::tiling_line(r.best.schedule.tiling));
+  line("cycles", report::with_commas(static_cast<unsigned long long>(r.best.cycles)));
+  line("energy", report::with_prefix(r.best.energy_pj * 1e-12, "J"));
+  line("evaluations",
+       fmt::format("{} of {} tilings, {:.0f}/s{}", r.log.size(), r.points,
+                   static_cast<double>(r.log.size()) / r.seconds, r.is_stopped ? "; ended before its budget" : ""));
+  return out;
+}
+
+int search(const SearchArguments& a) {
+  const Objective objective = objective_of(a.objective);
+  const Prepared p = prepare(a);
+  const MachineConfig& machine = p.machine;
+  const config::Network network = p.network.folded();
+  const explore::Problem problem{
+      machine, network, job::parse_dataflow(default_dataflow(a.dataflow, network, machine), p.firmware()), p.energy};
+  files::Outputs outputs;
+  files::Output* const csv_file = outputs.open("--csv", a.csv);
+  files::Output* const svg_file = outputs.open("--svg", a.svg);
+  files::Output* const tiling_file = outputs.open("--save", a.save);
+  files::Output* const json_file = outputs.open_or_stdout("--json", a.json);
+
+  explore::TuningOptions options;
+  options.objective = objective;
+  options.strategy = a.strategy;
+  options.seed = a.seed;
+  options.jobs = a.jobs;
+  options.evaluations = a.budget > 0 ? a.budget : a.strategy == "grid" ? UINT64_MAX : kDefaultBudget;
+  const Interruption interruption;
+  const auto start = std::chrono::steady_clock::now();
+  options.is_stopped = [&] {
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+    return Interruption::happened() || (a.seconds > 0 && taken.count() > a.seconds);
+  };
+  explore::TuningResult result;
+  {
+    ProgressBar bar;
+    options.progress = [&](const explore::TuningProgress& now) {
+      const bool any = now.best.first < explore::Cost().first;
+      const std::uint64_t total = now.budget == UINT64_MAX ? 0 : now.budget;
+      bar.update(now.evaluations, total, "best " + (any ? cost_text(objective, now.best.first) : "none"));
+    };
+    result = explore::search(problem, options);
+  }
+  const std::string json = to_json(problem, a, result);
+  config::note_machine(machine, a.settings);
+  files::note("tiling", job::tiling_line(result.best.schedule.tiling));
+  files::note("seed", fmt::format("{}", a.seed));
+  if (csv_file != nullptr) csv_file->write(explore::convergence_csv(result), files::Form::kCsv);
+  if (svg_file != nullptr) {
+    const std::string title =
+        fmt::format("{}, {} on {}: {}", problem.network.name, problem.schedule.text, machine.name, a.strategy);
+    svg_file->write(explore::convergence_svg(result, objective, title), files::Form::kSvg);
+  }
+  if (tiling_file != nullptr) tiling_file->write(tiling_yaml(problem, result, objective), files::Form::kHash);
+  if (json_file != nullptr) json_file->write(json, files::Form::kOwn);
+  outputs.commit();
+  print(a.json == "-" ? json : to_text(problem, objective, result));
+  return Interruption::happened() ? kInterruptedStatus : 0;
+}
+
+}  // namespace
+
+void add_search(CLI::App& app, int& status) {
+  const auto a = std::make_shared<SearchArguments>();
+  CLI::App& command = *app.add_subcommand("search", "the best tiling for a layer on a machine");
+  add_hardware(command, a->hardware);
+  add_network(command, a->network);
+  add_dataflow(command, a->dataflow, "dataflow[:option=value,...]");
+  add_settings(command, a->settings);
+  command.add_option("--objective", a->objective, "what is to be least")
+      ->check(one_of({"cycles", "energy", "edp"}))
+      ->capture_default_str();
+  command.add_option("--strategy", a->strategy, "how to search")
+      ->check(one_of({"descent", "grid", "ga", "mcts"}))
+      ->capture_default_str();
+  command.add_option("--budget", a->budget, "evaluations; 0: all for grid, 400 otherwise")
+      ->check(whole_number())
+      ->capture_default_str();
+  unquoted(
+      command.add_option("--jobs,-j", a->jobs,
+                         "processes, of grid and ga; 0: as many as the host has processors. The result is the same"))
+      ->check(within(0, 1024))
+      ->capture_default_str();
+  command.add_option("--time", a->seconds, "end after so many seconds with the best so far; 0: no limit")
+      ->check(CLI::Range(0.0, 1e9))
+      ->capture_default_str();
+  command.add_option("--seed", a->seed, "seed")->check(whole_number())->capture_default_str();
+  add_output(command, "--csv", a->csv, "write the convergence as CSV");
+  add_output(command, "--svg", a->svg, "write the convergence as a plot");
+  add_output(command, "--save", a->save, "write the best tiling, as --tiling reads it");
+  add_json(command, a->json);
+  add_memory_limit(command);
+  command.callback([a, &status] { status = search(*a); });
+}
+
+}  // namespace attnvp::cli

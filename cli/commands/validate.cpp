@@ -1,0 +1,84 @@
+// `attnvp validate`: measurements by others beside this platform's predictions.
+#include "explore/validate/validate.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/shared/options.h"
+#include "cli/shared/progress.h"
+#include "platform/config/error.h"
+#include "platform/files/outputs.h"
+
+namespace attnvp::cli {
+
+namespace {
+
+struct ValidateArguments {
+  std::string set;                    // one that comes with the program
+  std::string data;                   // or a file
+  std::string hardware, network;      // empty: the set's own
+  std::vector<std::string> settings;  // --set key=value
+  std::string csv, html, markdown;
+  std::string json;  // "-" is stdout, alone
+};
+
+int validate(const ValidateArguments& a) {
+  if (!a.set.empty() && !a.data.empty()) throw config::ConfigError("validate takes a set or --data, not both");
+  const bool all = a.set.empty() && a.data.empty();
+  std::vector<std::string> paths = {a.data};
+  if (all) paths = validate::files_of_sets();
+  if (!a.set.empty()) paths = {validate::file_of_set(a.set)};
+  if (all && (!a.hardware.empty() || !a.network.empty() || !a.settings.empty() || !a.csv.empty())) {
+    throw config::ConfigError(
+        "without a set or --data every set is run on its own machine: --hw, --net, --set and --csv "
+        "need one of them");
+  }
+  files::Outputs outputs;
+  files::Output* const csv_file = outputs.open("--csv", a.csv);
+  files::Output* const html_file = outputs.open("--html", a.html);
+  files::Output* const markdown_file = outputs.open("--markdown", a.markdown);
+  files::Output* const json_file = outputs.open_or_stdout("--json", a.json);
+
+  std::vector<validate::Result> results;
+  for (const std::string& path : paths) {
+    ProgressBar bar;
+    results.push_back(
+        validate::validate(path, {a.hardware, a.network, a.settings}, [&](std::size_t done, std::size_t rows) {
+          bar.update(done, rows, std::filesystem::path(path).stem().string());
+        }));
+  }
+  const std::string document = all ? validate::to_json(results) : validate::to_json(results.front());
+  if (csv_file != nullptr) csv_file->write(validate::to_csv(results.front()), files::Form::kCsv);
+  if (html_file != nullptr) html_file->write(validate::to_html(results), files::Form::kHtml);
+  if (markdown_file != nullptr) markdown_file->write(validate::to_markdown(results), files::Form::kOwn);
+  if (json_file != nullptr) json_file->write(document, files::Form::kOwn);
+  outputs.commit();
+  const std::string text = all ? validate::summary(results, text::line_width()) : validate::to_text(results.front());
+  print(a.json == "-" ? document : text);
+  return 0;
+}
+
+}  // namespace
+
+void add_validate(CLI::App& app, int& status) {
+  const auto a = std::make_shared<ValidateArguments>();
+  CLI::App& command =
+      *app.add_subcommand("validate", "measurements by others beside this platform's predictions, with the errors");
+  add_text(command, "set", a->set,
+           "a set that comes with the program: a name under configs/validation; without it and --data all of them");
+  add_text(command, "--data", a->data, "a file of measurements (CSV), known by its columns");
+  add_text(command, "--hw", a->hardware, "machine (default: the set's own)");
+  add_text(command, "--net", a->network, "layer: what of the shape is not in the columns");
+  add_settings(command, a->settings);
+  add_output(command, "--csv", a->csv, "write all rows as CSV");
+  add_output(command, "--html", a->html, "write a page with a plot and all rows");
+  add_output(command, "--markdown", a->markdown,
+             "write a page of errors and worst rows, as docs/results/validation.md");
+  add_json(command, a->json);
+  add_memory_limit(command);
+  command.callback([a, &status] { status = validate(*a); });
+}
+
+}  // namespace attnvp::cli

@@ -1,0 +1,36 @@
+// A checker's findings as text, JSON and marks of traces, and the check of a run's own commands (`run --check`).
+#pragma once
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "platform/job/command_tap.h"
+#include "platform/job/job.h"
+#include "platform/schedule/check/checker.h"
+#include "platform/schedule/check/recorder.h"
+#include "platform/trace/session.h"
+
+namespace attnvp::cli {
+
+std::string findings_text(const schedule::check::Report& report, std::uint64_t most);
+nlohmann::ordered_json findings_json(const schedule::check::Report& report, std::uint64_t most);
+// Of the commands that findings name; the findings by their places in the report.
+std::vector<trace::Mark> marks_of(const schedule::check::Report& report);
+
+class RunCheck {
+ public:
+  RunCheck(job::Runner& runner, const config::Network& network, const job::Schedule& schedule);
+  schedule::check::Report examine();
+
+ private:
+  schedule::Job job_;
+  schedule::check::Trace trace_;
+  schedule::check::Accesses accesses_;
+  std::vector<std::unique_ptr<schedule::check::Recorder>> recorders_;
+  std::unique_ptr<job::CommandTap> tap_;
+  std::uint64_t result_bytes_;
+};
+
+}  // namespace attnvp::cli

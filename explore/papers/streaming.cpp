@@ -1,0 +1,340 @@
+#include "explore/papers/streaming.h"
+
+#include "explore/plot/svg.h"
+#include "platform/report/table.h"
+#include "platform/stream/graph_file.h"
+
+namespace attnvp::papers {
+
+namespace {
+
+constexpr std::uint32_t kShortest = 16, kLongestThreshold = 256;
+constexpr std::uint64_t kSweepBelow = 8, kSweepAbove = 24;  // depths around N
+
+std::size_t long_channel(const stream::Graph& graph) {
+  for (std::size_t c = 0; c < graph.channels.size(); ++c) {
+    if (graph.channels[c].name == "long") return c;
+  }
+  throw config::ConfigError(fmt::format("graph '{}' has no channel 'long'", graph.name));
+}
+
+// The naive graph with another depth of its long FIFO at each run.
+class DepthSweep {
+ public:
+  explicit DepthSweep(const stream::Graph& graph)
+      : channel_(long_channel(graph)), runner_(graph, config::load_energy(graph.energy), 1) {}
+
+  stream::Result run(std::uint64_t depth, bool explain = false) {
+    stream::Runner::Options options;
+    options.check_golden = false;
+    options.explain = explain;
+    runner_.set_depth(channel_, depth);
+    return runner_.run(options);
+  }
+  std::uint64_t smallest_that_runs() {
+    const stream::Result result = run(1, true);
+    return result.deadlocked ? result.deadlock.freed_by.at(0).second : 1;
+  }
+
+ private:
+  std::size_t channel_;
+  stream::Runner runner_;
+};
+
+Threshold find_threshold(const stream::Graph& graph, bool unit_times) {
+  Threshold t;
+  t.n = graph.n;
+  t.unit_times = unit_times;
+  DepthSweep sweep(graph);
+  t.full_rate_cycles = sweep.run(stream::kUnbounded).cycles;
+  t.runs_from = sweep.smallest_that_runs();
+  t.slowest_cycles = sweep.run(t.runs_from).cycles;
+  for (t.full_rate_from = t.runs_from; sweep.run(t.full_rate_from).cycles > t.full_rate_cycles;) ++t.full_rate_from;
+  return t;
+}
+
+using report::with_commas;
+
+const char* const kMemoryTitle = "Memory between nodes";
+const auto kGraphs = {kNaive, kMemoryFree, kSafeSoftmax};
+
+std::string bytes(std::uint64_t b) { return report::with_prefix(static_cast<double>(b), "B"); }
+
+std::string beside(std::uint64_t ours, std::uint64_t paper) {
+  if (paper == 0) return "";
+  if (ours == paper) return "the same";
+  return fmt::format("{} ({:+})", with_commas(paper), static_cast<std::int64_t>(paper - ours));
+}
+
+// The channel other than a source's that holds most.
+std::string deepest(const stream::Result& r) {
+  std::size_t best = SIZE_MAX;
+  for (std::size_t c = 0; c < r.channels.size(); ++c) {
+    if (r.graph.nodes[r.graph.channels[c].from].operation->kind == stream::Kind::kSource) continue;
+    if (best == SIZE_MAX || r.channels[c].peak > r.channels[best].peak) best = c;
+  }
+  return fmt::format("{} {}", r.graph.channels[best].name, r.channels[best].peak);
+}
+
+const DepthPoint* first_running(const StreamingStudy& s) {
+  const auto found = std::find_if(s.sweep.begin(), s.sweep.end(), [](const DepthPoint& p) { return !p.deadlocked; });
+  return found == s.sweep.end() ? nullptr : &*found;
+}
+const DepthPoint* first_at_full_rate(const StreamingStudy& s) {
+  const auto found = std::find_if(s.sweep.begin(), s.sweep.end(), [&](const DepthPoint& p) {
+    return !p.deadlocked && p.cycles == s.sweep.back().cycles;
+  });
+  return &*found;
+}
+
+Section findings(const StreamingStudy& s) {
+  Section section{"What the runs say"};
+  const auto naive = s.of(kNaive), free = s.of(kMemoryFree), safe = s.of(kSafeSoftmax);
+  const StreamingPoint &first = *naive.front(), &last = *naive.back();
+  const auto slope = [](const StreamingPoint& from, const StreamingPoint& to) {
+    return static_cast<double>(to.result.intermediate_bytes() - from.result.intermediate_bytes()) / (to.n - from.n);
+  };
+  bool linear = true;
+  for (std::size_t i = 1; i < naive.size(); ++i)
+    linear = linear && slope(*naive[i - 1], *naive[i]) == slope(first, last);
+  const bool constant = std::all_of(free.begin(), free.end(), [&](const StreamingPoint* p) {
+    return p->result.intermediate_bytes() == free.front()->result.intermediate_bytes();
+  });
+  std::size_t compared = 0, same = 0, passed = 0;
+  for (const StreamingPoint& p : s.points) {
+    compared += p.paper_cycles > 0 ? 1 : 0;
+    same += p.paper_cycles == p.result.cycles ? 1 : 0;
+    passed += p.result.golden.passed ? 1 : 0;
+  }
+  const StreamingPoint &first_free = *free.front(), &last_free = *free.back();
+  const auto kept = [](const StreamingPoint& p) { return bytes(p.result.intermediate_bytes()); };
+  const auto per_score = [&last](const StreamingPoint& p, const char* part) {
+    return p.result.energy_pj(part) / last.n / last.n;
+  };
+  section.notes = {
+      fmt::format("The naive graph keeps {} between its nodes at N={} and {} at N={}: {:.3g} B more for each token{}.",
+                  kept(first), first.n, kept(last), last.n, slope(first, last),
+                  linear ? ", at every N alike: O(N)" : ""),
+      "The memory-free graph keeps " + (constant ? kept(first_free) + " at every N: O(1)."
+                                                 : fmt::format("{} at N={} and {} at N={}.", kept(first_free),
+                                                               first_free.n, kept(last_free), last_free.n)),
+      fmt::format("{} of {} cycle counts that the authors' simulations give are met exactly; {} of {} runs passed the "
+                  "golden check.",
+                  same, compared, passed, s.points.size()),
+      fmt::format("Short FIFOs cost no time: at N={} the memory-free graph takes {} cycles, the naive one {}, softmax "
+                  "less its maximum in passes (safe-softmax, not in the paper) {}.",
+                  last.n, with_commas(last_free.result.cycles), with_commas(last.result.cycles),
+                  with_commas(safe.back()->result.cycles)),
+      fmt::format(
+          "Energy per score at N={}: {:.1f} pJ for channels in the naive graph, whose long FIFO is a large SRAM, and "
+          "{:.1f} pJ in the memory-free one, which has more channels; {:.1f} and {:.1f} pJ for nodes.",
+          last.n, per_score(last, "channels"), per_score(last_free, "channels"), per_score(last, "nodes"),
+          per_score(last_free, "nodes"))};
+  if (const DepthPoint* runs = first_running(s)) {
+    section.notes.push_back(
+        fmt::format("At N={} the long FIFO needs {} slots not to deadlock and {} not to cost cycles.", s.sweep_n,
+                    runs->depth, first_at_full_rate(s)->depth));
+  }
+  return section;
+}
+
+Section cycles(const StreamingStudy& s) {
+  Section section{"Cycles and throughput",
+                  "Throughput in scores per cycle; 0.5 is what nodes with an initiation interval of 2 allow.",
+                  {"N"}};
+  for (const std::string& graph : kGraphs) {
+    section.columns.push_back(graph);
+    if (graph != kSafeSoftmax) section.columns.emplace_back("the authors'");
+    section.columns.emplace_back("throughput");
+  }
+  for (const StreamingPoint* naive : s.of(kNaive)) {
+    Names row{with_commas(naive->n)};
+    for (const std::string& graph : kGraphs) {
+      const StreamingPoint& p = s.at(graph, naive->n);
+      row.push_back(with_commas(p.result.cycles));
+      if (graph != kSafeSoftmax) row.push_back(beside(p.result.cycles, p.paper_cycles));
+      row.push_back(fmt::format("{:.4f}", p.result.scores_per_cycle()));
+    }
+    section.rows.push_back(row);
+  }
+  return section;
+}
+
+Section memory(const StreamingStudy& s) {
+  Section section{
+      kMemoryTitle,
+      "High-water marks of all channels but those from sources, in bytes, and the channel that holds most elements.",
+      {"N"}};
+  for (const std::string& graph : kGraphs) {
+    section.columns.push_back(graph);
+    section.columns.emplace_back("most in");
+  }
+  for (const StreamingPoint* naive : s.of(kNaive)) {
+    Names row{with_commas(naive->n)};
+    for (const std::string& graph : kGraphs) {
+      const stream::Result& r = s.at(graph, naive->n).result;
+      row.push_back(with_commas(r.intermediate_bytes()));
+      row.push_back(deepest(r));
+    }
+    section.rows.push_back(row);
+  }
+  return section;
+}
+
+Section depths(const StreamingStudy& s) {
+  Section section{"How deep the long FIFO must be",
+                  fmt::format("The naive graph at N={}, by the depth of its long FIFO.", s.sweep_n),
+                  {"depth", "over N", "cycles", "the authors'"},
+                  0};
+  for (const DepthPoint& p : s.sweep) {
+    section.rows.push_back(
+        {fmt::to_string(p.depth),
+         fmt::format("{:+}", static_cast<std::int64_t>(p.depth) - static_cast<std::int64_t>(s.sweep_n)),
+         p.deadlocked ? fmt::format("deadlock at cycle {}", p.cycles) : with_commas(p.cycles),
+         beside(p.cycles, p.paper_cycles)});
+  }
+  return section;
+}
+
+Section thresholds(const StreamingStudy& s) {
+  Section section{"The threshold at other N, and with unit times",
+                  "The smallest depth without a deadlock, found by running, and the smallest that costs no cycles.",
+                  {"times", "N", "runs from", "cycles", "full rate from", "cycles"}};
+  for (const Threshold& t : s.thresholds) {
+    const auto over = [&](std::uint64_t depth) { return fmt::format("{} (N + {})", depth, depth - t.n); };
+    section.rows.push_back({t.unit_times ? "all 1" : "the paper's", fmt::to_string(t.n), over(t.runs_from),
+                            with_commas(t.slowest_cycles), over(t.full_rate_from), with_commas(t.full_rate_cycles)});
+  }
+  return section;
+}
+
+void add_plots(const StreamingStudy& s, Name stem, Report& r) {
+  const auto add = [&](std::size_t section, const char* suffix, const char* alt, const plot::LinePlot& plot) {
+    r.sections[section].figure = fmt::format("![{}]({}-{}.svg)", alt, stem, suffix);
+    r.plots.push_back({suffix, plot::to_svg(plot)});
+  };
+  plot::LinePlot memory{kMemoryTitle, "sequence length N", "bytes, at most", {}, {}};
+  plot::LinePlot throughput{"Throughput", "sequence length N", "scores per cycle", {}, {}};
+  for (const std::string& graph : kGraphs) {
+    plot::Series bytes{graph, {}}, rate{graph, {}};
+    for (const StreamingPoint* p : s.of(graph)) {
+      bytes.points.emplace_back(p->n, static_cast<double>(p->result.intermediate_bytes()));
+      rate.points.emplace_back(p->n, p->result.scores_per_cycle());
+    }
+    memory.series.push_back(bytes);
+    throughput.series.push_back(rate);
+  }
+  plot::LinePlot depth{fmt::format("The naive graph at N={}", s.sweep_n), "depth of the long FIFO", "cycles", {}, {}};
+  plot::Series cycles{"cycles", {}};
+  for (const DepthPoint& p : s.sweep) {
+    if (!p.deadlocked) cycles.points.emplace_back(static_cast<double>(p.depth), static_cast<double>(p.cycles));
+  }
+  depth.series.push_back(cycles);
+  if (const DepthPoint* runs = first_running(s)) {
+    depth.marks.push_back(
+        {static_cast<double>(s.sweep.front().depth), "deadlock", static_cast<double>(runs->depth) - 0.5});
+    const auto over = [&](const DepthPoint& p) {
+      const std::uint64_t more = p.depth - s.sweep_n;
+      return more == 0 ? std::string("N") : fmt::format("N + {}", more);
+    };
+    depth.marks.push_back({static_cast<double>(runs->depth), "runs from " + over(*runs), 0});
+    const DepthPoint* full = first_at_full_rate(s);
+    depth.marks.push_back({static_cast<double>(full->depth), "full rate from " + over(*full), 0});
+  }
+  add(1, "memory", "Memory between nodes over N", memory);
+  add(2, "throughput", "Throughput over N", throughput);
+  add(3, "depth", "Cycles over the depth of the long FIFO", depth);
+}
+
+}  // namespace
+
+const StreamingPoint& StreamingStudy::at(Name graph, std::uint32_t n) const {
+  for (const StreamingPoint& point : points) {
+    if (point.graph == graph && point.n == n) return point;
+  }
+  throw std::out_of_range(fmt::format("{} at N={} was not run", graph, n));
+}
+
+std::vector<const StreamingPoint*> StreamingStudy::of(Name graph) const {
+  std::vector<const StreamingPoint*> found;
+  for (const StreamingPoint& point : points) {
+    if (point.graph == graph) found.push_back(&point);
+  }
+  return found;
+}
+
+StreamingStudy run_streaming_study(std::uint32_t longest, const Progress& progress) {
+  const auto number = [](const config::CsvLine& line, std::size_t column) {
+    return static_cast<std::uint64_t>(config::positive_number(line, column));
+  };
+  std::map<std::pair<std::string, std::uint64_t>, std::uint64_t> paper_cycles;
+  const std::vector<config::CsvLine> cycles = read_table("streaming_cycles.csv"),
+                                     depths = read_table("streaming_depths.csv");
+  for (std::size_t i = 1; i < cycles.size(); ++i) {
+    paper_cycles[{cycles[i].cells[0], number(cycles[i], 1)}] = number(cycles[i], 2);
+  }
+  StreamingStudy study;
+  for (const std::string& name : {kNaive, kMemoryFree, kSafeSoftmax}) {
+    for (std::uint32_t n = kShortest; n <= longest; n *= 2) {
+      progress(fmt::format("{} at N={}", name, n));
+      const stream::Graph graph = stream::load_graph(name, n, 1);
+      stream::Runner runner(graph, config::load_energy(graph.energy), 1);
+      study.points.push_back({name, n, runner.run({}), paper_cycles[{name, n}]});
+    }
+  }
+
+  std::map<std::uint64_t, std::uint64_t> paper_depths;
+  for (std::size_t i = 1; i < depths.size(); ++i) {
+    study.sweep_n = static_cast<std::uint32_t>(number(depths[i], 0));
+    paper_depths[number(depths[i], 1)] = number(depths[i], 2);
+  }
+  progress("depths of the long FIFO");
+  {
+    DepthSweep sweep(stream::load_graph(kNaive, study.sweep_n, 1));
+    for (std::uint64_t depth = study.sweep_n - kSweepBelow; depth <= study.sweep_n + kSweepAbove; ++depth) {
+      const stream::Result result = sweep.run(depth);
+      study.sweep.push_back({depth, result.deadlocked, result.cycles, paper_depths[depth]});
+    }
+  }
+  for (const bool unit_times : {false, true}) {
+    for (std::uint32_t n = kShortest; n <= std::min(longest, kLongestThreshold); n *= 2) {
+      stream::Graph graph = stream::load_graph(kNaive, n, 1);
+      for (stream::NodeSpec& node : graph.nodes) {
+        if (unit_times) node.ii = node.latency = 1;
+      }
+      study.thresholds.push_back(find_threshold(graph, unit_times));
+    }
+  }
+  return study;
+}
+
+Report streaming_report(const StreamingStudy& s, Name stem) {
+  Report r;
+  r.heading = "Streaming SDPA, reproduced\n";
+  r.preamble =
+      "# Streaming SDPA, reproduced\n\nWritten by `attnvp reproduce streaming --markdown FILE`; all numbers of ours "
+      "come from runs, none is typed in.\nThe graphs are those of `configs/streams`, head dimension 1; "
+      "[streaming.md](../explanation/streaming.md) says how they run.\nThe authors' cycles (arXiv 2404.16629, "
+      "simulated with the "
+      "Dataflow Abstract Machine) are in `configs/paper`.\n";
+  r.sections = {findings(s), memory(s), cycles(s), depths(s), thresholds(s)};
+  add_plots(s, stem, r);
+  for (const StreamingPoint& p : s.points) {
+    r.cells.push_back({"cycles", fmt::format("N={}", p.n), p.graph, static_cast<double>(p.paper_cycles),
+                       static_cast<double>(p.result.cycles)});
+    ++r.checked;
+    if (p.result.golden.passed) continue;
+    r.failures.push_back(fmt::format("{} at N={}: golden check failed: {}", p.graph, p.n, p.result.golden.to_string()));
+  }
+  for (const DepthPoint& p : s.sweep) {
+    r.cells.push_back({p.deadlocked ? "deadlock" : "cycles", fmt::format("N={}, depth {}", s.sweep_n, p.depth), kNaive,
+                       static_cast<double>(p.paper_cycles), static_cast<double>(p.cycles)});
+  }
+  return r;
+}
+
+Report streaming(std::uint32_t longest, Name stem, const Progress& progress) {
+  return streaming_report(run_streaming_study(longest, progress), stem);
+}
+
+}  // namespace attnvp::papers
