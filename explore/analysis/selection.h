@@ -1,4 +1,6 @@
-// The rows of a sweep that are looked at, and what of them is asked.
+// What a sweep's database says: which rows no other beats (pareto.h), what each axis does (sensitivity.h), where one
+// dataflow wins over another (versus.h), as tables, plots and a page (page.h). Here: the rows that are looked at, and
+// what of them is asked.
 #pragma once
 
 #include <cstdint>

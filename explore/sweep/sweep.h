@@ -1,4 +1,7 @@
-// Runs what a plan has and a database has not.
+// Sweeps: many jobs from a file, in processes of their own, their results in a database. A file (sweep_file.h) has axes
+// (axis.h), of which a plan (plan.h) makes jobs; a pool (worker.h) runs them, or shards of a Slurm array (slurm.h);
+// rows (columns.h) go into a database (database.h), and databases of shards into one. Here is what runs the jobs that a
+// plan has and a database has not.
 #pragma once
 
 #include <cstdint>
