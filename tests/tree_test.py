@@ -25,7 +25,7 @@ UPWARDS = {
 MOST_FILES = 25  # C++ files of a folder, its subfolders not counted
 # Folders with more today, and how many. A folder that shrinks takes its number along; no folder and no file is added.
 FULL = {
-    "firmware/runtime": 46,
+    "firmware/runtime": 45,
     "models/riscv": 26,
     "platform/config": 44,
     "platform/job": 45,
