@@ -115,7 +115,7 @@ TEST(Riscv, ACommandTakesFewInstructions) {
   ATTNVP_NEEDS_RISCV();
   const job::Tiling tiling = job::parse_tiling("bb=1,hh=1,nq=128,nkv=512,kv=2,rb=2");
   const auto run = run_job(machine_with("edge", {"control.cpu=riscv"}), "bert-base", "mas", false, tiling);
-  EXPECT_LT(run.result.sum("cpu", "instructions"), 200 * run.result.sum("cpu", "doorbells"));
+  EXPECT_LT(run.result.sum("cpu", "instructions"), 350 * run.result.sum("cpu", "doorbells"));
 }
 
 // Slow control makes commands in another order, of several strips, sub-blocks and rounds; no queue notices. (Where K
@@ -139,7 +139,7 @@ TEST(Riscv, EveryQueueGetsItsCommandsInTheSameOrder) {
   }
 }
 
-// The same tiles for both: what is compared is control, not what is chosen for it.
+// By command lists. The same tiles for both: what is compared is control, not what is chosen for it.
 TEST(Riscv, ControlAtOneGigahertzLosesLittle) {
   ATTNVP_NEEDS_RISCV();
   const auto cycles = [](std::vector<std::string> settings, const std::string& network) {
@@ -149,10 +149,11 @@ TEST(Riscv, ControlAtOneGigahertzLosesLittle) {
     return static_cast<double>(run_job(machine_with("edge", settings), network, "mas", false, tiling).result.cycles);
   };
   const auto loss = [&](const char* network) {
-    return cycles({"control.cpu=riscv", "control.clock=1 GHz"}, network) / cycles({}, network) - 1;
+    return cycles({"control.cpu=riscv", "control.clock=1 GHz", "control.lists=true"}, network) / cycles({}, network) -
+           1;
   };
   EXPECT_LT(loss("bert-base"), 0.02);
-  EXPECT_LT(loss("vit-l-14"), 0.15);  // DRAM is what it needs, from its first cycle on
+  EXPECT_LT(loss("vit-l-14"), 0.02);
 }
 
 TEST(Riscv, ItsClockIsItsOwn) {
