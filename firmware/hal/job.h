@@ -62,9 +62,9 @@ struct MachineInfo {
   std::uint32_t events;
   std::uint16_t resident_tiles;  // that the PEs of a MAC array hold for row operations; 0: they only multiply
   std::uint16_t softmax_rate;    // elements that a VEC engine does in 16 cycles, at least 1
-  std::uint8_t dram_sharers;  // clusters that can use up that rate together, in sixteenths, at least 16
-  std::uint16_t dram_rate;    // bytes of DRAM in 16 cycles, all clusters together; 0: not known, or bytes that several
-                              // clusters read are read once
+  std::uint8_t dram_sharers;     // clusters that can use up that rate together, in sixteenths, at least 16
+  std::uint16_t dram_rate;  // bytes of DRAM in 16 cycles, all clusters together; 0: not known, or bytes that several
+                            // clusters read are read once
   std::uint64_t l1_bytes, l0_bytes;
 };
 
