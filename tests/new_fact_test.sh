@@ -2,22 +2,9 @@
 # A new VEC operation, element type and kind of mask are a few lines in a few files: in a copy of the tree that has them,
 # golden check, checker, printer, counters, traces and documentation know them.
 #   new_fact_test.sh ATTNVP SOURCE_DIR BUILD_TYPE
-set -uo pipefail
+# shellcheck source=changed_tree.sh
+. "$(dirname -- "$0")/changed_tree.sh" "$@"
 
-attnvp=$(realpath -- "$1")
-source=$(realpath -- "$2")
-unset ATTNVP_CONFIGS
-folder=$(mktemp -d)
-trap 'rm -rf -- "$folder"' EXIT
-copy=$folder/tree
-
-failures=0
-failed() {
-  failures=$((failures + 1))
-  printf 'FAILED: %s\n' "$*" >&2
-}
-# same NAME WANTED FOUND
-same() { [[ $2 == "$3" ]] || failed "$1: found '$3', not '$2'"; }
 files=()
 # add FILE PATTERN [LINES]: standard input, behind the one line that the pattern is in, or LINES behind it
 add() {
@@ -35,9 +22,6 @@ at_most() {
   (($(wc -l <<<"$names") <= $1)) || failed "$2 takes more than $1 files"
   files=()
 }
-
-mkdir "$copy"
-tar -C "$source" --exclude=./build --exclude=./.git --exclude=./tests -cf - . | tar -C "$copy" -xf - || exit 1
 
 ### An operation of VEC: Y = the square root of X
 
@@ -89,13 +73,7 @@ ROW
 at_most 5 'a kind of mask'
 ((failures == 0)) || exit 1
 
-# Two folders deep, as the presets' are: what the compiler cache holds of the other tree fits.
-{ cmake -G Ninja -S "$copy" -B "$copy/build/copy" -DCMAKE_BUILD_TYPE="$3" -DATTNVP_TESTS=OFF -DATTNVP_RTL=OFF &&
-  ninja -C "$copy/build/copy" all; } >"$folder/build.log" 2>&1 ||
-  { grep -m 20 error: "$folder/build.log"; tail -5 "$folder/build.log"; exit 1; }
-new=$copy/build/copy/cli/attnvp
-cd -- "$folder" || exit 1
-numbers='del(.simulation, .machine_hash)'
+build_copy all
 # golden NAME ARG...: runs, right, into run.json
 golden() {
   local name=$1

@@ -3,22 +3,9 @@
 # validation, documentation, simulation, report, page, sweep and waveform know it. The same for dataflows: one that
 # comes back under another name, and one of its own making, each one file and a line in a build list.
 #   new_kind_test.sh ATTNVP SOURCE_DIR BUILD_TYPE
-set -uo pipefail
+# shellcheck source=changed_tree.sh
+. "$(dirname -- "$0")/changed_tree.sh" "$@"
 
-attnvp=$(realpath -- "$1")
-source=$(realpath -- "$2")
-unset ATTNVP_CONFIGS
-folder=$(mktemp -d)
-trap 'rm -rf -- "$folder"' EXIT
-copy=$folder/tree
-
-failures=0
-failed() {
-  failures=$((failures + 1))
-  printf 'FAILED: %s\n' "$*" >&2
-}
-# same NAME WANTED FOUND
-same() { [[ $2 == "$3" ]] || failed "$1: found '$3', not '$2'"; }
 # wrong PATTERN ARG...: refused in one line
 wrong() {
   local pattern=$1
@@ -28,23 +15,15 @@ wrong() {
   grep -qE -- "$pattern" stderr || failed "$*: no '$pattern' in: $(<stderr)"
 }
 
-mkdir "$copy"
-tar -C "$source" --exclude=./build --exclude=./.git -cf - . | tar -C "$copy" -xf - || exit 1
 cp -r "$source/tests/new_kind/paged_dram" "$copy/models/"
 cp "$source/tests/new_kind/staggered.cpp" "$copy/firmware/dataflows/"
 sed 's/"softpipe"/"newpipe"/; s/kSoftpipe/kNewpipe/g' "$source/firmware/dataflows/softpipe.cpp" >"$copy/firmware/dataflows/newpipe.cpp"
-rm -rf "$copy/tests" "$copy/firmware/dataflows/softpipe.cpp"
+rm "$copy/firmware/dataflows/softpipe.cpp"
 sed -i 's:dataflows/softpipe.cpp:dataflows/newpipe.cpp\n  dataflows/staggered.cpp:' "$copy/firmware/CMakeLists.txt"
-# Two folders deep, as the presets' are: what the compiler cache holds of the other tree fits.
-{ cmake -G Ninja -S "$copy" -B "$copy/build/copy" -DCMAKE_BUILD_TYPE="$3" -DATTNVP_TESTS=OFF -DATTNVP_RTL=OFF \
-    -DRISCV_GCC=OFF &&
-  ninja -C "$copy/build/copy" attnvp; } >"$folder/build.log" 2>&1 || { tail -30 "$folder/build.log"; exit 1; }
-new=$copy/build/copy/cli/attnvp
-cd -- "$folder" || exit 1
+build_copy attnvp -DRISCV_GCC=OFF
 
 shape=(--net H=2,N=128,E=64)
 paged=("${shape[@]}" --set dram.policy=paged --set "energy=$copy/models/paged_dram/energy.yaml")
-numbers='del(.simulation, .machine_hash)'
 
 ### What was there stays as it is
 

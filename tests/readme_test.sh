@@ -28,7 +28,7 @@ cd -- "$folder/common" || exit 1
 cat >vp <<STUB
 #!/bin/bash
 case \${1-} in
-  demo) shift && "$attnvp" compare --hw edge --net bert-base "\$@" && echo && exec "$attnvp" compare --hw edge-16nm --net bert-base --energy-range "\$@" ;;
+  demo) shift && exec "$attnvp" compare --hw edge-16nm --net bert-base --dataflow mas,fusemax,flash2,lean,tileflow,flat,softpipe,layerwise "\$@" ;;
   test | long | build | setup) exit 0 ;;
   *) exec "$attnvp" "\$@" ;;
 esac

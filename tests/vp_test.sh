@@ -12,17 +12,13 @@ vp() { # ARG...: as run
   status=$?
 }
 
-# The demo: two machines, each the table that the program prints, all dataflows in both.
+# The demo: the table that the program prints for eight dataflows.
 vp demo --data timing
 [[ $status -eq 0 ]] || failed "exit status $status: $(<"$log/stderr")"
-{
-  "$attnvp" compare --hw edge --net bert-base --data timing 2>/dev/null
-  echo
-  "$attnvp" compare --hw edge-16nm --net bert-base --energy-range --data timing 2>/dev/null
-} >"$log/want"
+"$attnvp" compare --hw edge-16nm --net bert-base --data timing \
+  --dataflow mas,fusemax,flash2,lean,tileflow,flat,softpipe,layerwise >"$log/want" 2>/dev/null
 same "$log/stdout" "$log/want"
-[[ $(grep -cE '^bert-base on edge(-16nm)?$' "$log/stdout") -eq 2 && $(grep -c '^mas ' "$log/stdout") -ge 2 ]] ||
-  failed "not two tables: $(head -20 "$log/stdout")"
+[[ $(wc -l <"$log/stdout") -ge 12 ]] || failed "not a table of eight dataflows: $(head -20 "$log/stdout")"
 
 # Anything else is the program's own, from any folder.
 vp run --net H=1,N=16,E=16 --json -

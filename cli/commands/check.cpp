@@ -26,10 +26,7 @@ int check(const CheckArguments& a) {
   const std::string dataflow = default_dataflow(a.dataflow, p.network, p.machine);
   files::Outputs outputs;
   files::Output* const file = outputs.open_or_stdout("--json", a.json);
-  const job::Schedule chosen = [&] {
-    const Waiting waiting("choosing tile sizes");
-    return tuned(p.machine, p.network, p.energy, dataflow, p.tiling, tuning_options(a));
-  }();
+  const job::Schedule chosen = tuned(p, dataflow, a);
   const schedule::check::Report report = [&] {
     const Waiting waiting("checking");
     const schedule::Job job = job::make_job(p.machine, p.network, chosen);

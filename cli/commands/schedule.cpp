@@ -7,7 +7,6 @@
 
 #include "cli/commands.h"
 #include "cli/shared/job.h"
-#include "cli/shared/progress.h"
 #include "platform/files/outputs.h"
 #include "platform/job/job.h"
 #include "platform/report/json.h"
@@ -53,10 +52,7 @@ int schedule(const ScheduleArguments& a) {
   const std::string dataflow = default_dataflow(a.dataflow, p.network, p.machine);
   files::Outputs outputs;
   files::Output* const file = outputs.open_or_stdout("--json", a.json);
-  const job::Schedule chosen = [&] {
-    const Waiting waiting("choosing tile sizes");
-    return tuned(p.machine, p.network, p.energy, dataflow, p.tiling, tuning_options(a));
-  }();
+  const job::Schedule chosen = tuned(p, dataflow, a);
 
   const schedule::Job made = job::make_job(p.machine, p.network, chosen);
   const schedule::Counts counts = schedule::count(made, p.machine);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/shared/progress.h"
 #include "firmware/runtime/dataflow.h"
 #include "models/registry.h"
 #include "models/riscv_processor/config.h"
@@ -134,6 +135,11 @@ job::Schedule tuned(const MachineConfig& machine, const config::Network& network
   job::Schedule schedule = job::parse_dataflow(dataflow, schedule::firmware_of(machine));
   schedule.tiling = tiling;
   return explore::tune(machine, network, schedule, energy, options);
+}
+
+job::Schedule tuned(const Prepared& p, const std::string& dataflow, const JobArguments& a) {
+  const Waiting waiting("choosing tile sizes");
+  return tuned(p.machine, p.network, p.energy, dataflow, p.tiling, tuning_options(a));
 }
 
 nlohmann::ordered_json document_of(const Prepared& p, const job::Schedule& schedule, const JobArguments& a) {

@@ -64,6 +64,8 @@ std::string dataflow_table(const schedule::FirmwareImage& firmware);  // all of 
 // A dataflow with its tile sizes chosen.
 job::Schedule tuned(const MachineConfig& machine, const config::Network& network, const config::EnergyTable& energy,
                     const std::string& dataflow, const job::Tiling& tiling, const explore::TuningOptions& options);
+// The same as the command line asks for it, with a progress line.
+job::Schedule tuned(const Prepared& prepared, const std::string& dataflow, const JobArguments& arguments);
 
 // The head of a document about a schedule.
 nlohmann::ordered_json document_of(const Prepared& prepared, const job::Schedule& schedule,

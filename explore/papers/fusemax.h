@@ -31,7 +31,7 @@ struct Measure {
   double pe_utilization() const { return value[kPeCycles] / (pes * value[kCycles]); }  // weighted by active PEs
   double vec_utilization() const { return value[kVecBusy] / value[kCycles]; }
   double energy_pj() const;
-  double energy_pj(Name part) const;
+  double energy_pj(const std::string& part) const;
 };
 Measure measure(const job::Result& result, const MachineConfig& machine);  // of one core
 
@@ -70,7 +70,7 @@ struct FusemaxPoint {
   double paper_mac_utilization = 0, paper_dram_bytes = 0;
 
   std::string name() const;  // "BERT 64K"
-  double cycles(Name dataflow) const { return ours.at(dataflow)[kCycles]; }
+  double cycles(const std::string& dataflow) const { return ours.at(dataflow)[kCycles]; }
 };
 
 struct FusemaxStudy {
@@ -84,7 +84,7 @@ struct FusemaxStudy {
 std::string tokens_text(std::uint32_t tokens);  // 65536 -> "64K"
 
 // A dataflow of the paper with the options and tiles that its authors assume.
-job::Schedule in_their_sense(Name dataflow, const MachineConfig& machine);
+job::Schedule in_their_sense(const std::string& dataflow, const MachineConfig& machine);
 // Sequences of up to `most_tokens`. Throws config::ConfigError and job::RunError.
 FusemaxStudy run_fusemax_study(std::uint32_t most_tokens, const Progress& progress);
 

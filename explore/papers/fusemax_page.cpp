@@ -46,7 +46,7 @@ std::string why_energy(const Measure& m) {
 }
 
 // What a schedule's own cycles are made of.
-std::string why_cycles(const FusemaxStudy& s, const FusemaxPoint& p, Name d) {
+std::string why_cycles(const FusemaxStudy& s, const FusemaxPoint& p, const std::string& d) {
   const Measure& m = p.ours.at(d);
   const double dram = dram_cycles(m, d.rfind(kFusemax, 0) == 0 ? s.machine : s.baseline);
   std::string text = fmt::format("unexplained: of ours, DRAM's peak needs {:.0f}%, MAC is busy {:.0f}%, VEC {:.0f}%",
@@ -65,7 +65,7 @@ double mean(const FusemaxStudy& s, const Value& value) {
 }
 
 // Networks and lengths down, dataflows across; ours alone where the paper states nothing.
-Section grid(const FusemaxStudy& s, const std::vector<Cell>& all, Name quantity, const Names& dataflows,
+Section grid(const FusemaxStudy& s, const std::vector<Cell>& all, const std::string& quantity, const Names& dataflows,
              const std::function<std::string(const Cell&)>& cell) {
   Names networks;
   for (const FusemaxPoint& p : s.points) networks.push_back(p.name());
@@ -311,10 +311,11 @@ Section sampling_section(const FusemaxStudy& s) {
 
 std::vector<Cell> fusemax_cells(const FusemaxStudy& s) {
   std::vector<Cell> all;
-  const auto add = [&all](const char* quantity, Name network, Name dataflow, double paper, double ours, Name why) {
+  const auto add = [&all](const char* quantity, const std::string& network, const std::string& dataflow, double paper,
+                          double ours, const std::string& why) {
     all.push_back({quantity, network, dataflow, paper, ours, paper > 0 && noteworthy(ours / paper) ? why : ""});
   };
-  const auto stated = [](const FusemaxPoint& p, Name d) {
+  const auto stated = [](const FusemaxPoint& p, const std::string& d) {
     const auto found = p.paper_cycles.find(d);
     return found == p.paper_cycles.end() ? 0 : found->second;
   };

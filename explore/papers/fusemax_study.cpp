@@ -93,7 +93,7 @@ double Measure::energy_pj() const {
   return total;
 }
 
-double Measure::energy_pj(Name part) const {
+double Measure::energy_pj(const std::string& part) const {
   for (const auto& [name, pj] : parts_pj) {
     if (name == part) return pj;
   }
@@ -173,7 +173,7 @@ Line sampled(explore::TunedRunner& runner, const job::Schedule& schedule, std::u
 // (section 5), where wider ones would spare its one-dimensional array some sums, and without +Binding one tile of
 // scores at a time. Arrays' results pass the buffer by, as its artifact's mappings have it: tiles' sums into the lanes'
 // registers, the unfused scores to DRAM.
-job::Schedule in_their_sense(Name dataflow, const MachineConfig& machine) {
+job::Schedule in_their_sense(const std::string& dataflow, const MachineConfig& machine) {
   std::string text = dataflow == "flat" ? "flat:overlap=on" : dataflow;
   if (text == "layerwise") text += ":spills=fusemax";
   if (text == "cascade" || text.rfind("fusemax", 0) == 0)

@@ -106,7 +106,7 @@ Section headline(const LeanStudy& s) {
       "partition alone would give: the longest worker's tiles of the one divided by those of the other.",
       std::count_if(s.points.begin(), s.points.end(), [](const LeanPoint& p) { return p.context > 0; }));
   out.columns = {"speed-up of lean", "paper", "ours", "ratio", "by tiles"};
-  const auto row = [&](Name what, double paper, double ours, double tiles) {
+  const auto row = [&](const std::string& what, double paper, double ours, double tiles) {
     out.rows.push_back({what, times(paper), times(ours), fmt::format("{:.2f}", ours / paper), times(tiles)});
   };
   double most = 0, most_tiles = 0, bus = 0, share = 0;
@@ -296,7 +296,7 @@ Report lean_report(const LeanStudy& s) {
   return r;
 }
 
-Report lean(Name hardware, const Progress& progress) {
+Report lean(const std::string& hardware, const Progress& progress) {
   const MachineConfig machine = config::load_hardware(hardware);
   config::note_machine(machine, {});
   return lean_report(run_lean_study(machine, progress));

@@ -12,14 +12,14 @@ namespace attnvp::papers {
 inline const std::string kFlatLockStep = "flat:prefetch=off";
 inline const std::string kMas = "mas";
 // The options that only the paper's tables pin: TileFlow's eight row blocks a head. Every other dataflow is as it is.
-std::string papers_setting(Name dataflow);
+std::string papers_setting(const std::string& dataflow);
 
 struct MasPaper {
   Names networks, dataflows;                  // in the tables' order; the last dataflow is mas
   std::map<Place, double> cycles, energy_pj;  // Tables 2 and 3; the paper's one FLAT stands for both of ours
   std::map<Place, double> claims;             // what the text states
 
-  double claim(Name what, Name of) const { return claim_of(claims, what, of); }
+  double claim(const std::string& what, const std::string& of) const { return claim_of(claims, what, of); }
   Names others() const { return {dataflows.begin(), dataflows.end() - 1}; }  // without mas
 };
 MasPaper load_mas_paper();
@@ -39,11 +39,21 @@ struct MasStudy {
   std::map<Place, job::Result> results;  // in the paper's setting
   std::map<Place, Best> best;            // of the paper's dataflows; may be empty
 
-  const job::Result& at(Name network, Name dataflow) const { return results.at({network, dataflow}); }
-  double cycles(Name network, Name dataflow) const { return static_cast<double>(at(network, dataflow).cycles); }
-  double energy_pj(Name network, Name dataflow) const { return at(network, dataflow).total_energy_pj(); }
-  double paper_cycles(Name network, Name dataflow) const { return paper.cycles.at({network, dataflow}); }
-  double paper_energy_pj(Name network, Name dataflow) const { return paper.energy_pj.at({network, dataflow}); }
+  const job::Result& at(const std::string& network, const std::string& dataflow) const {
+    return results.at({network, dataflow});
+  }
+  double cycles(const std::string& network, const std::string& dataflow) const {
+    return static_cast<double>(at(network, dataflow).cycles);
+  }
+  double energy_pj(const std::string& network, const std::string& dataflow) const {
+    return at(network, dataflow).total_energy_pj();
+  }
+  double paper_cycles(const std::string& network, const std::string& dataflow) const {
+    return paper.cycles.at({network, dataflow});
+  }
+  double paper_energy_pj(const std::string& network, const std::string& dataflow) const {
+    return paper.energy_pj.at({network, dataflow});
+  }
 };
 MasStudy run_mas_study(const MachineConfig& machine, const config::Provenances& provenance, bool full_data,
                        const Progress& progress);
@@ -85,8 +95,9 @@ EnergyFits fit_energies(const MasStudy& study);
 
 // What is known of a difference: measured quantities in a sentence; "conjecture: " and what would decide it; or
 // "unexplained: " and what was measured of it. Empty unless noteworthy.
-std::string why_cycles(const MasStudy& study, Name network, Name dataflow);
-std::string why_energy(const MasStudy& study, const EnergyFits& fits, Name network, Name dataflow);
+std::string why_cycles(const MasStudy& study, const std::string& network, const std::string& dataflow);
+std::string why_energy(const MasStudy& study, const EnergyFits& fits, const std::string& network,
+                       const std::string& dataflow);
 // What the paper's tables and text say against each other or against its machine, one sentence each.
 Names findings(const MasStudy& study);
 
@@ -110,7 +121,7 @@ struct Machines {
   struct Machine {
     std::string what;
     std::map<Place, double> cycles;
-    double speedup(Name network, Name dataflow) const {
+    double speedup(const std::string& network, const std::string& dataflow) const {
       return cycles.at({network, dataflow}) / cycles.at({network, kMas});
     }
   };
@@ -118,7 +129,7 @@ struct Machines {
   Names networks, dataflows;  // without mas
   std::vector<Terms> mas;     // by network, on the first machine
 
-  double mean(const Machine& machine, Name dataflow) const;
+  double mean(const Machine& machine, const std::string& dataflow) const;
 };
 // Figure 5: the NPU core of a tablet, and what the values that had to be assumed decide: as it is, then with one value
 // changed.

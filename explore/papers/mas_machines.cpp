@@ -22,7 +22,7 @@ const char* const kChanges[] = {"",
                                 "dram.latency=200 ns",
                                 "l1.size=2560 KiB"};
 
-void run_on(const MachineConfig& machine, Name what, Machines& study, const Progress& progress) {
+void run_on(const MachineConfig& machine, const std::string& what, Machines& study, const Progress& progress) {
   const bool first = study.machines.empty();
   Machines::Machine& out = study.machines.emplace_back();
   out.what = what;
@@ -35,7 +35,7 @@ void run_on(const MachineConfig& machine, Name what, Machines& study, const Prog
 }
 
 // What no run shows but would settle the difference is said to be a conjecture.
-std::string davinci_reason(const Machines& s, Name dataflow, double paper) {
+std::string davinci_reason(const Machines& s, const std::string& dataflow, double paper) {
   const double ours = s.mean(s.machines[0], dataflow);
   Names across;
   for (const Machines::Machine& m : s.machines) {
@@ -52,8 +52,8 @@ std::string davinci_reason(const Machines& s, Name dataflow, double paper) {
 
 }  // namespace
 
-double Machines::mean(const Machine& machine, Name dataflow) const {
-  return geometric_mean(networks, [&](Name network) { return machine.speedup(network, dataflow); });
+double Machines::mean(const Machine& machine, const std::string& dataflow) const {
+  return geometric_mean(networks, [&](const std::string& network) { return machine.speedup(network, dataflow); });
 }
 
 Machines run_davinci(const MasPaper& paper, const Progress& progress) {
@@ -78,7 +78,8 @@ std::vector<Section> davinci_sections(const MasPaper& paper, const Machines& s) 
       "fitted. The figure's bars have no numbers: range and geometric mean are those of the text (section 5.2.2), the "
       "paper's, ours; the networks' are ours alone.",
       {"network"}};
-  figure.grid(s.networks, s.dataflows, [&](Name n, Name d) { return times(as_it_is.speedup(n, d)); });
+  figure.grid(s.networks, s.dataflows,
+              [&](const std::string& n, const std::string& d) { return times(as_it_is.speedup(n, d)); });
   Names least{"least"}, most{"most"}, mean{"geomean"};
   for (const std::string& d : s.dataflows) {
     std::vector<double> all;
@@ -134,11 +135,11 @@ Section memory_section(const Machines& s) {
           ideal.what, real.what),
       {"network", "mas, ideal", "mas, real", "longer"}};
   out.columns.insert(out.columns.end(), s.dataflows.begin(), s.dataflows.end());
-  const auto longer = [&](Name network, Name dataflow) {
+  const auto longer = [&](const std::string& network, const std::string& dataflow) {
     return real.cycles.at({network, dataflow}) / ideal.cycles.at({network, dataflow});
   };
-  const auto mean_longer = [&](Name dataflow) {
-    return report::percent(geometric_mean(s.networks, [&](Name n) { return longer(n, dataflow); }) - 1);
+  const auto mean_longer = [&](const std::string& dataflow) {
+    return report::percent(geometric_mean(s.networks, [&](const std::string& n) { return longer(n, dataflow); }) - 1);
   };
   const auto commas = [](double cycles) { return report::with_commas(static_cast<std::uint64_t>(cycles)); };
   for (const std::string& n : s.networks) {

@@ -6,8 +6,8 @@ namespace attnvp::papers {
 
 namespace {
 
-using Value = std::function<double(Name network, Name dataflow)>;
-using Key = std::function<std::string(Name network, Name dataflow)>;
+using Value = std::function<double(const std::string& network, const std::string& dataflow)>;
+using Key = std::function<std::string(const std::string& network, const std::string& dataflow)>;
 
 // How much better mas is than the dataflow: by cycles, the ratio; by energy, per cent saved.
 double speedup(double other, double mas) { return other / mas; }
@@ -20,23 +20,24 @@ struct Compared {
   Value paper, ours;
   Key calibrated;
 
-  std::string schedule(Name d) const { return pinned ? papers_setting(d) : d; }
+  std::string schedule(const std::string& d) const { return pinned ? papers_setting(d) : d; }
 
   // Of every network under every dataflow, and the mean of the rows.
-  void add_values(Name quantity, const Key& why, std::vector<Cell>& all) const {
+  void add_values(const std::string& quantity, const Key& why, std::vector<Cell>& all) const {
     for (const std::string& d : dataflows) {
       for (const std::string& n : s.paper.networks) {
         all.push_back({quantity, n, d, paper(n, d), ours(n, d), why ? why(n, d) : "", schedule(d), calibrated(n, d)});
       }
       const auto mean = [&](const Value& of) {
-        return geometric_mean(s.paper.networks, [&](Name n) { return of(n, d); });
+        return geometric_mean(s.paper.networks, [&](const std::string& n) { return of(n, d); });
       };
       all.push_back({quantity, "geomean", d, mean(paper), mean(ours), "", schedule(d), ""});
     }
   }
 
   // What mas gains on them; then the mean of the rows, and the paper's own where it prints one.
-  void add_gains(Name quantity, const char* claim, double (*gain)(double, double), std::vector<Cell>& all) const {
+  void add_gains(const std::string& quantity, const char* claim, double (*gain)(double, double),
+                 std::vector<Cell>& all) const {
     for (const std::string& d : dataflows) {
       if (d == kMas) continue;
       for (const std::string& n : s.paper.networks) {
@@ -46,7 +47,7 @@ struct Compared {
       }
       // A saving may be nothing or less, of which there is no geometric mean: the mean ratio's saving instead.
       const auto mean_of = [&](const Value& of) {
-        return gain(geometric_mean(s.paper.networks, [&](Name n) { return of(n, d) / of(n, kMas); }), 1);
+        return gain(geometric_mean(s.paper.networks, [&](const std::string& n) { return of(n, d) / of(n, kMas); }), 1);
       };
       all.push_back({quantity, "geomean", d, mean_of(paper), mean_of(ours), "", schedule(d), ""});
       const double printed = s.paper.claim(claim, d);
@@ -60,7 +61,7 @@ std::string millions(double x) { return fmt::format("{:.3f}", x / 1e6); }
 std::string one_decimal_percent(double percent) { return fmt::format("{:.1f}%", percent); }
 
 // Networks down, dataflows across; `cell` writes paper and ours.
-Section grid(const MasStudy& s, const std::vector<Cell>& all, Name quantity, const Names& dataflows,
+Section grid(const MasStudy& s, const std::vector<Cell>& all, const std::string& quantity, const Names& dataflows,
              const std::function<std::string(const Cell&)>& cell) {
   const std::map<Place, Cell> cells = cells_of(all, quantity);
   Names networks = s.paper.networks;
@@ -178,7 +179,7 @@ Section breakdown_table(const MasStudy& s) {
           "under every dataflow.",
           fmt::join(names, ", ")),
       {"network"}};
-  t.grid(s.paper.networks, s.paper.dataflows, [&](Name network, Name dataflow) {
+  t.grid(s.paper.networks, s.paper.dataflows, [&](const std::string& network, const std::string& dataflow) {
     const job::Result& r = s.at(network, dataflow);
     std::string cell;
     for (const std::string& part : parts) cell += fmt::format("{:.3f}  ", r.energy_pj(part) / 1e9);
@@ -217,7 +218,7 @@ Section dram_table(const MasStudy& s) {
   return t;
 }
 
-Section reasons_table(const std::vector<Cell>& all, Name quantity, const char* title) {
+Section reasons_table(const std::vector<Cell>& all, const std::string& quantity, const char* title) {
   Section t{title,
             "What was measured, in a sentence. \"Unexplained\": the figures of the line are all that is known; "
             "\"conjecture\": a cause that no run here shows, with what would decide it.",
@@ -243,7 +244,7 @@ std::vector<Cell> mas_cells(const MasStudy& s) {
   std::vector<Cell> all;
   const EnergyFits fits = fit_energies(s);
   const auto calibrated = [&s](const char* table) -> Key {
-    return [&s, table](Name n, Name d) {
+    return [&s, table](const std::string& n, const std::string& d) {
       return config::calibrated_by(s.provenance, fmt::format("{}/{}/{}", table, n, d == kFlatLockStep ? kFlat : d));
     };
   };
@@ -251,28 +252,31 @@ std::vector<Cell> mas_cells(const MasStudy& s) {
   Compared cycles{s,
                   s.dataflows,
                   true,
-                  [&s](Name n, Name d) { return s.paper_cycles(n, d); },
-                  [&s](Name n, Name d) { return s.cycles(n, d); },
+                  [&s](const std::string& n, const std::string& d) { return s.paper_cycles(n, d); },
+                  [&s](const std::string& n, const std::string& d) { return s.cycles(n, d); },
                   by_cycles};
   Compared energy{s,
                   s.dataflows,
                   true,
-                  [&s](Name n, Name d) { return s.paper_energy_pj(n, d); },
-                  [&s](Name n, Name d) { return s.energy_pj(n, d); },
+                  [&s](const std::string& n, const std::string& d) { return s.paper_energy_pj(n, d); },
+                  [&s](const std::string& n, const std::string& d) { return s.energy_pj(n, d); },
                   by_energy};
   // flat's reason speaks of both of its variants.
   cycles.add_values(
-      "cycles", [&s](Name n, Name d) { return d == kFlatLockStep ? "" : why_cycles(s, n, d); }, all);
+      "cycles",
+      [&s](const std::string& n, const std::string& d) { return d == kFlatLockStep ? "" : why_cycles(s, n, d); }, all);
   cycles.add_gains("speedup", "speedup", speedup, all);
   energy.add_values(
-      "energy_pj", [&](Name n, Name d) { return d == kFlatLockStep ? "" : why_energy(s, fits, n, d); }, all);
+      "energy_pj",
+      [&](const std::string& n, const std::string& d) { return d == kFlatLockStep ? "" : why_energy(s, fits, n, d); },
+      all);
   energy.add_gains("saving_percent", "saving", saving, all);
   if (!s.best.empty()) {
     const Compared best{s,
                         s.paper.dataflows,
                         false,
                         cycles.paper,
-                        [&s](Name n, Name d) {
+                        [&s](const std::string& n, const std::string& d) {
                           return static_cast<double>(s.best.at({n, d}).result.cycles);
                         },
                         by_cycles};
@@ -280,7 +284,7 @@ std::vector<Cell> mas_cells(const MasStudy& s) {
                                s.paper.dataflows,
                                false,
                                energy.paper,
-                               [&s](Name n, Name d) {
+                               [&s](const std::string& n, const std::string& d) {
                                  return s.best.at({n, d}).result.total_energy_pj();
                                },
                                by_energy};
@@ -290,7 +294,7 @@ std::vector<Cell> mas_cells(const MasStudy& s) {
   }
   for (const std::string& n : s.paper.networks) {
     const double stated = s.paper.claim("reads", n);
-    const auto reads = [&](Name d) { return static_cast<double>(s.at(n, d).sum("dram", "read_words")); };
+    const auto reads = [&](const std::string& d) { return static_cast<double>(s.at(n, d).sum("dram", "read_words")); };
     all.push_back({"dram_reads_over_flat", n, kMas, stated > 0 ? stated : 1, reads(kMas) / reads(kFlat), "", "", ""});
   }
   return all;
@@ -333,7 +337,7 @@ Report mas_report(const MasStudy& s) {
   return r;
 }
 
-Report mas(Name hardware, bool full_data, bool everything, const Progress& progress) {
+Report mas(const std::string& hardware, bool full_data, bool everything, const Progress& progress) {
   const MachineConfig machine = config::load_hardware(hardware);
   config::note_machine(machine, {});
   MasStudy study = run_mas_study(machine, config::hardware_provenance(hardware), full_data, progress);

@@ -25,7 +25,7 @@ constexpr double kPrinted = 0.0005e6;  // the paper's cycles are rounded to this
 
 std::string share(double ratio) { return fmt::format("{:.1f}%", 100 * std::abs(ratio - 1)); }
 
-std::string why_flat(const MasStudy& s, Name network, double paper) {
+std::string why_flat(const MasStudy& s, const std::string& network, double paper) {
   const double hidden = s.cycles(network, kFlat), lock_step = s.cycles(network, kFlatLockStep);
   if (paper <= lock_step) {
     return fmt::format(
@@ -73,7 +73,7 @@ const job::Result* even_like(const MasStudy& s, const job::Result& r) {
 }
 
 // Against the paper's mas: the energy of the work itself.
-std::string why_mas_energy(const MasStudy& s, const EnergyFits& fits, Name network) {
+std::string why_mas_energy(const MasStudy& s, const EnergyFits& fits, const std::string& network) {
   const job::Result& r = s.at(network, kMas);
   const double ratio = r.total_energy_pj() / s.paper_energy_pj(network, kMas);
   const job::Result* even = fills_l0_tiles(r) ? nullptr : even_like(s, r);
@@ -100,11 +100,11 @@ std::pair<double, double> range(const MasStudy& s, const std::function<double(co
 }
 
 // What the last row of a table says against the mean of its rows.
-std::string printed_means(const MasStudy& s, Name claim) {
+std::string printed_means(const MasStudy& s, const std::string& claim) {
   Names printed, of_rows;
   for (const std::string& dataflow : s.paper.dataflows) {
     if (dataflow == kMas) continue;
-    const double mean = geometric_mean(s.paper.networks, [&](Name network) {
+    const double mean = geometric_mean(s.paper.networks, [&](const std::string& network) {
       return claim == "speedup" ? s.paper_cycles(network, dataflow) / s.paper_cycles(network, kMas)
                                 : 100 * (1 - s.paper_energy_pj(network, kMas) / s.paper_energy_pj(network, dataflow));
     });
@@ -136,9 +136,10 @@ std::string beyond_overlap(const MasStudy& s) {
 // Section 5 states a range over Layer-Wise that its own column does not have.
 std::string stated_ranges(const MasStudy& s) {
   const auto [least_x, most_x] =
-      range(s, [&s](Name n) { return s.paper_cycles(n, "layerwise") / s.paper_cycles(n, kMas); });
-  const auto [least, most] =
-      range(s, [&s](Name n) { return 100 * (1 - s.paper_energy_pj(n, kMas) / s.paper_energy_pj(n, "layerwise")); });
+      range(s, [&s](const std::string& n) { return s.paper_cycles(n, "layerwise") / s.paper_cycles(n, kMas); });
+  const auto [least, most] = range(s, [&s](const std::string& n) {
+    return 100 * (1 - s.paper_energy_pj(n, kMas) / s.paper_energy_pj(n, "layerwise"));
+  });
   const auto stated = [&s](const char* claim) { return s.paper.claim(claim, "layerwise"); };
   return fmt::format(
       "The text states speed-ups of {:.2f}x to {:.2f}x and savings of {:.2f}% to {:.2f}% over Layer-Wise; the tables "
@@ -179,7 +180,7 @@ std::string unit(const MasStudy& s) {
 
 std::string softpipe_energy(const MasStudy& s) {
   const auto above = [&s](auto energy) {
-    return std::count_if(s.paper.networks.begin(), s.paper.networks.end(), [&](Name network) {
+    return std::count_if(s.paper.networks.begin(), s.paper.networks.end(), [&](const std::string& network) {
       return (s.*energy)(network, "softpipe") > (s.*energy)(network, "layerwise");
     });
   };
@@ -244,7 +245,7 @@ Bound bound(const job::Result& r, const MachineConfig& m) {
 }
 
 bool is_papers_machine(const MasStudy& s) {
-  return std::all_of(s.paper.networks.begin(), s.paper.networks.end(), [&s](Name network) {
+  return std::all_of(s.paper.networks.begin(), s.paper.networks.end(), [&s](const std::string& network) {
     return std::abs(s.paper_cycles(network, kMas) / terms(s.at(network, kMas), s.machine).most() - 1) < 0.01;
   });
 }
@@ -271,7 +272,7 @@ EnergyFits fit_energies(const MasStudy& s) {
   return {solve(paper), solve(ours)};
 }
 
-std::string why_cycles(const MasStudy& s, Name network, Name dataflow) {
+std::string why_cycles(const MasStudy& s, const std::string& network, const std::string& dataflow) {
   const double paper = s.paper_cycles(network, dataflow), ours = s.cycles(network, dataflow);
   if (!noteworthy(ours / paper) || !is_papers_machine(s)) return {};
   const Bound least = bound(s.at(network, dataflow), s.machine);
@@ -289,7 +290,8 @@ std::string why_cycles(const MasStudy& s, Name network, Name dataflow) {
                      share(paper / least.cycles));
 }
 
-std::string why_energy(const MasStudy& s, const EnergyFits& fits, Name network, Name dataflow) {
+std::string why_energy(const MasStudy& s, const EnergyFits& fits, const std::string& network,
+                       const std::string& dataflow) {
   const double paper = s.paper_energy_pj(network, dataflow), ours = s.energy_pj(network, dataflow);
   if (!noteworthy(ours / paper) || !is_papers_machine(s)) return {};
   // ours/paper is what mas has of it already, times what the dataflow adds.

@@ -9,7 +9,7 @@ namespace attnvp::papers {
 namespace {
 
 // A table of networks x dataflows; the first one read says which there are.
-std::map<Place, double> read_cells(Name name, double unit, MasPaper& paper) {
+std::map<Place, double> read_cells(const std::string& name, double unit, MasPaper& paper) {
   const std::vector<config::CsvLine> lines = read_table(name);
   const Names dataflows(lines[0].cells.begin() + 1, lines[0].cells.end());
   Names networks;
@@ -29,7 +29,7 @@ std::map<Place, double> read_cells(Name name, double unit, MasPaper& paper) {
 }
 
 // In steps: doubling up to the first refusal, then halving the gap.
-Limit find_limit(const MachineConfig& machine, Name dataflow) {
+Limit find_limit(const MachineConfig& machine, const std::string& dataflow) {
   constexpr std::uint32_t kMost = 4194304 / kLimitStep;  // what the platform takes
   const job::Schedule schedule = job::parse_dataflow(dataflow);
   Limit limit{dataflow, machine.cores, kLimitRowsPerCore * machine.cores * machine.clusters, 0, 0, 0, {}};
@@ -76,7 +76,9 @@ MasPaper load_mas_paper() {
   return paper;
 }
 
-std::string papers_setting(Name dataflow) { return dataflow == "tileflow" ? "tileflow:row_blocks=8" : dataflow; }
+std::string papers_setting(const std::string& dataflow) {
+  return dataflow == "tileflow" ? "tileflow:row_blocks=8" : dataflow;
+}
 
 MasStudy run_mas_study(const MachineConfig& machine, const config::Provenances& provenance, bool full_data,
                        const Progress& progress) {

@@ -17,7 +17,7 @@ bool is_text(const Section& s, std::size_t column) {
 }
 
 // Lines of at most 118 characters; those after the first are indented.
-std::string wrapped(Name text, Name first, Name indent) {
+std::string wrapped(const std::string& text, const std::string& first, const std::string& indent) {
   std::string out = first;
   std::size_t column = first.size();
   bool line_start = true;
@@ -43,7 +43,7 @@ nlohmann::ordered_json or_null(bool is_null, nlohmann::ordered_json value) {
 
 }  // namespace
 
-std::map<Place, Cell> cells_of(const std::vector<Cell>& all, Name quantity) {
+std::map<Place, Cell> cells_of(const std::vector<Cell>& all, const std::string& quantity) {
   std::map<Place, Cell> cells;
   for (const Cell& c : all) {
     if (c.quantity == quantity) cells.emplace(Place(c.network, c.dataflow), c);
@@ -54,7 +54,7 @@ std::map<Place, Cell> cells_of(const std::vector<Cell>& all, Name quantity) {
 bool noteworthy(double ratio) { return std::abs(ratio - 1) > kNoteworthy; }
 
 void Section::grid(const Names& down, const Names& across,
-                   const std::function<std::string(Name, const std::string&)>& cell) {
+                   const std::function<std::string(const std::string&, const std::string&)>& cell) {
   columns.insert(columns.end(), across.begin(), across.end());
   for (const std::string& row : down) {
     rows.push_back({row});
@@ -62,12 +62,12 @@ void Section::grid(const Names& down, const Names& across,
   }
 }
 
-Section pivot(const std::vector<Cell>& all, Name quantity, const Names& networks, const Names& dataflows,
+Section pivot(const std::vector<Cell>& all, const std::string& quantity, const Names& networks, const Names& dataflows,
               const std::function<std::string(const Cell&)>& cell) {
   const std::map<Place, Cell> cells = cells_of(all, quantity);
   Section section;
   section.columns = {"network"};
-  section.grid(networks, dataflows, [&](Name network, Name dataflow) {
+  section.grid(networks, dataflows, [&](const std::string& network, const std::string& dataflow) {
     const auto found = cells.find({network, dataflow});
     return found == cells.end() ? "" : cell(found->second);
   });
@@ -153,11 +153,11 @@ std::string to_csv(const Report& r) {
   return out;
 }
 
-std::vector<config::CsvLine> read_table(Name name) {
+std::vector<config::CsvLine> read_table(const std::string& name) {
   return config::read_csv_table(config::config_root() + "/paper/" + name);
 }
 
-std::map<Place, double> read_claims(Name name) {
+std::map<Place, double> read_claims(const std::string& name) {
   const std::vector<config::CsvLine> lines = read_table(name);
   if (lines[0].cells.size() != 3) config::fail(lines[0].origin, "claim, of and value are the columns allowed");
   std::map<Place, double> claims;

@@ -32,10 +32,9 @@ struct Cell {
   double ratio() const { return ours / paper; }
 };
 inline const std::string kFlat = "flat";  // what several papers compare with
-using Name = const std::string&;
 using Names = std::vector<std::string>;
 using Place = std::pair<std::string, std::string>;  // network (or claim) and dataflow
-std::map<Place, Cell> cells_of(const std::vector<Cell>& all, Name quantity);
+std::map<Place, Cell> cells_of(const std::vector<Cell>& all, const std::string& quantity);
 
 constexpr double kNoteworthy = 0.10;  // differences above this get a reason
 bool noteworthy(double ratio);
@@ -51,10 +50,11 @@ struct Section {
   std::string figure = {};  // its file, in Markdown, above all that
 
   // Titles of all columns behind the first, cells of all rows: rows down, columns across.
-  void grid(const Names& down, const Names& across, const std::function<std::string(Name row, Name column)>& cell);
+  void grid(const Names& down, const Names& across,
+            const std::function<std::string(const std::string& row, const std::string& column)>& cell);
 };
 // The cells of a quantity: networks down, dataflows across; empty where there is none.
-Section pivot(const std::vector<Cell>& all, Name quantity, const Names& networks, const Names& dataflows,
+Section pivot(const std::vector<Cell>& all, const std::string& quantity, const Names& networks, const Names& dataflows,
               const std::function<std::string(const Cell&)>& cell);
 std::string to_text(const Section& section);
 std::string to_markdown(const Section& section);
@@ -77,20 +77,20 @@ std::string to_markdown(const Report& report);
 std::string to_json(const Report& report);
 std::string to_csv(const Report& report);
 
-using Progress = std::function<void(Name what)>;  // hears of each run before it starts
+using Progress = std::function<void(const std::string& what)>;  // hears of each run before it starts
 
 // The papers. Throw config::ConfigError and job::RunError. mas: `full_data` golden-checks every run; `all` searches the
 // longest sequences and runs control, too. streaming: the page's plots are STEM-SUFFIX.svg.
-Report mas(Name hardware, bool full_data, bool all, const Progress& progress);
+Report mas(const std::string& hardware, bool full_data, bool all, const Progress& progress);
 Report fusemax(std::uint32_t longest, const Progress& progress);
-Report lean(Name hardware, const Progress& progress);
-Report streaming(std::uint32_t longest, Name stem, const Progress& progress);
+Report lean(const std::string& hardware, const Progress& progress);
+Report streaming(std::uint32_t longest, const std::string& stem, const Progress& progress);
 
 // A table under configs/paper; the first line holds the names. Throws config::ConfigError with file and line.
-std::vector<config::CsvLine> read_table(Name name);
+std::vector<config::CsvLine> read_table(const std::string& name);
 // A table of claim, of and value.
-std::map<Place, double> read_claims(Name name);
-inline double claim_of(const std::map<Place, double>& claims, Name what, Name of) {
+std::map<Place, double> read_claims(const std::string& name);
+inline double claim_of(const std::map<Place, double>& claims, const std::string& what, const std::string& of) {
   const auto found = claims.find({what, of});
   return found == claims.end() ? 0 : found->second;
 }

@@ -208,7 +208,7 @@ Section thresholds(const StreamingStudy& s) {
   return section;
 }
 
-void add_plots(const StreamingStudy& s, Name stem, Report& r) {
+void add_plots(const StreamingStudy& s, const std::string& stem, Report& r) {
   const auto add = [&](std::size_t section, const char* suffix, const char* alt, const plot::LinePlot& plot) {
     r.sections[section].figure = fmt::format("![{}]({}-{}.svg)", alt, stem, suffix);
     r.plots.push_back({suffix, plot::to_svg(plot)});
@@ -248,14 +248,14 @@ void add_plots(const StreamingStudy& s, Name stem, Report& r) {
 
 }  // namespace
 
-const StreamingPoint& StreamingStudy::at(Name graph, std::uint32_t n) const {
+const StreamingPoint& StreamingStudy::at(const std::string& graph, std::uint32_t n) const {
   for (const StreamingPoint& point : points) {
     if (point.graph == graph && point.n == n) return point;
   }
   throw std::out_of_range(fmt::format("{} at N={} was not run", graph, n));
 }
 
-std::vector<const StreamingPoint*> StreamingStudy::of(Name graph) const {
+std::vector<const StreamingPoint*> StreamingStudy::of(const std::string& graph) const {
   std::vector<const StreamingPoint*> found;
   for (const StreamingPoint& point : points) {
     if (point.graph == graph) found.push_back(&point);
@@ -308,7 +308,7 @@ StreamingStudy run_streaming_study(std::uint32_t longest, const Progress& progre
   return study;
 }
 
-Report streaming_report(const StreamingStudy& s, Name stem) {
+Report streaming_report(const StreamingStudy& s, const std::string& stem) {
   Report r;
   r.heading = "Streaming SDPA, reproduced\n";
   r.preamble =
@@ -333,7 +333,7 @@ Report streaming_report(const StreamingStudy& s, Name stem) {
   return r;
 }
 
-Report streaming(std::uint32_t longest, Name stem, const Progress& progress) {
+Report streaming(std::uint32_t longest, const std::string& stem, const Progress& progress) {
   return streaming_report(run_streaming_study(longest, progress), stem);
 }
 

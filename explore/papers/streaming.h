@@ -38,13 +38,13 @@ struct StreamingStudy {
   std::vector<DepthPoint> sweep;  // depth ascending
   std::vector<Threshold> thresholds;
 
-  const StreamingPoint& at(Name graph, std::uint32_t n) const;
-  std::vector<const StreamingPoint*> of(Name graph) const;
+  const StreamingPoint& at(const std::string& graph, std::uint32_t n) const;
+  std::vector<const StreamingPoint*> of(const std::string& graph) const;
 };
 
 // N = 16, 32, ... up to `longest`. Throws config::ConfigError.
 StreamingStudy run_streaming_study(std::uint32_t longest, const Progress& progress);
 // `stem`: of the page's name; its plots are in STEM-SUFFIX.svg.
-Report streaming_report(const StreamingStudy& study, Name stem);
+Report streaming_report(const StreamingStudy& study, const std::string& stem);
 
 }  // namespace attnvp::papers

@@ -60,8 +60,8 @@ struct Mask {
   // Keys are hidden that visible_tokens does not know.
   constexpr bool by_key() const { return block != 0 || bits != 0; }
   constexpr bool any() const { return by_place() || by_key(); }
-  constexpr bool is_padded() const { return kPatterns == 0 ? bits != 0 : (bits & 1) != 0; }
-  constexpr bool has_patterns() const { return kPatterns != 0 && (bits & kPatterns) != 0; }
+  constexpr bool is_padded() const { return (bits & bit_of(MaskKind::kPadded)) != 0; }
+  constexpr bool has_patterns() const { return (bits & kPatterns) != 0; }
   constexpr bool hides(std::uint32_t position, std::uint32_t key) const {
     for (const MaskKindInfo& kind : kMaskKinds) {
       if (kind.hides != nullptr && (bits & kind.bit) != 0 && kind.hides(position, key)) return true;
