@@ -181,8 +181,9 @@ done
 # What an interconnect may do (plugin/network_modes.cpp): equal times over different paths give equal cycles.
 compile "$source/tests/plugin/network_modes.cpp" "$in/network.so"
 # At 1 GHz the 2 ns that it takes are whole cycles.
-modes=("${small[@]}" --set clock=1GHz --set "interconnect.kind=plugin:$in/network.so")
-done_well run "${small[@]}" --set clock=1GHz --json base.json
+at_1_ghz=("${small[@]}" --set clock=1GHz --tiling bb=1,hh=1,nq=16,nkv=16,m0=16,n0=16,k0=16,kv=2,rb=4)
+modes=("${at_1_ghz[@]}" --set "interconnect.kind=plugin:$in/network.so")
+done_well run "${at_1_ghz[@]}" --json base.json
 base=$(jq .cycles base.json)
 rm base.json
 for mode in wait annotate both at_annotate; do

@@ -39,7 +39,7 @@ void add_job_options(CLI::App& command, JobArguments& a) {
       "searched");
   command
       .add_option("--tuning-budget", a.tuning_budget,
-                  "evaluations for each dataflow whose tile sizes are chosen; 0: 80, with --tiling auto 400")
+                  "evaluations for each dataflow whose tile sizes are chosen; 0: 160, with --tiling auto 400")
       ->check(whole_number());
   command.add_flag("--no-cache", a.no_cache, "choose tile sizes anew, and do not store them (see `attnvp cache`)");
   add_text(command, "--firmware", a.firmware, "an ELF file that the control processors run, of kind riscv then");

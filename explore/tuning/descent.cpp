@@ -5,7 +5,7 @@
 namespace attnvp::explore {
 
 namespace {
-constexpr double kBetter = 1 - 5e-4;  // a smaller gain is not followed
+constexpr double kBetter = 1 - 2e-3;  // a smaller gain is not followed
 constexpr double kWorthARun = 0.99;   // of the cost here: what cannot be lower by count is not run
 constexpr double kHopeless = 2;       // times the best so far: a starting point that is not worth descending from
 }  // namespace

@@ -24,7 +24,7 @@ ParameterVector Genetic::random_vector() {
     for (std::size_t i = 0; i < space_.parameters(); ++i) {
       vector.push_back(space_.coarse_values(i)[random_.below(space_.coarse_values(i).size())]);
     }
-    if (space_.fits(vector)) break;
+    if (space_.runs(vector)) break;
   }
   return vector;
 }
@@ -63,7 +63,7 @@ std::vector<ParameterVector> Genetic::propose() {
     begun_ = true;
     std::vector<ParameterVector> first = starts_;
     while (first.size() < kPopulation) first.push_back(random_vector());
-    first.erase(std::remove_if(first.begin(), first.end(), [&](const auto& v) { return !space_.fits(v); }),
+    first.erase(std::remove_if(first.begin(), first.end(), [&](const auto& v) { return !space_.runs(v); }),
                 first.end());
     return first;
   }
@@ -78,7 +78,7 @@ std::vector<ParameterVector> Genetic::propose() {
       const auto known = known_.find(one);
       if (known != known_.end()) {
         next.push_back({one, known->second});
-      } else if (space_.fits(one)) {
+      } else if (space_.runs(one)) {
         fresh.push_back(std::move(one));
       } else {
         next.push_back({std::move(one), {}});

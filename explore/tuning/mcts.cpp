@@ -68,7 +68,7 @@ std::vector<ParameterVector> Mcts::propose() {
     }
     if (nodes_[path_.back()].depth == depth) nodes_[path_.back()].closed = true;
     const auto known = known_.find(vector);
-    if (known == known_.end() && space_.fits(vector)) return {vector};
+    if (known == known_.end() && space_.runs(vector)) return {vector};
     const bool finite = known != known_.end() && std::isfinite(known->second.first);
     reward(finite ? reference_ / known->second.first : 0);
   }

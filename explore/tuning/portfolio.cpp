@@ -16,12 +16,12 @@ namespace attnvp::explore {
 
 namespace {
 
-constexpr std::uint64_t kFirstShare = 8;       // of the budget of one dataflow: what each gets at first, at least
+constexpr std::uint64_t kFirstShare = 8;       // evaluations that each dataflow gets at first, at least
 constexpr std::size_t kWholeRuns = 3;          // of the best by smaller jobs
 constexpr std::uint64_t kMostWhole = 300'000;  // steps of a job whose whole runs decide
 // An evaluation of more than kLongEvaluation times options.sample_steps counts as several, but at least
 // kFewestEvaluations are made. Assumed: set by the time that long sequences may take; their quality was not measured.
-constexpr std::uint64_t kLongEvaluation = 8, kFewestEvaluations = 24;
+constexpr std::uint64_t kLongEvaluation = 4, kFewestEvaluations = 24;
 
 struct Arm {
   std::unique_ptr<Tuner> tuner;
@@ -117,7 +117,7 @@ Portfolio choose_from(const std::vector<job::Schedule>& schedules, const Machine
   auto evaluator = std::make_unique<Evaluator>(machine, network, energy, options.objective, sample);
   const auto cheaper = [](const Arm& a, const Arm& b) { return a.cost() < b.cost(); };
   std::size_t going = arms.size();
-  for (std::uint64_t share = arms.size() == 1 ? budget : std::max<std::uint64_t>(kFirstShare, budget / 8);;
+  for (std::uint64_t share = arms.size() == 1 ? budget : std::max<std::uint64_t>(kFirstShare, budget / 16);;
        share *= 2) {
     bool any = false;
     for (std::size_t i = 0; i < going; ++i) {

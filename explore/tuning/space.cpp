@@ -184,13 +184,17 @@ bool Space::fits(const ParameterVector& vector) { return need(vector).fits(job_)
 
 bool Space::runs(const ParameterVector& vector) {
   if (fits(vector)) return true;
-  schedule::Job job = job_;
-  std::copy(vector.begin(), vector.end(), job.block.parameter);
-  return schedule::answer_of(job).status == hal::Status::kDone;
+  const auto [found, fresh] = runs_.try_emplace(vector);
+  if (fresh) {
+    schedule::Job job = job_;
+    std::copy(vector.begin(), vector.end(), job.block.parameter);
+    found->second = schedule::dry_answer_of(job).status == hal::Status::kDone;
+  }
+  return found->second;
 }
 
 bool Space::shrink(ParameterVector& vector, const std::vector<bool>& fixed) {
-  while (!fits(vector)) {
+  while (allows_fewer_cores_ ? !runs(vector) : !fits(vector)) {
     ParameterVector next;
     const auto consider = [&](std::size_t i, std::uint32_t value) {
       ParameterVector other = vector;
@@ -289,17 +293,13 @@ ParameterVector Space::shared_evenly(ParameterVector vector, const std::vector<b
 }
 
 std::vector<ParameterVector> Space::starts() {
-  std::vector<ParameterVector> all = starts_of_all_cores();
-  for (std::uint32_t& cores = job_.block.machine.cores; all.empty() && cores > 1;) {
-    cores /= 2;
-    extents_.block.machine.cores = cores;
-    needs_.clear();
-    all = starts_of_all_cores();
-  }
-  return all;
+  std::vector<ParameterVector> all = legal_starts();
+  if (!all.empty()) return all;
+  allows_fewer_cores_ = true;
+  return legal_starts();
 }
 
-std::vector<ParameterVector> Space::starts_of_all_cores() {
+std::vector<ParameterVector> Space::legal_starts() {
   std::vector<ParameterVector> all;
   const auto add = [&](ParameterVector vector, const std::vector<bool>& keep) {
     const hal::JobResult& answer = need(vector).result;
@@ -329,12 +329,14 @@ std::vector<ParameterVector> Space::starts_of_all_cores() {
 }
 
 std::vector<Space::Neighbour> Space::neighbours(const ParameterVector& vector) {
-  std::vector<Neighbour> all;
+  std::vector<Neighbour> all, of_fewer_cores;
   std::uint32_t move = 0;
-  const auto add = [&](ParameterVector other, std::vector<bool> keep) {
-    if (!shrink(other, keep) || other == vector) return;
-    const auto same = [&](const Neighbour& n) { return n.vector == other; };
-    if (std::none_of(all.begin(), all.end(), same)) all.push_back({move, std::move(other)});
+  const auto add = [&](const ParameterVector& other, const std::vector<bool>& keep) {
+    if (!fits(other) && runs(other)) of_fewer_cores.push_back({move, other});
+    ParameterVector smaller = other;
+    if (!shrink(smaller, keep) || smaller == vector) return;
+    const auto same = [&](const Neighbour& n) { return n.vector == smaller; };
+    if (std::none_of(all.begin(), all.end(), same)) all.push_back({move, smaller});
   };
   const auto is_number = [&](std::size_t i) { return is_open(i) && vector[i] != hal::kWord; };
   // The next value, or the one nearest to twice or half of it.
@@ -386,6 +388,7 @@ std::vector<Space::Neighbour> Space::neighbours(const ParameterVector& vector) {
       add(other, keep);
     }
   }
+  all.insert(all.end(), of_fewer_cores.begin(), of_fewer_cores.end());
   return all;
 }
 

@@ -44,15 +44,15 @@ class Space {
   const std::vector<std::uint32_t>& coarse_values(std::size_t i) const { return coarse_[i]; }
   std::uint64_t coarse_points() const;
 
-  // One modest and some larger starting points for every combination of words, legal ones only. Where there are none
-  // for all cores, those for half as many, and so on: from then on that is what fits.
+  // One modest and some larger starting points for every combination of words, legal ones only. Where no tiles leave
+  // L1 to the buffers of all cores, those that run on fewer.
   std::vector<ParameterVector> starts();
   // Takes smaller values of parameters that are not fixed until the vector is legal. False: there is none.
   bool shrink(ParameterVector& vector, const std::vector<bool>& fixed);
   bool fits(const ParameterVector& vector);  // into L1 with buffers for all cores
   bool runs(const ParameterVector& vector);  // likewise, or on fewer cores
   // The legal vectors next to one. A move is a step up or down of one parameter, where others give way if it does not
-  // fit; a step up of one for a step down of another; a change to or from a word.
+  // fit, and without that where it runs on fewer cores; a step up of one for a step down of another; a change to or from a word.
   struct Neighbour {
     std::uint32_t move = 0;  // the same number for the same change of the same parameters
     ParameterVector vector;
@@ -72,7 +72,7 @@ class Space {
   std::uint32_t first_guess(std::size_t i, std::uint32_t rows) const;
   std::uint32_t rows_of(const ParameterVector& vector) const;
   ParameterVector guess(const ParameterVector& words) const;
-  std::vector<ParameterVector> starts_of_all_cores();
+  std::vector<ParameterVector> legal_starts();
   ParameterVector shared_evenly(ParameterVector vector, const std::vector<bool>& keep) const;
   // `counts`: also every number of parameters that have a word.
   void each_word(std::size_t i, ParameterVector words, bool counts,
@@ -85,6 +85,8 @@ class Space {
   std::vector<std::vector<std::uint32_t>> coarse_;
   int rows_index_ = -1;  // of nq
   std::map<ParameterVector, schedule::Need> needs_;
+  std::map<ParameterVector, bool> runs_;  // of those that do not fit
+  bool allows_fewer_cores_ = false;
   schedule::Need nearest_;  // of all that were asked for, the one that is closest to fitting
   ParameterVector nearest_vector_;
 };

@@ -51,7 +51,7 @@ bool Tuner::advance(Evaluator& evaluator, std::uint64_t evaluations, double enou
   job::Schedule schedule = problem_.schedule;
   double best = log_.empty() ? Cost().first : log_.back().best;
   while (evaluations > 0 && !(options_.is_stopped && options_.is_stopped())) {
-    if (best <= enough) return false;
+    if (best <= enough || (!options_.is_patient && 4 * idle_ >= options_.evaluations)) return false;
     if (proposed_.empty()) {
       proposed_ = strategy_->propose();
       if (proposed_.empty()) return false;
@@ -71,6 +71,8 @@ bool Tuner::advance(Evaluator& evaluator, std::uint64_t evaluations, double enou
     const Evaluation& evaluation = evaluator.evaluate(schedule, strategy_->limit());
     --evaluations;
     best = std::min(best, evaluation.cost.first);
+    if (std::isfinite(best)) ++idle_;
+    if (best * options_.equal < last_gain_) last_gain_ = best, idle_ = 0;
     log_.push_back({schedule.tiling, evaluation.cost.first, best});
     if (std::isfinite(evaluation.cost.first)) found_.push_back(evaluation);
     if (options_.progress) options_.progress({log_.size(), options_.evaluations, {best, 0}});
@@ -116,6 +118,7 @@ double bound_of(const Problem& p, const TuningOptions& o, const job::Schedule& s
 TuningResult search(const Problem& problem, const TuningOptions& options) {
   TuningOptions strict = options;
   strict.equal = 1;
+  strict.is_patient = true;
   Tuner tuner(problem, strict);
   Evaluator evaluator(problem.machine, problem.network, problem.energy, options.objective, std::nullopt);
   TuningResult result;

@@ -27,10 +27,11 @@ struct TuningProgress {
 struct TuningOptions {
   Objective objective = Objective::kCycles;
   std::string strategy = "descent";
-  std::uint64_t evaluations = 80;      // at most, of each dataflow; whole runs that decide in the end come on top
+  std::uint64_t evaluations = 160;     // at most, of each dataflow; whole runs that decide in the end come on top
   std::uint64_t sample_steps = 20000;  // a job of more steps (count_steps) is evaluated by a smaller one; 0: never
   double enough = 1.02;                // of the lower bound in cycles: a search ends there
   double equal = 1.002;                // of the least cost: of those within, the one of the least energy is chosen
+  bool is_patient = false;             // false: a search ends when a quarter of the evaluations brought no gain
   std::uint64_t seed = 1;
   unsigned jobs = 1;      // processes of strategies that propose several vectors at once; 0: one per processor
   bool use_cache = true;  // choices on disk (cache.h)
@@ -90,6 +91,8 @@ class Tuner {
   std::vector<ParameterVector> proposed_;  // not evaluated yet, the next one last
   std::vector<Evaluation> found_;          // those that ran
   std::vector<LogEntry> log_;
+  double last_gain_ = Cost().first;  // the least cost when it last fell by more than options.equal
+  std::uint64_t idle_ = 0;           // evaluations since then
 };
 
 // In that order: of what costs at most `equal` times the least, less energy, or fewer cycles, comes first.

@@ -54,6 +54,12 @@ bool is_nearer(const Need& a, const Need& b) {
   return rank(a) == 0 ? a.l1_bytes < b.l1_bytes : a.result.detail[0] < b.result.detail[0];
 }
 
+hal::JobResult dry_answer_of(const Job& job) {
+  Job dry = job;
+  dry.block.flags |= hal::kDryRun;
+  return answer_of(dry);
+}
+
 hal::JobResult answer_of(const Job& job) {
   PeakReader reader;
   return read_stream(job, 0, reader);

@@ -20,6 +20,9 @@ Need need_of(const Job& job);
 // Closer to fitting: refused for less, then short of fewer bytes.
 bool is_nearer(const Need& a, const Need& b);
 
+// What the firmware answers without doing the work. Where L1 is too small for the buffers of all cores, it uses fewer.
+hal::JobResult dry_answer_of(const Job& job);
+
 // What the firmware answers when it does the work, too; no command is executed.
 hal::JobResult answer_of(const Job& job);
 

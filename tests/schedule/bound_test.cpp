@@ -42,8 +42,9 @@ TEST(Bound, HoldsWhereLanesAreFew) {
     return config::load_hardware("edge", {keys, "vec.exp_lane_cycles=3"});
   };
   for (const char* layer :
-       {"H=2,N=40,E=48", "H=2,N=96,E=16,causal=1", "H=2,N=70,E=80,causal=1,window=9", "H=4,HKV=1,N=50,E=32,causal=1",
-        "B=3,H=2,NQ=20,NKV=60,E=16,valid=60+1+17", "B=2,H=2,NQ=1,NKV=90,E=128", "H=1,NQ=64,NKV=8,E=64"}) {
+       {"H=2,N=40,E=48", "H=2,N=96,E=16", "H=2,N=96,E=16,causal=1", "H=2,N=70,E=80,causal=1,window=9",
+        "H=4,HKV=1,N=50,E=32,causal=1", "B=3,H=2,NQ=20,NKV=60,E=16,valid=60+1+17", "B=2,H=2,NQ=1,NKV=90,E=128",
+        "H=1,NQ=64,NKV=8,E=64"}) {
     const config::Network network = config::load_network(layer);
     for (const job::Schedule& open : runs::all_schedules()) {
       job::Schedule chosen;
@@ -67,7 +68,7 @@ TEST(Bound, HoldsWhereLanesAreFew) {
       }
     }
   }
-  EXPECT_GT(nearest, 0.9);  // so that it is put to the test
+  EXPECT_GT(nearest, 0.85);  // the bound is near enough to be tested
 }
 
 // A run may find everything in a cache before DRAM but what it reads first. The tiles are those of the first machine.
